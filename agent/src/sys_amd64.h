@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sys_amd64.h: system calls and the timestamp counter on x86-64.
+#ifndef HT_SYS_AMD64_H
+#define HT_SYS_AMD64_H
+
+#define HT_ARCH 62 // EM_X86_64
+
+// A system call by the kernel's own convention (x86-64 psABI, A.2.1): number in rax, arguments in rdi rsi rdx r10 r8 r9;
+// rcx and r11 are destroyed. Returns -4095..-1 for an error.
+static inline __attribute__((always_inline)) long ht_syscall(long n, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+// The timestamp counter. Constant-rate and the same on all cores on every machine since about 2008.
+static inline __attribute__((always_inline)) uint64_t ht_clock(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// wire.h: everything that the agent and the recorder share, to the bit.
+//
+// A spool is one file, mapped MAP_SHARED by every process that grew out of one executed image (the image itself and the
+// children it forks without exec). It starts with struct ht_header and is followed by segments, in the order in which they
+// were added; the header's directory says where each one lies. Segments of one type form one array: segment `index` holds
+// the elements from `first` on. A segment is published by a store-release of its type, after all else in the entry.
+//
+// Data that does not fit into the pool, because no recorder makes progress, is appended to a second file, NAME.spill: whole
+// chunks, each its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records.
+//
+// Everything is little-endian, fixed-width and naturally aligned. The Go mirror is internal/wire; a test there compiles
+// this header and compares every size, offset and constant. Any change here changes HT_WIRE_VERSION.
+#ifndef HT_WIRE_H
+#define HT_WIRE_H
+
+#include <stdint.h>
+
+#define HT_WIRE_VERSION 1
+#define HT_SPOOL_MAGIC 0x314c4f4f50535448ull // "HTSPOOL1"
+#define HT_CHUNK_MAGIC 0x4b484354u // "TCHK"
+#define HT_NONE 0xffffffffu // no index
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Records
+//
+// A record is two or three 64-bit words. Word 0: bits 0-47 address, 48-55 kind, 56-63 slack. The two top bits of the kind
+// are its class, and the class gives the length:
+//
+//   class 0  stack   24 bytes  word1 = size (low 32 bits) | stack id << 32, word2 = timestamp
+//   class 1  short   16 bytes  word1 = timestamp
+//   class 2  extra   16 bytes  word1 = a value that belongs to the next class 0 or 1 record; no timestamp
+//   class 3  reserved
+//
+// Extra records come before the record that they extend and are published together with it.
+//
+// Slack is usable minus requested size in bytes; HT_SLACK_EXTRA says that the usable size follows in HT_X_USABLE, or, if
+// there is no such record, that it is unknown. A size of 2^32-1 or more is HT_SIZE_EXTRA, and the size is in HT_X_SIZE.
+//
+// An allocation that failed has address 0. A deallocation is published before the real function runs, an allocation after
+// it returned. A realloc of a block is HT_K_REALLOC_BEGIN (the old address) before, and HT_K_REALLOC (the new address, or
+// 0) after; begin and result nest like brackets within a stream. realloc(NULL, n) has no begin. A result of 0 after a
+// begin means: failed and the block lives on if size > 0, freed if size == 0. The same for reallocarray.
+#define HT_ADDR_BITS 48
+#define HT_ADDR_MASK 0xffffffffffffull
+#define HT_KIND_SHIFT 48
+#define HT_SLACK_SHIFT 56
+#define HT_SLACK_EXTRA 255
+#define HT_SIZE_EXTRA 0xffffffffu
+#define HT_CLASS_SHIFT 6
+#define HT_CLASS_STACK 0
+#define HT_CLASS_SHORT 1
+#define HT_CLASS_EXTRA 2
+#define HT_RECORD_MAX 128 // an event with all its extras is never longer
+
+enum ht_kind {
+	// class 0: allocations
+	HT_K_MALLOC = 1,
+	HT_K_CALLOC = 2, // HT_X_COUNT: the first argument, when neither argument is 1
+	HT_K_REALLOC = 3, // the result
+	HT_K_REALLOCARRAY = 4, // the result; HT_X_COUNT: nmemb
+	HT_K_POSIX_MEMALIGN = 5, // HT_X_ALIGN, as with all aligned forms
+	HT_K_ALIGNED_ALLOC = 6,
+	HT_K_MEMALIGN = 7,
+	HT_K_VALLOC = 8,
+	HT_K_PVALLOC = 9,
+	HT_K_NEW = 10,
+	HT_K_NEW_ARRAY = 11,
+	HT_K_NEW_NOTHROW = 12,
+	HT_K_NEW_ARRAY_NOTHROW = 13,
+	HT_K_NEW_ALIGNED = 14,
+	HT_K_NEW_ARRAY_ALIGNED = 15,
+	HT_K_NEW_ALIGNED_NOTHROW = 16,
+	HT_K_NEW_ARRAY_ALIGNED_NOTHROW = 17,
+	// class 0: deallocations with their own stack (size 0; only with --free-stacks): HT_K_FREE & 63 | 32 and so on
+	HT_K_STACKED = 32, // kind = HT_K_STACKED | (short kind & 31)
+	// class 0: mapping changes; the address is the result, 0 if failed; not allocations
+	HT_K_MMAP = 24,
+	HT_K_MUNMAP = 25, // address and size of the range
+	HT_K_MREMAP = 26, // the result; HT_X_OLD and HT_X_OLD_SIZE give the old range
+	HT_K_BRK = 27, // address = the new break; HT_X_OLD = the break before
+
+	// class 1: deallocations; the address is the argument
+	HT_K_FREE = 64 + 1,
+	HT_K_REALLOC_BEGIN = 64 + 2,
+	HT_K_CFREE = 64 + 3,
+	HT_K_FREE_SIZED = 64 + 4,
+	HT_K_FREE_ALIGNED_SIZED = 64 + 5,
+	HT_K_DELETE = 64 + 6,
+	HT_K_DELETE_ARRAY = 64 + 7,
+	HT_K_DELETE_SIZED = 64 + 8,
+	HT_K_DELETE_ARRAY_SIZED = 64 + 9,
+	HT_K_DELETE_NOTHROW = 64 + 10,
+	HT_K_DELETE_ARRAY_NOTHROW = 64 + 11,
+	HT_K_DELETE_ALIGNED = 64 + 12,
+	HT_K_DELETE_ARRAY_ALIGNED = 64 + 13,
+	HT_K_DELETE_SIZED_ALIGNED = 64 + 14,
+	HT_K_DELETE_ARRAY_SIZED_ALIGNED = 64 + 15,
+	HT_K_DELETE_ALIGNED_NOTHROW = 64 + 16,
+	HT_K_DELETE_ARRAY_ALIGNED_NOTHROW = 64 + 17,
+
+	// class 2: extras; the low 48 bits of word 0 are 0
+	HT_X_SIZE = 128 + 1,
+	HT_X_USABLE = 128 + 2,
+	HT_X_ALIGN = 128 + 3,
+	HT_X_COUNT = 128 + 4,
+	HT_X_OLD = 128 + 5,
+	HT_X_OLD_SIZE = 128 + 6,
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Chunks
+//
+// A stream (one thread's records, in its own order) is a sequence of chunks numbered from 0. The writer appends to the
+// current chunk and then advances ht_stream.pos. To move on it stores the chunk's fill, takes a new chunk, prepares its
+// header, stores `next` in the old one, then pos. A chunk that was appended to the spill file by its writer is reused in
+// place: its seq has moved on, and a reader that expected a smaller one finds that chunk in the spill file. A reader
+// copies first and checks seq after.
+#define HT_CHUNK_SIZE 65536
+#define HT_CHUNK_HEADER 64
+
+struct ht_chunk {
+	uint32_t magic; // HT_CHUNK_MAGIC
+	uint32_t stream; // index of the stream's slot
+	uint64_t uid; // the stream's unique number: slots are reused, uids are not
+	uint64_t seq; // number of this chunk in its stream
+	uint32_t fill; // bytes used, header included; valid once the stream has moved on
+	uint32_t next; // index of the stream's next chunk, or HT_NONE
+	uint32_t tid; // copies of the stream's fields, so that a spilled chunk explains itself
+	uint32_t proc;
+	uint32_t level;
+	uint32_t reserved;
+	uint64_t start; // the stream's start timestamp
+	uint64_t reserved1;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Streams
+//
+// busy is nonzero from before an event's timestamp is read until its record is published. A reader that reads the clock,
+// executes a membarrier that covers the writer, and then finds busy == 0 knows that every record which it does not see
+// yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
+//
+// A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to level
+// 1 and on. All streams of a thread have the same tid and start.
+#define HT_STREAM_FREE 0
+#define HT_STREAM_LIVE 1
+#define HT_STREAM_ENDED \
+	2 // no more records; the reader drains it, frees its last chunk, pushes the slot on free_streams
+
+#define HT_POS_SHIFT 24 // pos = chunk sequence number << 24 | bytes used in that chunk, header included
+
+struct ht_stream {
+	// written by the owner for every event
+	uint64_t pos;
+	uint64_t busy; // 0, or the stack pointer of the hook that is recording
+	uint64_t lost; // events of this stream that were not recorded
+	uint64_t reserved0[5];
+	// written rarely
+	uint64_t uid;
+	uint64_t start; // timestamp of its first event
+	uint32_t state;
+	uint32_t proc; // slot of the process
+	uint32_t tid;
+	uint32_t level;
+	uint32_t first_chunk; // the chunk with seq 0
+	uint32_t chunk; // the current chunk
+	uint32_t next_free; // link of the free list
+	uint32_t reserved1;
+	char name[16]; // the thread's name at its first event, NUL-padded
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Processes: slot 0 is the image that made the spool; forked children claim further ones at their first event.
+#define HT_PROC_FREE 0
+#define HT_PROC_LIVE 1
+
+struct ht_proc {
+	uint32_t state; // stored last
+	uint32_t pid;
+	uint32_t parent; // slot of the process it was forked from, or HT_NONE
+	uint32_t reserved;
+	uint64_t fork_time; // timestamp of its first event, 0 for slot 0
+	uint64_t random; // address of the AT_RANDOM bytes: differs from /proc/PID/auxv's once the process has exec'd
+	uint64_t reserved1[4];
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Program counters, call stacks, modules
+//
+// A pc id names a return address *of one module at one time*: when a library is unloaded and another one comes to lie at
+// its address, the ids differ. pc has HT_PC_INTERRUPTED set when the frame was interrupted by a signal, so that the
+// instruction is at pc; otherwise it is a return address, and the call is at pc - 1. Ids start at 1.
+#define HT_PC_INTERRUPTED (1ull << 63)
+
+struct ht_pc {
+	uint64_t pc; // stored last (release); 0: not published
+	uint32_t module; // id, 0 if the address belongs to no known module
+	uint32_t reserved;
+};
+
+// A stack id names a node of the calling-context tree: `pc` called from the stack `parent`. Ids start at 1; 0 stands for
+// no stack, and a root's parent is 0. Two nodes may stand for the same stack: a reader merges by (parent, pc).
+// HT_NODE_TRUNCATED: the unwinder could not go on above this root node, although the stack had not ended.
+#define HT_NODE_TRUNCATED 0x80000000u
+
+struct ht_node {
+	uint64_t hash; // of the path; the agent's own use
+	uint32_t parent; // node id
+	uint32_t pc; // pc id | HT_NODE_TRUNCATED; stored last (release); 0: not published
+};
+
+// The module log is a byte array of these, each followed by its build id and its NUL-terminated path, padded to 8 bytes.
+#define HT_MODULE_LOAD 1
+#define HT_MODULE_UNLOAD 2 // only kind, id, proc and time are set; no build id, no path
+
+struct ht_module {
+	uint32_t length; // of the whole entry, a multiple of 8; stored last (release); 0: not published
+	uint32_t kind;
+	uint32_t id; // starts at 1
+	uint32_t proc;
+	uint64_t time; // timestamp
+	uint64_t start; // lowest mapped address
+	uint64_t end;
+	uint64_t bias; // address = bias + address in the file's own terms (l_addr)
+	uint32_t build_id_size;
+	uint32_t path_size; // with the NUL
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Header
+enum ht_seg_type {
+	HT_SEG_NONE = 0,
+	HT_SEG_META = 1, // bytes: struct ht_meta and its strings
+	HT_SEG_PROCS = 2, // struct ht_proc[]
+	HT_SEG_STREAMS = 3, // struct ht_stream[]
+	HT_SEG_CHUNKS = 4, // chunks of HT_CHUNK_SIZE
+	HT_SEG_PCS = 5, // struct ht_pc[]
+	HT_SEG_NODES = 6, // struct ht_node[]
+	HT_SEG_MODULES = 7, // bytes
+	HT_SEG_TYPES = 8
+};
+
+struct ht_segment {
+	uint32_t type; // stored last (release)
+	uint32_t reserved;
+	uint64_t first; // index of its first element (bytes for META and MODULES)
+	uint64_t offset; // in the file, a multiple of the page size
+	uint64_t length; // bytes
+};
+
+// A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
+// state unique (ABA) in the high half.
+#define HT_LIST_EMPTY ((uint64_t)HT_NONE)
+
+struct ht_meta {
+	uint32_t exe_size; // strings follow in this order, each NUL-terminated, sizes with the NUL
+	uint32_t cmdline_size; // as /proc/self/cmdline: arguments separated by NULs
+	uint32_t cwd_size;
+	uint32_t host_size;
+	uint32_t env_size; // NAME=VALUE, NUL-separated; only names on the agent's short list
+	uint32_t reserved;
+};
+
+// Why something was not recorded or not fully: counted, never fatal.
+enum ht_counter {
+	HT_C_LOST = 0, // events not recorded
+	HT_C_TRUNCATED = 1, // stacks whose root is missing
+	HT_C_BAD_CFI = 2, // frames whose call frame information could not be used
+	HT_C_GUESSED = 3, // frames stepped by frame pointer for want of call frame information
+	HT_C_TABLE_FULL = 4, // stacks not stored because a table could not grow
+	HT_C_NO_THREAD = 5, // events lost because a thread's state could not be made
+	HT_C_SPILLED = 6, // chunks that the agent appended to the spill file itself
+	HT_C_WAITS = 7, // times that a thread waited for a free chunk
+	HT_C_FULL_STEPS = 8, // stacks unwound with all registers (slow, exact)
+	HT_C_BOOT = 9, // allocations served by the agent before the real functions were known
+	HT_COUNTERS = 16
+};
+
+#define HT_RECORDER_NONE 0 // nobody drains (plain LD_PRELOAD)
+#define HT_RECORDER_EXPECTED 1 // started by `heaptap run`; it may not have looked yet
+#define HT_RECORDER_HERE 2
+
+#define HT_SEGMENTS 256
+#define HT_HEADER_SIZE 16384
+
+struct ht_header {
+	uint64_t magic; // stored last, when the spool is usable
+	uint32_t version;
+	uint32_t arch; // ELF e_machine: 62 x86-64, 183 aarch64
+	uint32_t pid;
+	uint32_t page_size;
+	uint64_t tsc0, mono0,
+		real0; // one moment on three clocks: timestamp counter, CLOCK_MONOTONIC ns, CLOCK_REALTIME ns
+	uint64_t tsc1, mono1; // a later moment, renewed now and then, to know the counter's frequency
+	uint64_t spill_limit; // bytes the agent may append to the spill file
+	uint64_t reserved0[5];
+
+	// changed by the agent
+	uint64_t file_end; // where the next segment goes
+	uint64_t spill_size;
+	uint64_t next_uid;
+	uint32_t next_proc, next_stream, next_chunk; // elements ever used
+	uint32_t next_module;
+	uint32_t next_pc, next_node;
+	uint64_t module_bytes;
+	uint32_t chunk_waiters; // threads that wait on chunk_freed
+	uint32_t barrier; // 1: registered for membarrier GLOBAL_EXPEDITED
+	uint64_t reserved1[8];
+
+	// changed by both
+	uint64_t free_chunks; // list heads
+	uint64_t free_streams;
+	uint32_t free_chunk_count; // about
+	uint32_t chunk_freed; // futex: the recorder adds one when it has freed chunks
+	uint32_t recorder_wake; // futex: the agent adds one when chunks run short
+	uint32_t reserved2;
+	uint64_t reserved3[4];
+
+	// changed by the recorder
+	uint32_t recorder_state;
+	uint32_t recorder_pid;
+	uint64_t heartbeat; // grows while the recorder drains
+	uint32_t recorder_sleeps; // 1: waits on recorder_wake
+	uint32_t reserved4;
+	uint64_t reserved5[5];
+
+	uint64_t counters[HT_COUNTERS];
+	struct ht_segment segments[HT_SEGMENTS];
+};
+
+#define HT_STATIC(name, test) typedef char ht_static_##name[(test) ? 1 : -1]
+HT_STATIC(chunk, sizeof(struct ht_chunk) == HT_CHUNK_HEADER);
+HT_STATIC(stream, sizeof(struct ht_stream) == 128);
+HT_STATIC(proc, sizeof(struct ht_proc) == 64);
+HT_STATIC(pc, sizeof(struct ht_pc) == 16);
+HT_STATIC(node, sizeof(struct ht_node) == 16);
+HT_STATIC(module, sizeof(struct ht_module) == 56);
+HT_STATIC(segment, sizeof(struct ht_segment) == 32);
+HT_STATIC(header, sizeof(struct ht_header) <= HT_HEADER_SIZE);
+
+#endif

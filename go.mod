@@ -1,0 +1,3 @@
+module github.com/heaptap/heaptap
+
+go 1.26

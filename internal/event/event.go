@@ -1,0 +1,135 @@
+// Package event defines what a recording is made of: one process's allocations, deallocations and mapping changes, in
+// order, after the ledger has matched every deallocation to the allocation that it ends.
+//
+// The data goes one way: the agent's records (package wire) are put in order by package record, matched by package ledger
+// into events, counted by package tally, and written by package recording. A reader of a recording gets the same events
+// back and can count them again with the same package tally: a number has one definition.
+package event
+
+// Kind says what happened.
+type Kind uint8
+
+// The kinds of events. A realloc of a block becomes a Free with Realloc set, followed (not necessarily at once) by an
+// Alloc with Realloc set; a failed one becomes a Fail and ends nothing.
+const (
+	Alloc     Kind = iota // a block came to life
+	Free                  // the block of allocation Ref ended
+	Unmatched             // a deallocation of an address that was not live: from before the recording, twice, or foreign
+	Inherited             // a deallocation of a block that the parent process had made before the fork
+	Fail                  // an allocation function returned null although bytes were asked for
+	Map                   // the program called mmap, munmap, mremap or brk itself
+	KindCount
+)
+
+// NoRef is the Ref of an event that ends no allocation of this recording.
+const NoRef = ^uint64(0)
+
+// Event is one event. Fields that do not apply to its kind are 0 (Ref: NoRef).
+type Event struct {
+	Time   int64  // nanoseconds since the recording's start, never less than the event before
+	Kind   Kind   //
+	Func   Func   // the function that the program called
+	Thread uint32 // index into the recording's threads
+	Stack  uint32 // call stack: of the allocation, also for the Free that ends it; 0: unknown
+	// FreeStack is the call stack of a deallocation itself, 0 unless it was recorded (--free-stacks).
+	FreeStack uint32
+	Flags     Flags
+	Ref       uint64 // Free: number of the allocation (counting Alloc events from 0) that it ends; else NoRef
+	Addr      uint64 // of the block
+	Size      uint64 // requested bytes: of the block, also for the Free that ends it
+	Usable    uint64 // usable bytes, if HasUsable
+	Born      int64  // Free: time of the allocation that it ends
+	BornBy    uint32 // Free: thread of that allocation
+	Align     uint64 // alignment that was asked for; 0: none
+	Count     uint64 // calloc's and reallocarray's first argument; 0: not told
+	OldAddr   uint64 // Map, mremap: the old range; brk: the break before
+	OldSize   uint64
+}
+
+// Flags qualify an event.
+type Flags uint8
+
+const (
+	// Realloc marks the Free and the Alloc that one realloc of a live block consists of.
+	Realloc Flags = 1 << iota
+	// HasUsable says that Usable is what the allocator said.
+	HasUsable
+	// Temporary marks a Free of the thread's own latest allocation, with no other allocation of that thread in
+	// between. The Free half of a realloc never has it: the block lives on in its new form.
+	Temporary
+	// InPlace marks the Alloc half of a realloc that returned the same address.
+	InPlace
+	// Late marks an event whose timestamp lay before one already written; Time is then the latest time written.
+	Late
+)
+
+// Func is a function that the agent intercepts. The values are those of a recording file: append only.
+type Func uint8
+
+// Functions that allocate, that deallocate, and that change mappings.
+const (
+	FuncUnknown Func = iota
+	Malloc
+	Calloc
+	ReallocFunc
+	Reallocarray
+	PosixMemalign
+	AlignedAlloc
+	Memalign
+	Valloc
+	Pvalloc
+	New
+	NewArray
+	NewNothrow
+	NewArrayNothrow
+	NewAligned
+	NewArrayAligned
+	NewAlignedNothrow
+	NewArrayAlignedNothrow
+	FreeFunc
+	Cfree
+	FreeSized
+	FreeAlignedSized
+	Delete
+	DeleteArray
+	DeleteSized
+	DeleteArraySized
+	DeleteNothrow
+	DeleteArrayNothrow
+	DeleteAligned
+	DeleteArrayAligned
+	DeleteSizedAligned
+	DeleteArraySizedAligned
+	DeleteAlignedNothrow
+	DeleteArrayAlignedNothrow
+	Mmap
+	Munmap
+	Mremap
+	Brk
+	FuncCount
+)
+
+var funcNames = [FuncCount]string{
+	FuncUnknown: "unknown", Malloc: "malloc", Calloc: "calloc", ReallocFunc: "realloc", Reallocarray: "reallocarray",
+	PosixMemalign: "posix_memalign", AlignedAlloc: "aligned_alloc", Memalign: "memalign", Valloc: "valloc",
+	Pvalloc: "pvalloc", New: "operator new", NewArray: "operator new[]", NewNothrow: "operator new (nothrow)",
+	NewArrayNothrow: "operator new[] (nothrow)", NewAligned: "operator new (aligned)",
+	NewArrayAligned: "operator new[] (aligned)", NewAlignedNothrow: "operator new (aligned, nothrow)",
+	NewArrayAlignedNothrow: "operator new[] (aligned, nothrow)", FreeFunc: "free", Cfree: "cfree",
+	FreeSized: "free_sized", FreeAlignedSized: "free_aligned_sized", Delete: "operator delete",
+	DeleteArray: "operator delete[]", DeleteSized: "operator delete (sized)",
+	DeleteArraySized: "operator delete[] (sized)", DeleteNothrow: "operator delete (nothrow)",
+	DeleteArrayNothrow: "operator delete[] (nothrow)", DeleteAligned: "operator delete (aligned)",
+	DeleteArrayAligned: "operator delete[] (aligned)", DeleteSizedAligned: "operator delete (sized, aligned)",
+	DeleteArraySizedAligned: "operator delete[] (sized, aligned)", DeleteAlignedNothrow: "operator delete (aligned, nothrow)",
+	DeleteArrayAlignedNothrow: "operator delete[] (aligned, nothrow)",
+	Mmap:                      "mmap", Munmap: "munmap", Mremap: "mremap", Brk: "brk",
+}
+
+// String returns the function's name as a C or C++ programmer writes it.
+func (f Func) String() string {
+	if f < FuncCount {
+		return funcNames[f]
+	}
+	return funcNames[FuncUnknown]
+}
