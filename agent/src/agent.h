@@ -132,4 +132,130 @@ void ht_unmap(void *p, u64 size);
 // Grows (possibly moves) what ht_map gave; null leaves the old one as it was.
 void *ht_remap(void *p, u64 old_size, u64 new_size);
 
+// ---------------------------------------------------------------------------------------------------------------------
+// spool.c
+
+// Creates and maps the spool. -1: the agent steps aside.
+int ht_spool_init(void);
+// The spool becomes visible to readers.
+void ht_spool_publish(void);
+
+// A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress; HT_NONE
+// when there is none.
+HT_COLD u32 ht_chunk_take(void);
+// Gives a chunk back to the free list.
+void ht_chunk_give(u32 index);
+// A stream slot, from the free list or a new one; HT_NONE if there is none.
+u32 ht_stream_take(void);
+void ht_stream_give(u32 index);
+// Appends a chunk, `fill` bytes of it, to the spill file. 0, or -1 when it could not be written.
+HT_COLD int ht_chunk_spill(struct ht_chunk *chunk);
+
+HT_INLINE struct ht_chunk *ht_chunk_at(u32 index)
+{
+	return (struct ht_chunk *)(ht_chunks + (u64)index * HT_CHUNK_SIZE);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// real.c: the functions that the program would have called without the agent
+
+struct ht_real {
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	size_t (*usable_size)(void *);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
+};
+// Usable from the first instruction on: until they are known, the entries find the real functions first.
+extern struct ht_real ht_real;
+// The word before a block holds its size, as glibc's allocator keeps it.
+extern int ht_glibc;
+// The module that provides malloc, if that is not libc: what it maps for itself is not the program's doing.
+extern u64 ht_allocator_low, ht_allocator_size;
+
+void ht_real_init(void);
+
+// The C++ operators and std::get_new_handler, in the order of the table in real.c.
+#define HT_OPERATORS 21
+#define HT_GET_NEW_HANDLER 20
+// The real operator with this number, or null if no loaded module defines it. May be slow the first time.
+void *ht_real_operator(u32 number);
+// Does pc lie in the code of one of the real operators found so far?
+int ht_in_operator(u64 pc);
+
+extern u64 ht_agent_low, ht_agent_size;
+HT_INLINE int ht_in_agent(u64 pc)
+{
+	return pc - ht_agent_low < ht_agent_size;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// thread.c and init.c
+
+struct ht_thread {
+	struct ht_stream *stream; // never null
+	u64 pos; // as in ht_stream.pos
+	u8 *chunk; // where the current chunk lies
+	struct ht_memo memo;
+	struct ht_thread *upper; // for a signal handler that interrupts the agent in this one
+	struct ht_thread *next; // list of all, never shortened
+	u32 tid;
+	u32 level;
+	u32 state;
+	u32 slot; // index of the stream
+};
+
+// The calling thread's state; ht_no_thread, whose stream is always busy, before its first event.
+extern __thread struct ht_thread *ht_self __attribute__((tls_model("initial-exec")));
+extern struct ht_thread ht_no_thread;
+
+// The uncommon ways into an event: a new thread, a forked child, a signal handler on top of the agent, the agent's
+// first call at all. Returns null if the event cannot be recorded (counted).
+HT_COLD struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp);
+// Are both addresses on the thread's own stack, as far as that is known yet?
+HT_INLINE int ht_on_stack(const struct ht_thread *t, u64 a, u64 b)
+{
+	return a >= t->memo.low && a < t->memo.high && b >= t->memo.low && b < t->memo.high;
+}
+// Makes room for HT_RECORD_MAX bytes: hands the chunk over and takes another one.
+HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
+
+// 1 when the agent is up, 0 when it is not and never will be. Called by the first event or the constructor.
+int ht_init(void);
+// In a forked child: its own process slot, its own streams from now on.
+void ht_threads_after_fork(void);
+extern u32 ht_process; // this process's slot
+extern u32 ht_pid;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// environ.c: the environment and the auxiliary vector as the kernel passed them at exec
+
+void ht_environ_init(void);
+// The value of a variable, or null. Valid until ht_environ_done.
+const char *ht_environ_get(const char *name);
+// Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated); returns the bytes used.
+u64 ht_environ_copy(char *out, u64 size);
+void ht_environ_done(void);
+// A value of the auxiliary vector, 0 if absent.
+u64 ht_auxv(u64 type);
+
+// Text, without libc.
+u64 ht_strlen(const char *s);
+int ht_streq(const char *a, const char *b);
+// Appends s (or a number) to the NUL-terminated string of at most `size` bytes at out; returns its new length, never more
+// than size - 1.
+u64 ht_append(char *out, u64 size, const char *s);
+u64 ht_append_number(char *out, u64 size, u64 value, u32 base);
+// A number with an optional suffix K, M, G (KiB and so on are accepted too); `otherwise` if s is null or no number.
+u64 ht_number(const char *s, u64 otherwise);
+
 #endif

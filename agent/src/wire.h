@@ -4,11 +4,12 @@
 //
 // A spool is one file, mapped MAP_SHARED by every process that grew out of one executed image (the image itself and the
 // children it forks without exec). It starts with struct ht_header and is followed by segments, in the order in which they
-// were added; the header's directory says where each one lies. Segments of one type form one array: segment `index` holds
-// the elements from `first` on. A segment is published by a store-release of its type, after all else in the entry.
+// were added; the header's table says where each one lies. The segments of one type form one array.
 //
-// Data that does not fit into the pool, because no recorder makes progress, is appended to a second file, NAME.spill: whole
-// chunks, each its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records.
+// Data that does not fit into the pool, because no recorder makes progress, is appended to a second file: whole chunks, each
+// its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records. It is called as the spool is, with .spill for
+// .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that could not be written there either is lost, and its
+// events are counted in ht_stream.lost and HT_C_LOST; the last one in the file may be cut short.
 //
 // Everything is little-endian, fixed-width and naturally aligned. The Go mirror is internal/wire; a test there compiles
 // this header and compares every size, offset and constant. Any change here changes HT_WIRE_VERSION.
@@ -242,13 +243,10 @@ enum ht_seg_type {
 	HT_SEG_TYPES = 8
 };
 
-struct ht_segment {
-	uint32_t type; // stored last (release)
-	uint32_t reserved;
-	uint64_t first; // index of its first element (bytes for META and MODULES)
-	uint64_t offset; // in the file, a multiple of the page size
-	uint64_t length; // bytes
-};
+// Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
+// that n + 1 segments hold segment_first[type] << n. Only its place in the file varies; it is published by a single
+// compare-and-swap, so that growing needs no lock. (A loser of that race leaves a hole in the file.)
+#define HT_SEGMENTS 28
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
 // state unique (ABA) in the high half.
@@ -282,8 +280,7 @@ enum ht_counter {
 #define HT_RECORDER_EXPECTED 1 // started by `heaptap run`; it may not have looked yet
 #define HT_RECORDER_HERE 2
 
-#define HT_SEGMENTS 256
-#define HT_HEADER_SIZE 16384
+#define HT_HEADER_SIZE 4096
 
 struct ht_header {
 	uint64_t magic; // stored last, when the spool is usable
@@ -327,7 +324,8 @@ struct ht_header {
 	uint64_t reserved5[5];
 
 	uint64_t counters[HT_COUNTERS];
-	struct ht_segment segments[HT_SEGMENTS];
+	uint64_t segment_first[HT_SEG_TYPES]; // bytes of the first segment of each type
+	uint64_t segments[HT_SEG_TYPES][HT_SEGMENTS]; // offset in the file, a multiple of the page size; 0: not there
 };
 
 #define HT_STATIC(name, test) typedef char ht_static_##name[(test) ? 1 : -1]
@@ -337,7 +335,6 @@ HT_STATIC(proc, sizeof(struct ht_proc) == 64);
 HT_STATIC(pc, sizeof(struct ht_pc) == 16);
 HT_STATIC(node, sizeof(struct ht_node) == 16);
 HT_STATIC(module, sizeof(struct ht_module) == 56);
-HT_STATIC(segment, sizeof(struct ht_segment) == 32);
 HT_STATIC(header, sizeof(struct ht_header) <= HT_HEADER_SIZE);
 
 #endif

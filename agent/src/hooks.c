@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// hooks.c: the C allocation functions, in place of the real ones.
+//
+// What may happen here, and what not. These functions run in any thread, in signal handlers (of malloc-using programs that
+// should not, and do), before main, after exit, while the loader holds its locks and while libc forks. They therefore call
+// nothing but the real allocation functions and the agent's own code, which holds no lock. errno belongs to the real
+// functions. A hook must return what the real function returned, and run at any depth of a nearly full stack.
+//
+// Order. A deallocation is published before the real function runs, an allocation after it returned, a realloc as a begin
+// and a result: so an address that passes from one thread to another is freed, by the clock, before it is allocated again.
+//
+// The hooks are compiled with frame pointers, so that the caller's registers can be read off the frame, and with unwind
+// tables, since the exceptions of a real operator new pass through.
+
+#include <errno.h>
+
+#include "record.h"
+
+HT_EXPORT void *malloc(size_t size)
+{
+	void *p = ht_real.malloc(size);
+	ht_record_allocation(HT_K_MALLOC, p, size, 0, 0, HT_CALLER());
+	return p;
+}
+
+HT_EXPORT void free(void *p)
+{
+	if (p)
+		ht_record_deallocation(HT_K_FREE, p, HT_CALLER());
+	ht_real.free(p);
+}
+
+HT_EXPORT void cfree(void *p)
+{
+	if (p)
+		ht_record_deallocation(HT_K_CFREE, p, HT_CALLER());
+	ht_real.free(p);
+}
+
+HT_EXPORT void free_sized(void *p, size_t size)
+{
+	if (p)
+		ht_record_deallocation(HT_K_FREE_SIZED, p, HT_CALLER());
+	if (ht_real.free_sized)
+		ht_real.free_sized(p, size);
+	else
+		ht_real.free(p);
+}
+
+HT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
+{
+	if (p)
+		ht_record_deallocation(HT_K_FREE_ALIGNED_SIZED, p, HT_CALLER());
+	if (ht_real.free_aligned_sized)
+		ht_real.free_aligned_sized(p, alignment, size);
+	else
+		ht_real.free(p);
+}
+
+HT_EXPORT void *calloc(size_t count, size_t size)
+{
+	u64 total;
+	void *p = ht_real.calloc(count, size);
+	if (ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
+		total = ~0ull;
+	ht_record_allocation(HT_K_CALLOC, p, total, count > 1 && size > 1 ? HT_X_COUNT : 0, count, HT_CALLER());
+	return p;
+}
+
+HT_INLINE void *reallocate(u64 kind, void *old, size_t size, u64 extra_kind, u64 extra, struct ht_caller c)
+{
+	int nested = ht_is_nested(&c);
+	if (old && !nested)
+		ht_record_deallocation(HT_K_REALLOC_BEGIN, old, c);
+	void *p = ht_real.realloc(old, size);
+	if (!nested)
+		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
+	return p;
+}
+
+HT_EXPORT void *realloc(void *old, size_t size)
+{
+	return reallocate(HT_K_REALLOC, old, size, 0, 0, HT_CALLER());
+}
+
+// The real one calls realloc through its PLT: that would be us again. It does no more than this.
+HT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
+{
+	u64 total;
+	if (__builtin_mul_overflow((u64)count, (u64)size, &total)) {
+		if (old)
+			ht_record_deallocation(HT_K_REALLOC_BEGIN, old, HT_CALLER());
+		ht_record_allocation(HT_K_REALLOCARRAY, 0, ~0ull, HT_X_COUNT, count, HT_CALLER());
+		errno = ENOMEM;
+		return 0;
+	}
+	return reallocate(HT_K_REALLOCARRAY, old, total, HT_X_COUNT, count, HT_CALLER());
+}
+
+// malloc, calloc, realloc and free find their real functions by themselves; for these somebody must have.
+#define READY(function) \
+	do \
+		if (ht_unlikely(!ht_real.function)) \
+			ht_init(); \
+	while (0)
+
+HT_EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+{
+	READY(posix_memalign);
+	int r = ht_real.posix_memalign(out, alignment, size);
+	ht_record_allocation(HT_K_POSIX_MEMALIGN, r == 0 ? *out : 0, size, HT_X_ALIGN, alignment, HT_CALLER());
+	return r;
+}
+
+HT_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	READY(aligned_alloc);
+	void *p = ht_real.aligned_alloc(alignment, size);
+	ht_record_allocation(HT_K_ALIGNED_ALLOC, p, size, HT_X_ALIGN, alignment, HT_CALLER());
+	return p;
+}
+
+HT_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	READY(memalign);
+	void *p = ht_real.memalign(alignment, size);
+	ht_record_allocation(HT_K_MEMALIGN, p, size, HT_X_ALIGN, alignment, HT_CALLER());
+	return p;
+}
+
+HT_EXPORT void *valloc(size_t size)
+{
+	READY(valloc);
+	void *p = ht_real.valloc(size);
+	ht_record_allocation(HT_K_VALLOC, p, size, HT_X_ALIGN, 4096, HT_CALLER());
+	return p;
+}
+
+HT_EXPORT void *pvalloc(size_t size)
+{
+	READY(pvalloc);
+	void *p = ht_real.pvalloc(size);
+	ht_record_allocation(HT_K_PVALLOC, p, size, HT_X_ALIGN, 4096, HT_CALLER());
+	return p;
+}

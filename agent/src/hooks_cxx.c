@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// hooks_cxx.c: C++ operator new and delete, all forms.
+//
+// An allocator with operators of its own (jemalloc, tcmalloc, mimalloc) is only seen this way; libstdc++'s operators call
+// malloc and free, and those calls are part of the operator's event. The agent cannot throw, but the real operators can, and
+// their exceptions pass through these frames; then the lines after the real call are never reached.
+
+#include "record.h"
+
+__thread struct ht_operator ht_operator __attribute__((tls_model("initial-exec")));
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What belongs to an operator, and what becomes of one that throws
+
+static void write_failure(void)
+{
+	struct ht_operator *o = &ht_operator;
+	struct ht_thread *t = ht_begin(&o->caller);
+	if (t)
+		ht_write_stacked(t, o->kind, 0, o->size, o->size, o->extra_kind, o->extra, o->stack);
+}
+
+static void left_by_exception(void)
+{
+	if (ht_operator.failed)
+		write_failure();
+	ht_operator.failed = 0;
+	ht_operator.sp = 0;
+}
+
+// The operator is over, although nobody said so: we are above it on the stack, or the return address into its hook no
+// longer stands where the call put it.
+static int is_over(const struct ht_caller *c)
+{
+	if (!ht_on_stack(ht_self, c->sp, ht_operator.slot))
+		return 0;
+	return c->sp >= ht_operator.sp || (c->sp <= ht_operator.slot && !ht_in_agent(*(const u64 *)ht_operator.slot));
+}
+
+int ht_operator_holds(const struct ht_caller *c)
+{
+	if (c->sp < ht_operator.sp && ht_in_operator(c->pc))
+		return 1;
+	if (is_over(c))
+		left_by_exception();
+	return 0;
+}
+
+// malloc failed inside of the operator. The throwing forms call the new_handler now, and throw if there is none.
+void ht_operator_failed(void)
+{
+	static void *(*get_new_handler)(void);
+	static u32 looked;
+	struct ht_operator *o = &ht_operator;
+	struct ht_thread *t;
+
+	if (o->failed || (o->kind != HT_K_NEW && o->kind != HT_K_NEW_ARRAY && o->kind != HT_K_NEW_ALIGNED &&
+			  o->kind != HT_K_NEW_ARRAY_ALIGNED))
+		return; // the nothrow forms return, and their hook records it
+	if (!looked) {
+		get_new_handler = ht_real_operator(HT_GET_NEW_HANDLER);
+		looked = 1;
+	}
+	t = ht_begin(&o->caller);
+	if (!t)
+		return;
+	o->stack = ht_capture(&t->memo, o->caller.pc, o->caller.sp, o->caller.fp);
+	ht_end(t, ht_record_at(t));
+	if (get_new_handler && get_new_handler())
+		o->failed = 1;
+	else
+		write_failure();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The hooks
+
+HT_INLINE u64 stack_pointer(void)
+{
+	u64 sp;
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+#endif
+	return sp;
+}
+
+// Runs `call` as the real operator of the hook.
+#define GUARDED(kind_, size_, extra_kind_, extra_, caller_, call) \
+	do { \
+		struct ht_operator outer; \
+		u64 had_outer = ht_operator.sp; \
+		if (ht_unlikely(had_outer)) \
+			outer = ht_operator; \
+		ht_operator.slot = stack_pointer() - 8; \
+		ht_operator.kind = kind_; \
+		ht_operator.size = size_; \
+		ht_operator.extra_kind = extra_kind_; \
+		ht_operator.extra = extra_; \
+		ht_operator.caller = caller_; \
+		ht_operator.failed = 0; \
+		HT_FENCE(); \
+		ht_operator.sp = caller_.sp; \
+		call; \
+		ht_operator.sp = 0; \
+		HT_FENCE(); \
+		if (ht_unlikely(had_outer)) \
+			ht_operator = outer; \
+	} while (0)
+
+HT_INLINE void *fallback_new(size_t size, size_t alignment)
+{
+	return alignment ? ht_real.aligned_alloc(alignment, size) : ht_real.malloc(size);
+}
+
+#define NEW(number, symbol, kind, alignment, PARAMETERS, TYPES, ARGUMENTS) \
+	HT_EXPORT void *symbol PARAMETERS \
+	{ \
+		struct ht_caller c = HT_CALLER(); \
+		void *(*real)TYPES = ht_real_operator(number); \
+		void *p; \
+		if (ht_is_nested(&c)) \
+			return real ? real ARGUMENTS : fallback_new(size, alignment); \
+		GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
+			p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
+		ht_record_allocation(kind, p, size, (alignment) ? HT_X_ALIGN : 0, alignment, c); \
+		return p; \
+	}
+
+#define DELETE(number, symbol, kind_, PARAMETERS, TYPES, ARGUMENTS) \
+	HT_EXPORT void symbol PARAMETERS \
+	{ \
+		struct ht_caller c = HT_CALLER(); \
+		void(*real) TYPES = ht_real_operator(number); \
+		if (!real) \
+			real = (void(*) TYPES)(void *)ht_real.free; \
+		if (!p || ht_is_nested(&c)) { \
+			real ARGUMENTS; \
+			return; \
+		} \
+		ht_record_deallocation(kind_, p, c); \
+		GUARDED(kind_, 0, 0, 0, c, real ARGUMENTS); \
+	}
+
+#define T const void *nothrow
+
+NEW(0, _Znwm, HT_K_NEW, 0, (size_t size), (size_t), (size))
+NEW(1, _Znam, HT_K_NEW_ARRAY, 0, (size_t size), (size_t), (size))
+NEW(2, _ZnwmRKSt9nothrow_t, HT_K_NEW_NOTHROW, 0, (size_t size, T), (size_t, T), (size, nothrow))
+NEW(3, _ZnamRKSt9nothrow_t, HT_K_NEW_ARRAY_NOTHROW, 0, (size_t size, T), (size_t, T), (size, nothrow))
+NEW(4, _ZnwmSt11align_val_t, HT_K_NEW_ALIGNED, a, (size_t size, size_t a), (size_t, size_t), (size, a))
+NEW(5, _ZnamSt11align_val_t, HT_K_NEW_ARRAY_ALIGNED, a, (size_t size, size_t a), (size_t, size_t), (size, a))
+NEW(6, _ZnwmSt11align_val_tRKSt9nothrow_t, HT_K_NEW_ALIGNED_NOTHROW, a, (size_t size, size_t a, T), (size_t, size_t, T),
+    (size, a, nothrow))
+NEW(7, _ZnamSt11align_val_tRKSt9nothrow_t, HT_K_NEW_ARRAY_ALIGNED_NOTHROW, a, (size_t size, size_t a, T),
+    (size_t, size_t, T), (size, a, nothrow))
+
+DELETE(8, _ZdlPv, HT_K_DELETE, (void *p), (void *), (p))
+DELETE(9, _ZdaPv, HT_K_DELETE_ARRAY, (void *p), (void *), (p))
+DELETE(10, _ZdlPvm, HT_K_DELETE_SIZED, (void *p, size_t size), (void *, size_t), (p, size))
+DELETE(11, _ZdaPvm, HT_K_DELETE_ARRAY_SIZED, (void *p, size_t size), (void *, size_t), (p, size))
+DELETE(12, _ZdlPvRKSt9nothrow_t, HT_K_DELETE_NOTHROW, (void *p, T), (void *, T), (p, nothrow))
+DELETE(13, _ZdaPvRKSt9nothrow_t, HT_K_DELETE_ARRAY_NOTHROW, (void *p, T), (void *, T), (p, nothrow))
+DELETE(14, _ZdlPvSt11align_val_t, HT_K_DELETE_ALIGNED, (void *p, size_t a), (void *, size_t), (p, a))
+DELETE(15, _ZdaPvSt11align_val_t, HT_K_DELETE_ARRAY_ALIGNED, (void *p, size_t a), (void *, size_t), (p, a))
+DELETE(16, _ZdlPvmSt11align_val_t, HT_K_DELETE_SIZED_ALIGNED, (void *p, size_t size, size_t a),
+       (void *, size_t, size_t), (p, size, a))
+DELETE(17, _ZdaPvmSt11align_val_t, HT_K_DELETE_ARRAY_SIZED_ALIGNED, (void *p, size_t size, size_t a),
+       (void *, size_t, size_t), (p, size, a))
+DELETE(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ALIGNED_NOTHROW, (void *p, size_t a, T),
+       (void *, size_t, T), (p, a, nothrow))
+DELETE(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ARRAY_ALIGNED_NOTHROW, (void *p, size_t a, T),
+       (void *, size_t, T), (p, a, nothrow))

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// init.c: how the agent comes up, once per executed image, and comes to itself in a forked child.
+
+#include <sys/mman.h>
+
+#include "agent.h"
+#include "sys.h"
+
+static const struct ht_state not_yet;
+struct ht_state *ht_state = (struct ht_state *)&not_yet;
+
+static enum { FRESH, STARTING, UP, ASIDE } phase;
+
+static void after_fork_hook(void)
+{
+	if (phase == UP)
+		ht_state->generation = 0;
+}
+
+// Kernels before 4.14 cannot wipe a page on fork; then libc tells (but not for raw clone).
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static int make_state_page(void)
+{
+	struct ht_state *s = ht_map(4096);
+	if (!s)
+		return -1;
+	if (ht_sys3(__NR_madvise, s, 4096, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
+		__register_atfork(0, 0, after_fork_hook, 0);
+	s->generation = 1;
+	ht_state = s;
+	return 0;
+}
+
+static void claim_process(u32 parent)
+{
+	u32 slot = __atomic_fetch_add(&ht_header->next_proc, 1, __ATOMIC_RELAXED);
+	ht_pid = (u32)ht_sys0(__NR_getpid);
+	ht_process = slot;
+	if (!ht_array_has(HT_SEG_PROCS, slot)) {
+		phase = ASIDE; // 65,536 children: the rest runs unrecorded
+		ht_count(HT_C_TABLE_FULL);
+		return;
+	}
+	struct ht_proc *p = &ht_procs[slot];
+	p->pid = ht_pid;
+	p->parent = parent;
+	p->fork_time = parent == HT_NONE ? 0 : ht_clock();
+	p->random = ht_auxv(25 /* AT_RANDOM */);
+	ht_store_release(&p->state, HT_PROC_LIVE);
+}
+
+static HT_COLD void after_fork(void)
+{
+	// A number that no memo of this process can bear.
+	ht_state->generation = ht_clock() | 1;
+	ht_threads_after_fork();
+	ht_tables_after_fork();
+	claim_process(ht_process);
+}
+
+static HT_COLD void start(void)
+{
+	ht_real_init();
+	ht_environ_init();
+	int ok = ht_spool_init() == 0;
+	if (ok) {
+		claim_process(HT_NONE);
+		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0 && make_state_page() == 0;
+	}
+	if (ok)
+		ht_spool_publish();
+	ht_environ_done();
+	ht_store_release(&phase, ok ? UP : ASIDE);
+}
+
+int ht_init(void)
+{
+	int fresh = FRESH;
+	if (ht_likely(phase == UP)) {
+		if (ht_unlikely(ht_state->generation == 0))
+			after_fork();
+		return phase == UP;
+	}
+	if (phase == FRESH &&
+	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		start();
+	return phase == UP;
+}
+
+__attribute__((constructor)) static void constructor(void)
+{
+	ht_init();
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// real.c: finds the functions that the program would have called without the agent.
+//
+// dlsym will not do: it may call calloc, and it knows nothing of a library that a C program has loaded RTLD_LOCAL and whose
+// operator new resolves to ours. So the symbol tables of the loaded modules are searched here: at start in load order, behind
+// the agent itself (what RTLD_NEXT means); for a C++ operator that is first called later, in the files that
+// /proc/self/maps shows, since by then another thread may hold the loader's lock.
+
+#include <fcntl.h>
+#include <link.h>
+
+#include "agent.h"
+#include "sys.h"
+
+int ht_glibc;
+u64 ht_allocator_low, ht_allocator_size;
+u64 ht_agent_low, ht_agent_size;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// One module's dynamic symbols
+
+struct module {
+	u64 bias, low, high;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const u16 *versions;
+	const u32 *gnu_hash;
+	const u32 *sysv_hash;
+};
+
+static int read_module(struct module *m, u64 bias, const ElfW(Phdr) * phdrs, u32 count)
+{
+	const ElfW(Dyn) *dyn = 0;
+	*m = (struct module){.bias = bias, .low = ~0ull};
+	for (u32 i = 0; i < count; i++) {
+		if (phdrs[i].p_type == PT_DYNAMIC)
+			dyn = (const void *)(bias + phdrs[i].p_vaddr);
+		if (phdrs[i].p_type != PT_LOAD)
+			continue;
+		u64 low = bias + phdrs[i].p_vaddr, high = low + phdrs[i].p_memsz;
+		m->low = low < m->low ? low : m->low;
+		m->high = high > m->high ? high : m->high;
+	}
+	if (!dyn || (u64)dyn < m->low || (u64)dyn >= m->high)
+		return -1;
+	for (; dyn->d_tag != DT_NULL; dyn++) {
+		// glibc's loader has relocated these in place, others (and the vdso) have not.
+		const void *p = (const void *)(dyn->d_un.d_ptr < m->low ? dyn->d_un.d_ptr + bias : dyn->d_un.d_ptr);
+		if (dyn->d_tag == DT_SYMTAB)
+			m->symbols = p;
+		else if (dyn->d_tag == DT_STRTAB)
+			m->strings = p;
+		else if (dyn->d_tag == DT_VERSYM)
+			m->versions = p;
+		else if (dyn->d_tag == DT_GNU_HASH)
+			m->gnu_hash = p;
+		else if (dyn->d_tag == DT_HASH)
+			m->sysv_hash = p;
+	}
+	return m->symbols && m->strings && (m->gnu_hash || m->sysv_hash) ? 0 : -1;
+}
+
+static const ElfW(Sym) * matches(const struct module *m, u32 index, const char *name)
+{
+	const ElfW(Sym) *s = &m->symbols[index];
+	u32 type = ELF64_ST_TYPE(s->st_info);
+	if (s->st_shndx == SHN_UNDEF || s->st_value == 0 || (type != STT_FUNC && type != STT_GNU_IFUNC))
+		return 0;
+	if (m->versions && m->versions[index] & 0x8000) // an old version, kept for old programs
+		return 0;
+	return ht_streq(m->strings + s->st_name, name) ? s : 0;
+}
+
+static const ElfW(Sym) * find_symbol(const struct module *m, const char *name)
+{
+	const ElfW(Sym) * s;
+	if (m->gnu_hash) {
+		const u32 *h = m->gnu_hash;
+		u32 hash = 5381, buckets = h[0], first = h[1], bloom = h[2];
+		const u32 *bucket = h + 4 + bloom * 2, *chain = bucket + buckets;
+		for (const u8 *c = (const u8 *)name; *c; c++)
+			hash = hash * 33 + *c;
+		if (!buckets)
+			return 0;
+		u32 i = bucket[hash % buckets];
+		if (i < first)
+			return 0;
+		for (;; i++) {
+			if ((chain[i - first] | 1) == (hash | 1) && (s = matches(m, i, name)))
+				return s;
+			if (chain[i - first] & 1)
+				return 0;
+		}
+	}
+	for (u32 i = 1; i < m->sysv_hash[1]; i++) // nchain is the number of symbols
+		if ((s = matches(m, i, name)))
+			return s;
+	return 0;
+}
+
+static void *address_of(const struct module *m, const ElfW(Sym) * s)
+{
+	void *p = (void *)(m->bias + s->st_value);
+	if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
+		p = ((void *(*)(void))p)();
+	return p;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The C functions, at start
+
+static void *boot_malloc(size_t size);
+static void boot_free(void *p);
+static void *boot_calloc(size_t count, size_t size);
+static void *boot_realloc(void *p, size_t size);
+
+struct ht_real ht_real = {.malloc = boot_malloc, .free = boot_free, .calloc = boot_calloc, .realloc = boot_realloc};
+
+static struct operator
+{
+	const char *symbol;
+	u64 start, size;
+	void *function; // stored last
+	u32 misses; // times it was looked for in vain
+}
+operators[HT_OPERATORS] = {
+	{.symbol = "_Znwm"},
+	{.symbol = "_Znam"},
+	{.symbol = "_ZnwmRKSt9nothrow_t"},
+	{.symbol = "_ZnamRKSt9nothrow_t"},
+	{.symbol = "_ZnwmSt11align_val_t"},
+	{.symbol = "_ZnamSt11align_val_t"},
+	{.symbol = "_ZnwmSt11align_val_tRKSt9nothrow_t"},
+	{.symbol = "_ZnamSt11align_val_tRKSt9nothrow_t"},
+	{.symbol = "_ZdlPv"},
+	{.symbol = "_ZdaPv"},
+	{.symbol = "_ZdlPvm"},
+	{.symbol = "_ZdaPvm"},
+	{.symbol = "_ZdlPvRKSt9nothrow_t"},
+	{.symbol = "_ZdaPvRKSt9nothrow_t"},
+	{.symbol = "_ZdlPvSt11align_val_t"},
+	{.symbol = "_ZdaPvSt11align_val_t"},
+	{.symbol = "_ZdlPvmSt11align_val_t"},
+	{.symbol = "_ZdaPvmSt11align_val_t"},
+	{.symbol = "_ZdlPvSt11align_val_tRKSt9nothrow_t"},
+	{.symbol = "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
+	{.symbol = "_ZSt15get_new_handlerv"},
+};
+
+static int find_operator(const struct module *m, struct operator* o)
+{
+	const ElfW(Sym) *s = find_symbol(m, o->symbol);
+	if (!s)
+		return 0;
+	o->start = m->bias + s->st_value;
+	o->size = s->st_size ? s->st_size : 1;
+	ht_store_release(&o->function, address_of(m, s));
+	return 1;
+}
+
+static struct wanted {
+	const char *name;
+	void **where;
+} wanted[] = {
+	{"malloc", (void **)&ht_real.malloc},
+	{"free", (void **)&ht_real.free},
+	{"calloc", (void **)&ht_real.calloc},
+	{"realloc", (void **)&ht_real.realloc},
+	{"posix_memalign", (void **)&ht_real.posix_memalign},
+	{"aligned_alloc", (void **)&ht_real.aligned_alloc},
+	{"memalign", (void **)&ht_real.memalign},
+	{"valloc", (void **)&ht_real.valloc},
+	{"pvalloc", (void **)&ht_real.pvalloc},
+	{"free_sized", (void **)&ht_real.free_sized},
+	{"free_aligned_sized", (void **)&ht_real.free_aligned_sized},
+	{"malloc_usable_size", (void **)&ht_real.usable_size},
+	{"brk", (void **)&ht_real.brk},
+	{"sbrk", (void **)&ht_real.sbrk},
+};
+#define WANTED (sizeof(wanted) / sizeof(*wanted))
+
+struct search {
+	int behind_us;
+	int malloc_found;
+	u64 found; // bit i: wanted[i]
+};
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *search = arg;
+	struct module m;
+	(void)size;
+	if (read_module(&m, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum) < 0)
+		return 0;
+	if ((u64)&ht_real - m.low < m.high - m.low) {
+		ht_agent_low = m.low;
+		ht_agent_size = m.high - m.low;
+		search->behind_us = 1;
+		return 0;
+	}
+	if (!search->behind_us)
+		return 0;
+	for (u32 i = 0; i < WANTED; i++) {
+		const ElfW(Sym) *s = search->found >> i & 1 ? 0 : find_symbol(&m, wanted[i].name);
+		if (!s)
+			continue;
+		*wanted[i].where = address_of(&m, s);
+		search->found |= 1ull << i;
+		if (i == 0 && find_symbol(&m, "gnu_get_libc_version")) {
+			ht_glibc = 1;
+		} else if (i == 0) {
+			ht_allocator_low = m.low;
+			ht_allocator_size = m.high - m.low;
+		}
+	}
+	for (u32 i = 0; i < HT_OPERATORS; i++)
+		if (!operators[i].function)
+			find_operator(&m, &operators[i]);
+	return 0;
+}
+
+// glibc's malloc has kept the size in the word before the block since its beginnings. Trust, and verify.
+static int size_word_holds(void)
+{
+	static const u16 sizes[] = {1, 24, 25, 100, 1000, 5000};
+	if (!ht_real.usable_size)
+		return 0;
+	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		u64 *p = ht_real.malloc(sizes[i]);
+		if (!p)
+			return 0;
+		int same = (p[-1] & ~7ull) - 8 == ht_real.usable_size(p);
+		ht_real.free(p);
+		if (!same)
+			return 0;
+	}
+	return 1;
+}
+
+static void *page_aligned(size_t size)
+{
+	return ht_real.memalign(4096, size);
+}
+
+static void *whole_pages(size_t size)
+{
+	return ht_real.memalign(4096, (size + 4095) & ~4095ul);
+}
+
+void ht_real_init(void)
+{
+	struct search search = {0};
+	dl_iterate_phdr(visit, &search);
+	// What this libc does not have, its programs do not call; but ours can be found by a program that looks.
+	if (!ht_real.aligned_alloc)
+		ht_real.aligned_alloc = ht_real.memalign;
+	if (!ht_real.memalign)
+		ht_real.memalign = ht_real.aligned_alloc;
+	if (!ht_real.valloc)
+		ht_real.valloc = page_aligned;
+	if (!ht_real.pvalloc)
+		ht_real.pvalloc = whole_pages;
+	if (ht_glibc)
+		ht_glibc = size_word_holds();
+}
+
+// Until then. Nobody should get here twice, and nobody can be helped who has no malloc at all.
+static void *boot_malloc(size_t size)
+{
+	ht_init();
+	return ht_real.malloc == boot_malloc ? 0 : ht_real.malloc(size);
+}
+
+static void boot_free(void *p)
+{
+	ht_init();
+	if (ht_real.free != boot_free)
+		ht_real.free(p);
+}
+
+static void *boot_calloc(size_t count, size_t size)
+{
+	ht_init();
+	return ht_real.calloc == boot_calloc ? 0 : ht_real.calloc(count, size);
+}
+
+static void *boot_realloc(void *p, size_t size)
+{
+	ht_init();
+	return ht_real.realloc == boot_realloc ? 0 : ht_real.realloc(p, size);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The C++ operators, when they are first called
+
+static u64 known_inside[16]; // return addresses that were found inside, by a hash
+
+int ht_in_operator(u64 pc)
+{
+	u64 *known = &known_inside[(pc >> 2) & 15];
+	if (ht_load(known) == pc)
+		return 1;
+	for (u32 i = 0; i < HT_OPERATORS; i++)
+		if (ht_load_acquire(&operators[i].function) && pc - operators[i].start < operators[i].size) {
+			ht_store(known, pc);
+			return 1;
+		}
+	return 0;
+}
+
+static int look_into(u64 start, struct operator* o)
+{
+	const ElfW(Ehdr) *header = (const void *)start;
+	struct module m;
+	if (__builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(ElfW(Phdr)))
+		return 0;
+	const ElfW(Phdr) *phdrs = (const void *)(start + header->e_phoff);
+	u64 bias = start;
+	for (u32 i = 0; i < header->e_phnum; i++)
+		if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_offset == 0)
+			bias = start - phdrs[i].p_vaddr;
+	if (read_module(&m, bias, phdrs, header->e_phnum) < 0 || ht_in_agent(m.low))
+		return 0;
+	return find_operator(&m, o);
+}
+
+static u64 hex(const char **p)
+{
+	u64 v = 0;
+	for (;; (*p)++) {
+		u32 c = (u8) * *p, d = c - '0' < 10 ? c - '0' : (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10 : 99;
+		if (d == 99)
+			return v;
+		v = v << 4 | d;
+	}
+}
+
+// A line of /proc/self/maps: "start-end perms offset dev inode path". The file's first pages hold its headers.
+static int look_at_line(const char *line, struct operator* o)
+{
+	u64 start = hex(&line);
+	line++;
+	hex(&line);
+	if (line[0] != ' ' || line[1] != 'r')
+		return 0;
+	line += 6;
+	if (hex(&line) != 0)
+		return 0;
+	while (*line && *line != '/')
+		line++;
+	return *line && look_into(start, o);
+}
+
+static int look_everywhere(struct operator* o)
+{
+	u64 size = 16384, have = 0;
+	char *text = ht_map(size);
+	long fd = ht_sys4(__NR_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), n;
+	int found = 0;
+	if (text && fd >= 0)
+		while (!found && (n = ht_sys3(__NR_read, fd, text + have, size - have - 1)) > 0) {
+			char *line = text;
+			have += (u64)n;
+			text[have] = 0;
+			for (char *end = line; !found && *end; end++)
+				if (*end == '\n') {
+					*end = 0;
+					found = look_at_line(line, o);
+					line = end + 1;
+				}
+			have -= (u64)(line - text);
+			__builtin_memmove(text, line, have);
+		}
+	if (fd >= 0)
+		ht_sys1(__NR_close, fd);
+	if (text)
+		ht_unmap(text, size);
+	return found;
+}
+
+void *ht_real_operator_late(u32 number)
+{
+	struct operator* o = & operators[number];
+	ht_init();
+	// Who calls one that nobody has is not served faster by looking every time.
+	if (!ht_load_acquire(&o->function)) {
+		u32 misses = __atomic_fetch_add(&o->misses, 1, __ATOMIC_RELAXED);
+		if ((misses & (misses - 1)) == 0)
+			look_everywhere(o);
+	}
+	return o->function;
+}
+
+void *ht_real_operator(u32 number)
+{
+	void *function = ht_load_acquire(&operators[number].function);
+	return ht_likely(function) ? function : ht_real_operator_late(number);
+}

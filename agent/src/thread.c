@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// thread.c: what the agent keeps for every thread.
+//
+// A thread's state is made at its first event and found through one initial-exec TLS pointer. Nothing tells us reliably
+// when a thread is gone: keys' destructors run before the C library frees what it kept for the thread. So states are
+// never freed: who needs a new one looks whether the owner of an old one still exists (tgkill with signal 0), a few at a
+// time, and takes it over. There are never more than about twice as many as threads lived at once.
+//
+// A signal handler that interrupts the agent while it works on a thread's state gets a state of its own, one level up,
+// with a stream of its own; so nothing that it allocates is lost and nothing it does can confuse the interrupted event.
+// It may also leave by longjmp. The next event then finds the state busy, although nobody works on it: at a stack
+// position at or above the one that was recorded the old event must be over, and its state is reset; below it we cannot
+// know, and the level above serves just as well.
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+
+#include "agent.h"
+#include "sys.h"
+
+#define MAX_LEVEL 4
+
+enum { STATE_FREE = 0, STATE_LIVE = 1, STATE_TAKEN = 2 };
+
+static struct ht_stream no_stream = {.busy = 1};
+struct ht_thread ht_no_thread = {.stream = &no_stream};
+__thread struct ht_thread *ht_self __attribute__((tls_model("initial-exec"))) = &ht_no_thread;
+
+static struct ht_thread *all; // head of the list of all states
+static struct ht_thread *inspected; // where the last look for dead owners stopped
+u32 ht_process;
+u32 ht_pid;
+
+static int is_dead(u32 tid)
+{
+	return ht_sys3(__NR_tgkill, ht_pid, tid, 0) == -3 /* ESRCH */;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Handing chunks over
+
+static u64 count_events(const u8 *chunk, u32 fill)
+{
+	u64 n = 0;
+	for (u32 at = HT_CHUNK_HEADER; at < fill;) {
+		u32 class = *(const u64 *)(chunk + at) >> (HT_KIND_SHIFT + HT_CLASS_SHIFT) & 3;
+		n += class != HT_CLASS_EXTRA;
+		at += class == HT_CLASS_STACK ? 24 : 16;
+	}
+	return n;
+}
+
+static void lose(struct ht_stream *s, u64 events)
+{
+	ht_store(&s->lost, s->lost + events);
+	__atomic_fetch_add(&ht_header->counters[HT_C_LOST], events, __ATOMIC_RELAXED);
+}
+
+// Writes the current chunk to the spill file, or loses it.
+static void spill(struct ht_thread *t)
+{
+	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
+	if (c->fill > HT_CHUNK_HEADER && ht_chunk_spill(c) < 0)
+		lose(t->stream, count_events(t->chunk, c->fill));
+}
+
+static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
+{
+	struct ht_stream *s = t->stream;
+	c->magic = HT_CHUNK_MAGIC;
+	c->stream = t->slot;
+	c->uid = s->uid;
+	c->fill = HT_CHUNK_HEADER;
+	c->tid = s->tid;
+	c->proc = s->proc;
+	c->level = s->level;
+	c->start = s->start;
+	ht_store(&c->next, HT_NONE);
+	ht_store_release(&c->seq, seq);
+	t->chunk = (u8 *)c;
+}
+
+void ht_thread_next_chunk(struct ht_thread *t)
+{
+	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
+	u64 seq = t->pos >> HT_POS_SHIFT;
+	u32 index = HT_NONE;
+
+	ht_store_release(&c->fill, (u32)(t->pos & ((1u << HT_POS_SHIFT) - 1)));
+	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
+		index = ht_chunk_take();
+	if (index == HT_NONE) {
+		spill(t);
+		start_chunk(t, c, seq + 1);
+	} else {
+		start_chunk(t, ht_chunk_at(index), seq + 1);
+		ht_store_release(&c->next, index);
+		ht_store(&t->stream->chunk, index);
+	}
+	t->pos = (seq + 1) << HT_POS_SHIFT | HT_CHUNK_HEADER;
+	ht_store_release(&t->stream->pos, t->pos);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Streams
+
+static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
+{
+	u32 slot = ht_stream_take(), index;
+	struct ht_stream *s;
+
+	if (slot == HT_NONE)
+		return -1;
+	index = ht_chunk_take();
+	if (index == HT_NONE) {
+		ht_stream_give(slot);
+		return -1;
+	}
+	s = &ht_streams[slot];
+	s->busy = sp;
+	s->lost = 0;
+	s->uid = __atomic_fetch_add(&ht_header->next_uid, 1, __ATOMIC_RELAXED);
+	s->proc = ht_process;
+	s->tid = tid;
+	s->level = level;
+	s->first_chunk = s->chunk = index;
+	s->pos = HT_CHUNK_HEADER;
+	__builtin_memset(s->name, 0, sizeof(s->name));
+	ht_sys5(__NR_prctl, 16 /* PR_GET_NAME */, s->name, 0, 0, 0);
+	s->start = ht_clock();
+	t->stream = s;
+	t->slot = slot;
+	t->pos = HT_CHUNK_HEADER;
+	start_chunk(t, ht_chunk_at(index), 0);
+	// All later records bear later timestamps than a clock that was read before this became visible.
+	ht_store_release(&s->state, HT_STREAM_LIVE);
+	return 0;
+}
+
+// The thread is gone: the recorder drains what is left and frees the slot; without one that is up to us.
+static void close_stream(struct ht_thread *t)
+{
+	struct ht_stream *s = t->stream;
+	if (s == &no_stream)
+		return;
+	ht_store(&s->busy, 0);
+	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
+		((struct ht_chunk *)t->chunk)->fill = (u32)(t->pos & ((1u << HT_POS_SHIFT) - 1));
+		spill(t);
+		ht_store_release(&s->state, HT_STREAM_ENDED);
+		ht_chunk_give(s->chunk);
+		ht_stream_give(t->slot);
+	} else {
+		ht_store_release(&s->state, HT_STREAM_ENDED);
+	}
+	t->stream = &no_stream;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// States
+
+static int take(struct ht_thread *t, u32 from)
+{
+	return __atomic_compare_exchange_n(&t->state, &from, STATE_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void forget(struct ht_thread *t)
+{
+	t->memo.depth = 0;
+	t->memo.low = t->memo.high = 0;
+	for (u32 i = 0; i < 4; i++)
+		t->memo.regions[i].low = t->memo.regions[i].high = 0;
+}
+
+// Looks at a few states, in turn, for one that is free or whose thread is gone.
+static struct ht_thread *recycle(u32 tid)
+{
+	struct ht_thread *t = ht_load_acquire(&inspected);
+	for (u32 i = 0; i < 4; i++) {
+		t = t && t->next ? t->next : ht_load_acquire(&all);
+		if (!t)
+			return 0;
+		ht_store_release(&inspected, t);
+		if (take(t, STATE_FREE))
+			return t;
+		// A thread with our own id that is not us is gone, and its id is ours now.
+		u32 owner = ht_load(&t->tid);
+		if (owner != tid ? !is_dead(owner) : ht_self != &ht_no_thread)
+			continue;
+		if (ht_load_acquire(&t->state) == STATE_LIVE && take(t, STATE_LIVE)) {
+			close_stream(t);
+			forget(t);
+			return t;
+		}
+	}
+	return 0;
+}
+
+static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
+{
+	struct ht_thread *t = recycle(tid);
+	if (!t) {
+		t = ht_map(sizeof(*t));
+		if (!t)
+			return 0;
+		t->state = STATE_TAKEN;
+		t->stream = &no_stream;
+		t->next = ht_load(&all);
+		while (!__atomic_compare_exchange_n(&all, &t->next, t, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			;
+	}
+	t->upper = 0;
+	t->level = level;
+	ht_store(&t->tid, tid);
+	if (open_stream(t, tid, level, sp) < 0) {
+		ht_store_release(&t->state, STATE_FREE);
+		return 0;
+	}
+	ht_store_release(&t->state, STATE_LIVE);
+	return t;
+}
+
+void ht_threads_after_fork(void)
+{
+	// The other threads' states are copies of what the parent goes on using; their streams are the parent's.
+	for (struct ht_thread *t = ht_load(&all); t; t = t->next) {
+		forget(t);
+		t->stream = &no_stream;
+		ht_store(&t->state, STATE_FREE);
+	}
+	ht_self = &ht_no_thread;
+}
+
+static struct ht_thread *lose_event(void)
+{
+	if (ht_header) {
+		ht_count(HT_C_LOST);
+		ht_count(HT_C_NO_THREAD);
+	}
+	return 0;
+}
+
+struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
+{
+	if (!ht_init())
+		return 0;
+	t = ht_self; // a forked child has just lost it
+	if (t == &ht_no_thread) {
+		t = make_state((u32)ht_sys0(__NR_gettid), 0, sp);
+		if (!t)
+			return lose_event();
+		ht_self = t;
+		return t;
+	}
+	for (;;) {
+		u64 saved = t->stream->busy;
+		if (!saved)
+			return t;
+		if (sp >= saved && ht_on_stack(t, sp, saved)) {
+			t->memo.depth = 0; // it may have been left half-way
+			return t;
+		}
+		if (!t->upper) {
+			if (t->level + 1 >= MAX_LEVEL)
+				return lose_event();
+			struct ht_thread *upper = make_state(t->tid, t->level + 1, sp);
+			if (!upper)
+				return lose_event();
+			t->upper = upper;
+			return upper;
+		}
+		t = t->upper;
+	}
+}
