@@ -26,6 +26,15 @@ type PC struct {
 	Interrupted bool   // the frame was interrupted by a signal: the instruction is at Addr; else the call is at Addr-1
 }
 
+// Frame is one level of a PC: the function that the address lies in, or one that was inlined there.
+type Frame struct {
+	Function string // demangled; "" if unknown
+	Linkage  string // the name in the symbol table, if it differs
+	File     string // source file as the debug information names it; "" if unknown
+	Line     uint32 // 0: unknown
+	Inlined  bool   // this function was inlined into the next frame of the PC
+}
+
 // Node is a node of the calling-context tree. Its index in the tree is the stack id; 0 is no stack.
 type Node struct {
 	Parent    uint32 // 0: a root

@@ -1,0 +1,13 @@
+package agent
+
+import _ "embed" // for the libraries
+
+// Library is the agent for 64-bit x86 programs, an ELF shared object.
+//
+//go:embed lib/libheaptap.amd64.so
+var Library []byte
+
+// None32 is an empty shared object for 32-bit x86 programs.
+//
+//go:embed lib/none32.so
+var None32 []byte

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cct.h: the calling-context tree. Nodes lie in the spool; how to find them is private to the process. No locks; a
+// publisher that was interrupted, or killed, or forked away from, is never waited for.
+#ifndef HT_CCT_H
+#define HT_CCT_H
+
+#include "agent.h"
+
+#define HT_CCT_ROOT 0x243f6a8885a308d3ull // the hash of the empty stack
+
+// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Never 0.
+HT_INLINE u64 ht_cct_hash(u64 parent, u32 pc)
+{
+	unsigned __int128 m = (unsigned __int128)(parent ^ pc) * 0x9e3779b97f4a7c15ull;
+	u64 h = (u64)m ^ (u64)(m >> 64);
+	return h + (h == 0);
+}
+
+struct ht_cct_entry {
+	u64 hash; // 0: free
+	u32 node; // 0: not published
+	u32 reserved;
+};
+
+// As ht_rule_table.
+extern u64 ht_cct_table;
+#define HT_CCT_ENTRIES(word) ((struct ht_cct_entry *)((word)&0xfffffffff000ull))
+#define HT_CCT_BITS(word) ((u32)(word)&63)
+
+HT_INLINE u64 ht_cct_slot(u64 hash, u32 bits)
+{
+	return hash >> (64 - bits);
+}
+
+// The node with this path hash, or 0.
+HT_INLINE u32 ht_cct_find(u64 hash)
+{
+	u64 word = ht_load_acquire(&ht_cct_table);
+	u32 bits = HT_CCT_BITS(word);
+	const struct ht_cct_entry *entries = HT_CCT_ENTRIES(word);
+	for (u64 i = ht_cct_slot(hash, bits);; i = (i + 1) & ((1ull << bits) - 1)) {
+		u64 h = ht_load_acquire(&entries[i].hash);
+		if (ht_likely(h == hash)) {
+			u32 node = ht_load_acquire(&entries[i].node);
+			return ht_likely(ht_load(&ht_cct_table) == word) ? node : 0;
+		}
+		if (!h)
+			return 0;
+	}
+}
+
+// Makes the node and returns its id, or 0 (counted).
+HT_COLD u32 ht_cct_insert(u64 hash, u32 parent, u32 pc);
+void ht_cct_after_fork(void);
+
+#endif

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cfi.c: from an address to its row of call frame information.
+
+#include "cfi.h"
+
+// Pointer encodings, LSB "DWARF Exception Header Encoding".
+#define PE_OMIT 0xff
+#define PE_INDIRECT 0x80
+#define PE_PCREL 0x10
+#define PE_DATAREL 0x30
+
+struct cie {
+	u64 instructions, instructions_end;
+	u64 code_align;
+	i64 data_align;
+	u64 return_register;
+	u8 encoding; // of addresses in its FDEs
+	u8 sized; // 'z': FDEs have augmentation data
+	u8 signal;
+};
+
+struct fde {
+	u64 start, size; // of the code
+	u64 instructions, instructions_end;
+};
+
+u64 ht_read_uleb(struct ht_reader *r)
+{
+	u64 v = 0;
+	for (u32 shift = 0; shift < 70; shift += 7) {
+		u64 byte = ht_read_fixed(r, 1);
+		if (shift < 64)
+			v |= (byte & 127) << shift;
+		if (!(byte & 128))
+			return v;
+	}
+	r->bad = 1;
+	return 0;
+}
+
+i64 ht_read_sleb(struct ht_reader *r)
+{
+	u64 v = 0;
+	for (u32 shift = 0; shift < 70; shift += 7) {
+		u64 byte = ht_read_fixed(r, 1);
+		if (shift < 64)
+			v |= (byte & 127) << shift;
+		if (!(byte & 128)) {
+			if (shift + 7 < 64 && (byte & 64))
+				v |= ~0ull << (shift + 7);
+			return (i64)v;
+		}
+	}
+	r->bad = 1;
+	return 0;
+}
+
+static struct ht_reader reader_at(const struct ht_cfi_text *text, u64 at)
+{
+	return (struct ht_reader){at, text->high, at < text->low || at >= text->high};
+}
+
+static u64 sign_extend(u64 v, u32 bytes)
+{
+	u32 unused = 64 - bytes * 8;
+	return (u64)((i64)(v << unused) >> unused);
+}
+
+// Bytes of a value of this encoding, 0 if it varies or is unknown.
+static u32 encoded_size(u8 encoding)
+{
+	switch (encoding & 7) {
+	case 0: // the machine's own
+	case 4:
+		return 8;
+	case 2:
+		return 2;
+	case 3:
+		return 4;
+	}
+	return 0;
+}
+
+static u64 read_encoded(struct ht_reader *r, u8 encoding, u64 data)
+{
+	u64 base = 0, v;
+	u32 size = encoded_size(encoding);
+
+	switch (encoding & 0x70) {
+	case 0:
+		break;
+	case PE_PCREL:
+		base = r->p;
+		break;
+	case PE_DATAREL:
+		base = data;
+		break;
+	default: // relative to text or function, aligned: not in use on this machine
+		r->bad = 1;
+		return 0;
+	}
+	if (size) {
+		v = ht_read_fixed(r, size);
+		if (encoding & 8)
+			v = sign_extend(v, size);
+	} else if ((encoding & 15) == 1) {
+		v = ht_read_uleb(r);
+	} else if ((encoding & 15) == 9) {
+		v = (u64)ht_read_sleb(r);
+	} else {
+		r->bad = 1;
+		return 0;
+	}
+	return v + base;
+}
+
+// Reads the length of an entry, bounds the reader by it, and tells how wide its offsets are. 0: the terminator.
+static u32 read_length(struct ht_reader *r)
+{
+	u64 length = ht_read_fixed(r, 4);
+	u32 width = 4;
+	if (length == 0xffffffff) {
+		length = ht_read_fixed(r, 8);
+		width = 8;
+	}
+	if (r->bad || !length)
+		return 0;
+	if (r->end - r->p < length) {
+		r->bad = 1;
+		return 0;
+	}
+	r->end = r->p + length;
+	return width;
+}
+
+static int read_cie(const struct ht_cfi_text *text, u64 at, struct cie *c)
+{
+	struct ht_reader r = reader_at(text, at);
+	u32 width = read_length(&r);
+	u64 augmentation, data_end = 0;
+	u8 version, ch;
+
+	if (!width || ht_read_fixed(&r, width) != 0)
+		return -1;
+	version = (u8)ht_read_fixed(&r, 1);
+	if (version != 1 && version != 3 && version != 4)
+		return -1;
+	augmentation = r.p;
+	while (ht_read_fixed(&r, 1))
+		;
+	if (r.bad)
+		return -1;
+	const u8 *a = (const u8 *)augmentation;
+	if (a[0] == 'e' && a[1] == 'h') { // of gcc 2: a pointer that nobody needs
+		ht_read_skip(&r, 8);
+		a += 2;
+	}
+	if (version == 4)
+		ht_read_skip(&r, 2); // sizes of an address and of a segment selector
+	c->code_align = ht_read_uleb(&r);
+	c->data_align = ht_read_sleb(&r);
+	c->return_register = version == 1 ? ht_read_fixed(&r, 1) : ht_read_uleb(&r);
+	c->encoding = 0;
+	c->signal = 0;
+	c->sized = a[0] == 'z';
+	if (c->sized) {
+		u64 size = ht_read_uleb(&r);
+		if (r.bad || r.end - r.p < size)
+			return -1;
+		data_end = r.p + size;
+		a++;
+	}
+	for (; (ch = *a) != 0; a++) {
+		if (ch == 'R') {
+			c->encoding = (u8)ht_read_fixed(&r, 1);
+		} else if (ch == 'L') {
+			ht_read_skip(&r, 1);
+		} else if (ch == 'P') {
+			u8 encoding = (u8)ht_read_fixed(&r, 1);
+			if (encoding != PE_OMIT)
+				read_encoded(&r, encoding & 0x7f, 0);
+		} else if (ch == 'S') {
+			c->signal = 1;
+		} else if (c->sized) {
+			break; // unknown, but its data's size is known
+		} else {
+			return -1;
+		}
+	}
+	if (c->sized)
+		r.p = data_end;
+	c->instructions = r.p;
+	c->instructions_end = r.end;
+	return r.bad || c->return_register != HT_REG_PC || (c->encoding & PE_INDIRECT) ? -1 : 0;
+}
+
+// Reads the FDE (and its CIE) at `at`. 1: it is a CIE or the terminator. `end` is where the next entry begins.
+static int read_fde(const struct ht_cfi_text *text, u64 at, struct fde *f, struct cie *c, u64 *end)
+{
+	struct ht_reader r = reader_at(text, at);
+	u32 width = read_length(&r);
+	u64 here, offset;
+
+	*end = r.end;
+	if (!width)
+		return r.bad ? -1 : 1;
+	here = r.p;
+	offset = ht_read_fixed(&r, width);
+	if (r.bad)
+		return -1;
+	if (!offset)
+		return 1;
+	if (offset > here - text->low || read_cie(text, here - offset, c) < 0)
+		return -1;
+	f->start = read_encoded(&r, c->encoding, 0);
+	f->size = read_encoded(&r, c->encoding & 15, 0);
+	if (c->sized)
+		ht_read_skip(&r, ht_read_uleb(&r));
+	f->instructions = r.p;
+	f->instructions_end = r.end;
+	return r.bad ? -1 : 0;
+}
+
+// Without a usable table: all of .eh_frame, one after the other.
+static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct fde *f, struct cie *c)
+{
+	u64 end;
+	while (at < text->high) {
+		int r = read_fde(text, at, f, c, &end);
+		if (r < 0)
+			return HT_CFI_BAD;
+		if (r == 0 && pc - f->start < f->size)
+			return HT_CFI_OK;
+		if (end - at <= 4)
+			break; // the terminator
+		at = end;
+	}
+	return HT_CFI_NONE;
+}
+
+static int search(const struct ht_cfi_text *text, u64 pc, struct fde *f, struct cie *c)
+{
+	struct ht_reader r = reader_at(text, text->hdr);
+	u8 version = (u8)ht_read_fixed(&r, 1);
+	u8 frame_encoding = (u8)ht_read_fixed(&r, 1);
+	u8 count_encoding = (u8)ht_read_fixed(&r, 1);
+	u8 table_encoding = (u8)ht_read_fixed(&r, 1);
+	u64 frame = 0, count = 0, end;
+	u32 size = encoded_size(table_encoding) * 2;
+
+	if (r.bad || version != 1)
+		return HT_CFI_BAD;
+	if (frame_encoding != PE_OMIT)
+		frame = read_encoded(&r, frame_encoding, text->hdr);
+	if (count_encoding != PE_OMIT)
+		count = read_encoded(&r, count_encoding, text->hdr);
+	if (r.bad || ((frame_encoding | count_encoding) & PE_INDIRECT && frame_encoding != PE_OMIT))
+		return HT_CFI_BAD;
+	if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !size || (table_encoding & PE_INDIRECT))
+		return frame ? search_all(text, frame, pc, f, c) : HT_CFI_BAD;
+	if (count > (r.end - r.p) / size)
+		return HT_CFI_BAD;
+
+	u64 table = r.p, low = 0, high = count;
+	while (low < high) { // the first entry that starts beyond pc
+		u64 middle = low + (high - low) / 2;
+		struct ht_reader e = reader_at(text, table + middle * size);
+		u64 start = read_encoded(&e, table_encoding, text->hdr);
+		if (e.bad)
+			return HT_CFI_BAD;
+		if (start <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return HT_CFI_NONE;
+	struct ht_reader e = reader_at(text, table + (low - 1) * size);
+	read_encoded(&e, table_encoding, text->hdr);
+	u64 at = read_encoded(&e, table_encoding, text->hdr);
+	if (e.bad || read_fde(text, at, f, c, &end) != 0)
+		return HT_CFI_BAD;
+	return pc - f->start < f->size ? HT_CFI_OK : HT_CFI_NONE;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The instructions, DWARF 5 section 6.4.2
+
+struct run {
+	struct ht_reader r;
+	const struct cie *cie;
+	struct ht_cfi_work *w;
+	u64 location, pc;
+	u32 remembered;
+	int is_initial; // the CIE's own part
+};
+
+static void set(struct run *x, u64 reg, u8 how, i64 value)
+{
+	if (reg < HT_REGS)
+		x->w->row.registers[reg] = (struct ht_cfi_register){value, how};
+}
+
+static void restore(struct run *x, u64 reg)
+{
+	if (reg < HT_REGS && !x->is_initial)
+		x->w->row.registers[reg] = x->w->initial.registers[reg];
+}
+
+static void set_cfa(struct run *x, u64 reg, i64 offset)
+{
+	if (reg >= HT_REGS)
+		x->r.bad = 1;
+	x->w->row.cfa_register = (u32)reg;
+	x->w->row.cfa_value = offset;
+	x->w->row.cfa_is_expression = 0;
+}
+
+static void set_cfa_offset(struct run *x, i64 offset)
+{
+	if (x->w->row.cfa_is_expression)
+		x->r.bad = 1;
+	x->w->row.cfa_value = offset;
+}
+
+static i64 factored(const struct run *x, u64 v)
+{
+	return (i64)(v * (u64)x->cie->data_align);
+}
+
+static i64 block(struct run *x)
+{
+	u64 at = x->r.p;
+	ht_read_skip(&x->r, ht_read_uleb(&x->r));
+	return (i64)at;
+}
+
+// Moves on to the next row; true if that one begins beyond pc.
+static int advance(struct run *x, u64 delta)
+{
+	u64 next = x->location + delta * x->cie->code_align;
+	if (next > x->pc)
+		return 1;
+	x->location = next;
+	return 0;
+}
+
+static int extended(struct run *x, u8 op)
+{
+	struct ht_reader *r = &x->r;
+	struct ht_cfi_row *row = &x->w->row;
+	u64 reg;
+
+	switch (op) {
+	case 0x00: // nop
+		return 0;
+	case 0x01: // set_loc
+		reg = read_encoded(r, x->cie->encoding, 0);
+		if (reg > x->pc)
+			return 1;
+		x->location = reg;
+		return 0;
+	case 0x02: // advance_loc1, 2, 4
+		return advance(x, ht_read_fixed(r, 1));
+	case 0x03:
+		return advance(x, ht_read_fixed(r, 2));
+	case 0x04:
+		return advance(x, ht_read_fixed(r, 4));
+	case 0x05: // offset_extended
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_AT_CFA, factored(x, ht_read_uleb(r)));
+		return 0;
+	case 0x06: // restore_extended
+		restore(x, ht_read_uleb(r));
+		return 0;
+	case 0x07:
+		set(x, ht_read_uleb(r), HT_CFI_UNDEFINED, 0);
+		return 0;
+	case 0x08:
+		set(x, ht_read_uleb(r), HT_CFI_SAME, 0);
+		return 0;
+	case 0x09: // register
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_REGISTER, (i64)ht_read_uleb(r));
+		return 0;
+	case 0x0a: // remember_state
+		if (x->remembered == HT_CFI_REMEMBERED)
+			r->bad = 1;
+		else
+			x->w->remembered[x->remembered++] = *row;
+		return 0;
+	case 0x0b: // restore_state
+		if (!x->remembered)
+			r->bad = 1;
+		else
+			*row = x->w->remembered[--x->remembered];
+		return 0;
+	case 0x0c: // def_cfa
+		reg = ht_read_uleb(r);
+		set_cfa(x, reg, (i64)ht_read_uleb(r));
+		return 0;
+	case 0x0d: // def_cfa_register
+		if (row->cfa_is_expression)
+			r->bad = 1;
+		set_cfa(x, ht_read_uleb(r), row->cfa_value);
+		return 0;
+	case 0x0e: // def_cfa_offset
+		set_cfa_offset(x, (i64)ht_read_uleb(r));
+		return 0;
+	case 0x0f: // def_cfa_expression
+		row->cfa_value = block(x);
+		row->cfa_is_expression = 1;
+		return 0;
+	case 0x10: // expression
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_AT_EXPRESSION, block(x));
+		return 0;
+	case 0x11: // offset_extended_sf
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_AT_CFA, factored(x, (u64)ht_read_sleb(r)));
+		return 0;
+	case 0x12: // def_cfa_sf
+		reg = ht_read_uleb(r);
+		set_cfa(x, reg, factored(x, (u64)ht_read_sleb(r)));
+		return 0;
+	case 0x13: // def_cfa_offset_sf
+		set_cfa_offset(x, factored(x, (u64)ht_read_sleb(r)));
+		return 0;
+	case 0x14: // val_offset
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_IS_CFA, factored(x, ht_read_uleb(r)));
+		return 0;
+	case 0x15: // val_offset_sf
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_IS_CFA, factored(x, (u64)ht_read_sleb(r)));
+		return 0;
+	case 0x16: // val_expression
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_IS_EXPRESSION, block(x));
+		return 0;
+	case 0x2d: // GNU_window_save: not on this machine
+		return 0;
+	case 0x2e: // GNU_args_size: for landing pads only
+		ht_read_uleb(r);
+		return 0;
+	case 0x2f: // GNU_negative_offset_extended
+		reg = ht_read_uleb(r);
+		set(x, reg, HT_CFI_AT_CFA, -factored(x, ht_read_uleb(r)));
+		return 0;
+	}
+	r->bad = 1;
+	return 0;
+}
+
+static int run(struct run *x)
+{
+	while (x->r.p < x->r.end && !x->r.bad) {
+		u8 op = (u8)ht_read_fixed(&x->r, 1), low = op & 63;
+		int beyond = 0;
+		switch (op >> 6) {
+		case 0:
+			beyond = extended(x, op);
+			break;
+		case 1:
+			beyond = advance(x, low);
+			break;
+		case 2:
+			set(x, low, HT_CFI_AT_CFA, factored(x, ht_read_uleb(&x->r)));
+			break;
+		case 3:
+			restore(x, low);
+			break;
+		}
+		if (beyond)
+			break;
+	}
+	return x->r.bad ? -1 : 0;
+}
+
+int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
+{
+	struct cie cie;
+	struct fde fde;
+	int r = search(text, pc, &fde, &cie);
+
+	w->signal = 0;
+	if (r != HT_CFI_OK)
+		return r;
+	__builtin_memset(&w->row, 0, sizeof(w->row));
+	struct run x = {{cie.instructions, cie.instructions_end, 0}, &cie, w, 0, ~0ull, 0, 1};
+	if (run(&x) < 0)
+		return HT_CFI_BAD;
+	w->initial = w->row;
+	x = (struct run){{fde.instructions, fde.instructions_end, 0}, &cie, w, fde.start, pc, 0, 0};
+	if (run(&x) < 0)
+		return HT_CFI_BAD;
+	w->signal = cie.signal;
+	return HT_CFI_OK;
+}

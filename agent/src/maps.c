@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// maps.c: what the kernel knows about an address: may it be read, and to which mapping does it belong?
+
+#include "modules.h"
+#include "sys.h"
+
+#define O_READ (0 | 02000000) // O_RDONLY | O_CLOEXEC
+
+int ht_readable(u64 address)
+{
+	// The kernel copies the new mask before it looks at `how`: EFAULT tells that it could not, EINVAL that it could.
+	return ht_sys4(__NR_rt_sigprocmask, ~0u, address, 0, 8) != -14 /* EFAULT */;
+}
+
+static u64 hexadecimal(const char **p)
+{
+	u64 v = 0;
+	for (;; (*p)++) {
+		u32 c = (u8)**p;
+		u32 digit = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
+		if (digit == 16)
+			return v;
+		v = v << 4 | digit;
+	}
+}
+
+static const char *skip_field(const char *p)
+{
+	while (*p && *p != ' ')
+		p++;
+	while (*p == ' ')
+		p++;
+	return p;
+}
+
+struct previous {
+	u64 file, device, inode;
+};
+
+// start-end perms offset device inode path, see proc_pid_maps(5).
+static void parse(const char *p, struct previous *prev, struct ht_mapping *m)
+{
+	u64 offset, device, inode = 0;
+	m->start = hexadecimal(&p);
+	p += *p == '-';
+	m->end = hexadecimal(&p);
+	p = skip_field(p);
+	m->readable = *p == 'r';
+	p = skip_field(p);
+	offset = hexadecimal(&p);
+	p = skip_field(p);
+	device = hexadecimal(&p) << 32;
+	p += *p == ':';
+	device |= hexadecimal(&p);
+	p = skip_field(p);
+	for (; *p >= '0' && *p <= '9'; p++)
+		inode = inode * 10 + (u64)(*p - '0');
+	m->path = skip_field(p);
+	if (!inode && *m->path != '[') { // anonymous memory, perhaps a module's: does not end a run
+		m->file = 0;
+		return;
+	}
+	if (offset == 0 || device != prev->device || inode != prev->inode)
+		*prev = (struct previous){m->start, device, inode};
+	m->file = prev->file;
+}
+
+int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
+{
+	static const char name[] = "/proc/self/maps";
+	struct previous prev = {0, 0, 0};
+	u64 have = 0;
+	int found = 0, skipping = 0;
+	long fd = ht_sys4(__NR_openat, -100 /* AT_FDCWD */, name, O_READ, 0);
+
+	if (fd < 0)
+		return -1;
+	while (!found) {
+		long n = ht_sys3(__NR_read, fd, buffer + have, size - 1 - have);
+		if (n == -4 /* EINTR */)
+			continue;
+		if (n <= 0)
+			break;
+		have += (u64)n;
+		u64 line = 0;
+		for (u64 i = 0; i < have && !found; i++) {
+			if (buffer[i] != '\n')
+				continue;
+			buffer[i] = 0;
+			if (!skipping) {
+				parse(buffer + line, &prev, out);
+				found = address - out->start < out->end - out->start;
+			}
+			skipping = 0;
+			line = i + 1;
+		}
+		if (found)
+			break;
+		have -= line;
+		__builtin_memmove(buffer, buffer + line, have);
+		if (have == size - 1) { // a line longer than the buffer cannot be one we look for
+			have = 0;
+			skipping = 1;
+		}
+	}
+	ht_sys1(__NR_close, fd);
+	return found ? 0 : -1;
+}

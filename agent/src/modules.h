@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// modules.h: what is loaded where. The table is written by whoever meets a module first and read by all, without locks;
+// an entry's memory is never given back, and an entry is only used by somebody who has a frame in that module.
+#ifndef HT_MODULES_H
+#define HT_MODULES_H
+
+#include "agent.h"
+#include "cfi.h"
+
+struct ht_loaded {
+	u32 state;
+	u32 id; // as in the module log
+	u64 start, end, bias;
+	const void *link; // the loader's link_map; null if unknown
+	u64 mark; // a hash of its ELF header and program headers
+	u32 permanent; // was there from the start, and so stays
+	u32 reserved;
+	struct ht_cfi_text cfi;
+};
+
+// The module that contains pc, registered and logged at first sight; null if there is none. Takes no lock. `buffer` is
+// working memory for paths and /proc/self/maps.
+#define HT_MODULE_BUFFER 8192
+const struct ht_loaded *ht_module_of(u64 pc, char *buffer);
+
+// Can the 8 bytes at this address be read?
+int ht_readable(u64 address);
+
+// A line of /proc/self/maps.
+struct ht_mapping {
+	u64 start, end;
+	u64 file; // where the run of mappings of the same file begins that this one belongs to; 0 if it has none
+	u32 readable;
+	const char *path; // in the buffer, "" if none
+};
+// The mapping that contains the address. 0, or -1: none, or not to be known.
+int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out);
+
+#endif

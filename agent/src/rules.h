@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rules.h: for every return address that was ever met, how to get from its frame to the caller's, in one word.
+//
+// A rule is a pure function of (pc, sp, live fp) and of the memory it reads. The table is private to the process, read
+// and written without locks by all threads and by signal handlers on top of them.
+#ifndef HT_RULES_H
+#define HT_RULES_H
+
+#include "agent.h"
+#include "cfi.h"
+#include "modules.h"
+
+// bits 0-2 type, 3-4 where the caller's fp is, 5-15 its offset / 8, 16-39 pc id, 40-63 offset of the CFA / 8
+enum ht_rule_type {
+	HT_R_BAD = 0, // unreadable call frame information
+	HT_R_SP = 1, // CFA = sp + offset
+	HT_R_FP = 2, // CFA = fp + offset
+	HT_R_LOAD_FP = 3, // CFA = *(fp + offset): frames that realign the stack
+	HT_R_SIGNAL = 4, // the kernel's signal frame: everything is in the ucontext at sp
+	HT_R_END = 5, // the outermost frame
+	HT_R_CHAIN = 6, // no call frame information: by frame pointer; the end of the stack if fp is 0
+	HT_R_COMPLEX = 7, // needs more registers than sp and fp
+};
+enum ht_rule_fp {
+	HT_FP_SAME = 0,
+	HT_FP_AT_CFA = 1, // *(CFA + offset)
+	HT_FP_AT_FP = 2, // *(fp + offset)
+	// with HT_R_CHAIN: code without information in a module that has some. fp may hold anything: no guess.
+	HT_FP_UNKNOWN = 3,
+};
+
+#define HT_RULE_TYPE(r) ((u32)(r)&7)
+#define HT_RULE_FP(r) ((u32)((r) >> 3) & 3)
+#define HT_RULE_FP_OFFSET(r) ((u64)((i64)(int16_t)(r) >> 5) * 8)
+#define HT_RULE_PC_ID(r) ((u32)((r) >> 16) & 0xffffff)
+#define HT_RULE_OFFSET(r) ((u64)((i64)(r) >> 40) * 8)
+#define HT_PC_IDS (1u << 24)
+
+// Working memory of the slow paths, at ht_memo.scratch.
+struct ht_scratch {
+	struct ht_cfi_work cfi;
+	u64 registers[HT_REGS]; // of the walk with all registers, see full.c
+	char buffer[HT_MODULE_BUFFER];
+};
+// Maps it if it is not there yet; null if there is no memory.
+struct ht_scratch *ht_scratch_of(struct ht_memo *memo);
+
+struct ht_rule_entry {
+	u64 pc; // 0: free; with HT_RULE_DEAD: of an unloaded module
+	u64 rule; // 0: not published
+};
+#define HT_RULE_DEAD (1ull << 62)
+
+// The current table: address (page-aligned, 48 bits) | log2 of its size in the low 6 bits | a number in the top 16 bits
+// that differs from that of every earlier state. Who has read an entry makes sure afterwards that this word has not
+// changed: entries of retired tables mean nothing.
+extern u64 ht_rule_table;
+#define HT_RULE_ENTRIES(word) ((struct ht_rule_entry *)((word)&0xfffffffff000ull))
+#define HT_RULE_BITS(word) ((u32)(word)&63)
+
+// Call sites that lie within 64 bytes share a cache line.
+HT_INLINE u64 ht_rule_slot(u64 pc, u32 bits)
+{
+	return (pc >> 6) * 0x9e3779b97f4a7c15ull >> (64 - bits + 2) << 2;
+}
+
+// Compiles the rule and publishes it. 0 only if there is no working memory.
+HT_COLD u64 ht_rule_make(struct ht_memo *memo, u64 pc);
+
+// The rule for a return address, or for an interrupted one (HT_PC_INTERRUPTED).
+HT_INLINE u64 ht_rule_get(struct ht_memo *memo, u64 pc)
+{
+	u64 word = ht_load_acquire(&ht_rule_table);
+	u32 bits = HT_RULE_BITS(word);
+	const struct ht_rule_entry *entries = HT_RULE_ENTRIES(word);
+	for (u64 i = ht_rule_slot(pc, bits);; i = (i + 1) & ((1ull << bits) - 1)) {
+		u64 key = ht_load_acquire(&entries[i].pc);
+		if (ht_likely(key == pc)) {
+			u64 rule = ht_load_acquire(&entries[i].rule);
+			if (ht_likely(rule != 0 && ht_load(&ht_rule_table) == word))
+				return rule;
+			break;
+		}
+		if (!key)
+			break;
+	}
+	return ht_rule_make(memo, pc);
+}
+
+// Forgets the rules for addresses in [start, end): all of them, or only those that belong to no module.
+void ht_rules_drop(u64 start, u64 end, int only_unknown);
+void ht_rules_after_fork(void);
+
+#endif

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/launch"
+)
+
+func newRunCommand() *cobra.Command {
+	var output, limit string
+	var quiet bool
+	top := 5
+	cmd := &cobra.Command{
+		Use:   "run [flags] [--] COMMAND [ARGS...]",
+		Short: "Run a program and record its allocations",
+		Long: `Run runs COMMAND as if heaptap were not there: stdin, stdout, stderr, signals, terminal and working directory are
+the command's own. Every program that it executes is recorded into a file of its own, NAME.PID.htap; when a process
+executes further programs of the same name, they go to NAME.PID.2.htap and so on. When COMMAND ends, a summary is printed on
+stderr. Daemons that it leaves behind go on being recorded until they end.
+
+Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap failed or
+was called wrongly, 126 the command cannot be executed, 127 there is no such command.`,
+		Example: `  heaptap run ./server --port 8080
+  heaptap run -o /tmp/recordings -- make -j8
+  heaptap run -q -o build.%n.%p.htap -- g++ -O2 -c big.cc
+  PYTHONMALLOC=malloc heaptap run python3 script.py   (Python's own pools hide most of its allocations)`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("run: no command given; for example: heaptap run ls -l")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if top < 0 {
+				return usagef("run: --top %d: must not be negative", top)
+			}
+			out, err := launch.ResolveOutput(output)
+			if err != nil {
+				return &launch.StatusError{Status: launch.StatusFailed, Err: err}
+			}
+			spill := launch.SpillLimit(out.Dir)
+			if limit != "" {
+				if spill, err = parseSize(limit); err != nil {
+					return usagef("run: --spill-limit: %w", err)
+				}
+			}
+			console := launch.NewConsole(os.Stderr)
+			console.Quiet = quiet
+			result, err := launch.Run(launch.Config{
+				Args: args, Output: out, SpillLimit: spill, Console: console, Rescue: rescue,
+			})
+			if err != nil {
+				return err
+			}
+			if !quiet && result.Recorded {
+				summarize(console, result, top)
+			}
+			return &exitError{status: result.Status}
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name) or into a folder; default %n.%p.htap")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
+	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
+	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
+	return cmd
+}
+
+// parseSize reads a number of bytes with an optional suffix K, M, G or T (powers of 1024).
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if i := len(digits) - 1; i > 0 {
+		if n := strings.IndexByte("KMGT", digits[i]); n >= 0 {
+			shift, digits = 10*(n+1), digits[:i]
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)>>shift {
+		return 0, fmt.Errorf("%q is not a size; write for example 512M or 2G", text)
+	}
+	return n << shift, nil
+}

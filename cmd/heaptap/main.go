@@ -1,0 +1,134 @@
+// Command heaptap shows where a Linux program's memory goes: every allocation, with the call stack that made it.
+//
+// This package holds flags, help and exit statuses, one file per command; what the commands do is in internal.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/launch"
+)
+
+func main() {
+	os.Exit(execute(os.Args[1:]))
+}
+
+// execute runs a command line and returns the exit status.
+func execute(args []string) int {
+	root := newRootCommand()
+	root.SetArgs(args)
+	command, err := root.ExecuteC()
+	if err == nil {
+		return 0
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.status // everything was said
+	}
+	fmt.Fprintf(os.Stderr, "heaptap: %s\n", oneLine(err))
+	var status *launch.StatusError
+	var usage *usageError
+	switch {
+	case errors.As(err, &status):
+		return status.Status
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "heaptap: `%s --help` tells more\n", command.CommandPath())
+		return launch.StatusFailed
+	}
+	return 1
+}
+
+// exitError ends the program with a status and without a message.
+type exitError struct{ status int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
+
+// usageError is a wrong command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; ")
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "heaptap COMMAND",
+		Short: "Show where a program's memory goes",
+		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that made it. It needs no
+recompiling, no root and no change to the program.`,
+		Example: `  heaptap run ./server --port 8080        record; at the end: a summary, and server.4711.htap
+  heaptap report server.4711.htap         peak, leaks, temporaries and hot spots as text
+  heaptap report --json server.4711.htap  the same for programs`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(usageTemplate)
+	root.AddCommand(newRunCommand(), newReportCommand(), newEnvCommand(), newAgentCommand(), newVersionCommand(),
+		newCompletionCommand(), newManCommand(), newRecorderCommand())
+	root.SetHelpCommand(newHelpCommand())
+	root.Version = version()
+	root.SetVersionTemplate("heaptap {{.Version}}\n")
+	return root
+}
+
+const usageTemplate = `Usage:
+  {{.UseLine}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+"heaptap help COMMAND" tells more about a command.{{end}}
+`
+
+// flagError names the flag that was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
+		var names []string
+		collectFlags(cmd, &names)
+		if near := nearest(name, names); near != "" {
+			return usagef("unknown flag --%s for %q; did you mean --%s?", name, cmd.CommandPath(), near)
+		}
+		return usagef("unknown flag --%s for %q", name, cmd.CommandPath())
+	}
+	return &usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	if near := nearest(name, names); near != "" {
+		return usagef("unknown command %q; did you mean %q?", name, near)
+	}
+	return usagef("unknown command %q; to record a program: heaptap run %s", name, name)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"heaptap":   main,
+		"sigtarget": sigtarget,
+	})
+}
+
+// TestScript runs the sessions in testdata/script. Each is a txtar archive that reads like a terminal.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if name, ok := strings.CutPrefix(cond, "exec32:"); ok {
+				return exec.Command(name).Run() == nil, nil
+			}
+			return cond == "root" && os.Getuid() == 0, nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"cc":     buildC,
+			"status": execStatus,
+		},
+	})
+}
+
+// buildC is `cc ARGS`: runs gcc in the script's folder, and skips the script where there is none.
+func buildC(ts *testscript.TestScript, neg bool, args []string) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		ts.Fatalf("gcc is needed; `make test` installs it")
+	}
+	if err := ts.Exec(gcc, args...); (err != nil) != neg {
+		ts.Fatalf("gcc: %v", err)
+	}
+}
+
+// execStatus is `status N COMMAND ARGS`: the command must end with status N.
+func execStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND [ARGS]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if e, ok := err.(*exec.ExitError); ok {
+		got = strings.TrimPrefix(e.String(), "exit status ")
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != args[0] {
+		ts.Fatalf("status %s, expected %s", got, args[0])
+	}
+}
+
+// startHeaptap prepares this binary as a command of the given name.
+func command(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath(name) // testscript.Main put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cmd.Dir)
+	return cmd
+}
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "17": 17, "4k": 4096, "4K": 4096, "512M": 512 << 20, "2GiB": 2 << 30, "2gb": 2 << 30, "1T": 1 << 40,
+		"": -1, "M": -1, "-1": -1, "1.5G": -1, "9999999999T": -1, "5X": -1, "99999999999999999999": -1,
+	} {
+		got, err := parseSize(text)
+		if err != nil {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("parseSize(%q) = %d, expected %d", text, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	flags := []string{"output", "quiet", "spill-limit", "top"}
+	for word, want := range map[string]string{
+		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit", "spill-limit=5": "spill-limit",
+		"tpo": "top", "banana": "", "x": "",
+	} {
+		if got := nearest(word, flags); got != want {
+			t.Errorf("nearest(%q) = %q, expected %q", word, got, want)
+		}
+	}
+}
+
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if status := execute([]string{"man", "-o", dir}); status != 0 {
+		t.Fatalf("status %d", status)
+	}
+	for _, c := range newRootCommand().Commands() {
+		page, err := os.ReadFile(filepath.Join(dir, "heaptap-"+c.Name()+".1"))
+		if c.Hidden || c.Name() == "help" {
+			if err == nil {
+				t.Errorf("%s has a page", c.Name())
+			}
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if !bytes.Contains(page, []byte(".SH SYNOPSIS\n.B heaptap "+roff(c.Name()))) {
+			t.Errorf("%s: no synopsis", c.Name())
+		}
+		for line := range strings.Lines(string(page)) {
+			if strings.HasPrefix(line, "'") {
+				t.Errorf("%s: the line %q is a request to troff", c.Name(), line)
+			}
+		}
+	}
+}

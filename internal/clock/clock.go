@@ -1,0 +1,35 @@
+// Package clock reads the counter that all cores share and with which the agent stamps its events: the timestamp counter
+// of x86-64, the virtual counter of arm64. It also pairs it with the kernel's monotonic clock, so that one can be
+// converted into the other.
+package clock
+
+import "golang.org/x/sys/unix"
+
+// Now returns the counter. No instruction before it in the program is still to be executed when it is read, and none
+// after it has been.
+func Now() uint64 { return counter() }
+
+// Fence keeps loads that come before it in the program from being satisfied after loads that come after it.
+func Fence() { fence() }
+
+// Monotonic returns CLOCK_MONOTONIC in nanoseconds.
+func Monotonic() uint64 {
+	var t unix.Timespec
+	// Neither the clock nor the pointer can be wrong, so it cannot fail.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return uint64(t.Nano())
+}
+
+// Pair reads both clocks at about the same time: of a few tries the one that took the shortest.
+func Pair() (counter, mono uint64) {
+	best := ^uint64(0)
+	for range 5 {
+		a := Now()
+		m := Monotonic()
+		b := Now()
+		if d := b - a; d < best {
+			best, counter, mono = d, a+d/2, m
+		}
+	}
+	return counter, mono
+}

@@ -1,0 +1,282 @@
+package dwarfx
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Sections are the contents of the sections of the same names; those that are absent are nil.
+type Sections struct {
+	Info, Abbrev, Line, LineStr, Str, StrOffsets, Addr, Ranges, Rnglists []byte
+}
+
+// Span is a range of addresses, end excluded.
+type Span struct{ Start, End uint64 }
+
+// Options qualify New.
+type Options struct {
+	// Code lists the address ranges of code. What lies outside is debug information of dropped functions.
+	Code []Span
+	// Alt is the supplementary file that dwz moved shared entries and strings to.
+	Alt *Data
+	// Workers is how many units are read at the same time; 0 means 1.
+	Workers int
+	// Release is called now and then: pages of the sections read so far are not needed soon. May be nil.
+	Release func()
+}
+
+// Data is the debug information of one file.
+type Data struct {
+	s       Sections
+	alt     *Data
+	code    []Span
+	workers int
+	release func()
+
+	once  sync.Once
+	units []uint64 // where each unit's header lies, ascending
+}
+
+// Frame is a function at an address: the one that the address lies in, or one that was inlined there.
+type Frame struct {
+	Name    string // DW_AT_name
+	Linkage string // the mangled name, if there is one
+	// Scoped says that the language qualifies names (C++, Rust), so that without Linkage the Name is only its last part.
+	Scoped  bool
+	File    string
+	Line    uint32
+	Inlined bool // into the next frame
+
+	entry uint64 // of the name, if in the same unit
+}
+
+// New prepares lookups. Nothing is read yet.
+func New(s Sections, o Options) *Data {
+	code := slices.Clone(o.Code)
+	slices.SortFunc(code, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	if o.Release == nil {
+		o.Release = func() {}
+	}
+	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release}
+}
+
+// index finds where the units are.
+func (d *Data) index() {
+	d.once.Do(func() {
+		for off := uint64(0); off < uint64(len(d.s.Info)); {
+			_, ok, next := d.parseHeader(off)
+			if ok {
+				d.units = append(d.units, off)
+			}
+			if next <= off {
+				return
+			}
+			off = next
+		}
+	})
+}
+
+// run is what the workers of one lookup share.
+type run struct {
+	ctx     context.Context
+	fuel    atomic.Int64 // steps left
+	frames  atomic.Int64 // inlined frames left
+	work    atomic.Int64 // bytes of units read since the last release
+	mu      sync.Mutex
+	strings map[string]string
+	bytes   int // of strings left
+	errs    []error
+}
+
+// worker reads units. It is used by one goroutine.
+type worker struct {
+	data   *Data
+	alt    *worker
+	run    *run
+	fuel   int // steps taken from run
+	tables map[abbrevKey]*abbrevs
+	names  map[uint64]function
+	last   *unit
+}
+
+func newWorker(d *Data, c *run) *worker {
+	w := &worker{data: d, run: c, tables: map[abbrevKey]*abbrevs{}, names: map[uint64]function{}}
+	if d.alt != nil {
+		w.alt = newWorker(d.alt, c)
+	}
+	return w
+}
+
+var errTooMuch = errors.New("it takes far more steps to read than its size explains; it is damaged or forged")
+
+// burn counts steps and ends the work, by a panic that guard catches, when there were too many or the caller gave up.
+func (w *worker) burn(n int) {
+	if w.fuel -= n; w.fuel >= 0 {
+		return
+	}
+	const batch = 1 << 16
+	if err := w.run.ctx.Err(); err != nil {
+		panic(err)
+	}
+	need := int64(batch - w.fuel)
+	if w.run.fuel.Add(-need) < 0 {
+		panic(errTooMuch)
+	}
+	w.fuel = batch
+}
+
+// guard runs f. A panic, or a fault because a mapped file has shrunk, is noted as an error.
+func (w *worker) guard(what string, f func()) {
+	old := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(old)
+	defer func() {
+		if r := recover(); r != nil {
+			err, ok := r.(error)
+			if !ok {
+				err = fmt.Errorf("%v", r)
+			}
+			w.run.fail(fmt.Errorf("%s: %w", what, err))
+		}
+	}()
+	f()
+}
+
+func (c *run) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.errs) < 4 { // more would say the same
+		c.errs = append(c.errs, err)
+	}
+}
+
+// over tells whether the whole lookup has ended early.
+func (c *run) over() bool { return c.ctx.Err() != nil || c.fuel.Load() < 0 }
+
+// size is the number of bytes of all sections.
+func (d *Data) size() int64 {
+	n := 0
+	for _, s := range [][]byte{d.s.Info, d.s.Abbrev, d.s.Line, d.s.LineStr, d.s.Str, d.s.StrOffsets, d.s.Addr, d.s.Ranges,
+		d.s.Rnglists} {
+		n += len(s)
+	}
+	return int64(n)
+}
+
+// Lookup returns for every address, which must be in ascending order, its frames from leaf to root; none if nothing is
+// known. An address whose line but not whose function is known has one frame without a name. An error tells what could
+// not be read; the result holds all that could.
+func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
+	c := &run{ctx: ctx, strings: map[string]string{}, bytes: 128 << 20}
+	n := int64(len(addrs))
+	c.frames.Store(24*n + 1<<16)
+	size := d.size()
+	if d.alt != nil {
+		size += d.alt.size()
+	}
+	c.fuel.Store(16*size + 1024*n + 16<<20)
+	result := make([][]Frame, len(addrs))
+	claims := d.claims(c, addrs)
+	for round := 0; round < maxClaims && !c.over(); round++ {
+		d.round(c, claims.units(addrs, result, round), result)
+	}
+	if !c.over() && len(claims.unknown) > 0 {
+		d.unranged(c, claims.unknown, addrs, result)
+	}
+	return result, errors.Join(c.errs...)
+}
+
+// task is one unit with the addresses to look up in it.
+type task struct {
+	unit uint64
+	hits []hit
+}
+
+// round reads units, several at the same time.
+func (d *Data) round(c *run, tasks []task, result [][]Frame) {
+	queue := make(chan task)
+	var wg sync.WaitGroup
+	for range min(d.workers, len(tasks)) {
+		wg.Go(func() {
+			w := newWorker(d, c)
+			for t := range queue {
+				if !c.over() {
+					w.guard(fmt.Sprintf("unit at offset %#x of .debug_info", t.unit), func() { w.do(t, result) })
+				}
+			}
+		})
+	}
+	for _, t := range tasks {
+		queue <- t
+	}
+	close(queue)
+	wg.Wait()
+}
+
+// do looks up the hits of one unit.
+func (w *worker) do(t task, result [][]Frame) {
+	u, ok := w.load(t.unit)
+	if !ok {
+		return
+	}
+	w.last = u
+	clear(w.names)
+	var l *lines
+	if u.hasLines {
+		if l, ok = w.parseLines(u); ok {
+			w.runLines(l, t.hits)
+		}
+	}
+	w.walk(u, t.hits, true)
+	if slices.ContainsFunc(t.hits, func(h hit) bool { return !h.hasFunc }) && !u.split {
+		for i := range t.hits {
+			t.hits[i].hasFunc = false
+		}
+		w.walk(u, t.hits, false)
+	}
+	var all []*Frame
+	for i := range t.hits {
+		list := w.frames(l, &t.hits[i])
+		for k := range list {
+			all = append(all, &list[k])
+		}
+		result[t.hits[i].index] = list
+	}
+	w.qualify(u, all)
+	const often = 64 << 20
+	if w.run.work.Add(int64(u.end-u.off)) > often {
+		w.run.work.Store(0)
+		w.data.release()
+	}
+}
+
+// frames builds the frames of one hit, leaf to root: each function with the place where the address, or the call of the
+// function inlined in it, is.
+func (w *worker) frames(l *lines, h *hit) []Frame {
+	if !h.hasFunc && !h.hasLine {
+		return nil
+	}
+	list := make([]Frame, 0, len(h.chain)+1)
+	var file string
+	if h.hasLine {
+		file = w.file(l, h.file)
+	}
+	line := h.line
+	for i := len(h.chain) - 1; i >= 0; i-- {
+		call := &h.chain[i]
+		f := w.nameOf(call.entry)
+		list = append(list, Frame{f.name, f.linkage, f.scoped, file, line, true, f.entry})
+		file, line = w.file(l, call.file), call.line
+	}
+	outer := Frame{File: file, Line: line}
+	if h.hasFunc {
+		f := w.nameOf(h.fn)
+		outer.Name, outer.Linkage, outer.Scoped, outer.entry = f.name, f.linkage, f.scoped, f.entry
+	}
+	return append(list, outer)
+}

@@ -1,0 +1,195 @@
+package elfx
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped. No
+// section may claim to be larger than maxSection.
+const (
+	inMemory   = 16 << 20
+	maxSection = 8 << 30
+	// zlib cannot shrink anything below 1/1032; a section that claims more is forged. zstd can, so it gets a generous
+	// limit, and what it really holds decides.
+	maxRatioZlib = 1032
+	maxRatioZstd = 20000
+)
+
+// sectionCache holds what was decompressed, by name.
+type sectionCache struct {
+	mu       sync.Mutex
+	contents map[string]content
+}
+
+type content struct {
+	data   []byte
+	err    error
+	mapped bool
+}
+
+func (c *sectionCache) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	for _, s := range c.contents {
+		if s.mapped {
+			err = errors.Join(err, unix.Munmap(s.data))
+		}
+	}
+	c.contents = nil
+	return err
+}
+
+func (c *sectionCache) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.contents {
+		if s.mapped {
+			unix.Madvise(s.data, unix.MADV_DONTNEED)
+		}
+	}
+}
+
+// HasSection reports whether the file has a section with contents of that name. For a .debug_ name its old compressed
+// form .zdebug_ counts too.
+func (f *File) HasSection(name string) bool { return f.find(name) != nil }
+
+func (f *File) find(name string) *elf.Section {
+	old := ""
+	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
+		old = ".zdebug_" + rest
+	}
+	for _, s := range f.elf.Sections {
+		if s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL && (s.Name == name || s.Name == old && old != "") {
+			return s
+		}
+	}
+	return nil
+}
+
+// Section returns a section's contents, decompressed, or nil without an error if there is no such section. The bytes
+// are valid until Close and must not be changed.
+func (f *File) Section(name string) ([]byte, error) {
+	s := f.find(name)
+	if s == nil {
+		return nil, nil
+	}
+	raw := f.slice(s.Offset, s.FileSize)
+	if raw == nil {
+		return nil, fmt.Errorf("%s: section %s lies beyond the end of the file; it is truncated", f.Path, s.Name)
+	}
+	if s.Flags&elf.SHF_COMPRESSED == 0 && !strings.HasPrefix(s.Name, ".zdebug_") {
+		return raw, nil
+	}
+	f.sections.mu.Lock()
+	defer f.sections.mu.Unlock()
+	if c, ok := f.sections.contents[name]; ok {
+		return c.data, c.err
+	}
+	var c content
+	c.err = Contain(func() error {
+		var err error
+		c.data, c.mapped, err = f.decompress(s, raw)
+		return err
+	})
+	if c.err != nil {
+		c.err = fmt.Errorf("%s: decompressing section %s: %w", f.Path, s.Name, c.err)
+	}
+	if f.sections.contents == nil {
+		f.sections.contents = map[string]content{}
+	}
+	f.sections.contents[name] = c
+	return c.data, c.err
+}
+
+func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
+	var size uint64
+	kind := elf.COMPRESS_ZLIB
+	switch {
+	case s.Flags&elf.SHF_COMPRESSED == 0: // .zdebug_
+		if len(raw) < 12 || string(raw[:4]) != "ZLIB" {
+			return nil, false, errors.New("it has no ZLIB header")
+		}
+		size, raw = binary.BigEndian.Uint64(raw[4:]), raw[12:]
+	case f.Class == elf.ELFCLASS64 && len(raw) >= 24:
+		kind, size = elf.CompressionType(f.elf.ByteOrder.Uint32(raw)), f.elf.ByteOrder.Uint64(raw[8:])
+		raw = raw[24:]
+	case f.Class == elf.ELFCLASS32 && len(raw) >= 12:
+		kind, size = elf.CompressionType(f.elf.ByteOrder.Uint32(raw)), uint64(f.elf.ByteOrder.Uint32(raw[4:]))
+		raw = raw[12:]
+	default:
+		return nil, false, errors.New("its header is truncated")
+	}
+	var r io.Reader
+	ratio := uint64(maxRatioZlib)
+	switch kind {
+	case elf.COMPRESS_ZLIB:
+		z, err := zlib.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return nil, false, err
+		}
+		r = z
+	case elf.COMPRESS_ZSTD:
+		ratio = maxRatioZstd
+		z, err := zstd.NewReader(bytes.NewReader(raw), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, false, err
+		}
+		defer z.Close()
+		r = z
+	default:
+		return nil, false, fmt.Errorf("unknown compression type %d", kind)
+	}
+	if size > maxSection || size > uint64(len(raw))*ratio+4096 {
+		return nil, false, fmt.Errorf("%d bytes claim to decompress to %d", len(raw), size)
+	}
+	if size == 0 {
+		return []byte{}, false, nil
+	}
+	if size <= inMemory {
+		var b bytes.Buffer // grows with what is really there
+		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
+			return nil, false, tooShort(err, b.Len(), size)
+		}
+		return b.Bytes(), false, nil
+	}
+	data, err := toTemporary(r, size)
+	return data, err == nil, err
+}
+
+// toTemporary writes size bytes of r to a nameless temporary file and maps it: the contents then are the kernel's to
+// write out and to drop, not this process's memory.
+func toTemporary(r io.Reader, size uint64) ([]byte, error) {
+	t, err := os.CreateTemp("", "heaptap-section-")
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	if err := os.Remove(t.Name()); err != nil {
+		return nil, err
+	}
+	if n, err := io.CopyN(t, r, int64(size)); err != nil {
+		return nil, tooShort(err, int(n), size)
+	}
+	return unix.Mmap(int(t.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+}
+
+func tooShort(err error, n int, size uint64) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it ends after %d of %d bytes", n, size)
+	}
+	return err
+}

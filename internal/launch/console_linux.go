@@ -1,0 +1,97 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Console is where run speaks to the user: its stderr, which the target has, too. It never waits long for a reader: a pipe
+// that nobody empties must not keep run from ending. And it writes by system call, since a write of package os to a closed
+// pipe ends the program by SIGPIPE.
+type Console struct {
+	fd        int
+	Terminal  bool
+	Quiet     bool // no messages; errors are shown all the same
+	patience  time.Duration
+	dead      bool
+	transient bool // the cursor stands behind a progress line
+}
+
+// NewConsole makes a console of a descriptor.
+func NewConsole(f *os.File) *Console {
+	fd := int(f.Fd())
+	_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	return &Console{fd: fd, Terminal: err == nil, patience: 2 * time.Second}
+}
+
+// Write writes all of b, or gives up for good when there is no room for patience.
+func (c *Console) Write(b []byte) (int, error) {
+	n := len(b)
+	deadline := time.Now().Add(c.patience)
+	for len(b) > 0 {
+		if c.dead {
+			return n, nil
+		}
+		fds := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLOUT}}
+		left := time.Until(deadline)
+		if left <= 0 {
+			c.dead = true
+			continue
+		}
+		ready, err := unix.Poll(fds, int(left.Milliseconds())+1)
+		if err == unix.EINTR || ready == 0 {
+			continue
+		}
+		if err != nil || fds[0].Revents&(unix.POLLERR|unix.POLLNVAL) != 0 {
+			c.dead = true
+			continue
+		}
+		// A pipe that is writable takes PIPE_BUF bytes at once.
+		w, err := unix.Write(c.fd, b[:min(len(b), 4096)])
+		if err == unix.EINTR || err == unix.EAGAIN {
+			continue
+		}
+		if err != nil {
+			c.dead = true
+			continue
+		}
+		b = b[w:]
+		deadline = time.Now().Add(c.patience)
+	}
+	return n, nil
+}
+
+// Say writes one line, beginning with the program's name, unless the user wants it quiet.
+func (c *Console) Say(format string, args ...any) {
+	if !c.Quiet {
+		c.Warn(format, args...)
+	}
+}
+
+// Warn writes one line, beginning with the program's name.
+func (c *Console) Warn(format string, args ...any) {
+	c.Clear()
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	fmt.Fprintf(c, "heaptap: %s\n", text)
+}
+
+// Progress shows a line that the next one replaces; on a terminal only.
+func (c *Console) Progress(text string) {
+	if c.Terminal && !c.Quiet {
+		c.Clear()
+		fmt.Fprintf(c, "heaptap: %.90s", text)
+		c.transient = true
+	}
+}
+
+// Clear takes a progress line away.
+func (c *Console) Clear() {
+	if c.transient {
+		c.transient = false
+		fmt.Fprint(c, "\r\x1b[K")
+	}
+}

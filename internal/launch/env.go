@@ -1,0 +1,59 @@
+package launch
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The agent's variables.
+const (
+	preloadVariable    = "LD_PRELOAD"
+	runVariable        = "HEAPTAP_RUN"         // the run's folder: there the agent makes its spools
+	spillDirVariable   = "HEAPTAP_SPILL_DIR"   // where it appends what does not fit into the pool
+	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
+)
+
+// targetEnv is the environment of the target: exactly the given one, and what the agent needs.
+func targetEnv(env []string, preload, runDir, spillDir string, spillLimit int64) []string {
+	env = set(env, preloadVariable, func(old string) string { return joinPreload(preload, old) })
+	env = set(env, runVariable, func(string) string { return runDir })
+	env = set(env, spillDirVariable, func(string) string { return spillDir })
+	return set(env, spillLimitVariable, func(string) string { return strconv.FormatInt(spillLimit, 10) })
+}
+
+// set returns env with a variable changed, in its place if it is there.
+func set(env []string, name string, value func(old string) string) []string {
+	out := make([]string, 0, len(env)+4)
+	found := false
+	for _, e := range env {
+		if old, ok := strings.CutPrefix(e, name+"="); ok {
+			if found {
+				continue // libc takes the first one
+			}
+			found = true
+			e = name + "=" + value(old)
+		}
+		out = append(out, e)
+	}
+	if !found {
+		out = append(out, name+"="+value(""))
+	}
+	return out
+}
+
+// joinPreload puts our library before those that were there. An agent of an outer heaptap run makes room: two agents in
+// one process would both record.
+func joinPreload(ours, old string) string {
+	list := []string{ours}
+	for _, lib := range strings.FieldsFunc(old, func(r rune) bool { return r == ':' || r == ' ' }) {
+		if !isAgent(lib) {
+			list = append(list, lib)
+		}
+	}
+	return strings.Join(list, ":")
+}
+
+func isAgent(lib string) bool {
+	return lib != "" && filepath.Base(lib) == agentName && strings.Contains(lib, "/"+agentFolderPrefix)
+}

@@ -1,0 +1,121 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// enoughShared is the free memory that /dev/shm must have for a run's spools.
+const enoughShared = 256 << 20
+
+// makeRunFolder makes the folder for the run's spools: in memory if there is room, else beside the output.
+func makeRunFolder(outputDir string) (string, error) {
+	pattern := fmt.Sprintf("heaptap-%d-", os.Getuid())
+	var fs unix.Statfs_t
+	if unix.Statfs("/dev/shm", &fs) == nil && fs.Type == unix.TMPFS_MAGIC && int64(fs.Bavail)*fs.Bsize >= enoughShared {
+		if dir, err := os.MkdirTemp("/dev/shm", pattern); err == nil {
+			return dir, nil
+		}
+	}
+	dir, err := os.MkdirTemp(outputDir, "."+pattern)
+	if err != nil {
+		return "", fmt.Errorf("cannot make a folder for the run: %w", err)
+	}
+	return dir, nil
+}
+
+// removeRunFolder removes the folder if no spool is left in it, and tells which are.
+func removeRunFolder(dir string) (spools []string) {
+	spools, _ = filepath.Glob(filepath.Join(dir, "*.spool"))
+	if len(spools) == 0 {
+		os.RemoveAll(dir)
+	}
+	return spools
+}
+
+// Output is where recordings go: a template whose folder exists and can be written to.
+type Output struct {
+	Template string // absolute; "" in its last part stands for the default name
+	Dir      string
+}
+
+// DefaultName is the name of a recording when none is given: program and process id.
+const DefaultName = "%n.%p.htap"
+
+// ResolveOutput checks -o before anything is started: an existing folder (or a name that ends in a slash) takes recordings
+// under the default name; anything else is a name in which %p stands for the process id, %n for the program's name and %%
+// for a percent sign.
+func ResolveOutput(output string) (Output, error) {
+	if output == "" {
+		output = DefaultName
+	} else if st, err := os.Stat(output); err == nil && st.IsDir() || strings.HasSuffix(output, "/") {
+		output = filepath.Join(output, DefaultName)
+	}
+	if err := checkTemplate(filepath.Base(output)); err != nil {
+		return Output{}, err
+	}
+	abs, err := filepath.Abs(output)
+	if err != nil {
+		return Output{}, fmt.Errorf("cannot tell where %s is: %w", output, err)
+	}
+	dir := filepath.Dir(abs)
+	if strings.Contains(dir, "%") {
+		if err := checkTemplate(dir); err != nil {
+			return Output{}, err
+		}
+	}
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return Output{}, fmt.Errorf("-o %s: the folder %s does not exist; make it first, or name another with -o", output, dir)
+	case err != nil:
+		return Output{}, fmt.Errorf("-o %s: %w", output, reason(err))
+	case !st.IsDir():
+		return Output{}, fmt.Errorf("-o %s: %s is not a folder; name another with -o", output, dir)
+	}
+	// Only an attempt tells: permissions, read-only file systems, quotas, full disks.
+	probe, err := os.CreateTemp(dir, ".heaptap-")
+	if err != nil {
+		return Output{}, fmt.Errorf("cannot write recordings to %s: %w; name another folder with -o", dir, reason(err))
+	}
+	_, err = probe.Write(make([]byte, 4096))
+	probe.Close()
+	os.Remove(probe.Name())
+	if err != nil {
+		return Output{}, fmt.Errorf("cannot write recordings to %s: %w; name another folder with -o", dir, reason(err))
+	}
+	if !strings.Contains(filepath.Base(abs), "%") {
+		if st, err := os.Stat(abs); err == nil && !st.Mode().IsRegular() {
+			return Output{}, fmt.Errorf("-o %s: exists and is not a regular file; a recording cannot be written to it", output)
+		}
+	}
+	return Output{Template: abs, Dir: dir}, nil
+}
+
+func checkTemplate(name string) error {
+	for i := 0; i < len(name); i++ {
+		if name[i] != '%' {
+			continue
+		}
+		i++
+		if i == len(name) || !strings.ContainsRune("pn%", rune(name[i])) {
+			return fmt.Errorf("-o: unknown placeholder in %q; %%p is the process id, %%n the program's name, %%%% a percent sign", name)
+		}
+	}
+	return nil
+}
+
+// SpillLimit is what may be spilled when nothing else was said: 4 GiB, or half of the free disk if that is less.
+func SpillLimit(dir string) int64 {
+	const most = 4 << 30
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) != nil {
+		return most
+	}
+	return min(most, int64(fs.Bavail)*fs.Bsize/2)
+}

@@ -1,0 +1,108 @@
+package launch
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// toRecorder is a line from run to the recorder. One field is set.
+type toRecorder struct {
+	Config  *RecorderConfig `json:",omitempty"`
+	Main    *MainProcess    `json:",omitempty"` // the target was started
+	Stopped *bool           `json:",omitempty"` // run is about to stop because the target did, or goes on
+	Ended   *MainEnd        `json:",omitempty"`
+}
+
+// RecorderConfig is what the recorder is told when it starts.
+type RecorderConfig struct {
+	RunPID     int
+	RunDir     string
+	Output     string // template, absolute
+	SpillDir   string
+	SpillLimit int64
+}
+
+// MainProcess is the process that run started.
+type MainProcess struct {
+	PID int
+}
+
+// MainEnd is how the process that run started ended.
+type MainEnd struct {
+	Exit   int // exit status, or -1
+	Signal int // signal that killed it, or 0
+}
+
+// fromRecorder is a line from the recorder to run. One field is set.
+type fromRecorder struct {
+	Ready    *RecorderReady `json:",omitempty"`
+	Started  *Recording     `json:",omitempty"`
+	Finished *Recording     `json:",omitempty"`
+	Note     string         `json:",omitempty"` // a sentence for the user
+	Progress string         `json:",omitempty"` // what is being done, for a terminal
+	Settled  *Settled       `json:",omitempty"`
+}
+
+// RecorderReady is the recorder's first line.
+type RecorderReady struct {
+	PID   int
+	Error string `json:",omitempty"` // it cannot work, and ends
+}
+
+// Recording is one recording of the run.
+type Recording struct {
+	Path    string
+	PID     int
+	Main    bool   // of the process that run started, and of images that it executed
+	Program string // base name of the executable
+	Error   string `json:",omitempty"` // it could not be written, or not wholly
+	Events  uint64
+	Lost    uint64
+	Rest    bool `json:",omitempty"` // rescued by run itself after the recorder's death
+}
+
+// Settled says that everything about processes that have ended is written.
+type Settled struct {
+	CPU     time.Duration // of the recorder
+	MaxRSS  int64         // bytes
+	Running []int         // processes that are still being recorded
+	Seen    int           // images whose agent came up
+}
+
+// lines sends and receives JSON lines.
+type lines struct {
+	w io.Writer
+	r *bufio.Reader
+}
+
+func newLines(rw io.ReadWriter) *lines { return &lines{w: rw, r: bufio.NewReaderSize(rw, 1<<16)} }
+
+func (l *lines) send(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("cannot encode a message: %w", err)
+	}
+	_, err = l.w.Write(append(b, '\n'))
+	return err
+}
+
+// receive reads one line of at most 1 MiB.
+func (l *lines) receive(v any) error {
+	var line []byte
+	for {
+		part, err := l.r.ReadSlice('\n')
+		line = append(line, part...)
+		if err == nil {
+			return json.Unmarshal(line, v)
+		}
+		if err != bufio.ErrBufferFull {
+			return err
+		}
+		if len(line) > 1<<20 {
+			return fmt.Errorf("a message of more than 1 MiB")
+		}
+	}
+}

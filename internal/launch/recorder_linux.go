@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// RecorderCommand is the hidden command by which the program starts itself as the recorder.
+const RecorderCommand = "__recorder"
+
+const recorderFD = 3
+
+// recorder is run's side of the recorder.
+type recorder struct {
+	pid      int
+	conn     *os.File
+	lines    *lines
+	messages chan fromRecorder // closed when the recorder has ended
+}
+
+// startRecorder starts the recorder and waits until it is ready.
+func startRecorder(config RecorderConfig) (*recorder, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a socket pair for the recorder: %w", err)
+	}
+	unix.SetNonblock(pair[0], true) // so that a recorder that reads nothing cannot keep run waiting
+	conn, theirs := os.NewFile(uintptr(pair[0]), "recorder"), os.NewFile(uintptr(pair[1]), "run")
+	defer theirs.Close()
+	logPath := filepath.Join(config.RunDir, "recorder.log")
+	log, err := os.OpenFile(logPath, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("cannot write to the run's folder: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command("/proc/self/exe", RecorderCommand)
+	cmd.Args[0] = "heaptap"
+	cmd.Dir = "/"
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("cannot start the recorder: %w", err)
+	}
+	theirs.Close()
+	r := &recorder{pid: cmd.Process.Pid, conn: conn, lines: newLines(conn), messages: make(chan fromRecorder, 256)}
+	go cmd.Wait()
+	go r.read()
+	if err := r.lines.send(toRecorder{Config: &config}); err != nil {
+		return nil, fmt.Errorf("the recorder does not answer: %w%s", err, firstLine(logPath))
+	}
+	select {
+	case m, ok := <-r.messages:
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("the recorder ended at once%s", firstLine(logPath))
+		case m.Ready == nil:
+			return nil, fmt.Errorf("the recorder speaks another language; was heaptap replaced while it ran?")
+		case m.Ready.Error != "":
+			return nil, fmt.Errorf("the recorder cannot work: %s", m.Ready.Error)
+		}
+	case <-time.After(20 * time.Second):
+		unix.Kill(r.pid, unix.SIGKILL)
+		return nil, fmt.Errorf("the recorder (process %d) did not get ready within 20 s", r.pid)
+	}
+	return r, nil
+}
+
+func firstLine(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) == 0 {
+		return ""
+	}
+	for i, c := range b {
+		if c == '\n' || i == 200 {
+			b = b[:i]
+			break
+		}
+	}
+	return ": " + string(b)
+}
+
+func (r *recorder) read() {
+	defer close(r.messages)
+	for {
+		var m fromRecorder
+		if err := r.lines.receive(&m); err != nil {
+			return
+		}
+		r.messages <- m
+	}
+}
+
+// tell sends a line; a recorder that does not listen misses it.
+func (r *recorder) tell(m toRecorder) {
+	r.conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	r.lines.send(m)
+}
+
+// Link is the recorder's side: what it hears from run, and how it answers.
+type Link struct {
+	Config RecorderConfig
+	// Main gets the main process once it was started, MainEnded how it ended. If run dies, both are closed.
+	Main      <-chan MainProcess
+	MainEnded <-chan MainEnd
+
+	lines *lines
+	out   chan fromRecorder
+	wait  sync.WaitGroup
+}
+
+// Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which returns
+// when nothing is left to record. The context ends when somebody asks the recorder to end (SIGTERM).
+func Serve(work func(ctx context.Context, link *Link) error) error {
+	leaveDescriptors()
+	unix.Prctl(unix.PR_SET_NAME, uintptrOf("heaptap-rec\x00"), 0, 0, 0)
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
+	defer stop()
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+		unix.SIGXFSZ)
+	conn := os.NewFile(recorderFD, "run")
+	if conn == nil {
+		return fmt.Errorf("this command is for heaptap's own use; start a recording by `heaptap run`")
+	}
+	link := &Link{lines: newLines(conn), out: make(chan fromRecorder, 4096)}
+	var first toRecorder
+	if err := link.lines.receive(&first); err != nil || first.Config == nil {
+		return fmt.Errorf("this command is for heaptap's own use; start a recording by `heaptap run`")
+	}
+	link.Config = *first.Config
+	main, ended := make(chan MainProcess, 1), make(chan MainEnd, 1)
+	link.Main, link.MainEnded = main, ended
+	watch := &stopWatch{run: link.Config.RunPID}
+	go link.listen(main, ended, watch)
+	go watch.run1()
+	link.wait.Go(func() {
+		broken := false
+		for m := range link.out {
+			broken = broken || link.lines.send(m) != nil
+		}
+	})
+	link.Send(Message{Ready: true})
+	err := work(ctx, link)
+	close(link.out)
+	link.wait.Wait()
+	return err
+}
+
+func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, watch *stopWatch) {
+	defer close(main)
+	defer close(ended)
+	defer watch.forget()
+	for {
+		var m toRecorder
+		if err := l.lines.receive(&m); err != nil {
+			return
+		}
+		switch {
+		case m.Main != nil:
+			watch.target(m.Main.PID)
+			main <- *m.Main
+		case m.Stopped != nil:
+			watch.announced(*m.Stopped)
+		case m.Ended != nil:
+			watch.forget()
+			ended <- *m.Ended
+			return
+		}
+	}
+}
+
+// Message is what the recorder tells run. One field is set.
+type Message struct {
+	Ready             bool
+	Failed            string
+	Started, Finished *Recording
+	Note, Progress    string
+	Settled           *Settled
+}
+
+// Send tells run something. It never waits: a run that is stopped or dead misses what is too much.
+func (l *Link) Send(m Message) {
+	out := fromRecorder{Started: m.Started, Finished: m.Finished, Note: m.Note, Progress: m.Progress, Settled: m.Settled}
+	if m.Ready || m.Failed != "" {
+		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
+	}
+	if m.Settled != nil {
+		var usage unix.Rusage
+		if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
+			m.Settled.CPU = cpuTime(&usage)
+			m.Settled.MaxRSS = usage.Maxrss << 10
+		}
+	}
+	select {
+	case l.out <- out:
+	default:
+	}
+}
+
+func cpuTime(usage *unix.Rusage) time.Duration {
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,73 @@
+package launch
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// notPassedOn are signals that say nothing about the target: faults and timers of this program's own, and what the Go
+// runtime and a closed pipe send it.
+var notPassedOn = map[syscall.Signal]bool{
+	unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGCHLD: true, unix.SIGURG: true, unix.SIGPIPE: true, unix.SIGPROF: true,
+}
+
+// signals takes all signals that this process gets, so that none of them ends it.
+type signals struct {
+	arrivals chan os.Signal
+	ignored  map[syscall.Signal]bool
+}
+
+// takeSignals is called before the target starts. A signal that is ignored (nohup, background jobs of scripts) is left
+// alone: the target is to inherit that.
+func takeSignals() *signals {
+	s := &signals{arrivals: make(chan os.Signal, 256), ignored: map[syscall.Signal]bool{}}
+	if signal.Ignored(unix.SIGINT) && !signal.Ignored(unix.SIGQUIT) {
+		// The Go runtime keeps SIGHUP and SIGINT ignored if they were, but not SIGQUIT. A shell without job control
+		// ignores SIGINT and SIGQUIT together for what it starts in the background (POSIX, "Asynchronous Lists").
+		signal.Ignore(unix.SIGQUIT)
+	}
+	for n := syscall.Signal(1); n <= 64; n++ {
+		switch {
+		case notPassedOn[n] && n != unix.SIGPIPE:
+		case signal.Ignored(n):
+			s.ignored[n] = true
+		default:
+			signal.Notify(s.arrivals, n)
+		}
+	}
+	return s
+}
+
+// targetStarted is called once the target has inherited what it should.
+func (s *signals) targetStarted() {
+	// A message to a terminal that wants no output from background jobs (stty tostop) must not stop run: nobody would
+	// continue it. Ignored, the signal does not keep write(2) from writing.
+	s.ignore(unix.SIGTTOU)
+}
+
+func (s *signals) ignore(sig syscall.Signal) {
+	signal.Ignore(sig)
+	s.ignored[sig] = true
+}
+
+// stopSelf stops this process by a signal, as its default action would, and returns when it goes on.
+func (s *signals) stopSelf(sig syscall.Signal) {
+	if sig == unix.SIGSTOP {
+		unix.Kill(os.Getpid(), unix.SIGSTOP)
+		return
+	}
+	// To this thread: then the signal is acted upon before the call returns, and thus before it is caught again.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	signal.Reset(sig)
+	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
+	if s.ignored[sig] {
+		signal.Ignore(sig)
+	} else {
+		signal.Notify(s.arrivals, sig)
+	}
+}

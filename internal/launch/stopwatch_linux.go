@@ -1,0 +1,112 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopWatch keeps run and target together when only one of them is stopped or continued. Run cannot do it: a stopped
+// process does nothing, and SIGSTOP asks nobody. So the recorder does.
+//
+//   - Run has stopped because the target had, and now the target runs again or has ended (somebody sent SIGCONT or SIGKILL
+//     to the target alone): run must go on, or nobody would ever hear of the target's end.
+//   - Run was stopped by SIGSTOP, sent to it alone: whoever did so meant the program, so the target is stopped, too.
+//     When run goes on, it lets the target go on.
+type stopWatch struct {
+	run int
+
+	mu       sync.Mutex
+	main     int
+	byTarget bool // run said that it stops because the target did
+}
+
+func (w *stopWatch) target(pid int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.main = pid
+}
+
+func (w *stopWatch) announced(stopped bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.byTarget = stopped
+}
+
+func (w *stopWatch) forget() { w.target(-1) }
+
+// run1 looks from time to time until forget is called. Only what holds twice in a row is acted upon.
+func (w *stopWatch) run1() {
+	const pause = 150 * time.Millisecond
+	wake, hold := 0, 0
+	for {
+		time.Sleep(pause)
+		w.mu.Lock()
+		main, byTarget := w.main, w.byTarget
+		w.mu.Unlock()
+		if main < 0 {
+			return
+		}
+		if main == 0 || processState(w.run) != 'T' {
+			wake, hold = 0, 0
+			continue
+		}
+		state := processState(main)
+		switch {
+		case state == 'T':
+			wake, hold = 0, 0
+		case byTarget:
+			if wake++; wake >= 2 {
+				unix.Kill(w.run, unix.SIGCONT)
+				wake = 0
+			}
+		case state != 0 && state != 'Z' && state != 't':
+			if hold++; hold >= 2 {
+				unix.Kill(main, unix.SIGSTOP)
+				hold = 0
+			}
+		}
+	}
+}
+
+// leaveDescriptors closes what run's caller had open and run therefore passed on: a recorder that outlives run must not
+// keep a pipe open that somebody waits on. What this program opened itself is close-on-exec, and stays.
+func leaveDescriptors() {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(filepath.Base(e.Name()))
+		if err != nil || fd <= recorderFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
+	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+		for fd := range 2 {
+			unix.Dup2(null, fd)
+		}
+		unix.Close(null)
+	}
+	unix.CloseOnExec(recorderFD)
+}
+
+// uintptrOf returns the address of a NUL-terminated string constant.
+func uintptrOf(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
+
+func processName(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return ""
+	}
+	return string(b[:max(0, len(b)-1)])
+}

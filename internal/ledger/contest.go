@@ -1,0 +1,338 @@
+package ledger
+
+import "github.com/heaptap/heaptap/internal/event"
+
+// Bounds of what waits, so that a recording with gaps costs no more than these: beyond them the oldest are settled.
+const (
+	maxWaiting = 1 << 16 // ops
+	maxContest = 32      // ops at one address
+)
+
+// waits holds the addresses at which ops wait.
+type waits struct {
+	byAddr  map[uint64]*contest
+	queue   []*contest // all of them, and some that are over, in order of their beginning
+	head    int        // of queue
+	tick    []*contest // those that only wait for time to move on
+	ops     int        // waiting, in all
+	barrier uint64     // barriers so far
+}
+
+// contest is an address at which ops wait. The first op contradicts the table, or candidates > 0.
+type contest struct {
+	addr uint64
+	ops  []waiting
+	// So many of the first ops are deallocations that came before the allocation of the block that is live now, and
+	// that ended it only if their clock was wrong.
+	candidates int
+}
+
+// waiting is an op that waits.
+type waiting struct {
+	op      Op
+	flags   event.Flags
+	late    bool // it may have happened before what arrived before it, whatever its time
+	parents bool // a deallocation of an address that this ledger of a forked child had never seen
+	barrier uint64
+}
+
+func (w *waiting) allocates() bool { return w.op.Kind == OpAlloc || w.op.Kind == OpReallocResult }
+
+// join lets op wait if others do at its address.
+func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) bool {
+	c := l.waits.byAddr[addr]
+	if c == nil {
+		return false
+	}
+	l.wait(c, op, flags)
+	l.resolve(c, emit)
+	if len(c.ops) >= maxContest {
+		l.counts.Overflows++
+		l.settleHead(c, emit)
+	}
+	l.bound(emit)
+	return true
+}
+
+// contest opens a contest: op contradicts the table.
+func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
+	c := &contest{addr: addr}
+	l.waits.byAddr[addr] = c
+	l.waits.queue = append(l.waits.queue, c)
+	l.wait(c, op, flags)
+	if c.ops[0].parents {
+		if op.Time < l.seen {
+			l.settleHead(c, emit)
+			return
+		}
+		if l.waits.tick = append(l.waits.tick, c); len(l.waits.tick) > maxWaiting {
+			l.settleTick(emit)
+		}
+	}
+	l.bound(emit)
+}
+
+func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) {
+	w := waiting{op: *op, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
+	w.parents = l.known != nil && !w.allocates() && l.known.add(c.addr)
+	c.ops = append(c.ops, w)
+	l.waits.ops++
+}
+
+// bound keeps the waiting ops and the memory of contests that are over within bounds.
+func (l *Ledger) bound(emit func(*event.Event)) {
+	w := &l.waits
+	for w.ops > maxWaiting && w.head < len(w.queue) {
+		c := w.queue[w.head]
+		if len(c.ops) == 0 {
+			w.head++
+			continue
+		}
+		l.counts.Overflows++
+		l.settleHead(c, emit)
+	}
+	if w.head+len(w.byAddr) < len(w.queue)/2 && len(w.queue) > 1024 {
+		w.compact()
+	}
+}
+
+// compact drops the contests that are over from the queue.
+func (w *waits) compact() {
+	kept := w.queue[:0]
+	for _, c := range w.queue[w.head:] {
+		if len(c.ops) > 0 {
+			kept = append(kept, c)
+		}
+	}
+	clear(w.queue[len(kept):])
+	w.queue, w.head = kept, 0
+}
+
+// Barrier says that whatever was published before the previous call has been added. What has waited since then is
+// settled as it stands.
+func (l *Ledger) Barrier(emit func(*event.Event)) {
+	w := &l.waits
+	for _, c := range w.queue[w.head:] {
+		for len(c.ops) > 0 && c.ops[0].barrier < w.barrier {
+			l.settleHead(c, emit)
+		}
+	}
+	w.barrier++
+	w.compact()
+}
+
+// Finish settles everything that waits: no more ops will come.
+func (l *Ledger) Finish(emit func(*event.Event)) {
+	for _, c := range l.waits.queue[l.waits.head:] {
+		for len(c.ops) > 0 {
+			l.settleHead(c, emit)
+		}
+	}
+	l.waits.compact()
+}
+
+// settleAddr settles everything that waits at an address.
+func (l *Ledger) settleAddr(addr uint64, emit func(*event.Event)) {
+	if c := l.waits.byAddr[addr]; c != nil {
+		for len(c.ops) > 0 {
+			l.settleHead(c, emit)
+		}
+	}
+}
+
+// settleTick settles the deallocations that only waited for the clock to move on.
+func (l *Ledger) settleTick(emit func(*event.Event)) {
+	for _, c := range l.waits.tick {
+		if len(c.ops) > 0 && c.candidates == 0 && !c.ops[0].allocates() {
+			l.settleHead(c, emit)
+		}
+	}
+	clear(l.waits.tick)
+	l.waits.tick = l.waits.tick[:0]
+}
+
+// settleHead settles the first op of a contest by its time, and what follows from it.
+func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
+	if c.ops[0].allocates() {
+		l.unseen(c, emit)
+	} else {
+		l.endsNothing(c, emit)
+	}
+	l.resolve(c, emit)
+}
+
+// endsNothing settles that the deallocation that is first in c ended no block of this ledger.
+func (l *Ledger) endsNothing(c *contest, emit func(*event.Event)) {
+	kind := event.Unmatched
+	if c.ops[0].parents {
+		kind = event.Inherited
+	}
+	l.unknown(&c.ops[0].op, c.addr, kind, c.ops[0].flags, emit)
+	l.drop(c, 0)
+}
+
+// unseen ends the block below the allocation that is first in c.
+func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
+	g, i, ok := l.live.find(c.addr)
+	if !ok {
+		return
+	}
+	first := &c.ops[0].op
+	if g.slots[i].ref&inRealloc != 0 {
+		l.moved(first, g, i, emit)
+		return
+	}
+	l.counts.Unseen++
+	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream}
+	l.end(&nobody, g, i, 0, emit)
+}
+
+// drop removes op j of a contest.
+func (l *Ledger) drop(c *contest, j int) {
+	if j < c.candidates {
+		c.candidates--
+	}
+	c.ops = append(c.ops[:j], c.ops[j+1:]...)
+	l.waits.ops--
+	if len(c.ops) == 0 {
+		delete(l.waits.byAddr, c.addr)
+	}
+}
+
+// resolve settles what can be settled at an address by what is known now.
+func (l *Ledger) resolve(c *contest, emit func(*event.Event)) {
+	for len(c.ops) > 0 {
+		g, i, live := l.live.find(c.addr)
+		first := &c.ops[0]
+		var progress bool
+		switch {
+		case c.candidates > 0 && live:
+			progress = l.judgeCandidates(c, g, i, emit)
+		case first.allocates() && live:
+			progress = l.judgeAlloc(c, g, i, emit)
+		case first.allocates():
+			l.born(&first.op, c.addr, g, i, first.flags, emit)
+			l.drop(c, 0)
+			progress = true
+		case live:
+			l.end(&first.op, g, i, first.flags, emit)
+			l.drop(c, 0)
+			progress = true
+		default:
+			progress = l.judgeFree(c, emit)
+		}
+		if !progress {
+			return
+		}
+	}
+}
+
+// before says whether an op ahead of j in c is of j's stream, so that j happened after it.
+func (c *contest) before(j int) bool {
+	for k := range j {
+		if c.ops[k].op.Stream == c.ops[j].op.Stream {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeAlloc: the first op allocates over the live block at (g, i). Did one of the later ones end that?
+func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Event)) bool {
+	frees, ender := 0, 0
+	for j := 1; j < len(c.ops); j++ {
+		w := &c.ops[j]
+		if w.allocates() {
+			if frees > 0 && ender == 0 && w.op.Time != c.ops[0].op.Time {
+				// The allocation before this one has its deallocation: only that of the live block is missing.
+				l.unseen(c, emit)
+				return true
+			}
+			continue
+		}
+		frees++
+		if ender == 0 && !c.before(j) {
+			ender = j
+		}
+	}
+	if ender == 0 {
+		return false
+	}
+	w := &c.ops[ender]
+	tie := w.late || w.op.Time == c.ops[0].op.Time
+	if !tie && frees < len(c.ops)-frees+1 { // fewer than the live block and the allocations
+		if !c.ops[len(c.ops)-1].allocates() {
+			return false
+		}
+		l.unseen(c, emit)
+		return true
+	}
+	l.outOfOrder(tie)
+	l.end(&w.op, g, i, w.flags, emit)
+	l.drop(c, ender)
+	return true
+}
+
+// judgeFree: the first op deallocates what is not live. Did one of the later ones allocate it?
+func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
+	first := &c.ops[0]
+	for j := 1; j < len(c.ops); j++ {
+		w := &c.ops[j]
+		if !w.allocates() {
+			continue
+		}
+		last := &c.ops[len(c.ops)-1]
+		switch tie := w.late || w.op.Time == first.op.Time; {
+		case c.before(j):
+			// Only another stream's op of the same time could still explain the first.
+			if last.op.Time == first.op.Time {
+				continue
+			}
+			l.endsNothing(c, emit)
+		case tie:
+			l.outOfOrder(true)
+			l.emitWaiting(c, j, emit)
+			g, i, _ := l.live.find(c.addr)
+			l.end(&c.ops[0].op, g, i, c.ops[0].flags, emit)
+			l.drop(c, 0)
+		default:
+			l.emitWaiting(c, j, emit)
+			c.candidates = j
+		}
+		return true
+	}
+	return false
+}
+
+// judgeCandidates: the first ops came before the live block's allocation. What came after it tells whether one of them
+// ended it nevertheless.
+func (l *Ledger) judgeCandidates(c *contest, g *segment, i int, emit func(*event.Event)) bool {
+	if c.candidates == len(c.ops) {
+		return false
+	}
+	first := &c.ops[0]
+	if c.ops[c.candidates].allocates() {
+		l.outOfOrder(false)
+		l.end(&first.op, g, i, first.flags, emit)
+		c.candidates = 0
+		l.drop(c, 0)
+		return true
+	}
+	l.endsNothing(c, emit)
+	return true
+}
+
+// emitWaiting gives birth to the block that op j of a contest allocated.
+func (l *Ledger) emitWaiting(c *contest, j int, emit func(*event.Event)) {
+	g, i, _ := l.live.find(c.addr)
+	l.born(&c.ops[j].op, c.addr, g, i, c.ops[j].flags, emit)
+	l.drop(c, j)
+}
+
+func (l *Ledger) outOfOrder(tie bool) {
+	if tie {
+		l.counts.Ties++
+	} else {
+		l.counts.Inversions++
+	}
+}

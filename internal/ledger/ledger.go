@@ -1,0 +1,248 @@
+package ledger
+
+import (
+	"iter"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Ledger matches deallocations to allocations. It is used by one goroutine at a time.
+type Ledger struct {
+	live    *table
+	allocs  uint64 // number of the next allocation
+	seen    int64  // latest time of an op
+	written int64  // latest time of an event
+	latest  latest
+	streams streams
+	known   *addresses // addresses this ledger has seen; only in a forked child
+	waits   waits
+	counts  Counts
+	event   event.Event // the one handed to emit
+}
+
+// Counts says what was out of the ordinary. All zero is the normal case.
+type Counts struct {
+	Unmatched  uint64 // deallocations of addresses that were not live
+	Inherited  uint64 // deallocations of blocks that the parent had made before the fork
+	Unseen     uint64 // blocks whose deallocation was not recorded: their address was given out again
+	Inversions uint64 // pairs of ops put right against their timestamps
+	Ties       uint64 // pairs of ops put right that had the same timestamp, or of which one came late
+	Late       uint64 // events whose time was corrected
+	Overflows  uint64 // ops settled early because too many were waiting
+	Reallocs   uint64 // begins forgotten because a stream had too many without a result
+}
+
+// New returns a ledger of no blocks. A forked one belongs to a child that was forked without exec and so started with
+// its parent's blocks.
+func New(forked bool) *Ledger {
+	l := &Ledger{live: newTable()}
+	if forked {
+		l.known = newAddresses()
+	}
+	l.waits.byAddr = make(map[uint64]*contest)
+	return l
+}
+
+// Add takes the next op, in the order of time, stream and sequence, and hands the events that it settles to emit. The
+// event is only valid until emit returns.
+func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
+	if op.Time > l.seen {
+		l.seen = op.Time
+		if len(l.waits.tick) > 0 {
+			l.settleTick(emit)
+		}
+	}
+	addr := op.Addr & addrMask
+	switch op.Kind {
+	case OpAlloc:
+		l.alloc(op, addr, 0, emit)
+	case OpFree:
+		if addr == 0 {
+			return
+		}
+		if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
+			return
+		}
+		g, i, ok := l.live.find(addr)
+		if !ok {
+			l.contest(op, addr, 0, emit)
+			return
+		}
+		l.end(op, g, i, 0, emit)
+	case OpReallocBegin:
+		l.reallocBegin(op, addr, emit)
+	case OpReallocResult:
+		l.reallocResult(op, addr, emit)
+	case OpMap:
+		l.mapped(op, emit)
+	}
+}
+
+// Touch brings the place of an address into the cache. With tens of millions of live blocks, touching the addresses of
+// the ops some way ahead of the one being added lets their cache misses overlap.
+func (l *Ledger) Touch(addr uint64) { l.live.touch(addr & addrMask) }
+
+// Live returns the number of live blocks and their requested bytes.
+func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count, l.live.bytes }
+
+// Waiting returns the number of ops that wait to be settled.
+func (l *Ledger) Waiting() int { return l.waits.ops }
+
+// Counts returns what was out of the ordinary so far.
+func (l *Ledger) Counts() Counts { return l.counts }
+
+// Blocks returns the live blocks, in no particular order. The ledger must not be used meanwhile.
+func (l *Ledger) Blocks() iter.Seq[Block] {
+	return func(yield func(Block) bool) {
+		for k := range l.live.segs {
+			g := &l.live.segs[k]
+			for i := range g.slots {
+				if g.slots[i].key != 0 && !yield(l.live.get(g, i)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
+	if addr == 0 {
+		if op.Size > 0 {
+			l.fail(op, emit)
+		}
+		return
+	}
+	if l.waits.ops > 0 && l.join(op, addr, flags, emit) {
+		return
+	}
+	g, i, ok := l.live.find(addr)
+	if ok {
+		if g.slots[i].ref&inRealloc == 0 {
+			l.contest(op, addr, flags, emit)
+			return
+		}
+		l.moved(op, g, i, emit)
+		g, i, _ = l.live.find(addr)
+	}
+	l.born(op, addr, g, i, flags, emit)
+}
+
+// time returns the time at which an op's event is written, and Late if it is not the op's own.
+func (l *Ledger) time(op *Op) (int64, event.Flags) {
+	if op.Time >= l.written && !op.Late {
+		l.written = op.Time
+		return op.Time, 0
+	}
+	l.counts.Late++
+	l.written = max(l.written, op.Time)
+	return l.written, event.Late
+}
+
+// born writes a new block into the empty place (g, i).
+func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+	now, late := l.time(op)
+	flags |= late
+	if op.HasUsable {
+		flags |= event.HasUsable
+	}
+	ref := l.allocs
+	l.allocs++
+	l.live.set(g, i, &Block{Addr: addr, Size: op.Size, Stack: op.Stack, Thread: op.Thread, Ref: ref, Born: now})
+	if l.known != nil {
+		l.known.add(addr)
+	}
+	l.latest.set(op.Thread, ref)
+	l.event = event.Event{
+		Time: now, Kind: event.Alloc, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: flags,
+		Ref: event.NoRef, Addr: addr, Size: op.Size, Usable: op.Usable, Align: op.Align, Count: op.Count,
+	}
+	emit(&l.event)
+}
+
+// end ends the block at (g, i), for op.
+func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+	b := l.live.get(g, i)
+	l.live.remove(g, i, &b)
+	l.ended(op, &b, flags, emit)
+}
+
+// ended writes that op ended block b, which is in the table no more.
+func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Event)) {
+	now, late := l.time(op)
+	if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
+		flags |= event.Temporary
+	}
+	l.event = event.Event{
+		Time: now, Kind: event.Free, Func: op.Func, Thread: op.Thread, Stack: b.Stack, FreeStack: op.FreeStack,
+		Flags: flags | late, Ref: b.Ref, Addr: b.Addr, Size: b.Size, Born: b.Born, BornBy: b.Thread,
+	}
+	emit(&l.event)
+}
+
+func (l *Ledger) fail(op *Op, emit func(*event.Event)) {
+	now, late := l.time(op)
+	l.event = event.Event{
+		Time: now, Kind: event.Fail, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
+		Ref: event.NoRef, Size: op.Size, Align: op.Align, Count: op.Count,
+	}
+	emit(&l.event)
+}
+
+// unknown writes that op ended nothing that this ledger has seen being born.
+func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*event.Event)) {
+	now, late := l.time(op)
+	if kind == event.Inherited {
+		l.counts.Inherited++
+	} else {
+		l.counts.Unmatched++
+	}
+	l.event = event.Event{
+		Time: now, Kind: kind, Func: op.Func, Thread: op.Thread, FreeStack: op.FreeStack, Flags: flags | late,
+		Ref: event.NoRef, Addr: addr,
+	}
+	emit(&l.event)
+}
+
+func (l *Ledger) mapped(op *Op, emit func(*event.Event)) {
+	now, late := l.time(op)
+	l.event = event.Event{
+		Time: now, Kind: event.Map, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
+		Ref: event.NoRef, Addr: op.Addr, Size: op.Size, OldAddr: op.OldAddr, OldSize: op.OldSize,
+	}
+	emit(&l.event)
+}
+
+// latest remembers the number of each thread's latest allocation.
+type latest struct {
+	dense []uint64 // number + 1 by thread; 0: none
+	far   map[uint32]uint64
+}
+
+const denseThreads = 1 << 16
+
+func (t *latest) set(thread uint32, ref uint64) {
+	if int(thread) < len(t.dense) {
+		t.dense[thread] = ref + 1
+		return
+	}
+	t.grow(thread, ref)
+}
+
+func (t *latest) grow(thread uint32, ref uint64) {
+	if thread < denseThreads {
+		t.dense = append(t.dense, make([]uint64, int(thread)+1-len(t.dense))...)
+		t.dense[thread] = ref + 1
+		return
+	}
+	if t.far == nil {
+		t.far = make(map[uint32]uint64)
+	}
+	t.far[thread] = ref + 1
+}
+
+func (t *latest) is(thread uint32, ref uint64) bool {
+	if int(thread) < len(t.dense) {
+		return t.dense[thread] == ref+1
+	}
+	return t.far != nil && t.far[thread] == ref+1
+}

@@ -1,0 +1,46 @@
+package ledger
+
+import "github.com/heaptap/heaptap/internal/event"
+
+// OpKind says what the agent saw.
+type OpKind uint8
+
+// The kinds of ops.
+const (
+	OpAlloc         OpKind = iota // an allocation function returned Addr; 0: it failed
+	OpFree                        // a deallocation function is about to end the block at Addr
+	OpReallocBegin                // realloc or reallocarray is about to work on the block at Addr
+	OpReallocResult               // it returned Addr for Size bytes; without a begin: it was given NULL
+	OpMap                         // the program changed its mappings; passed through
+)
+
+// Op is one record of the agent, put into order and into the words of package event. Only the low 48 bits of
+// addresses count: the agent records no more.
+type Op struct {
+	Time      int64 // ns since the recording's start
+	Kind      OpKind
+	Func      event.Func
+	Thread    uint32 // index into the recording's threads
+	Stream    uint32 // stream whose own order is beyond doubt; a thread has one per signal level
+	Stack     uint32 // call stack of an allocation, a realloc's result or a mapping change
+	FreeStack uint32 // call stack of a deallocation or a realloc's begin, if it was recorded
+	HasUsable bool
+	Late      bool // the record came after the recorder had stopped waiting for it: its Time may be too large
+	Addr      uint64
+	Size      uint64 // requested bytes
+	Usable    uint64 // if HasUsable
+	Align     uint64
+	Count     uint64
+	OldAddr   uint64 // OpMap only
+	OldSize   uint64 // OpMap only
+}
+
+// Block is a live block.
+type Block struct {
+	Addr   uint64
+	Size   uint64 // requested bytes
+	Stack  uint32
+	Thread uint32 // that allocated it
+	Ref    uint64 // number of its allocation
+	Born   int64  // time of its allocation
+}

@@ -1,0 +1,222 @@
+package ledger
+
+import "github.com/heaptap/heaptap/internal/event"
+
+// maxBegins is how many reallocs of one stream may be under way. They nest only when a signal handler or an allocator's
+// hook reallocates within a realloc; more than a few are begins whose results were lost.
+const maxBegins = 64
+
+// maxIdle is how many streams without a realloc under way are remembered.
+const maxIdle = 1024
+
+// begin is a realloc whose result has not arrived.
+type begin struct {
+	op    Op
+	addr  uint64 // of the old block
+	ref   uint64 // its number, if fate is marked or moved
+	fate  fate
+	index int // in streams.open
+}
+
+// fate says what is known of the block that a realloc was given.
+type fate uint8
+
+const (
+	unknownBlock fate = iota // not live at the begin
+	inherited                // not live either, and of an address that this ledger had never seen
+	marked                   // live, and marked in the table
+	movedAway                // ended: its address was given out again
+)
+
+// streams holds the reallocs under way, by stream, as brackets.
+type streams struct {
+	byID map[uint32]*brackets
+	open []*begin // all of them, to find one by its block
+	free []*begin
+	last *brackets // the ones looked up last
+}
+
+// brackets are the reallocs under way of one stream.
+type brackets struct {
+	stream uint32
+	begins []*begin
+}
+
+func (s *streams) brackets(stream uint32) *brackets {
+	if s.last != nil && s.last.stream == stream {
+		return s.last
+	}
+	if s.byID == nil {
+		s.byID = make(map[uint32]*brackets)
+	}
+	k := s.byID[stream]
+	if k == nil {
+		k = &brackets{stream: stream}
+		s.byID[stream] = k
+	}
+	s.last = k
+	return k
+}
+
+// push opens a bracket. It returns the begin that it had to forget, or nil.
+func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
+	k := s.brackets(op.Stream)
+	if len(k.begins) == maxBegins {
+		forgotten = k.begins[0]
+		s.close(forgotten)
+		k.begins = append(k.begins[:0], k.begins[1:]...)
+	}
+	if n := len(s.free); n > 0 {
+		b, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		b = new(begin)
+	}
+	*b = begin{op: *op, addr: addr, index: len(s.open)}
+	s.open = append(s.open, b)
+	k.begins = append(k.begins, b)
+	return b, forgotten
+}
+
+// pop closes the innermost bracket of a stream, or returns nil. It is valid until the next push.
+func (s *streams) pop(stream uint32) *begin {
+	if len(s.open) == 0 {
+		return nil
+	}
+	k := s.brackets(stream)
+	n := len(k.begins)
+	if n == 0 {
+		return nil
+	}
+	b := k.begins[n-1]
+	k.begins = k.begins[:n-1]
+	if n == 1 && len(s.byID) > maxIdle {
+		delete(s.byID, stream)
+		s.last = nil
+	}
+	s.close(b)
+	s.free = append(s.free, b)
+	return b
+}
+
+func (s *streams) close(b *begin) {
+	n := len(s.open) - 1
+	s.open[b.index] = s.open[n]
+	s.open[b.index].index = b.index
+	s.open = s.open[:n]
+}
+
+// of returns the realloc under way of the block with that number, or nil.
+func (s *streams) of(ref uint64) *begin {
+	for _, b := range s.open {
+		if b.fate == marked && b.ref == ref {
+			return b
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
+	if addr == 0 {
+		return
+	}
+	if l.waits.ops > 0 {
+		l.settleAddr(addr, emit)
+	}
+	b, forgotten := l.streams.push(op, addr)
+	if forgotten != nil {
+		l.counts.Reallocs++
+		l.unmark(forgotten)
+	}
+	g, i, ok := l.live.find(addr)
+	if !ok && l.known != nil && l.known.add(addr) {
+		b.fate = inherited
+	}
+	if !ok || g.slots[i].ref&inRealloc != 0 {
+		return
+	}
+	s := &g.slots[i]
+	b.fate, b.ref = marked, s.ref>>16&refMask
+	s.ref |= inRealloc
+}
+
+// unmark makes the block of a realloc that came to nothing an ordinary one again.
+func (l *Ledger) unmark(b *begin) {
+	if b.fate == inherited {
+		l.known.remove(b.addr)
+	}
+	if b.fate != marked {
+		return
+	}
+	if g, i, ok := l.live.find(b.addr); ok && g.slots[i].ref>>16&refMask == b.ref {
+		g.slots[i].ref &^= inRealloc
+	}
+}
+
+// moved ends the marked block at (g, i), whose address op has just been given.
+func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
+	by := *op
+	if b := l.streams.of(g.slots[i].ref >> 16 & refMask); b != nil {
+		b.fate = movedAway
+		by = b.op
+		by.Time, by.Late = op.Time, op.Late
+	}
+	l.end(&by, g, i, event.Realloc, emit)
+}
+
+func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
+	b := l.streams.pop(op.Stream)
+	if b == nil {
+		l.alloc(op, addr, 0, emit)
+		return
+	}
+	if addr == 0 && op.Size > 0 {
+		l.unmark(b)
+		l.fail(op, emit)
+		return
+	}
+	var half event.Flags // of both events
+	if addr != 0 {
+		half = event.Realloc
+	}
+	freed := *op
+	freed.FreeStack = b.op.FreeStack
+	born := half
+	switch b.fate {
+	case marked:
+		if l.waits.ops > 0 {
+			l.settleAddr(b.addr, emit)
+		}
+		g, i, ok := l.live.find(b.addr)
+		if !ok || g.slots[i].ref>>16&refMask != b.ref {
+			born = 0 // somebody freed it meanwhile
+			break
+		}
+		l.end(&freed, g, i, half, emit)
+		if addr == b.addr {
+			born |= event.InPlace
+		}
+	case unknownBlock, inherited:
+		born = 0
+		if l.waits.ops > 0 {
+			l.settleAddr(b.addr, emit)
+		}
+		g, i, ok := l.live.find(b.addr)
+		if ok && g.slots[i].born == b.op.Time && g.slots[i].ref&inRealloc == 0 {
+			l.counts.Ties++ // allocated in the same tick as the begin
+			born = half
+			l.end(&freed, g, i, half, emit)
+			if addr == b.addr {
+				born |= event.InPlace
+			}
+			break
+		}
+		kind := event.Unmatched
+		if b.fate == inherited {
+			kind = event.Inherited
+		}
+		l.unknown(&freed, b.addr, kind, half, emit)
+	}
+	if addr != 0 {
+		l.alloc(op, addr, born, emit)
+	}
+}

@@ -1,0 +1,207 @@
+package ledger
+
+import "math/bits"
+
+// The table of live blocks: open addressing with linear probing and backward shift on removal, in segments by the top
+// bits of the hash. A position is the hash scaled to the capacity, so capacities need not be powers of two: a segment
+// grows by half when it is half full, hence load is between 1/3 and 1/2 and a block costs 64 to 96 bytes. The first
+// capacities of the segments are spread over a factor of one and a half, which growth keeps: they never grow together,
+// a stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
+const (
+	segmentBits = 8
+	segments    = 1 << segmentBits
+	firstSlots  = 16 // of the first segment; the last one has half as many again
+
+	addrBits = 48
+	addrMask = 1<<addrBits - 1
+	refMask  = 1<<47 - 1
+	bigSize  = 1<<32 - 1 // the size is in table.big
+)
+
+// slot is one place of the table: a Block in 32 bytes, two to a cache line. All zero: empty.
+type slot struct {
+	key  uint64 // address << 16 | low half of thread
+	ref  uint64 // inRealloc << 63 | number of the allocation << 16 | high half of thread
+	born int64
+	size uint64 // stack << 32 | size
+}
+
+const inRealloc = 1 << 63 // a realloc of the block has begun
+
+type segment struct {
+	slots []slot
+	count int
+	limit int
+}
+
+type table struct {
+	segs  [segments]segment
+	big   map[uint64]uint64 // sizes that a slot cannot hold, by address
+	count uint64
+	bytes uint64 // sum of sizes
+	sink  uint64
+}
+
+func newTable() *table {
+	t := &table{}
+	for i := range t.segs {
+		t.segs[i] = newSegment(firstSlots + firstSlots*i/(2*segments))
+	}
+	return t
+}
+
+func newSegment(n int) segment {
+	return segment{slots: makeSlots(n), limit: n / 2}
+}
+
+func hash(addr uint64) uint64 {
+	hi, lo := bits.Mul64(addr^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo
+}
+
+// home is the position where the search for an address begins.
+func home(h uint64, n int) int {
+	i, _ := bits.Mul64(h<<segmentBits, uint64(n))
+	return int(i)
+}
+
+// find returns the place of an address, or the empty place where it belongs.
+func (t *table) find(addr uint64) (g *segment, i int, ok bool) {
+	h := hash(addr)
+	g = &t.segs[h>>(64-segmentBits)]
+	slots := g.slots
+	for i = home(h, len(slots)); i < len(slots); i++ {
+		k := slots[i].key
+		if k>>16 == addr {
+			return g, i, k != 0
+		}
+		if k == 0 {
+			return g, i, false
+		}
+	}
+	for i = range slots { // wrapped around
+		k := slots[i].key
+		if k>>16 == addr {
+			return g, i, k != 0
+		}
+		if k == 0 {
+			return g, i, false
+		}
+	}
+	return g, 0, false // not reached: a segment is at most half full
+}
+
+// touch loads an address's first place into the cache.
+func (t *table) touch(addr uint64) {
+	h := hash(addr)
+	slots := t.segs[h>>(64-segmentBits)].slots
+	if i := home(h, len(slots)); i < len(slots) {
+		t.sink += slots[i].key
+	}
+}
+
+// set writes a block into the empty place that find returned for its address.
+func (t *table) set(g *segment, i int, b *Block) {
+	if g.count >= g.limit {
+		g.grow()
+		g, i, _ = t.find(b.Addr)
+	}
+	g.count++
+	t.count++
+	t.write(g, i, b)
+}
+
+// write overwrites a place that is counted already, but whose bytes are not.
+func (t *table) write(g *segment, i int, b *Block) {
+	t.bytes += b.Size
+	size := b.Size
+	if size >= bigSize {
+		if t.big == nil {
+			t.big = make(map[uint64]uint64)
+		}
+		t.big[b.Addr] = size
+		size = bigSize
+	}
+	g.slots[i] = slot{
+		key:  b.Addr<<16 | uint64(b.Thread&0xffff),
+		ref:  (b.Ref&refMask)<<16 | uint64(b.Thread>>16),
+		born: b.Born,
+		size: uint64(b.Stack)<<32 | size,
+	}
+}
+
+// get unpacks the block at a place.
+func (t *table) get(g *segment, i int) (b Block) {
+	s := &g.slots[i]
+	b.Addr = s.key >> 16
+	b.Size = s.size & bigSize
+	if b.Size == bigSize {
+		b.Size = t.big[b.Addr]
+	}
+	b.Stack = uint32(s.size >> 32)
+	b.Thread = uint32(s.key&0xffff) | uint32(s.ref&0xffff)<<16
+	b.Ref = s.ref >> 16 & refMask
+	b.Born = s.born
+	return b
+}
+
+// erase takes the bytes of the block at a place, which get returned as b, out of the sums.
+func (t *table) erase(b *Block) {
+	t.bytes -= b.Size
+	if b.Size >= bigSize {
+		delete(t.big, b.Addr)
+	}
+}
+
+// remove empties a place whose block get returned as b.
+func (t *table) remove(g *segment, i int, b *Block) {
+	t.erase(b)
+	t.count--
+	g.count--
+	slots := g.slots
+	n := len(slots)
+	for j := i; ; {
+		if j++; j == n {
+			j = 0
+		}
+		k := slots[j].key
+		if k == 0 {
+			break
+		}
+		// The block at j may fill the hole at i if its home is not between them.
+		d := j - home(hash(k>>16), n)
+		if d < 0 {
+			d += n
+		}
+		e := j - i
+		if e < 0 {
+			e += n
+		}
+		if d >= e {
+			slots[i] = slots[j]
+			i = j
+		}
+	}
+	slots[i] = slot{}
+}
+
+func (g *segment) grow() {
+	old := g.slots
+	n := len(old) + len(old)/2
+	slots := makeSlots(n)
+	for k := range old {
+		key := old[k].key
+		if key == 0 {
+			continue
+		}
+		i := home(hash(key>>16), n)
+		for slots[i].key != 0 {
+			if i++; i == n {
+				i = 0
+			}
+		}
+		slots[i] = old[k]
+	}
+	g.slots, g.limit = slots, n/2
+	freeSlots(old)
+}

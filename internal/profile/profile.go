@@ -1,0 +1,120 @@
+package profile
+
+import (
+	"errors"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Profile is what a recording says in sum.
+type Profile struct {
+	Name     string // of the file
+	Major    int    // version of its format
+	Minor    int
+	Size     int64 // of the file
+	Process  event.Process
+	Ending   recording.Ending
+	Ended    bool     // false: the recording does not reach the end of the process
+	Damage   []string // what is missing of the file
+	Totals   tally.Totals
+	Duration int64 // ns
+	Threads  []Thread
+	Stacks   []Stack // by id; those without allocations and failures are left out
+	Samples  []event.Sample
+	Modules  []event.Module
+	Runtime  Leak // of what is leaked, the runtime's part
+
+	nodes   *recording.Table[event.Node]
+	symbols symbols
+}
+
+// Leak is memory that was live at the end.
+type Leak struct{ Bytes, Blocks uint64 }
+
+// Thread is a thread and what it did.
+type Thread struct {
+	Index int
+	event.Thread
+	Counts tally.Thread
+}
+
+// Stack is a call stack and what it sums up to.
+type Stack struct {
+	tally.Stack
+	Class     Class
+	Truncated bool // the unwinder could not reach the root
+}
+
+// Class says whose a stack is.
+type Class uint8
+
+// The classes of stacks.
+const (
+	Program Class = iota
+	Runtime       // of the loader or a language's runtime, for itself
+)
+
+func (c Class) String() string {
+	if c == Runtime {
+		return "runtime"
+	}
+	return "program"
+}
+
+// Load reads a recording. A recording that is damaged gives a profile of what is whole; Damage tells what is missing.
+func Load(r *recording.Reader) (*Profile, error) {
+	sum, err := r.Tally()
+	if err != nil {
+		return nil, err
+	}
+	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Samples: r.Samples(),
+		Modules: r.Modules(), nodes: r.Nodes()}
+	p.Major, p.Minor = r.Version()
+	p.Ending, p.Ended = r.Ending()
+	p.Damage = r.Damage()
+	p.Duration = max(p.Ending.End, sum.Totals.LastTime)
+	for i, t := range r.Threads() {
+		th := Thread{Index: i, Thread: t}
+		if i < len(sum.Threads) {
+			th.Counts = sum.Threads[i]
+		}
+		p.Threads = append(p.Threads, th)
+	}
+	p.symbols.load(r)
+	for _, s := range sum.Stacks {
+		if s.Allocations == 0 && s.Failed == 0 {
+			continue
+		}
+		st := Stack{Stack: s}
+		st.Class, st.Truncated = p.classify(&s)
+		if st.Class == Runtime {
+			p.Runtime.Bytes += s.LeakedBytes()
+			p.Runtime.Blocks += s.LeakedBlocks()
+		}
+		p.Stacks = append(p.Stacks, st)
+	}
+	return p, nil
+}
+
+// Open loads the recording at path.
+func Open(path string) (*Profile, error) {
+	r, err := recording.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Load(r)
+	return p, errors.Join(err, r.Close())
+}
+
+// PeakRSS returns the largest resident set that was sampled and when; false if none was.
+func (p *Profile) PeakRSS() (event.Sample, bool) {
+	best, ok := event.Sample{RSS: -1}, false
+	for _, s := range p.Samples {
+		if s.RSS > best.RSS {
+			best, ok = s, true
+		}
+	}
+	return best, ok
+}

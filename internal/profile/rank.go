@@ -1,0 +1,185 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Metric is a way to look at stacks: what they are ranked by.
+type Metric struct {
+	Name  string // as in a heading
+	Bytes bool   // the value is a number of bytes
+	Of    func(*Group) uint64
+	Count func(*Group) uint64 // blocks or calls that the value belongs to; nil: Of counts them itself
+	Total func(*Profile) uint64
+	// Own leaves out the runtime's stacks.
+	Own bool
+}
+
+// The metrics of a report.
+var (
+	LiveAtPeak = Metric{Name: "live at peak", Bytes: true,
+		Of:    func(g *Group) uint64 { return g.LiveAtPeakBytes },
+		Count: func(g *Group) uint64 { return g.LiveAtPeakBlocks },
+		Total: func(p *Profile) uint64 { return p.Totals.Peak.Bytes }}
+	Leaked = Metric{Name: "leaked", Bytes: true, Own: true,
+		Of:    func(g *Group) uint64 { return g.LeakedBytes },
+		Count: func(g *Group) uint64 { return g.LeakedBlocks },
+		Total: func(p *Profile) uint64 { return p.Totals.LeakedBytes() - p.Runtime.Bytes }}
+	Allocations = Metric{Name: "allocations",
+		Of:    func(g *Group) uint64 { return g.Allocations },
+		Total: func(p *Profile) uint64 { return p.Totals.Allocations }}
+	Bytes = Metric{Name: "bytes allocated", Bytes: true,
+		Of:    func(g *Group) uint64 { return g.Bytes },
+		Count: func(g *Group) uint64 { return g.Allocations },
+		Total: func(p *Profile) uint64 { return p.Totals.Bytes }}
+	Temporary = Metric{Name: "temporary",
+		Of:    func(g *Group) uint64 { return g.Temporary },
+		Total: func(p *Profile) uint64 { return p.Totals.Temporary }}
+)
+
+// Metrics are all metrics, in the order of a report.
+var Metrics = []*Metric{&LiveAtPeak, &Leaked, &Allocations, &Bytes, &Temporary}
+
+// Group is a set of stacks whose frames read the same: function, file, line and module. The peaks of its stacks add up
+// only at the process's peak, so it has no peak of its own.
+type Group struct {
+	Stack            uint32 // the id of one of its stacks
+	Stacks           int
+	Class            Class
+	Allocations      uint64
+	Bytes            uint64
+	Deallocations    uint64
+	LeakedBytes      uint64
+	LeakedBlocks     uint64
+	LiveAtPeakBytes  uint64
+	LiveAtPeakBlocks uint64
+	Temporary        uint64
+	Reallocations    uint64
+	Failed           uint64
+	MinSize, MaxSize uint64
+}
+
+func (g *Group) add(s *Stack) {
+	if g.Allocations == 0 || s.Allocations > 0 && s.MinSize < g.MinSize {
+		g.MinSize = s.MinSize
+	}
+	g.Stacks++
+	g.MaxSize = max(g.MaxSize, s.MaxSize)
+	g.Allocations += s.Allocations
+	g.Bytes += s.Bytes
+	g.Deallocations += s.Deallocations
+	g.LeakedBytes += s.LeakedBytes()
+	g.LeakedBlocks += s.LeakedBlocks()
+	g.LiveAtPeakBytes += s.LiveAtPeakBytes
+	g.LiveAtPeakBlocks += s.LiveAtPeakBlocks
+	g.Temporary += s.Temporary
+	g.Reallocations += s.Reallocations
+	g.Failed += s.Failed
+}
+
+// merger gives the same number to stacks that read the same. It works along the tree, so that each node is looked at
+// once however many stacks pass through it.
+type merger struct {
+	p    *Profile
+	pcs  map[uint32]uint32 // pc to what it reads as
+	text map[string]uint32 // what pcs read as
+	node map[uint32]uint32 // node to merged node
+	path map[[2]uint32]uint32
+}
+
+func (m *merger) pc(pc uint32) uint32 {
+	if k, ok := m.pcs[pc]; ok {
+		return k
+	}
+	var b []byte
+	for _, f := range m.p.PCFrames(pc) {
+		b = append(b, f.Function...)
+		b = append(b, 0)
+		b = append(b, f.File...)
+		b = append(b, 0)
+		b = append(b, f.Module...)
+		b = append(b, 0, byte(f.Line), byte(f.Line>>8), byte(f.Line>>16), byte(f.Line>>24))
+		if f.Function == "" { // nothing but the address to tell it by
+			for i := range 8 {
+				b = append(b, byte(f.Offset>>(8*i)))
+			}
+		}
+	}
+	k, ok := m.text[string(b)]
+	if !ok {
+		k = uint32(len(m.text) + 1)
+		m.text[string(b)] = k
+	}
+	m.pcs[pc] = k
+	return k
+}
+
+// stack returns the merged number of a stack. It walks up to the first node that is known, then down again.
+func (m *merger) stack(id uint32) uint32 {
+	var way []uint32
+	merged := uint32(0)
+	for id != 0 && len(way) < maxDepth {
+		if k, ok := m.node[id]; ok {
+			merged = k
+			break
+		}
+		n, ok := m.p.nodes.Get(id)
+		if !ok {
+			break
+		}
+		way = append(way, id)
+		id = n.Parent
+	}
+	for i := len(way) - 1; i >= 0; i-- {
+		n, _ := m.p.nodes.Get(way[i])
+		key := [2]uint32{merged, m.pc(n.PC)}
+		k, ok := m.path[key]
+		if !ok {
+			k = uint32(len(m.path) + 1)
+			m.path[key] = k
+		}
+		m.node[way[i]] = k
+		merged = k
+	}
+	return merged
+}
+
+// Groups returns the stacks merged by what they read as, in no special order.
+func (p *Profile) Groups() []Group {
+	m := merger{p, make(map[uint32]uint32), make(map[string]uint32), make(map[uint32]uint32),
+		make(map[[2]uint32]uint32)}
+	type key struct {
+		stack uint32
+		class Class
+	}
+	at := make(map[key]int)
+	var list []Group
+	for i := range p.Stacks {
+		s := &p.Stacks[i]
+		k := key{m.stack(s.ID), s.Class}
+		j, ok := at[k]
+		if !ok {
+			j = len(list)
+			at[k] = j
+			list = append(list, Group{Stack: s.ID, Class: s.Class})
+		}
+		list[j].add(s)
+	}
+	return list
+}
+
+// Rank returns the n groups that come first by a metric; those with a value of 0 are left out. Groups that are equal
+// come in the order of their stack ids, so that a report is always the same.
+func Rank(groups []Group, m *Metric, n int) []Group {
+	var list []Group
+	for i := range groups {
+		if g := &groups[i]; m.Of(g) > 0 && !(m.Own && g.Class == Runtime) {
+			list = append(list, *g)
+		}
+	}
+	slices.SortFunc(list, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(m.Of(&b), m.Of(&a)), cmp.Compare(a.Stack, b.Stack))
+	})
+	return list[:min(n, len(list))]
+}

@@ -1,0 +1,102 @@
+package profile
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// maxDepth bounds the walk from a leaf to its root: a forged tree may have a cycle.
+const maxDepth = 1 << 20
+
+// Frame is a function on a call stack.
+type Frame struct {
+	Function string // "" if unknown
+	Linkage  string // the name in the symbol table, if it differs
+	File     string // source file, "" if unknown
+	Line     uint32 // 0: unknown
+	Module   string // file that the code lies in, "" if none
+	Inlined  bool   // into the next frame
+	Address  uint64 // as it was in the process
+	Offset   uint64 // the same in the module's own terms
+}
+
+// symbols knows the frames of every pc that is used.
+type symbols struct {
+	reader  *recording.Reader
+	modules map[uint32]event.Module
+	frames  map[uint32][]Frame
+	runtime map[uint32]bool // by module
+}
+
+func (s *symbols) load(r *recording.Reader) {
+	s.reader = r
+	s.modules = make(map[uint32]event.Module)
+	s.runtime = make(map[uint32]bool)
+	s.frames = make(map[uint32][]Frame)
+	for _, m := range r.Modules() {
+		s.modules[m.ID] = m
+		s.runtime[m.ID] = runtimeModule(m.Path)
+	}
+}
+
+// at returns the frames of a pc, at least one.
+func (s *symbols) at(pc uint32) []Frame {
+	if f, ok := s.frames[pc]; ok {
+		return f
+	}
+	p, _ := s.reader.PCs().Get(pc)
+	m := s.modules[p.Module]
+	base := Frame{Module: m.Path, Address: p.Addr}
+	if p.Module != 0 {
+		base.Offset = p.Addr - m.Bias
+	}
+	known := s.reader.Frames(pc)
+	list := make([]Frame, max(len(known), 1))
+	for i := range list {
+		list[i] = base
+	}
+	for i, f := range known {
+		list[i].Function, list[i].Linkage, list[i].File, list[i].Line = f.Function, f.Linkage, f.File, f.Line
+		list[i].Inlined = f.Inlined
+	}
+	s.frames[pc] = list
+	return list
+}
+
+// runtimeModule reports whether a file belongs to the loader or a language's runtime.
+func runtimeModule(path string) bool {
+	name := filepath.Base(path)
+	for _, p := range []string{"ld-linux", "ld-musl", "libc.so.", "libc-", "libstdc++.so", "libgcc_s.so", "libpthread",
+		"libdl.so", "libdl-", "libc++.so", "libc++abi.so", "libheaptap"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return path == "[vdso]"
+}
+
+// PCs yields the pcs of a stack, leaf to root.
+func (p *Profile) PCs(stack uint32, yield func(pc uint32) bool) {
+	for range maxDepth {
+		n, ok := p.nodes.Get(stack)
+		if stack == 0 || !ok || !yield(n.PC) {
+			return
+		}
+		stack = n.Parent
+	}
+}
+
+// AppendFrames appends the frames of a stack to list, leaf to root.
+func (p *Profile) AppendFrames(list []Frame, stack uint32) []Frame {
+	p.PCs(stack, func(pc uint32) bool {
+		list = append(list, p.symbols.at(pc)...)
+		return true
+	})
+	return list
+}
+
+// PCFrames returns the frames of one pc.
+func (p *Profile) PCFrames(pc uint32) []Frame { return p.symbols.at(pc) }

@@ -1,0 +1,73 @@
+package record
+
+import (
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Config says what to record and where to.
+type Config struct {
+	// RunDir is the folder in which the run's agents make their spools. It is removed at the end, if nothing is left in it.
+	RunDir string
+	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent sign, or
+	// an existing folder. "" means "%n.%p.htap" in the working directory.
+	Output string
+	// SpillDir is where agents append what does not fit into their pool, and where the recorder keeps what it has not
+	// processed yet. "" means RunDir for the agents and the output's folder for the recorder.
+	SpillDir string
+	// SpillLimit bounds what the recorder keeps there, in bytes; 0 means half of the free disk, at most 4 GiB.
+	SpillLimit int64
+	// Main delivers the process id of the process that was started, once. Closed without one, or nil: there is none to
+	// wait for, and the run is over when no recorded process is left.
+	Main <-chan int
+	// MainEnded delivers how the main process ended, once; it may be nil. If it is closed or silent, the recording does
+	// not say.
+	MainEnded <-chan Status
+	// Addresses says that the blocks' addresses are to be kept in the recordings.
+	Addresses bool
+	// Version of heaptap, noted in the recordings.
+	Version string
+	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
+	Report func(Report)
+
+	// memory bounds the queue; 0 means queueMemory. For tests.
+	memory int64
+}
+
+// Status is how a process ended.
+type Status struct {
+	Exited bool
+	Code   int    // exit status, if Exited
+	Signal int    // signal that ended it, or 0
+	Text   string // the same in words; "" lets the reader find its own
+}
+
+// ReportKind says what a report is about.
+type ReportKind uint8
+
+// The kinds of reports.
+const (
+	Started  ReportKind = iota // a recording was begun
+	Finished                   // a recording is complete
+	Note                       // Text is a sentence for the user
+	Settled                    // all that has ended is written; Running are the processes still being recorded
+)
+
+// Report tells what happened.
+type Report struct {
+	Kind    ReportKind
+	Path    string // of the recording
+	PID     int
+	Main    bool // the process is the main process (its first image or one that it executed)
+	Exe     string
+	Err     error         // Started, Finished: the recording could not be written, or not wholly
+	Totals  *tally.Totals // Finished
+	Threads int           // Finished
+	Health  event.Health  // Finished
+	Elapsed time.Duration // Finished: of the recorded process
+	Text    string        // Note
+	Running []int         // Settled
+	Seen    int           // Settled: images whose agent came up
+}

@@ -1,0 +1,104 @@
+package record
+
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// meaning is what a kind of record says.
+type meaning struct {
+	op      ledger.OpKind
+	fn      event.Func
+	stacked bool // its stack is the deallocation's own
+	slack   bool // slack says how much is usable
+	known   bool
+}
+
+// meanings is the translation of the agent's words into ours.
+var meanings = makeMeanings()
+
+func makeMeanings() (m [256]meaning) {
+	allocs := map[uint8]event.Func{
+		wire.KMalloc: event.Malloc, wire.KCalloc: event.Calloc, wire.KPosixMemalign: event.PosixMemalign,
+		wire.KAlignedAlloc: event.AlignedAlloc, wire.KMemalign: event.Memalign, wire.KValloc: event.Valloc,
+		wire.KPvalloc: event.Pvalloc, wire.KNew: event.New, wire.KNewArray: event.NewArray,
+		wire.KNewNothrow: event.NewNothrow, wire.KNewArrayNothrow: event.NewArrayNothrow,
+		wire.KNewAligned: event.NewAligned, wire.KNewArrayAligned: event.NewArrayAligned,
+		wire.KNewAlignedNothrow:      event.NewAlignedNothrow,
+		wire.KNewArrayAlignedNothrow: event.NewArrayAlignedNothrow,
+	}
+	for k, f := range allocs {
+		m[k] = meaning{op: ledger.OpAlloc, fn: f, slack: true, known: true}
+	}
+	m[wire.KRealloc] = meaning{op: ledger.OpReallocResult, fn: event.ReallocFunc, slack: true, known: true}
+	m[wire.KReallocarray] = meaning{op: ledger.OpReallocResult, fn: event.Reallocarray, slack: true, known: true}
+	maps := map[uint8]event.Func{
+		wire.KMmap: event.Mmap, wire.KMunmap: event.Munmap, wire.KMremap: event.Mremap, wire.KBrk: event.Brk,
+	}
+	for k, f := range maps {
+		m[k] = meaning{op: ledger.OpMap, fn: f, known: true}
+	}
+	frees := map[uint8]event.Func{
+		wire.KFree: event.FreeFunc, wire.KCfree: event.Cfree, wire.KFreeSized: event.FreeSized,
+		wire.KFreeAlignedSized: event.FreeAlignedSized, wire.KDelete: event.Delete, wire.KDeleteArray: event.DeleteArray,
+		wire.KDeleteSized: event.DeleteSized, wire.KDeleteArraySized: event.DeleteArraySized,
+		wire.KDeleteNothrow: event.DeleteNothrow, wire.KDeleteArrayNothrow: event.DeleteArrayNothrow,
+		wire.KDeleteAligned: event.DeleteAligned, wire.KDeleteArrayAligned: event.DeleteArrayAligned,
+		wire.KDeleteSizedAligned: event.DeleteSizedAligned, wire.KDeleteArraySizedAligned: event.DeleteArraySizedAligned,
+		wire.KDeleteAlignedNothrow:      event.DeleteAlignedNothrow,
+		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
+	}
+	for k, f := range frees {
+		m[k] = meaning{op: ledger.OpFree, fn: f, known: true}
+		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true}
+	}
+	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true}
+	m[wire.KReallocBegin] = begin
+	begin.stacked = true
+	m[wire.KStacked|wire.KReallocBegin&31] = begin
+	return m
+}
+
+// extras are the values that came before a record and belong to it.
+type extras struct {
+	have                                        uint8 // bit per kind
+	size, usable, align, count, oldAddr, oldLen uint64
+}
+
+func (x *extras) add(kind uint8, value uint64) {
+	switch kind {
+	case wire.XSize:
+		x.size = value
+	case wire.XUsable:
+		x.usable = value
+	case wire.XAlign:
+		x.align = value
+	case wire.XCount:
+		x.count = value
+	case wire.XOld:
+		x.oldAddr = value
+	case wire.XOldSize:
+		x.oldLen = value
+	default:
+		return // of a newer agent: what it extends is still understood
+	}
+	x.have |= 1 << (kind & 7)
+}
+
+func (x *extras) has(kind uint8) bool { return x.have&(1<<(kind&7)) != 0 }
+
+// apply completes an op by what came before its record.
+func (x *extras) apply(op *ledger.Op, size uint32, slack uint8) {
+	if x.has(wire.XSize) && size == wire.SizeExtra {
+		if op.HasUsable && slack != wire.SlackExtra {
+			op.Usable = x.size + uint64(slack)
+		}
+		op.Size = x.size
+	}
+	if x.has(wire.XUsable) && slack == wire.SlackExtra {
+		op.HasUsable, op.Usable = true, x.usable
+	}
+	op.Align, op.Count, op.OldAddr, op.OldSize = x.align, x.count, x.oldAddr, x.oldLen
+	*x = extras{}
+}

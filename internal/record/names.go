@@ -1,0 +1,60 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// names hands out the recordings' file names. No two recordings of a run get the same one.
+type names struct {
+	mu       sync.Mutex
+	template string
+	used     map[string]bool
+}
+
+const defaultName = "%n.%p.htap"
+
+func newNames(output string) *names {
+	switch st, err := os.Stat(output); {
+	case output == "":
+		output = defaultName
+	case strings.HasSuffix(output, "/") || err == nil && st.IsDir():
+		output = filepath.Join(output, defaultName)
+	}
+	return &names{template: output, used: map[string]bool{}}
+}
+
+// dir returns a folder for what lies beside the recordings.
+func (n *names) dir() string {
+	d := filepath.Dir(n.template)
+	if strings.Contains(d, "%") {
+		return "."
+	}
+	return d
+}
+
+// next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
+// 2 on; a file of an earlier run is replaced.
+func (n *names) next(pid int, exe string) string {
+	program := filepath.Base(exe)
+	if exe == "" {
+		program = "program"
+	}
+	path := strings.NewReplacer("%p", strconv.Itoa(pid), "%n", program, "%%", "%").Replace(n.template)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	stem, ending := path, filepath.Ext(path)
+	if ending == ".htap" {
+		stem = strings.TrimSuffix(path, ending)
+	} else {
+		ending = ""
+	}
+	for i := 2; n.used[path]; i++ {
+		path = stem + "." + strconv.Itoa(i) + ending
+	}
+	n.used[path] = true
+	return path
+}

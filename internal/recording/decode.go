@@ -1,0 +1,473 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// eventDecoder is the reading twin of encoder: it gives back the events of one block.
+type eventDecoder struct {
+	quantum     int64
+	known       func(stack uint32) bool // nil: all are
+	threadCount int                     // in the recording's table
+	cols        columns
+	head        eventsHead
+	bufs        map[columnID][]byte
+	threads     []threadCursors
+	stacks      []stackAt
+	shapes      []shapeAt
+	sparse      cursor
+	slack       slackTable
+	seen        uint32    // stacks that have appeared so far
+	newShape    uint8     // what a stack has when it appears
+	news        []allocAt // the allocations of this block so far
+	event       event.Event
+}
+
+type stackAt struct {
+	size  uint64
+	id    uint32
+	shape uint8
+}
+
+type shapeAt struct {
+	key   uint32
+	kind  event.Kind
+	fn    event.Func
+	flags event.Flags
+}
+
+// allocAt is what a Free later in the block is known by.
+type allocAt struct {
+	size   uint64
+	usable uint64
+	born   int64
+	addr   uint64
+	stack  uint32
+	thread uint32
+}
+
+type threadCursors struct {
+	index    uint32
+	class    uint8
+	run      uint64
+	lastRef  uint64
+	lastNew  uint64
+	shape    uint8
+	lastBorn uint64
+	lastAddr uint64
+	lastFar  uint64
+	cols     [threadColumns]cursor
+}
+
+// lazy reads the next byte of a lazy column: zeros at its end are not stored.
+func (c *cursor) lazy() uint8 {
+	if c.p < len(c.b) {
+		v := c.b[c.p]
+		c.p++
+		return v
+	}
+	return 0
+}
+
+func (c *cursor) byte() uint8 {
+	if c.p < len(c.b) {
+		v := c.b[c.p]
+		c.p++
+		return v
+	}
+	c.bad = true
+	return 0
+}
+
+var errEvents = errors.New("its columns contradict each other")
+
+// open prepares a block; decode then yields its events.
+func (x *eventDecoder) open(p []byte) error {
+	if err := x.cols.parse(p); err != nil {
+		return err
+	}
+	h := &x.head
+	h.decode(&x.cols.head)
+	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events || h.threads > h.events ||
+		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > math.MaxInt64/uint64(x.quantum) {
+		return errors.New("its head is invalid")
+	}
+	if h.flags&^headAddresses != 0 {
+		return fmt.Errorf("it uses features that this heaptap does not know (flags %#x); update heaptap", h.flags)
+	}
+	return nil
+}
+
+func (x *eventDecoder) column(id columnID) (cursor, error) {
+	if x.bufs == nil {
+		x.bufs = make(map[columnID][]byte)
+	}
+	b, err := x.cols.unpack(id, x.bufs[id])
+	if err != nil {
+		return cursor{}, err
+	}
+	if x.cols.cols[id].method == methodZstd && cap(b) > cap(x.bufs[id]) {
+		x.bufs[id] = b
+	}
+	return cursor{b: b}, nil
+}
+
+func (x *eventDecoder) dictionaries() error {
+	h := &x.head
+	c, err := x.column(colStacks)
+	if err != nil {
+		return err
+	}
+	x.stacks = x.stacks[:0]
+	last := int64(0)
+	for range h.stacks {
+		last += c.int()
+		if c.bad || last < 0 || last > math.MaxUint32 {
+			return errors.New("its list of stacks is invalid")
+		}
+		id := uint32(last)
+		if x.known != nil && !x.known(id) {
+			id = 0
+		}
+		x.stacks = append(x.stacks, stackAt{id: id})
+	}
+	if c, err = x.column(colShapes); err != nil {
+		return err
+	}
+	x.shapes = append(x.shapes[:0], shapeAt{}) // shapes count from 1
+	for range h.shapes {
+		k, f, fl := c.byte(), c.byte(), c.byte()
+		if c.bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
+			return errors.New("its list of kinds of events is invalid")
+		}
+		x.shapes = append(x.shapes, shapeAt{shapeKey(event.Kind(k), event.Func(f), event.Flags(fl)), event.Kind(k),
+			event.Func(f), event.Flags(fl)})
+	}
+	return nil
+}
+
+func (x *eventDecoder) threadTable() error {
+	h := &x.head
+	c, err := x.column(colThreads)
+	if err != nil {
+		return err
+	}
+	if h.threads*uint64(threadColumns) > uint64(c.left()) {
+		return errors.New("its list of threads is invalid")
+	}
+	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
+	var lengths [threadColumns]cursor
+	for i := range lengths {
+		if lengths[i], err = x.column(perThread + columnID(i)); err != nil {
+			return err
+		}
+	}
+	for i := range x.threads {
+		t := &x.threads[i]
+		t.index = c.uint32()
+		if t.index >= 1<<16 && int64(t.index) >= int64(x.threadCount) {
+			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
+		}
+		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin
+		for j := range t.cols {
+			t.cols[j] = cursor{b: lengths[j].bytes(c.uint())}
+			if c.bad || lengths[j].bad {
+				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
+			}
+		}
+	}
+	return nil
+}
+
+// decode yields the events of the block that was opened last, in order, until yield returns false. The event that yield
+// gets is used again for the next one.
+func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err error) {
+	if err := x.dictionaries(); err != nil {
+		return true, err
+	}
+	if err := x.threadTable(); err != nil {
+		return true, err
+	}
+	runs, err := x.column(colRuns)
+	if err != nil {
+		return true, err
+	}
+	times, err := x.column(colTimes)
+	if err != nil {
+		return true, err
+	}
+	if x.sparse, err = x.column(colSparse); err != nil {
+		return true, err
+	}
+	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
+	x.news = x.news[:0]
+	e := &x.event
+	now := x.head.begin
+	left := uint64(0)
+	var t *threadCursors
+	nextSparse := uint64(math.MaxUint64)
+	if x.sparse.left() > 0 {
+		nextSparse = x.sparse.uint()
+	}
+	for n := range x.head.events {
+		for left == 0 {
+			who := runs.uint()
+			left = runs.uint()
+			if runs.bad || who >= uint64(len(x.threads)) {
+				return true, errEvents
+			}
+			t = &x.threads[who]
+		}
+		left--
+		d := times.uint()
+		if times.bad || d > x.head.end-now {
+			return true, errEvents
+		}
+		now += d
+		*e = event.Event{Time: int64(now) * x.quantum, Thread: t.index, Ref: event.NoRef}
+		ok := false
+		if t.run == 0 {
+			c := t.cols[colClass-perThread].uint()
+			t.class, t.run = uint8(c&3), c>>2
+		}
+		if t.run == 0 {
+			return true, errEvents
+		}
+		t.run--
+		switch t.class {
+		case classAlloc:
+			ok = x.alloc(t, e)
+		case classFree:
+			ok = x.free(t, e)
+		case classOther:
+			ok = x.freeShape(t, e) && x.freeStack(t, e) && classOf[e.Kind] == classOther
+		}
+		if !ok {
+			return true, errEvents
+		}
+		for n == nextSparse {
+			if !x.rare(e) {
+				return true, errEvents
+			}
+			nextSparse = math.MaxUint64
+			if x.sparse.left() > 0 {
+				nextSparse = n + x.sparse.uint()
+			}
+		}
+		if !yield(e) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (x *eventDecoder) stack(t *threadCursors, first columnID) *stackAt {
+	c := &t.cols
+	local := uint32(c[first-perThread].byte()) | uint32(c[first+1-perThread].byte())<<8 |
+		uint32(c[first+2-perThread].lazy())<<16
+	if c[first-perThread].bad || c[first+1-perThread].bad {
+		return nil
+	}
+	return x.appear(local)
+}
+
+// appear returns a stack of the dictionary, or nil. Stacks appear in the dictionary's order.
+func (x *eventDecoder) appear(local uint32) *stackAt {
+	if local >= x.seen {
+		if local > x.seen || local >= uint32(len(x.stacks)) {
+			return nil
+		}
+		x.stacks[local].shape = x.newShape
+		x.seen++
+	}
+	return &x.stacks[local]
+}
+
+func (x *eventDecoder) readUsable(t *threadCursors, size uint64, col columnID, learn bool) (uint64, bool) {
+	code := t.cols[col-perThread].lazy()
+	if code == 0 {
+		code = x.slack[size%uint64(len(x.slack))].now
+	}
+	if code == wideSlack {
+		w := &t.cols[colWideSlack-perThread]
+		usable := size + uint64(w.int())
+		return usable, !w.bad
+	}
+	if learn {
+		x.slack.learn(size, code)
+	}
+	return size + uint64(code) - 1, code != 0
+}
+
+func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
+	s := x.stack(t, colStack0)
+	if s == nil {
+		return false
+	}
+	c := &t.cols
+	if size := c[colSize-perThread].uint(); size != 0 {
+		s.size = size - 1
+	}
+	if c[colSize-perThread].bad {
+		return false
+	}
+	e.Stack, e.Size = s.id, s.size
+	if shape := c[colShape-perThread].lazy(); shape != 0 {
+		s.shape, x.newShape = shape, shape
+	}
+	if int(s.shape) >= len(x.shapes) {
+		return false
+	}
+	shape := &x.shapes[s.shape]
+	e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
+	if s.shape == 0 || classOf[e.Kind] != classAlloc {
+		return false
+	}
+	if e.Flags&event.HasUsable != 0 {
+		var ok bool
+		if e.Usable, ok = x.readUsable(t, e.Size, colSlack, true); !ok {
+			return false
+		}
+	}
+	if e.Kind == event.Alloc {
+		if uint64(len(x.news)) == x.head.allocs {
+			return false
+		}
+		if x.head.flags&headAddresses != 0 {
+			t.lastAddr += uint64(c[colAddr-perThread].int())
+			e.Addr = t.lastAddr
+			if c[colAddr-perThread].bad {
+				return false
+			}
+		}
+		t.lastNew = x.head.firstAlloc + uint64(len(x.news))
+		x.news = append(x.news, allocAt{e.Size, e.Usable, e.Time, e.Addr, e.Stack, e.Thread})
+	}
+	return true
+}
+
+func (x *eventDecoder) freeShape(t *threadCursors, e *event.Event) bool {
+	if shape := t.cols[colFreeShape-perThread].lazy(); shape != 0 {
+		t.shape = shape
+	}
+	if t.shape == 0 || int(t.shape) >= len(x.shapes) {
+		return false
+	}
+	shape := &x.shapes[t.shape]
+	e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
+	return true
+}
+
+func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
+	c := &t.cols
+	local := uint32(c[colFree0-perThread].lazy()) | uint32(c[colFree1-perThread].lazy())<<8 |
+		uint32(c[colFree2-perThread].lazy())<<16
+	if local == 0 {
+		return true
+	}
+	s := x.appear(local - 1)
+	if s == nil {
+		return false
+	}
+	e.FreeStack = s.id
+	return true
+}
+
+func (x *eventDecoder) free(t *threadCursors, e *event.Event) bool {
+	c := &t.cols[colRef-perThread]
+	t.lastRef += uint64(c.int())
+	if c.bad || !x.freeShape(t, e) || !x.freeStack(t, e) || e.Kind != event.Free {
+		return false
+	}
+	e.Ref = t.lastRef
+	if e.Ref == t.lastNew && e.Flags&event.Realloc == 0 {
+		e.Flags ^= event.Temporary
+	}
+	if i := e.Ref - x.head.firstAlloc; e.Ref >= x.head.firstAlloc && i < uint64(len(x.news)) {
+		a := &x.news[i]
+		e.Stack, e.Size, e.Born, e.BornBy, e.Addr = a.stack, a.size, a.born, a.thread, a.addr
+		if e.Flags&event.HasUsable != 0 {
+			e.Usable = a.usable
+		}
+		return true
+	}
+	return x.far(t, e)
+}
+
+func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
+	s := x.stack(t, colFar0)
+	if s == nil {
+		return false
+	}
+	c := &t.cols
+	if size := c[colFarSize-perThread].uint(); size != 0 {
+		s.size = size - 1
+	}
+	e.Stack, e.Size = s.id, s.size
+	if e.Flags&event.HasUsable != 0 {
+		var ok bool
+		if e.Usable, ok = x.readUsable(t, e.Size, colFarSlack, false); !ok {
+			return false
+		}
+	}
+	t.lastBorn += uint64(c[colBorn-perThread].int())
+	if t.lastBorn > math.MaxInt64/uint64(x.quantum) {
+		return false
+	}
+	e.Born = int64(t.lastBorn) * x.quantum
+	e.BornBy = t.index
+	if by := c[colBornBy-perThread].uint(); by > math.MaxUint32+1 {
+		return false
+	} else if by != 0 {
+		e.BornBy = uint32(by - 1)
+	}
+	if x.head.flags&headAddresses != 0 {
+		t.lastFar += uint64(c[colFarAddr-perThread].int())
+		e.Addr = t.lastFar
+	}
+	return !c[colFarSize-perThread].bad && !c[colBorn-perThread].bad && !c[colBornBy-perThread].bad &&
+		!c[colFarAddr-perThread].bad
+}
+
+func (x *eventDecoder) rare(e *event.Event) bool {
+	fields := x.sparse.uint()
+	if fields == 0 || fields&^uint64(sparseAll) != 0 {
+		return false
+	}
+	read := func(bit uint64, v *uint64) {
+		if fields&bit != 0 {
+			*v = x.sparse.uint()
+		}
+	}
+	read32 := func(bit uint64, v *uint32) {
+		if fields&bit != 0 {
+			*v = x.sparse.uint32()
+		}
+	}
+	read(sparseAlign, &e.Align)
+	read(sparseCount, &e.Count)
+	read(sparseAddr, &e.Addr)
+	read(sparseOldAddr, &e.OldAddr)
+	read(sparseOldSize, &e.OldSize)
+	read32(sparseStack, &e.Stack)
+	read(sparseSize, &e.Size)
+	read(sparseUsable, &e.Usable)
+	if fields&sparseBorn != 0 {
+		born := x.sparse.uint()
+		if born > math.MaxInt64/uint64(x.quantum) {
+			return false
+		}
+		e.Born = int64(born) * x.quantum
+	}
+	read32(sparseBornBy, &e.BornBy)
+	read(sparseRef, &e.Ref)
+	read32(sparseFreeStack, &e.FreeStack)
+	if e.Kind == event.Alloc && fields&sparseSize != 0 {
+		x.news[len(x.news)-1].size = e.Size
+	}
+	return !x.sparse.bad
+}

@@ -1,0 +1,553 @@
+package recording
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
+// as large as the block will be before it is packed.
+type encoder struct {
+	addresses bool
+
+	// over the whole recording
+	stacks    []stackState           // by stack id
+	high      map[uint32]*stackState // stack ids beyond maxDenseStack
+	epoch     uint32                 // number of the block, from 1: entries of another one are void
+	nextAlloc uint64
+	nextEvent uint64
+	last      uint64 // time of the last event, in units
+	live      int64  // bytes
+	liveCount int64  // blocks
+
+	// this block
+	head       eventsHead
+	threads    []*threadColumnsOf
+	byThread   map[uint32]*threadColumnsOf
+	idle       []*threadColumnsOf
+	cur        *threadColumnsOf
+	run        uint64
+	runs       []byte
+	times      []byte
+	dict       []byte // stacks
+	dictLast   uint32
+	dictCount  uint32
+	shapes     []byte
+	shapeOf    [shapeSpace]uint8
+	shapeCount int
+	newShape   uint8 // of the stack that came last into the dictionary
+	sparse     []byte
+	sparseLast uint64
+	slack      slackTable
+	scratch    []byte
+}
+
+// eventsHead is the head of an events block: enough to find a moment or an allocation without unpacking anything.
+type eventsHead struct {
+	events     uint64 // in this block
+	firstEvent uint64 // number of the first one in the recording
+	allocs     uint64
+	firstAlloc uint64
+	begin      uint64 // time of the first event, in units
+	end        uint64 // of the last one
+	live       int64  // requested bytes live before the block
+	liveCount  int64
+	peak       int64 // largest number of live bytes within the block
+	threads    uint64
+	stacks     uint64
+	shapes     uint64
+	flags      uint64
+}
+
+const headAddresses = 1 // eventsHead.flags: addresses are stored
+
+const maxDenseStack = 1 << 24
+
+type stackState struct {
+	size  uint64 // last one at this stack in this block
+	epoch uint32
+	local uint32
+	shape uint8
+}
+
+type threadColumnsOf struct {
+	index    uint32
+	local    int
+	class    uint8
+	run      uint64 // of class
+	lastRef  uint64
+	lastNew  uint64 // number of the latest allocation, or NoRef
+	shape    uint8  // of the latest deallocation
+	allocs   int    // classAlloc events
+	frees    int    // classFree and classOther events
+	slacks   int
+	far      int
+	farSlack int
+	lastBorn uint64
+	lastAddr uint64
+	lastFar  uint64
+	cols     [threadColumns][]byte
+}
+
+func newEncoder(addresses bool) *encoder {
+	e := &encoder{addresses: addresses, byThread: make(map[uint32]*threadColumnsOf)}
+	e.begin()
+	return e
+}
+
+// begin starts a new block.
+func (x *encoder) begin() {
+	x.head = eventsHead{firstEvent: x.nextEvent, firstAlloc: x.nextAlloc, begin: x.last, live: x.live,
+		liveCount: x.liveCount, peak: x.live}
+	x.epoch++
+	x.idle = append(x.idle, x.threads...)
+	x.threads = x.threads[:0]
+	clear(x.byThread)
+	x.cur, x.run = nil, 0
+	x.runs, x.times, x.dict, x.shapes, x.sparse = x.runs[:0], x.times[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
+	x.dictLast, x.dictCount, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0, 0
+	x.shapeOf = [shapeSpace]uint8{}
+	x.slack = slackTable{}
+}
+
+// room reports whether the block takes another event.
+func (x *encoder) room() bool { return x.head.events < BlockEvents && x.shapeCount < maxShapes }
+
+func (x *encoder) thread(index uint32) *threadColumnsOf {
+	if x.cur != nil {
+		x.endRun()
+	}
+	t := x.byThread[index]
+	if t == nil {
+		if n := len(x.idle); n > 0 {
+			t, x.idle = x.idle[n-1], x.idle[:n-1]
+		} else {
+			t = new(threadColumnsOf)
+		}
+		cols := t.cols
+		for i := range cols {
+			cols[i] = cols[i][:0]
+		}
+		*t = threadColumnsOf{index: index, local: len(x.threads), lastRef: x.head.firstAlloc, lastNew: event.NoRef,
+			lastBorn: x.head.begin, cols: cols}
+		x.threads = append(x.threads, t)
+		x.byThread[index] = t
+	}
+	x.cur = t
+	return t
+}
+
+func (x *encoder) endRun() {
+	x.runs = binary.AppendUvarint(x.runs, uint64(x.cur.local))
+	x.runs = binary.AppendUvarint(x.runs, x.run)
+	x.run = 0
+}
+
+func (t *threadColumnsOf) endClass() {
+	if t.run > 0 {
+		c := &t.cols[colClass-perThread]
+		*c = binary.AppendUvarint(*c, t.run<<2|uint64(t.class))
+		t.run = 0
+	}
+}
+
+// stack returns the state of a stack, and puts the stack into the block's dictionary when it is new there.
+func (x *encoder) stack(id uint32) *stackState {
+	var s *stackState
+	switch {
+	case id < uint32(len(x.stacks)):
+		s = &x.stacks[id]
+	case id < maxDenseStack:
+		n := max(int(id)+1, 2*len(x.stacks), 1024)
+		grown := make([]stackState, n)
+		copy(grown, x.stacks)
+		x.stacks = grown
+		s = &x.stacks[id]
+	default:
+		if x.high == nil {
+			x.high = make(map[uint32]*stackState)
+		}
+		if s = x.high[id]; s == nil {
+			s = new(stackState)
+			x.high[id] = s
+		}
+	}
+	if s.epoch != x.epoch {
+		*s = stackState{epoch: x.epoch, local: x.dictCount, shape: x.newShape}
+		x.dictCount++
+		x.dict = binary.AppendUvarint(x.dict, zigzag(int64(id)-int64(x.dictLast)))
+		x.dictLast = id
+	}
+	return s
+}
+
+func (x *encoder) newShapeOf(key uint32) uint8 {
+	x.shapeCount++
+	x.shapeOf[key] = uint8(x.shapeCount)
+	x.shapes = append(x.shapes, byte(key&(1<<kindBits-1)), byte(key>>kindBits&(1<<funcBits-1)), byte(key>>flagShift))
+	return uint8(x.shapeCount)
+}
+
+// add appends an event. There must be room.
+func (x *encoder) add(e *event.Event) {
+	now := uint64(e.Time) / Quantum
+	if now < x.last || e.Time < 0 {
+		now = x.last
+	}
+	d := now - x.last
+	if x.head.events == 0 {
+		d = 0
+		x.head.begin = now
+	}
+	x.last = now
+	if d < 0x80 {
+		x.times = append(x.times, byte(d))
+	} else {
+		x.times = binary.AppendUvarint(x.times, d)
+	}
+
+	t := x.cur
+	if t == nil || t.index != e.Thread {
+		t = x.thread(e.Thread)
+	}
+	x.run++
+
+	key := shapeKey(e.Kind, e.Func, e.Flags)
+	switch e.Kind {
+	case event.Free:
+		if t.class != classFree {
+			t.endClass()
+			t.class = classFree
+		}
+		t.run++
+		x.free(t, e, key)
+	case event.Unmatched, event.Inherited:
+		if t.class != classOther {
+			t.endClass()
+			t.class = classOther
+		}
+		t.run++
+		x.freeShape(t, key)
+		if e.FreeStack != 0 {
+			x.freeStack(t, e.FreeStack)
+		}
+		t.frees++
+		x.rare(e, x.otherFields(e))
+	default:
+		if t.class != classAlloc {
+			t.endClass()
+			t.class = classAlloc
+		}
+		t.run++
+		x.alloc(t, e, key)
+	}
+	x.head.events++
+}
+
+func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) {
+	c := &t.cols
+	s := x.stack(e.Stack)
+	c[colStack0-perThread] = append(c[colStack0-perThread], byte(s.local))
+	c[colStack1-perThread] = append(c[colStack1-perThread], byte(s.local>>8))
+	if s.local > math.MaxUint16 {
+		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs, byte(s.local>>16))
+	}
+
+	col := &c[colSize-perThread]
+	size := e.Size
+	switch {
+	case size == s.size:
+		*col = append(*col, 0)
+	case size < 0x7f:
+		*col = append(*col, byte(size+1))
+		s.size = size
+	case size == math.MaxUint64:
+		*col = append(*col, 1) // it is in the sparse column
+		size, s.size = 0, 0
+	default:
+		*col = binary.AppendUvarint(*col, size+1)
+		s.size = size
+	}
+
+	shape := x.shapeOf[key]
+	if shape == 0 {
+		shape = x.newShapeOf(key)
+	}
+	if shape != s.shape {
+		c[colShape-perThread] = put(c[colShape-perThread], t.allocs, shape)
+		s.shape = shape
+		x.newShape = shape
+	}
+	t.allocs++
+
+	if e.Flags&event.HasUsable != 0 {
+		code := slackCode(size, e.Usable)
+		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
+			c[colSlack-perThread] = put(c[colSlack-perThread], t.slacks, code)
+			if code == wideSlack {
+				w := &c[colWideSlack-perThread]
+				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
+			}
+		}
+		if code != wideSlack {
+			x.slack.learn(size, code)
+		}
+		t.slacks++
+	}
+
+	if e.Kind == event.Alloc {
+		t.lastNew = x.nextAlloc
+		x.nextAlloc++
+		x.head.allocs++
+		x.live += int64(e.Size)
+		x.liveCount++
+		x.head.peak = max(x.head.peak, x.live)
+		if x.addresses {
+			a := &c[colAddr-perThread]
+			*a = binary.AppendUvarint(*a, zigzag(int64(e.Addr-t.lastAddr)))
+			t.lastAddr = e.Addr
+		}
+	}
+	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 || e.Kind == event.Map || e.Size == math.MaxUint64 || e.FreeStack != 0 {
+		x.rare(e, x.allocFields(e))
+	}
+}
+
+func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
+	shape := x.shapeOf[key]
+	if shape == 0 {
+		shape = x.newShapeOf(key)
+	}
+	if shape != t.shape {
+		t.cols[colFreeShape-perThread] = put(t.cols[colFreeShape-perThread], t.frees, shape)
+		t.shape = shape
+	}
+}
+
+func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
+	// 1 is added so that 0 stands for none.
+	local := x.stack(id).local + 1
+	for i := columnID(0); i < 3; i++ {
+		if b := byte(local >> (8 * i)); b != 0 {
+			t.cols[colFree0+i-perThread] = put(t.cols[colFree0+i-perThread], t.frees, b)
+		}
+	}
+}
+
+func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) {
+	c := &t.cols
+	d := zigzag(int64(e.Ref - t.lastRef))
+	t.lastRef = e.Ref
+	if d < 0x80 {
+		c[colRef-perThread] = append(c[colRef-perThread], byte(d))
+	} else {
+		c[colRef-perThread] = binary.AppendUvarint(c[colRef-perThread], d)
+	}
+	if e.Ref == t.lastNew && key&reallocIn == 0 {
+		key ^= temporaryIn
+	}
+	x.freeShape(t, key)
+	if e.FreeStack != 0 {
+		x.freeStack(t, e.FreeStack)
+	}
+	t.frees++
+	if e.Ref < x.head.firstAlloc || e.Ref >= x.nextAlloc {
+		x.far(t, e)
+	}
+	x.live -= int64(e.Size)
+	x.liveCount--
+	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 {
+		x.rare(e, x.allocFields(e))
+	}
+}
+
+// far tells of an allocation that lies in an earlier block what a near one is known by.
+func (x *encoder) far(t *threadColumnsOf, e *event.Event) {
+	c := &t.cols
+	s := x.stack(e.Stack)
+	c[colFar0-perThread] = append(c[colFar0-perThread], byte(s.local))
+	c[colFar1-perThread] = append(c[colFar1-perThread], byte(s.local>>8))
+	if s.local > math.MaxUint16 {
+		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(s.local>>16))
+	}
+	t.far++
+	col := &c[colFarSize-perThread]
+	size := e.Size
+	switch size {
+	case s.size:
+		*col = append(*col, 0)
+	case math.MaxUint64:
+		*col = append(*col, 1)
+		size, s.size = 0, 0
+		x.rare(e, sparseSize)
+	default:
+		*col = binary.AppendUvarint(*col, size+1)
+		s.size = size
+	}
+	if e.Flags&event.HasUsable != 0 {
+		code := slackCode(size, e.Usable)
+		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
+			c[colFarSlack-perThread] = put(c[colFarSlack-perThread], t.farSlack, code)
+			if code == wideSlack {
+				w := &c[colWideSlack-perThread]
+				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
+			}
+		}
+		t.farSlack++
+	}
+	born := uint64(max(e.Born, 0)) / Quantum
+	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(int64(born-t.lastBorn)))
+	t.lastBorn = born
+	by := uint64(e.BornBy) + 1
+	if e.BornBy == e.Thread {
+		by = 0
+	}
+	c[colBornBy-perThread] = binary.AppendUvarint(c[colBornBy-perThread], by)
+	if x.addresses {
+		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(e.Addr-t.lastFar)))
+		t.lastFar = e.Addr
+	}
+}
+
+// allocFields says which of the rare fields a classAlloc or classFree event has.
+func (x *encoder) allocFields(e *event.Event) uint64 {
+	var f uint64
+	if e.Align != 0 {
+		f |= sparseAlign
+	}
+	if e.Count != 0 {
+		f |= sparseCount
+	}
+	if e.OldAddr != 0 {
+		f |= sparseOldAddr
+	}
+	if e.OldSize != 0 {
+		f |= sparseOldSize
+	}
+	if e.Kind == event.Map && e.Addr != 0 {
+		f |= sparseAddr
+	}
+	if e.Kind != event.Free && e.Size == math.MaxUint64 {
+		f |= sparseSize
+	}
+	if e.Kind != event.Free && e.FreeStack != 0 {
+		f |= sparseFreeStack
+	}
+	return f
+}
+
+// otherFields says which fields a classOther event has. Its address is all that is known of it and is always kept,
+// except that of an inherited block: those are many in a forked child, and their addresses are the parent's.
+func (x *encoder) otherFields(e *event.Event) uint64 {
+	f := x.allocFields(e)
+	if e.Addr != 0 && (x.addresses || e.Kind == event.Unmatched) {
+		f |= sparseAddr
+	}
+	if e.Stack != 0 {
+		f |= sparseStack
+	}
+	if e.Size != 0 {
+		f |= sparseSize
+	}
+	if e.Usable != 0 {
+		f |= sparseUsable
+	}
+	if e.Born != 0 {
+		f |= sparseBorn
+	}
+	if e.BornBy != 0 {
+		f |= sparseBornBy
+	}
+	if e.Ref != event.NoRef {
+		f |= sparseRef
+	}
+	return f &^ sparseFreeStack
+}
+
+func (x *encoder) rare(e *event.Event, fields uint64) {
+	if fields == 0 {
+		return
+	}
+	n := x.head.events // the number of this event in the block
+	x.sparse = binary.AppendUvarint(x.sparse, n-x.sparseLast)
+	x.sparse = binary.AppendUvarint(x.sparse, fields)
+	x.sparseLast = n
+	values := [...]uint64{e.Align, e.Count, e.Addr, e.OldAddr, e.OldSize, uint64(e.Stack), e.Size, e.Usable,
+		uint64(max(e.Born, 0)) / Quantum, uint64(e.BornBy), e.Ref, uint64(e.FreeStack)}
+	for i, v := range values {
+		if fields&(1<<i) != 0 {
+			x.sparse = binary.AppendUvarint(x.sparse, v)
+		}
+	}
+}
+
+// finish writes the block into p and makes ready for the next one. It returns the block's head.
+func (x *encoder) finish(p *payload) eventsHead {
+	if x.cur != nil {
+		x.endRun()
+	}
+	h := &x.head
+	h.end = x.last
+	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(x.dictCount), uint64(x.shapeCount)
+	if x.addresses {
+		h.flags |= headAddresses
+	}
+	p.reset()
+	h.encode(p)
+	x.scratch = x.scratch[:0]
+	for _, t := range x.threads {
+		t.endClass()
+		x.scratch = binary.AppendUvarint(x.scratch, uint64(t.index))
+		for i := range t.cols {
+			x.scratch = binary.AppendUvarint(x.scratch, uint64(len(t.cols[i])))
+		}
+	}
+	p.column(colThreads, x.scratch)
+	p.column(colRuns, x.runs)
+	p.column(colTimes, x.times)
+	p.column(colStacks, x.dict)
+	p.column(colShapes, x.shapes)
+	p.column(colSparse, x.sparse)
+	for i := range threadColumns {
+		raw := x.scratch[:0]
+		if len(x.threads) == 1 {
+			raw = x.threads[0].cols[i]
+		} else {
+			for _, t := range x.threads {
+				raw = append(raw, t.cols[i]...)
+			}
+			x.scratch = raw
+		}
+		p.column(perThread+columnID(i), raw)
+	}
+	x.nextEvent += h.events
+	done := *h
+	x.begin()
+	return done
+}
+
+func (h *eventsHead) encode(p *payload) {
+	p.uint(h.events)
+	p.uint(h.firstEvent)
+	p.uint(h.allocs)
+	p.uint(h.firstAlloc)
+	p.uint(h.begin)
+	p.uint(h.end - h.begin)
+	p.uint(zigzag(h.live))
+	p.uint(zigzag(h.liveCount))
+	p.uint(zigzag(h.peak))
+	p.uint(h.threads)
+	p.uint(h.stacks)
+	p.uint(h.shapes)
+	p.uint(h.flags)
+}
+
+func (h *eventsHead) decode(c *cursor) {
+	h.events, h.firstEvent, h.allocs, h.firstAlloc = c.uint(), c.uint(), c.uint(), c.uint()
+	h.begin = c.uint()
+	h.end = h.begin + c.uint()
+	h.live, h.liveCount, h.peak = c.int(), c.int(), c.int()
+	h.threads, h.stacks, h.shapes, h.flags = c.uint(), c.uint(), c.uint(), c.uint()
+}

@@ -1,0 +1,119 @@
+package recording
+
+import "github.com/heaptap/heaptap/internal/event"
+
+// Columns of an events block. Those from perThread on are kept for each thread and follow one another in the order of
+// the threads column.
+const (
+	colThreads   columnID = 1 // for each thread: its index, and the lengths of its parts of the columns below
+	colRuns      columnID = 2 // who comes next, for how many events
+	colTimes     columnID = 3 // differences, in units of time
+	colStacks    columnID = 4 // the stacks of this block, in order of first appearance
+	colShapes    columnID = 5 // (kind, function, flags)
+	colSparse    columnID = 6 // what few events have
+	colAllocs    columnID = 7 // reserved: where the allocations of a thread lie
+	perThread    columnID = 16
+	colClass     columnID = 16 + iota - 8 // runs of classes
+	colStack0                             // local stack, lowest byte
+	colStack1                             // second byte
+	colStack2                             // third byte and more, lazy
+	colSize                               // of an allocation
+	colShape                              // lazy
+	colFreeShape                          // lazy
+	colSlack                              // lazy
+	colWideSlack                          //
+	colRef                                // which allocation a Free ends
+	colFar0                               // local stack of an allocation of an earlier block
+	colFar1                               //
+	colFar2                               // lazy
+	colFarSize                            //
+	colFarSlack                           // lazy
+	colBorn                               //
+	colBornBy                             //
+	colFree0                              // local stack of a deallocation itself plus 1, lazy
+	colFree1                              // lazy
+	colFree2                              // lazy
+	colAddr                               // of an allocation (Options.Addresses)
+	colFarAddr                            //
+	colEnd
+)
+
+const threadColumns = int(colEnd - perThread)
+
+// Classes of events: what columns they use.
+const (
+	classAlloc = 0 // Alloc, Fail, Map: a stack, a size
+	classFree  = 1 // Free: which allocation
+	classOther = 2 // Unmatched, Inherited
+)
+
+var classOf = [event.KindCount]uint8{
+	event.Alloc: classAlloc, event.Fail: classAlloc, event.Map: classAlloc, event.Free: classFree,
+	event.Unmatched: classOther, event.Inherited: classOther,
+}
+
+// A shape is what an event is in one number: kind, function and flags. A block has at most maxShapes of them.
+const (
+	maxShapes   = 254
+	kindBits    = 3
+	funcBits    = 6
+	flagBits    = 5
+	shapeSpace  = 1 << (kindBits + funcBits + flagBits)
+	flagShift   = kindBits + funcBits
+	temporaryIn = uint32(event.Temporary) << flagShift
+	reallocIn   = uint32(event.Realloc) << flagShift
+	usableIn    = uint32(event.HasUsable) << flagShift
+)
+
+func shapeKey(k event.Kind, f event.Func, fl event.Flags) uint32 {
+	return uint32(k) | uint32(f)<<kindBits | uint32(fl)<<flagShift
+}
+
+// Fields of the sparse column. Each entry is the number of events since the previous entry, the mask of its fields, and
+// their values in this order.
+const (
+	sparseAlign = 1 << iota
+	sparseCount
+	sparseAddr
+	sparseOldAddr
+	sparseOldSize
+	sparseStack // of a classOther event
+	sparseSize  // of a classOther event, or a size of 2^64-1
+	sparseUsable
+	sparseBorn
+	sparseBornBy
+	sparseRef
+	sparseFreeStack // of a classAlloc event
+	sparseAll       = 1<<iota - 1
+)
+
+// slackTable predicts the slack of a block from the slack of blocks of like size. It is kept by both sides, for one block
+// of events. A prediction changes only when the same other value was seen twice in a row: allocators answer mostly one
+// slack for a size and now and then another one.
+type slackTable [1024]struct{ now, other uint8 }
+
+const wideSlack = 255 // the code that says that the slack is in another column
+
+// slackCode returns the byte that stands for a slack: 1 for 0 and so on.
+func slackCode(size, usable uint64) uint8 {
+	if s := usable - size; s < wideSlack-1 {
+		return uint8(s) + 1
+	}
+	return wideSlack
+}
+
+func (t *slackTable) learn(size uint64, code uint8) {
+	s := &t[size%uint64(len(t))]
+	if s.other == code || s.now == 0 {
+		s.now = code
+	}
+	s.other = code
+}
+
+// put stores v as element n of a lazy column: zeros are not written until something follows them.
+func put(col []byte, n int, v byte) []byte {
+	for len(col) < n {
+		col = append(col, 0)
+	}
+	return append(col, v)
+}

@@ -1,0 +1,183 @@
+package recording
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// The version of the format that this package writes. A reader opens every older version and every newer minor one.
+const (
+	VersionMajor = 1
+	VersionMinor = 0
+)
+
+// Quantum is the resolution of times in a recording, in nanoseconds.
+const Quantum = 100
+
+// Quantise rounds a time down to the resolution of a recording. The recorder applies it to Time and Born of every event
+// before anything else sees the event, the tally included: then what is counted while recording and what is counted
+// from the recording are the same.
+func Quantise(ns int64) int64 {
+	if ns < 0 {
+		return 0
+	}
+	return ns - ns%Quantum
+}
+
+// BlockEvents is the largest number of events in a block.
+const BlockEvents = 1 << 18
+
+const (
+	fileMagic   = "\x89HTAP\r\n\x1a"
+	headerSize  = 32
+	blockMagic  = 0x4b4c4248 // "HBLK"
+	blockHeader = 24
+	endMagic    = "HTAPEND\n"
+	trailerSize = 16
+
+	maxPayload = 64 << 20 // of a block, as stored
+	maxColumn  = 16 << 20 // of a column, unpacked
+)
+
+// blockType says what a block holds.
+type blockType uint16
+
+const (
+	blockProcess blockType = 1
+	blockThreads blockType = 2
+	blockModules blockType = 3
+	blockPCs     blockType = 4
+	blockNodes   blockType = 5
+	blockEvents  blockType = 6
+	blockSamples blockType = 7
+	blockSymbols blockType = 8
+	blockTally   blockType = 9
+	blockEnding  blockType = 10
+	blockIndex   blockType = 11
+	blockSummary blockType = 12 // reserved: what an events block changes, stack by stack
+)
+
+func (t blockType) String() string {
+	switch t {
+	case blockProcess:
+		return "process"
+	case blockThreads:
+		return "threads"
+	case blockModules:
+		return "modules"
+	case blockPCs:
+		return "addresses"
+	case blockNodes:
+		return "call stacks"
+	case blockEvents:
+		return "events"
+	case blockSamples:
+		return "samples"
+	case blockSymbols:
+		return "symbols"
+	case blockTally:
+		return "statistics"
+	case blockEnding:
+		return "ending"
+	case blockIndex:
+		return "index"
+	case blockSummary:
+		return "summary"
+	}
+	return fmt.Sprintf("type %d", uint16(t))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
+
+// fileHeader is the first 32 bytes of a recording.
+type fileHeader struct {
+	major, minor uint16
+	flags        uint32 // a reader refuses flags that it does not know
+	quantum      uint32 // nanoseconds per unit of time
+}
+
+func (h fileHeader) encode() []byte {
+	b := make([]byte, headerSize)
+	copy(b, fileMagic)
+	binary.LittleEndian.PutUint16(b[8:], h.major)
+	binary.LittleEndian.PutUint16(b[10:], h.minor)
+	binary.LittleEndian.PutUint32(b[12:], h.flags)
+	binary.LittleEndian.PutUint32(b[16:], h.quantum)
+	binary.LittleEndian.PutUint32(b[28:], checksum(b[:28]))
+	return b
+}
+
+func decodeFileHeader(name string, b []byte) (fileHeader, error) {
+	var h fileHeader
+	n := min(len(b), len(fileMagic))
+	if n == 0 {
+		return h, fmt.Errorf("%s: the file is empty: nothing was recorded, or the disk was full", name)
+	}
+	if string(b[:n]) != fileMagic[:n] {
+		return h, fmt.Errorf("%s: not a heaptap recording (it does not begin with the mark of a .htap file); "+
+			"record one with: heaptap run -- COMMAND", name)
+	}
+	if len(b) < headerSize {
+		return h, fmt.Errorf("%s: the file ends within its header (%d of %d bytes): nothing was recorded", name, len(b),
+			headerSize)
+	}
+	h.major = binary.LittleEndian.Uint16(b[8:])
+	h.minor = binary.LittleEndian.Uint16(b[10:])
+	h.flags = binary.LittleEndian.Uint32(b[12:])
+	h.quantum = binary.LittleEndian.Uint32(b[16:])
+	if checksum(b[:28]) != binary.LittleEndian.Uint32(b[28:]) {
+		return h, fmt.Errorf("%s: the header is damaged (checksum); copy the file again from where it was recorded", name)
+	}
+	if h.major > VersionMajor {
+		return h, fmt.Errorf("%s: format version %d is newer than this heaptap (%d); update heaptap", name, h.major,
+			VersionMajor)
+	}
+	if h.major == 0 || h.quantum == 0 || h.quantum > 1_000_000_000 {
+		return h, fmt.Errorf("%s: the header is invalid (version %d, unit of time %d ns)", name, h.major, h.quantum)
+	}
+	if h.flags != 0 {
+		return h, fmt.Errorf("%s: uses features that this heaptap does not know (flags %#x); update heaptap", name, h.flags)
+	}
+	return h, nil
+}
+
+// block is a block's header and where it lies.
+type block struct {
+	typ      blockType
+	seq      uint32 // number of the block in the file, from 0
+	length   uint32 // of the payload
+	checksum uint32 // of the payload
+	offset   int64  // of the header
+}
+
+func (b block) end() int64 { return b.offset + blockHeader + int64(b.length) }
+
+func (b block) encode(dst []byte) []byte {
+	n := len(dst)
+	dst = binary.LittleEndian.AppendUint32(dst, blockMagic)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(b.typ))
+	dst = binary.LittleEndian.AppendUint16(dst, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, b.length)
+	dst = binary.LittleEndian.AppendUint32(dst, b.seq)
+	dst = binary.LittleEndian.AppendUint32(dst, b.checksum)
+	return binary.LittleEndian.AppendUint32(dst, checksum(dst[n:]))
+}
+
+// decodeBlock reports whether p begins with a whole, valid block header.
+func decodeBlock(p []byte, offset int64) (block, bool) {
+	if len(p) < blockHeader || binary.LittleEndian.Uint32(p) != blockMagic ||
+		checksum(p[:blockHeader-4]) != binary.LittleEndian.Uint32(p[blockHeader-4:]) {
+		return block{}, false
+	}
+	b := block{
+		typ:      blockType(binary.LittleEndian.Uint16(p[4:])),
+		length:   binary.LittleEndian.Uint32(p[8:]),
+		seq:      binary.LittleEndian.Uint32(p[12:]),
+		checksum: binary.LittleEndian.Uint32(p[16:]),
+		offset:   offset,
+	}
+	return b, b.length <= maxPayload
+}

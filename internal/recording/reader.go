@@ -1,0 +1,338 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Reader reads one recording. Opening it reads the tables; events are read when asked for.
+//
+// A file that is damaged or was cut short still opens, as long as its header is whole: Complete and Damage say what is
+// missing.
+type Reader struct {
+	name    string
+	f       io.ReaderAt
+	close   func() error
+	size    int64
+	header  fileHeader
+	process event.Process
+	threads []event.Thread
+	modules []event.Module
+	pcs     Table[event.PC]
+	nodes   Table[event.Node]
+	samples []event.Sample
+	frames  map[uint32][]event.Frame
+	ending  Ending
+	ended   bool
+	tally   *tally.Summary
+	events  []indexEntry
+	damage  []string
+	seen    map[string]bool
+	budget  int64 // bytes that tables may still unpack to
+}
+
+// Open opens the recording at path.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("%s: is a directory, not a recording", path)
+	}
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file; a recording cannot be read from a pipe or a device", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r, err := NewReader(f, st.Size(), filepath.Base(path))
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.close = f.Close
+	return r, nil
+}
+
+// NewReader reads a recording of size bytes from f. The name is used in messages.
+func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
+	r := &Reader{name: name, f: f, size: size, frames: make(map[uint32][]event.Frame), seen: make(map[string]bool),
+		budget: 64<<20 + min(size, math.MaxInt64/1024)*512}
+	h := make([]byte, headerSize)
+	n, err := readFull(f, h, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
+	}
+	if r.header, err = decodeFileHeader(name, h[:n]); err != nil {
+		return nil, err
+	}
+	blocks, ok := r.findIndex()
+	if !ok {
+		blocks = r.scan()
+	}
+	r.load(blocks)
+	return r, nil
+}
+
+func (r *Reader) damaged(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if !r.seen[s] && len(r.damage) < 1000 {
+		r.seen[s] = true
+		r.damage = append(r.damage, s)
+	}
+}
+
+// load reads all blocks but events.
+func (r *Reader) load(blocks []indexEntry) {
+	var (
+		threads []entry[event.Thread]
+		modules []event.Module
+		pcs     []entry[event.PC]
+		nodes   []entry[event.Node]
+		s       columns
+		found   bool
+	)
+	for _, b := range blocks {
+		if b.typ == blockEvents {
+			r.events = append(r.events, b)
+			continue
+		}
+		if b.typ == blockIndex || b.typ == blockSummary || b.typ == 0 || b.typ > blockSummary {
+			continue
+		}
+		p, err := r.payload(b.block, nil)
+		switch {
+		case err != nil:
+		case b.typ == blockProcess:
+			if err = json.Unmarshal(p, &r.process); err == nil {
+				found = true
+			}
+		case b.typ == blockEnding:
+			err = r.loadEnding(p)
+		default:
+			if err = s.parse(p); err != nil {
+				break
+			}
+			if r.budget -= s.size(); r.budget < 0 {
+				err = errors.New("the tables would unpack to more than any recording of this size holds")
+				break
+			}
+			switch b.typ {
+			case blockThreads:
+				threads, err = decodeThreads(&s, threads)
+			case blockModules:
+				modules, err = decodeModules(&s, modules)
+			case blockPCs:
+				pcs, err = decodePCs(&s, pcs)
+			case blockNodes:
+				nodes, err = decodeNodes(&s, nodes)
+			case blockSamples:
+				r.samples, err = decodeSamples(&s, r.samples)
+			case blockSymbols:
+				err = decodeSymbols(&s, r.frames)
+			case blockTally:
+				err = r.loadTally(&s)
+			}
+		}
+		if err != nil {
+			r.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
+		}
+	}
+	if !found {
+		r.damaged("the description of the process is missing")
+	}
+	if !r.ended {
+		r.damaged("the ending is missing: the recorder was stopped or ran out of disk before the end, or the file was cut")
+	}
+	r.setThreads(threads)
+	r.setModules(modules)
+	r.pcs, r.nodes = newTable(pcs), newTable(nodes)
+}
+
+func (r *Reader) setThreads(list []entry[event.Thread]) {
+	top := 0
+	for _, t := range list {
+		if uint64(t.id) > maxGap*uint64(len(list))+4096 {
+			r.damaged("thread %d of %d has an impossible number", t.id, len(list))
+			continue
+		}
+		top = max(top, int(t.id)+1)
+	}
+	r.threads = make([]event.Thread, top)
+	for _, t := range list {
+		if int64(t.id) < int64(top) {
+			r.threads[t.id] = t.v
+		}
+	}
+}
+
+func (r *Reader) setModules(list []event.Module) {
+	at := make(map[uint32]int)
+	for _, m := range list {
+		if i, ok := at[m.ID]; ok {
+			r.modules[i] = m
+			continue
+		}
+		at[m.ID] = len(r.modules)
+		r.modules = append(r.modules, m)
+	}
+}
+
+func (r *Reader) loadEnding(p []byte) error {
+	var e endingFile
+	if err := json.Unmarshal(p, &e); err != nil {
+		return err
+	}
+	r.ending = Ending{End: e.End, Exited: e.Exited, Code: e.Code, Signal: e.Signal, Status: e.Status, Health: e.Health}
+	r.ended = true
+	return nil
+}
+
+func (r *Reader) loadTally(s *columns) error {
+	b, err := s.unpack(colA, nil)
+	if err != nil {
+		return err
+	}
+	t, err := unmarshalTally(b)
+	if err != nil {
+		return err
+	}
+	r.tally = t
+	return nil
+}
+
+// Name is the file's name, as messages show it.
+func (r *Reader) Name() string { return r.name }
+
+// Version is the version of the format that the file has.
+func (r *Reader) Version() (major, minor int) { return int(r.header.major), int(r.header.minor) }
+
+// Size is the file's length.
+func (r *Reader) Size() int64 { return r.size }
+
+// Process describes the process that was recorded.
+func (r *Reader) Process() event.Process { return r.process }
+
+// Threads returns the threads; an event's Thread is an index into them.
+func (r *Reader) Threads() []event.Thread { return r.threads }
+
+// Modules returns the modules, each once, in the order in which they were first seen.
+func (r *Reader) Modules() []event.Module { return r.modules }
+
+// PCs returns the addresses on call stacks.
+func (r *Reader) PCs() *Table[event.PC] { return &r.pcs }
+
+// Nodes returns the calling-context tree.
+func (r *Reader) Nodes() *Table[event.Node] { return &r.nodes }
+
+// Samples returns the readings of the process's memory.
+func (r *Reader) Samples() []event.Sample { return r.samples }
+
+// Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
+func (r *Reader) Frames(pc uint32) []event.Frame { return r.frames[pc] }
+
+// Ending says how the process ended; false if the recording ends before.
+func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
+
+// Health counts what was not recorded.
+func (r *Reader) Health() event.Health { return r.ending.Health }
+
+// Complete reports whether the file is whole and tells of the process up to its end.
+func (r *Reader) Complete() bool { return r.ended && len(r.damage) == 0 }
+
+// Damage says in sentences what is missing.
+func (r *Reader) Damage() []string { return r.damage }
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
+}
+
+// DamageError says that not all events could be read. Those that could were.
+type DamageError struct {
+	Name   string
+	Damage []string
+}
+
+func (e *DamageError) Error() string {
+	s := fmt.Sprintf("%s: %s", e.Name, e.Damage[0])
+	if n := len(e.Damage) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %d more)", n)
+	}
+	return s
+}
+
+// Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
+// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end.
+func (r *Reader) Events(yield func(*event.Event) bool) error {
+	var lost []string
+	d := eventDecoder{quantum: int64(r.header.quantum), known: r.known, threadCount: len(r.threads)}
+	var buf []byte
+	for _, b := range r.events {
+		p, err := r.payload(b.block, buf)
+		more := true
+		if err == nil {
+			buf = p
+			if err = d.open(p); err == nil {
+				more, err = d.decode(yield)
+			}
+		}
+		if err != nil {
+			s := fmt.Sprintf("the block of events at offset %d: %v", b.offset, err)
+			r.damaged("%s", s)
+			lost = append(lost, s)
+		}
+		if !more {
+			return nil
+		}
+	}
+	if lost != nil {
+		return &DamageError{r.name, lost}
+	}
+	return nil
+}
+
+// known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
+func (r *Reader) known(id uint32) bool {
+	if id < 1<<22 {
+		return true
+	}
+	_, ok := r.nodes.Get(id)
+	return ok && r.nodes.sparse == nil
+}
+
+// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, as
+// far as the events are whole; Damage tells what is not.
+func (r *Reader) Tally() (*tally.Summary, error) {
+	if r.tally != nil {
+		return r.tally, nil
+	}
+	s, err := r.Recount()
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		err = nil
+	}
+	r.tally = s
+	return s, err
+}
+
+// Recount counts the events.
+func (r *Reader) Recount() (*tally.Summary, error) {
+	t := tally.New()
+	err := r.Events(func(e *event.Event) bool { t.Add(e); return true })
+	return t.Summary(), err
+}

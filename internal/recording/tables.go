@@ -1,0 +1,437 @@
+package recording
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Columns of the table blocks. Every table block's head begins with the number of its entries.
+const (
+	colID      columnID = 1 // difference to the id before, zigzag
+	colA       columnID = 2
+	colB       columnID = 3
+	colC       columnID = 4
+	colStrings columnID = 9 // text, each with its length before it
+)
+
+// tableEntries is the largest number of entries that the writer puts into one table block.
+const tableEntries = 1 << 16
+
+// Table is an array whose indexes may have gaps.
+type Table[T any] struct {
+	dense  []T
+	filled []bool
+	sparse map[uint32]T
+	count  int
+}
+
+type entry[T any] struct {
+	id uint32
+	v  T
+}
+
+// maxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or forged
+// file might not.
+const maxGap = 8
+
+func newTable[T any](entries []entry[T]) Table[T] {
+	var t Table[T]
+	top := uint32(0)
+	for i := range entries {
+		top = max(top, entries[i].id)
+	}
+	if len(entries) == 0 {
+		return t
+	}
+	if uint64(top) > maxGap*uint64(len(entries))+4096 {
+		t.sparse = make(map[uint32]T, len(entries))
+		for _, e := range entries {
+			t.sparse[e.id] = e.v
+		}
+		t.count = len(t.sparse)
+		return t
+	}
+	t.dense, t.filled = make([]T, top+1), make([]bool, top+1)
+	for _, e := range entries {
+		if !t.filled[e.id] {
+			t.count++
+		}
+		t.dense[e.id], t.filled[e.id] = e.v, true
+	}
+	return t
+}
+
+// Get returns the entry at i and whether there is one.
+func (t *Table[T]) Get(i uint32) (T, bool) {
+	if t.sparse != nil {
+		v, ok := t.sparse[i]
+		return v, ok
+	}
+	if uint64(i) < uint64(len(t.dense)) {
+		return t.dense[i], t.filled[i]
+	}
+	var zero T
+	return zero, false
+}
+
+// Len is the number of entries.
+func (t *Table[T]) Len() int { return t.count }
+
+// All yields the entries by rising index.
+func (t *Table[T]) All(yield func(uint32, T) bool) {
+	if t.sparse != nil {
+		ids := make([]uint32, 0, len(t.sparse))
+		for id := range t.sparse {
+			ids = append(ids, id)
+		}
+		sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+		for _, id := range ids {
+			if !yield(id, t.sparse[id]) {
+				return
+			}
+		}
+		return
+	}
+	for i, ok := range t.filled {
+		if ok && !yield(uint32(i), t.dense[i]) {
+			return
+		}
+	}
+}
+
+// tables collects what is not yet in the file.
+type tables struct {
+	threads []entry[event.Thread]
+	modules []event.Module
+	pcs     []entry[event.PC]
+	nodes   []entry[event.Node]
+	samples []event.Sample
+}
+
+type columnWriter struct{ id, a, b, c, text []byte }
+
+func (w *columnWriter) reset() {
+	w.id, w.a, w.b, w.c, w.text = w.id[:0], w.a[:0], w.b[:0], w.c[:0], w.text[:0]
+}
+
+func (w *columnWriter) string(s string) {
+	w.text = binary.AppendUvarint(w.text, uint64(len(s)))
+	w.text = append(w.text, s...)
+}
+
+func (w *columnWriter) store(p *payload) {
+	p.column(colID, w.id)
+	p.column(colA, w.a)
+	p.column(colB, w.b)
+	p.column(colC, w.c)
+	p.column(colStrings, w.text)
+}
+
+// columnReader is columnWriter's twin.
+type columnReader struct {
+	id, a, b, c, text cursor
+	n                 uint64
+}
+
+var errTable = errors.New("its columns contradict each other")
+
+func (r *columnReader) open(s *columns) error {
+	r.n = s.head.uint()
+	if s.head.bad || r.n > maxColumn {
+		return errors.New("its head is invalid")
+	}
+	for id, c := range map[columnID]*cursor{colID: &r.id, colA: &r.a, colB: &r.b, colC: &r.c, colStrings: &r.text} {
+		b, err := s.unpack(id, nil)
+		if err != nil {
+			return err
+		}
+		*c = cursor{b: b}
+	}
+	return nil
+}
+
+func (r *columnReader) bad() bool { return r.id.bad || r.a.bad || r.b.bad || r.c.bad || r.text.bad }
+
+// next reads an id; it reports false at the end of the table or of the data.
+func (r *columnReader) nextID(last *int64) (uint32, bool) {
+	*last += r.id.int()
+	if *last < 0 || *last > math.MaxUint32 {
+		r.id.bad = true
+	}
+	return uint32(*last), !r.bad()
+}
+
+func encodeThreads(p *payload, w *columnWriter, list []entry[event.Thread]) {
+	w.reset()
+	p.uint(uint64(len(list)))
+	last := int64(0)
+	for _, t := range list {
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(t.id)-last))
+		last = int64(t.id)
+		w.a = binary.AppendUvarint(w.a, uint64(t.v.TID))
+		w.b = binary.AppendUvarint(w.b, zigzag(t.v.Start))
+		w.string(t.v.Name)
+	}
+	w.store(p)
+}
+
+func decodeThreads(s *columns, list []entry[event.Thread]) ([]entry[event.Thread], error) {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return list, err
+	}
+	last := int64(0)
+	for range r.n {
+		id, _ := r.nextID(&last)
+		t := event.Thread{TID: r.a.uint32(), Start: r.b.int(), Name: r.text.string()}
+		if r.bad() {
+			return list, errTable
+		}
+		list = append(list, entry[event.Thread]{id, t})
+	}
+	return list, nil
+}
+
+func encodeModules(p *payload, w *columnWriter, list []event.Module) {
+	w.reset()
+	p.uint(uint64(len(list)))
+	last := int64(0)
+	for _, m := range list {
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(m.ID)-last))
+		last = int64(m.ID)
+		w.a = binary.AppendUvarint(w.a, m.Start)
+		w.a = binary.AppendUvarint(w.a, m.End-m.Start)
+		w.a = binary.AppendUvarint(w.a, m.Bias)
+		w.b = binary.AppendUvarint(w.b, zigzag(m.Loaded))
+		w.b = binary.AppendUvarint(w.b, zigzag(m.Unload))
+		w.string(m.Path)
+		w.string(string(m.BuildID))
+	}
+	w.store(p)
+}
+
+func decodeModules(s *columns, list []event.Module) ([]event.Module, error) {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return list, err
+	}
+	last := int64(0)
+	for range r.n {
+		id, _ := r.nextID(&last)
+		m := event.Module{ID: id, Start: r.a.uint()}
+		m.End = m.Start + r.a.uint()
+		m.Bias, m.Loaded, m.Unload, m.Path = r.a.uint(), r.b.int(), r.b.int(), r.text.string()
+		if b := r.text.bytes(r.text.uint()); len(b) > 0 {
+			m.BuildID = append([]byte(nil), b...)
+		}
+		if r.bad() {
+			return list, errTable
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func encodePCs(p *payload, w *columnWriter, list []entry[event.PC]) {
+	w.reset()
+	p.uint(uint64(len(list)))
+	last, addr := int64(0), uint64(0)
+	for _, e := range list {
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(e.id)-last))
+		last = int64(e.id)
+		w.a = binary.AppendUvarint(w.a, zigzag(int64(e.v.Addr-addr)))
+		addr = e.v.Addr
+		m := uint64(e.v.Module) << 1
+		if e.v.Interrupted {
+			m |= 1
+		}
+		w.b = binary.AppendUvarint(w.b, m)
+	}
+	w.store(p)
+}
+
+func decodePCs(s *columns, list []entry[event.PC]) ([]entry[event.PC], error) {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return list, err
+	}
+	last, addr := int64(0), uint64(0)
+	for range r.n {
+		id, _ := r.nextID(&last)
+		addr += uint64(r.a.int())
+		m := r.b.uint()
+		if r.bad() || m>>1 > math.MaxUint32 {
+			return list, errTable
+		}
+		list = append(list, entry[event.PC]{id, event.PC{Addr: addr, Module: uint32(m >> 1), Interrupted: m&1 != 0}})
+	}
+	return list, nil
+}
+
+func encodeNodes(p *payload, w *columnWriter, list []entry[event.Node]) {
+	w.reset()
+	p.uint(uint64(len(list)))
+	last := int64(0)
+	for _, e := range list {
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(e.id)-last))
+		last = int64(e.id)
+		w.a = binary.AppendUvarint(w.a, zigzag(int64(e.id)-int64(e.v.Parent)))
+		pc := uint64(e.v.PC) << 1
+		if e.v.Truncated {
+			pc |= 1
+		}
+		w.b = binary.AppendUvarint(w.b, pc)
+	}
+	w.store(p)
+}
+
+func decodeNodes(s *columns, list []entry[event.Node]) ([]entry[event.Node], error) {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return list, err
+	}
+	last := int64(0)
+	for range r.n {
+		id, _ := r.nextID(&last)
+		parent := int64(id) - r.a.int()
+		pc := r.b.uint()
+		if r.bad() || parent < 0 || parent > math.MaxUint32 || pc>>1 > math.MaxUint32 {
+			return list, errTable
+		}
+		list = append(list, entry[event.Node]{id, event.Node{Parent: uint32(parent), PC: uint32(pc >> 1),
+			Truncated: pc&1 != 0}})
+	}
+	return list, nil
+}
+
+// sampleFields are a sample's numbers in the order of the format.
+func sampleFields(s *event.Sample) [9]*int64 {
+	return [9]*int64{&s.Time, &s.RSS, &s.Virtual, &s.Swap, &s.PSS, &s.MinorFaults, &s.MajorFaults, &s.SystemFree,
+		&s.SystemCached}
+}
+
+const colSamples columnID = 16 // and the eight that follow: one for each field
+
+func encodeSamples(p *payload, list []event.Sample) {
+	p.uint(uint64(len(list)))
+	var col []byte
+	for f := range 9 {
+		col = col[:0]
+		last := int64(0)
+		for i := range list {
+			v := *sampleFields(&list[i])[f]
+			col = binary.AppendUvarint(col, zigzag(v-last))
+			last = v
+		}
+		p.column(colSamples+columnID(f), col)
+	}
+}
+
+func decodeSamples(s *columns, list []event.Sample) ([]event.Sample, error) {
+	n := s.head.uint()
+	var cols [9]cursor
+	for f := range cols {
+		b, err := s.unpack(colSamples+columnID(f), nil)
+		if err != nil {
+			return list, err
+		}
+		cols[f] = cursor{b: b}
+		if s.head.bad || n > uint64(len(b)) {
+			return list, fmt.Errorf("it says %d samples and has fewer", n)
+		}
+	}
+	var last event.Sample
+	for range n {
+		for f, v := range sampleFields(&last) {
+			*v += cols[f].int()
+			if cols[f].bad {
+				return list, errTable
+			}
+		}
+		list = append(list, last)
+	}
+	return list, nil
+}
+
+// encodeSymbols writes the frames of pcs. Text comes once per block: each string is a number, in order of first use.
+func encodeSymbols(p *payload, w *columnWriter, pcs []uint32, frames map[uint32][]event.Frame) {
+	w.reset()
+	p.uint(uint64(len(pcs)))
+	known := make(map[string]uint64)
+	text := func(s string) uint64 {
+		if s == "" {
+			return 0
+		}
+		n, ok := known[s]
+		if !ok {
+			n = uint64(len(known) + 1)
+			known[s] = n
+			w.string(s)
+		}
+		return n
+	}
+	last := int64(0)
+	for _, pc := range pcs {
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(pc)-last))
+		last = int64(pc)
+		w.a = binary.AppendUvarint(w.a, uint64(len(frames[pc])))
+		for _, f := range frames[pc] {
+			w.b = binary.AppendUvarint(w.b, text(f.Function))
+			w.b = binary.AppendUvarint(w.b, text(f.Linkage))
+			w.b = binary.AppendUvarint(w.b, text(f.File))
+			line := uint64(f.Line) << 1
+			if f.Inlined {
+				line |= 1
+			}
+			w.c = binary.AppendUvarint(w.c, line)
+		}
+	}
+	w.store(p)
+}
+
+func decodeSymbols(s *columns, out map[uint32][]event.Frame) error {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return err
+	}
+	texts := []string{""}
+	for r.text.left() > 0 {
+		texts = append(texts, r.text.string())
+		if r.text.bad {
+			return errTable
+		}
+	}
+	text := func() string {
+		n := r.b.uint()
+		if n >= uint64(len(texts)) {
+			r.b.bad = true
+			return ""
+		}
+		return texts[n]
+	}
+	last := int64(0)
+	for range r.n {
+		pc, _ := r.nextID(&last)
+		n := r.a.uint()
+		if r.bad() || n > uint64(r.c.left()) {
+			return errTable
+		}
+		frames := make([]event.Frame, n)
+		for i := range frames {
+			f := &frames[i]
+			f.Function, f.Linkage, f.File = text(), text(), text()
+			line := r.c.uint()
+			f.Line, f.Inlined = uint32(line>>1), line&1 != 0
+			if r.bad() || line>>1 > math.MaxUint32 {
+				return errTable
+			}
+		}
+		out[pc] = frames
+	}
+	return nil
+}

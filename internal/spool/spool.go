@@ -1,0 +1,176 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/heaptap/heaptap/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotReady says that a spool is still being made by its agent: try again later.
+var ErrNotReady = errors.New("the agent has not finished making this spool")
+
+// Spool is an open spool. Its methods may be called by any goroutine.
+type Spool struct {
+	path   string
+	spill  string
+	file   *os.File
+	header *wire.Header
+	mapped []byte
+	write  bool
+	info   Info
+}
+
+// Info is what a spool's header says once and for all.
+type Info struct {
+	PID     int
+	Arch    string // as GOARCH has it
+	Version uint32
+	Counter uint64 // one moment on three clocks: the counter of the events' timestamps,
+	Mono    uint64 // CLOCK_MONOTONIC
+	Wall    int64  // and the wall clock
+	Barrier bool   // the target is registered for MEMBARRIER_CMD_GLOBAL_EXPEDITED
+	Device  uint64 // device and inode of the file
+	Inode   uint64
+}
+
+// Open opens a spool. With live set, it takes part in the protocol: chunks that were read are given back. spillDir is the
+// folder of its spill file; "" is the spool's own.
+func Open(path, spillDir string, live bool) (*Spool, error) {
+	flag := os.O_RDONLY
+	if live {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(path, flag|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &Spool{path: path, file: f, write: live}
+	if err := guard(path, s.open); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if spillDir == "" {
+		spillDir = filepath.Dir(path)
+	}
+	s.spill = filepath.Join(spillDir, strings.TrimSuffix(filepath.Base(path), ".spool")+".spill")
+	return s, nil
+}
+
+func (s *Spool) open() error {
+	st, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file, so it is no spool", s.path)
+	}
+	if st.Size() < wire.HeaderSize {
+		if st.Size() == 0 || s.write {
+			return fmt.Errorf("%s: %w", s.path, ErrNotReady)
+		}
+		return fmt.Errorf("%s is too short for a spool: %d bytes, a header has %d", s.path, st.Size(), wire.HeaderSize)
+	}
+	prot := unix.PROT_READ
+	if s.write {
+		prot |= unix.PROT_WRITE
+	}
+	s.mapped, err = unix.Mmap(int(s.file.Fd()), 0, wire.HeaderSize, prot, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s: %w", s.path, err)
+	}
+	h := (*wire.Header)(unsafe.Pointer(unsafe.SliceData(s.mapped)))
+	s.header = h
+	switch magic := atomic.LoadUint64(&h.Magic); magic {
+	case wire.SpoolMagic:
+	case 0:
+		return fmt.Errorf("%s: %w", s.path, ErrNotReady)
+	default:
+		return fmt.Errorf("%s is no spool: it begins with %#x instead of %#x", s.path, magic, uint64(wire.SpoolMagic))
+	}
+	if v := h.Version; v != wire.Version {
+		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap that "+
+			"the agent came with", s.path, v, wire.Version)
+	}
+	s.info = Info{
+		PID: int(h.PID), Version: h.Version, Counter: h.Tsc0, Mono: h.Mono0, Wall: int64(h.Real0), Barrier: h.Barrier == 1,
+	}
+	switch h.Arch {
+	case 62:
+		s.info.Arch = "amd64"
+	case 183:
+		s.info.Arch = "arm64"
+	default:
+		return fmt.Errorf("%s is of machine type %d: x86-64 (62) and aarch64 (183) are known", s.path, h.Arch)
+	}
+	var us unix.Stat_t
+	if unix.Fstat(int(s.file.Fd()), &us) == nil {
+		s.info.Device, s.info.Inode = us.Dev, us.Ino
+	}
+	return nil
+}
+
+// Path returns the file's name.
+func (s *Spool) Path() string { return s.path }
+
+// SpillPath returns the name of the file to which the agent appends what does not fit; it need not exist.
+func (s *Spool) SpillPath() string { return s.spill }
+
+// SetSpillDir says where the spill file is, if not beside the spool.
+func (s *Spool) SetSpillDir(dir string) { s.spill = filepath.Join(dir, filepath.Base(s.spill)) }
+
+// Info returns what the header says.
+func (s *Spool) Info() Info { return s.info }
+
+// Close ends all use of the spool. Readers and Tables must have been closed before.
+func (s *Spool) Close() {
+	if s.mapped != nil {
+		_ = unix.Munmap(s.mapped)
+		s.mapped, s.header = nil, nil
+	}
+	_ = s.file.Close()
+}
+
+// Counters returns the header's counters, indexed by wire.CLost and so on.
+func (s *Spool) Counters() (c [wire.Counters]uint64) {
+	_ = guard(s.path, func() error {
+		for i := range c {
+			c[i] = atomic.LoadUint64(&s.header.Counters[i])
+		}
+		return nil
+	})
+	return c
+}
+
+// Later returns the later of the moments on two clocks that the agent left in the header; the first one if there is none.
+func (s *Spool) Later() (counter, mono uint64) {
+	_ = guard(s.path, func() error {
+		counter, mono = atomic.LoadUint64(&s.header.Tsc1), atomic.LoadUint64(&s.header.Mono1)
+		return nil
+	})
+	return counter, mono
+}
+
+// guard runs f, which touches mapped memory. If the file was cut short meanwhile, the access faults: that becomes an error.
+func guard(path string, f func() error) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if r := recover(); r != nil {
+			e, ok := r.(runtime.Error)
+			if _, fault := r.(interface{ Addr() uintptr }); !ok || !fault {
+				panic(r)
+			}
+			err = fmt.Errorf("%s was cut short while it was read: %w", path, e)
+		}
+	}()
+	return f()
+}

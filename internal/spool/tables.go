@@ -1,0 +1,206 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// Tables reads what records refer to. Not for concurrent use.
+type Tables struct {
+	s       *Spool
+	pcs     *array
+	nodes   *array
+	modules *array
+	at      uint64 // where the next module is in the log
+}
+
+// PC is a program counter.
+type PC struct {
+	Addr        uint64
+	Module      uint32 // id, or 0
+	Interrupted bool
+}
+
+// Node is a node of the calling-context tree.
+type Node struct {
+	Parent    uint32 // node, 0: a root
+	PC        uint32 // program counter
+	Truncated bool
+}
+
+// Module is an entry of the module log.
+type Module struct {
+	Unload  bool // only ID, Proc and Time are set
+	ID      uint32
+	Proc    uint32
+	Time    uint64
+	Start   uint64
+	End     uint64
+	Bias    uint64
+	BuildID []byte
+	Path    string
+}
+
+// Meta describes the process.
+type Meta struct {
+	Exe  string
+	Args []string
+	Dir  string
+	Host string
+	Env  []string
+}
+
+// Tables returns a reader of the spool's tables.
+func (s *Spool) Tables() *Tables {
+	return &Tables{
+		s: s, pcs: s.array(wire.SegPCs, uint64(unsafe.Sizeof(wire.PC{}))),
+		nodes:   s.array(wire.SegNodes, uint64(unsafe.Sizeof(wire.Node{}))),
+		modules: s.array(wire.SegModules, 1),
+	}
+}
+
+// Close gives the memory back.
+func (t *Tables) Close() {
+	t.pcs.close()
+	t.nodes.close()
+	t.modules.close()
+}
+
+// PC returns a program counter; false if it is not there, or not yet.
+func (t *Tables) PC(id uint32) (pc PC, ok bool) {
+	_ = guard(t.s.path, func() error {
+		p := (*wire.PC)(t.pcs.at(id))
+		if p == nil {
+			return nil
+		}
+		v := atomic.LoadUint64(&p.PC)
+		pc = PC{Addr: v &^ uint64(wire.PCInterrupted), Module: p.Module, Interrupted: v&wire.PCInterrupted != 0}
+		ok = v != 0
+		return nil
+	})
+	return pc, ok
+}
+
+// Node returns a node; false if it is not there, or not yet.
+func (t *Tables) Node(id uint32) (n Node, ok bool) {
+	_ = guard(t.s.path, func() error {
+		p := (*wire.Node)(t.nodes.at(id))
+		if p == nil {
+			return nil
+		}
+		v := atomic.LoadUint32(&p.PC)
+		n = Node{Parent: p.Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
+		ok = v != 0
+		return nil
+	})
+	return n, ok
+}
+
+// Longest path and build id of a module that are believed.
+const (
+	maxModulePath = 1 << 16
+	maxBuildID    = 256
+)
+
+// Modules returns the entries of the module log that were added since the last call. It goes on beyond an entry whose
+// writer has not published it only once it is there.
+func (t *Tables) Modules() (list []Module, err error) {
+	const head = uint64(unsafe.Sizeof(wire.Module{}))
+	err = guard(t.s.path, func() error {
+		end := atomic.LoadUint64(&t.s.header.ModuleBytes)
+		for t.at+head <= end {
+			b := t.run(head)
+			if b == nil {
+				return nil
+			}
+			p := (*wire.Module)(unsafe.Pointer(unsafe.SliceData(b)))
+			n := uint64(atomic.LoadUint32(&p.Length))
+			if n == 0 {
+				return nil
+			}
+			if n%8 != 0 || n < head || n > head+maxModulePath+maxBuildID+16 {
+				t.at = end // nothing behind it can be found
+				return fmt.Errorf("%s: the module log is damaged at byte %d: an entry of %d bytes", t.s.path, t.at, n)
+			}
+			b = t.run(n)
+			if b == nil {
+				return nil
+			}
+			b = bytes.Clone(b)
+			m := *(*wire.Module)(unsafe.Pointer(unsafe.SliceData(b)))
+			t.at += n
+			if uint64(m.BuildIDSize) > maxBuildID || uint64(m.PathSize) > n ||
+				head+uint64(m.BuildIDSize)+uint64(m.PathSize) > n {
+				continue
+			}
+			id := b[head:][:m.BuildIDSize]
+			path := b[head:][m.BuildIDSize:][:m.PathSize]
+			list = append(list, Module{
+				Unload: m.Kind == wire.ModuleUnload, ID: m.ID, Proc: m.Proc, Time: m.Time, Start: m.Start, End: m.End,
+				Bias: m.Bias, BuildID: id, Path: string(bytes.TrimRight(path, "\x00")),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// run returns the next n bytes of the module log. An entry may lie across two segments, as no other element does.
+func (t *Tables) run(n uint64) []byte {
+	if b := t.modules.bytes(t.at, n); b != nil {
+		return b
+	}
+	var out []byte
+	for i := uint64(0); i < n; i += 8 {
+		b := t.modules.bytes(t.at+i, 8)
+		if b == nil {
+			return nil
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
+// Meta returns what the agent wrote about its process.
+func (s *Spool) Meta() (m Meta, err error) {
+	err = guard(s.path, func() error {
+		a := s.array(wire.SegMeta, 1)
+		defer a.close()
+		const head = uint64(unsafe.Sizeof(wire.Meta{}))
+		size := a.first
+		b := a.bytes(0, size)
+		if size < head || size > 1<<24 || b == nil {
+			return fmt.Errorf("%s does not say which process it is of", s.path)
+		}
+		b = bytes.Clone(b)
+		p := *(*wire.Meta)(unsafe.Pointer(unsafe.SliceData(b)))
+		b = b[head:]
+		next := func(n uint32) []byte {
+			k := min(uint64(n), uint64(len(b)))
+			f := b[:k]
+			b = b[k:]
+			return bytes.TrimSuffix(f, []byte{0})
+		}
+		m.Exe = string(next(p.ExeSize))
+		m.Args = split(next(p.CmdlineSize))
+		m.Dir = string(next(p.CwdSize))
+		m.Host = string(next(p.HostSize))
+		m.Env = split(next(p.EnvSize))
+		return nil
+	})
+	return m, err
+}
+
+func split(b []byte) (list []string) {
+	if len(b) == 0 {
+		return nil
+	}
+	for _, f := range bytes.Split(b, []byte{0}) {
+		list = append(list, string(f))
+	}
+	return list
+}

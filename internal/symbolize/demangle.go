@@ -1,0 +1,100 @@
+package symbolize
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Limits on names. What is longer than maxMangled is kept as it is; what would become longer than 1<<maxShift is cut.
+const (
+	maxMangled = 1 << 14
+	maxShift   = 15
+	maxCached  = 1 << 16
+)
+
+// demangler turns names of the symbol table into what a programmer wrote, and remembers them: stacks share functions.
+type demangler struct {
+	mu    sync.Mutex
+	known map[string]string
+}
+
+func newDemangler() *demangler { return &demangler{known: map[string]string{}} }
+
+// clone matches what compilers append to the name of a function that they split or specialised.
+var clone = regexp.MustCompile(`(\.(part|isra|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|unlikely|startup|exit)(\.[0-9]+)?)+$|\.cold$`)
+
+// demangle returns the name as written in the source, and the linker's name if it differs, else "".
+func (d *demangler) demangle(name string) (function, linkage string) {
+	d.mu.Lock()
+	f, ok := d.known[name]
+	d.mu.Unlock()
+	if !ok {
+		f = plain(name)
+		d.mu.Lock()
+		if len(d.known) >= maxCached {
+			clear(d.known)
+		}
+		d.known[name] = f
+		d.mu.Unlock()
+	}
+	if f == name {
+		return name, ""
+	}
+	return f, name
+}
+
+// plain demangles a name. Whatever is wrong with it, some name comes out.
+func plain(name string) (result string) {
+	result = name
+	if len(name) > maxMangled {
+		return name
+	}
+	defer func() {
+		if recover() != nil {
+			result = name
+		}
+	}()
+	base := name
+	if strings.IndexByte(name, '.') > 0 {
+		base = clone.ReplaceAllString(name, "")
+	}
+	if base == "" {
+		return name
+	}
+	return demangle.Filter(legacyRust(base), demangle.NoClones, demangle.MaxLength(maxShift))
+}
+
+// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E, for
+// the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
+// (Only in front of a $ does that underscore not belong to the name.) Any other name is returned as it is.
+func legacyRust(name string) string {
+	rest, ok := strings.CutPrefix(name, "_ZN")
+	if !ok || len(rest) < 20 || rest[len(rest)-20:len(rest)-17] != "17h" || rest[len(rest)-1] != 'E' {
+		return name
+	}
+	hash := rest[len(rest)-17 : len(rest)-1]
+	if strings.Trim(hash, "0123456789abcdef") != "" || !strings.Contains(rest, "_") {
+		return name
+	}
+	var b strings.Builder
+	b.WriteString("_ZN")
+	for rest = rest[:len(rest)-20]; rest != ""; {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:digits])
+		if err != nil || n <= 0 || n > len(rest)-digits {
+			return name
+		}
+		id := rest[digits : digits+n]
+		if id[0] == '_' && !strings.HasPrefix(id, "_$") {
+			id = "_" + id
+		}
+		b.WriteString(strconv.Itoa(len(id)))
+		b.WriteString(id)
+		rest = rest[digits+n:]
+	}
+	return b.String() + "17h" + hash + "E"
+}

@@ -1,0 +1,14 @@
+// Package symbolize names program counters: which function, file and line each one is, and what was inlined there.
+//
+// Only the addresses that occur are looked up, module by module, each module on its own: what is wrong with one costs its
+// own names and leaves a note. A file on disk is believed only if its build id is the one that the process had loaded;
+// names from another build would look right and be wrong.
+//
+// For one module the sources are, in this order: DWARF of the file itself, DWARF of its separate debug file (found by
+// build id, then by .gnu_debuglink), the symbol table of either, the dynamic symbols, the stubs of the procedure linkage
+// table. DWARF gives functions, lines and inlining; the symbol table gives the mangled name where DWARF has only the
+// last part of a name. Code outside of any file is looked up in the map that JIT compilers write for perf.
+//
+// A return address belongs to the call before it, so it is looked up one byte earlier; the address of an interrupted
+// instruction is looked up as it is.
+package symbolize

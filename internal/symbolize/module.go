@@ -1,0 +1,222 @@
+package symbolize
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/dwarfx"
+	"github.com/heaptap/heaptap/internal/elfx"
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// resolve fills in the frames of one job.
+func (s *Symbolizer) resolve(ctx context.Context, j *job) {
+	if j.module.ID == 0 {
+		s.perfMap(ctx, j)
+		return
+	}
+	f, debug := s.open(j)
+	if f != nil {
+		defer f.Close()
+	}
+	if debug != nil {
+		defer debug.Close()
+	}
+	var lines [][]dwarfx.Frame
+	for _, d := range []*elfx.File{f, debug} {
+		if d != nil && d.HasDWARF() && lines == nil {
+			lines = s.dwarf(ctx, j, d)
+		}
+	}
+	if lines == nil {
+		lines = make([][]dwarfx.Frame, len(j.addrs))
+	}
+	symbols := make([]elfx.Symbol, len(j.addrs))
+	for _, d := range []*elfx.File{debug, f} { // where there is a debug file, it has the full table
+		if d == nil || ctx.Err() != nil {
+			continue
+		}
+		found, err := d.Symbols(j.addrs)
+		if err != nil {
+			j.note("%s: symbol table: %v", j.module.Path, err)
+		}
+		for i := range symbols {
+			if symbols[i].Name == "" {
+				symbols[i] = found[i]
+			}
+		}
+	}
+	plt := make([]string, len(j.addrs))
+	if f != nil {
+		if names, err := f.PLT(j.addrs); err == nil {
+			plt = names
+		}
+	}
+	for i := range j.addrs {
+		j.frames[i] = s.frames(lines[i], symbols[i], plt[i])
+	}
+}
+
+// frames joins what DWARF and the symbol table say about one address.
+func (s *Symbolizer) frames(lines []dwarfx.Frame, symbol elfx.Symbol, plt string) []event.Frame {
+	var frames []event.Frame
+	for _, l := range lines {
+		f := event.Frame{File: l.File, Line: l.Line, Inlined: l.Inlined}
+		switch {
+		case l.Linkage != "":
+			f.Function, f.Linkage = s.names.demangle(l.Linkage)
+		case !l.Inlined && symbol.Name != "" && (l.Name == "" || l.Scoped):
+			f.Function, f.Linkage = s.names.demangle(symbol.Name)
+		default:
+			f.Function = l.Name
+			if name, linkage := s.names.demangle(symbol.Name); !l.Inlined && name == l.Name {
+				f.Linkage = linkage // a part or a clone of the function
+			}
+		}
+		frames = append(frames, f)
+	}
+	if len(frames) > 0 {
+		return frames
+	}
+	switch {
+	case symbol.Name != "":
+		name, linkage := s.names.demangle(symbol.Name)
+		return []event.Frame{{Function: name, Linkage: linkage}}
+	case plt != "":
+		name, linkage := s.names.demangle(plt)
+		if linkage != "" {
+			linkage += "@plt"
+		}
+		return []event.Frame{{Function: name + "@plt", Linkage: linkage}}
+	}
+	return nil
+}
+
+// open opens the module's file and its separate debug file, where there are such. Both belong to the build that was
+// loaded, or are nil.
+func (s *Symbolizer) open(j *job) (f, debug *elfx.File) {
+	m := j.module
+	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") || strings.HasPrefix(m.Path, "linux-gate") {
+		v, err := elfx.VDSO()
+		if err == nil && bytes.Equal(v.BuildID(), m.BuildID) {
+			return v, nil
+		}
+		return nil, nil
+	}
+	if m.Path == "" {
+		return nil, nil
+	}
+	path, err := m.Path, error(nil)
+	if s.o.Root != "" {
+		path = filepath.Join(s.o.Root, m.Path)
+		if f, err = elfx.Open(path); errors.Is(err, os.ErrNotExist) {
+			path = m.Path
+		}
+	}
+	if f == nil && (err == nil || path == m.Path) {
+		f, err = elfx.Open(path)
+	}
+	switch {
+	case err != nil:
+		j.note("%s: no names: %s", m.Path, reason(err, path))
+	case len(m.BuildID) > 0 && !bytes.Equal(f.BuildID(), m.BuildID):
+		j.note("%s: no names: the file has been replaced since it was loaded (its build id is %s, that of the loaded one was %x)",
+			m.Path, id(f.BuildID()), m.BuildID)
+		f.Close()
+		f = nil
+	case !f.Little():
+		j.note("%s: no names: big-endian files are not supported", m.Path)
+		f.Close()
+		return nil, nil
+	}
+	if f != nil && f.HasDWARF() && f.HasSymtab() {
+		return f, nil
+	}
+	buildID := m.BuildID
+	if f != nil && len(buildID) == 0 {
+		buildID = f.BuildID()
+	}
+	debug, notes := elfx.OpenDebug(f, path, buildID, s.o.DebugDirs)
+	for _, n := range notes {
+		j.note("%s", n)
+	}
+	if debug != nil && f == nil && len(j.notes) > 0 {
+		j.notes = nil // the debug file says it all
+	}
+	if debug != nil && !debug.Little() {
+		debug.Close()
+		debug = nil
+	}
+	return f, debug
+}
+
+// reason words an error of opening a file, without the path if the note has it already.
+func reason(err error, path string) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return strings.TrimPrefix(err.Error(), path+": ")
+}
+
+func id(b []byte) string {
+	if len(b) == 0 {
+		return "missing"
+	}
+	return fmt.Sprintf("%x", b)
+}
+
+// dwarf looks all addresses up in a file's DWARF.
+func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File) [][]dwarfx.Frame {
+	sections, err := load(f)
+	if err != nil {
+		j.note("%v; its lines are unknown", err)
+		return nil
+	}
+	o := dwarfx.Options{Workers: s.o.Workers, Release: f.Release}
+	for _, c := range f.Code() {
+		o.Code = append(o.Code, dwarfx.Span(c))
+	}
+	alt, err := elfx.OpenAlt(f, s.o.DebugDirs)
+	if err != nil {
+		j.note("%v; some names and lines are missing", err)
+	}
+	if alt != nil {
+		defer alt.Close()
+		if a, err := load(alt); err != nil {
+			j.note("%v; some names and lines are missing", err)
+		} else {
+			o.Alt = dwarfx.New(a, dwarfx.Options{})
+		}
+	}
+	found, err := dwarfx.New(sections, o).Lookup(ctx, j.addrs)
+	if err != nil && ctx.Err() == nil {
+		j.note("%s: some lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return found
+}
+
+// load reads the sections that dwarfx asks for. Only without the first two is there nothing to be had.
+func load(f *elfx.File) (dwarfx.Sections, error) {
+	var s dwarfx.Sections
+	for _, p := range []struct {
+		name string
+		data *[]byte
+		must bool
+	}{
+		{".debug_info", &s.Info, true}, {".debug_abbrev", &s.Abbrev, true}, {".debug_line", &s.Line, false},
+		{".debug_line_str", &s.LineStr, false}, {".debug_str", &s.Str, false}, {".debug_str_offsets", &s.StrOffsets, false},
+		{".debug_addr", &s.Addr, false}, {".debug_ranges", &s.Ranges, false}, {".debug_rnglists", &s.Rnglists, false},
+	} {
+		var err error
+		if *p.data, err = f.Section(p.name); err != nil && p.must {
+			return s, err
+		}
+	}
+	return s, nil
+}

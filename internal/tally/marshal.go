@@ -1,0 +1,228 @@
+package tally
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// The binary form of a Summary, all numbers as unsigned varints (encoding/binary's):
+//
+//	version    1
+//	totals     the fields of Totals in their order: Counts as below, then the others; Peak and Maps field by field
+//	functions  n, then n call counts, by the value of event.Func; a reader that knows fewer adds the rest to [0]
+//	stacks     n, then n times: id minus the id before (the first: id), mask, then as many numbers as the mask has
+//	           bits set, in the order of Stack's fields after ID; a number whose bit is 0 is 0
+//	threads    n, then n times: mask and numbers likewise, in the order of Thread's fields
+//
+// Counts are in the order of their fields, Lifetime as Hi, Lo. Times are never negative.
+const summaryVersion = 1
+
+// stackFields is how many numbers a stack has, threadFields how many a thread.
+const (
+	countFields  = 16
+	stackFields  = countFields + 3
+	threadFields = 9
+	callFields   = 3
+)
+
+func (c *Counts) fields() [countFields]*uint64 {
+	return [...]*uint64{
+		&c.Allocations, &c.Bytes, &c.Deallocations, &c.FreedBytes, &c.Failed, &c.Temporary, &c.TemporaryBytes,
+		&c.Reallocations, &c.InPlace, &c.ZeroSize, &c.MinSize, &c.MaxSize, &c.Slack, &c.SlackCount,
+		&c.Lifetime.Hi, &c.Lifetime.Lo,
+	}
+}
+
+func (s *Stack) fields() (f [stackFields]*uint64) {
+	c := s.Counts.fields()
+	copy(f[:], c[:])
+	copy(f[countFields:], []*uint64{&s.OwnPeakBytes, &s.LiveAtPeakBytes, &s.LiveAtPeakBlocks})
+	return f
+}
+
+func (t *Thread) fields() [threadFields]*uint64 {
+	return [...]*uint64{
+		&t.Allocations, &t.Bytes, &t.Deallocations, &t.FreedBytes, &t.Foreign, &t.Temporary, &t.Failed, &t.Unmatched,
+		&t.Inherited,
+	}
+}
+
+func (c *Calls) fields() [callFields]*uint64 { return [...]*uint64{&c.Calls, &c.Failed, &c.Bytes} }
+
+// fields returns all numbers but the times, which are signed, and the calls by function.
+func (t *Totals) fields() (f []*uint64) {
+	c := t.Counts.fields()
+	f = append(f, c[:]...)
+	f = append(f, &t.Events, &t.Unmatched, &t.Inherited, &t.Unseen, &t.Late, &t.LiveBytes, &t.LiveBlocks)
+	f = append(f, &t.Peak.Bytes, &t.Peak.Blocks, &t.Peak.Event)
+	m := &t.Maps
+	for _, calls := range []*Calls{&m.Mmap, &m.Munmap, &m.Mremap, &m.Brk} {
+		c := calls.fields()
+		f = append(f, c[:]...)
+	}
+	return append(f, &m.RemappedBytes, &m.BrkReturned)
+}
+
+// Marshal returns the summary's binary form.
+func (s *Summary) Marshal() []byte {
+	b := binary.AppendUvarint(nil, summaryVersion)
+	t := s.Totals
+	for _, f := range t.fields() {
+		b = binary.AppendUvarint(b, *f)
+	}
+	b = binary.AppendUvarint(b, uint64(t.LastTime))
+	b = binary.AppendUvarint(b, uint64(t.Peak.Time))
+	b = binary.AppendUvarint(b, uint64(len(t.Funcs)))
+	for _, n := range t.Funcs {
+		b = binary.AppendUvarint(b, n)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Stacks)))
+	var last uint32
+	for i := range s.Stacks {
+		st := s.Stacks[i]
+		b = binary.AppendUvarint(b, uint64(st.ID-last))
+		last = st.ID
+		f := st.fields()
+		b = appendMasked(b, f[:])
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.Threads)))
+	for i := range s.Threads {
+		th := s.Threads[i]
+		f := th.fields()
+		b = appendMasked(b, f[:])
+	}
+	return b
+}
+
+func appendMasked(b []byte, fields []*uint64) []byte {
+	var mask uint64
+	for i, f := range fields {
+		if *f != 0 {
+			mask |= 1 << i
+		}
+	}
+	b = binary.AppendUvarint(b, mask)
+	for _, f := range fields {
+		if *f != 0 {
+			b = binary.AppendUvarint(b, *f)
+		}
+	}
+	return b
+}
+
+// Unmarshal reads the binary form of a summary. Its memory is in proportion to len(b), whatever b holds.
+func Unmarshal(b []byte) (*Summary, error) {
+	d := decoder{rest: b, size: len(b)}
+	if v := d.number("version"); d.err == nil && v != summaryVersion {
+		return nil, fmt.Errorf("summary has version %d, this heaptap reads version %d: use a newer heaptap", v, summaryVersion)
+	}
+	s := &Summary{}
+	t := &s.Totals
+	for _, f := range t.fields() {
+		*f = d.number("totals")
+	}
+	t.LastTime = d.time("last time")
+	t.Peak.Time = d.time("time of the peak")
+	for i := range d.count("functions", 1) {
+		if n := d.number("calls"); i < int(event.FuncCount) {
+			t.Funcs[i] = n
+		} else {
+			t.Funcs[event.FuncUnknown] += n
+		}
+	}
+	// A stack takes at least two bytes here and less than a hundred times as many in memory.
+	if n := d.count("stacks", 2); n > 0 {
+		s.Stacks = make([]Stack, n)
+	}
+	id := uint64(0)
+	for i := range s.Stacks {
+		st := &s.Stacks[i]
+		delta := d.number("stack id")
+		id += delta
+		if d.err == nil && (delta > 1<<32-1 || id > 1<<32-1 || i > 0 && delta == 0) {
+			d.fail("stack id", "stacks are not in order of their ids")
+		}
+		st.ID = uint32(id)
+		f := st.fields()
+		d.masked("stack", f[:])
+	}
+	if n := d.count("threads", 1); n > 0 {
+		s.Threads = make([]Thread, n)
+	}
+	for i := range s.Threads {
+		f := s.Threads[i].fields()
+		d.masked("thread", f[:])
+	}
+	if d.err == nil && len(d.rest) > 0 {
+		d.fail("end", fmt.Sprintf("%d bytes too many", len(d.rest)))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return s, nil
+}
+
+// decoder reads numbers until the first error.
+type decoder struct {
+	rest []byte
+	size int
+	err  error
+}
+
+func (d *decoder) fail(what, problem string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("summary is damaged: byte %d of %d, %s: %w", d.size-len(d.rest), d.size, what, errors.New(problem))
+	}
+}
+
+func (d *decoder) number(what string) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		problem := "number has more than 64 bits"
+		if n == 0 {
+			problem = "data end within it"
+		}
+		d.fail(what, problem)
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) time(what string) int64 {
+	v := d.number(what)
+	if v > 1<<63-1 {
+		d.fail(what, "negative")
+		return 0
+	}
+	return int64(v)
+}
+
+// count reads how many things follow that take at least size bytes each.
+func (d *decoder) count(what string, size int) int {
+	v := d.number(what)
+	if v > uint64(len(d.rest)/size) {
+		d.fail(what, fmt.Sprintf("%d of them cannot fit into the %d bytes that follow", v, len(d.rest)))
+		return 0
+	}
+	return int(v)
+}
+
+func (d *decoder) masked(what string, fields []*uint64) {
+	mask := d.number(what)
+	if d.err == nil && mask >= 1<<len(fields) {
+		d.fail(what, "has numbers that this version does not know")
+		return
+	}
+	for i, f := range fields {
+		if mask>>i&1 != 0 {
+			*f = d.number(what)
+		}
+	}
+}

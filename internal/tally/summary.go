@@ -1,0 +1,191 @@
+package tally
+
+import (
+	"math/big"
+	"math/bits"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Counts is what is counted alike for the process and for one call stack. Deallocations are counted at the call stack
+// of the allocation that they end.
+type Counts struct {
+	Allocations    uint64
+	Bytes          uint64 // requested by them
+	Deallocations  uint64
+	FreedBytes     uint64
+	Failed         uint64 // calls that returned null although bytes were asked for
+	Temporary      uint64 // allocations that were temporary
+	TemporaryBytes uint64
+	Reallocations  uint64 // allocations that gave a live block its new form
+	InPlace        uint64 // of them, at the same address
+	ZeroSize       uint64 // allocations of 0 bytes
+	MinSize        uint64 // smallest and largest request; 0 if there is no allocation
+	MaxSize        uint64
+	Slack          uint64 // sum of usable minus requested bytes
+	SlackCount     uint64 // allocations whose usable size is known
+	Lifetime       Sum    // of all blocks that were freed, ns; there are Deallocations of them
+}
+
+// Sum is a sum of nanoseconds that does not overflow: a billion blocks that live for an hour are more than 64 bits.
+type Sum struct {
+	Hi, Lo uint64
+}
+
+// Mean returns the sum divided by n, rounded down; 0 if n is 0.
+func (s Sum) Mean(n uint64) int64 {
+	if n == 0 {
+		return 0
+	}
+	if s.Hi >= n { // only in a forged recording: a mean of centuries
+		return 1<<63 - 1
+	}
+	q, _ := bits.Div64(s.Hi, s.Lo, n)
+	return int64(min(q, 1<<63-1))
+}
+
+// String returns the sum in decimal.
+func (s Sum) String() string {
+	b := new(big.Int).SetUint64(s.Hi)
+	return b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(s.Lo)).String()
+}
+
+// LeakedBytes returns the requested bytes that are live at the end: allocated minus freed.
+func (c *Counts) LeakedBytes() uint64 { return c.Bytes - c.FreedBytes }
+
+// LeakedBlocks returns the number of blocks that are live at the end.
+func (c *Counts) LeakedBlocks() uint64 { return c.Allocations - c.Deallocations }
+
+// MeanLifetime returns the mean lifetime of the blocks that were freed, in ns.
+func (c *Counts) MeanLifetime() int64 { return c.Lifetime.Mean(c.Deallocations) }
+
+// Totals is what the process sums up to.
+type Totals struct {
+	Counts
+	Events     uint64 // all events, of any kind
+	LastTime   int64  // time of the last event, ns since the recording's start
+	Unmatched  uint64 // deallocations of addresses that were not live
+	Inherited  uint64 // deallocations of blocks from before the fork
+	Unseen     uint64 // of the Deallocations, those that nobody saw: the address was given out again
+	Late       uint64 // events whose time was corrected
+	LiveBytes  uint64 // at the latest event
+	LiveBlocks uint64
+	Peak       Peak
+	Maps       Maps
+	Funcs      [event.FuncCount]uint64 // calls by function; [0]: of functions unknown, and Unseen
+}
+
+// Peak is the first moment at which the most requested bytes were live.
+type Peak struct {
+	Bytes  uint64
+	Blocks uint64 // live at that moment
+	Time   int64
+	Event  uint64 // number of the event that reached it, counting all events from 1; 0: nothing was ever live
+}
+
+// Maps counts the mapping changes that the program asked for itself. They are no allocations.
+type Maps struct {
+	Mmap          Calls // bytes mapped
+	Munmap        Calls // bytes unmapped
+	Mremap        Calls // bytes of the new mappings
+	RemappedBytes uint64
+	Brk           Calls // bytes by which the break was raised
+	BrkReturned   uint64
+}
+
+// Calls counts the calls of one function; Bytes are those of the calls that did not fail.
+type Calls struct {
+	Calls, Failed, Bytes uint64
+}
+
+func (c *Calls) add(bytes uint64, failed bool) {
+	c.Calls++
+	if failed {
+		c.Failed++
+		return
+	}
+	c.Bytes += bytes
+}
+
+// Stack is what one call stack sums up to.
+type Stack struct {
+	ID uint32 // stack id, 0: unknown
+	Counts
+	OwnPeakBytes     uint64 // most bytes of this stack that were live at once, whenever that was
+	LiveAtPeakBytes  uint64 // live when the process was at its peak
+	LiveAtPeakBlocks uint64
+}
+
+// Thread is what one thread did.
+type Thread struct {
+	Allocations   uint64
+	Bytes         uint64
+	Deallocations uint64 // done by this thread, whoever allocated
+	FreedBytes    uint64
+	Foreign       uint64 // of the Deallocations, those of blocks that another thread had allocated
+	Temporary     uint64
+	Failed        uint64
+	Unmatched     uint64
+	Inherited     uint64
+}
+
+// Summary is a finished tally. Stacks are in order of their ids and hold only those that an event named; Threads are
+// indexed like the recording's threads, as far as they did something.
+type Summary struct {
+	Totals  Totals
+	Stacks  []Stack
+	Threads []Thread
+}
+
+// Totals returns what the process sums up to so far.
+func (t *Tally) Totals() Totals {
+	all := t.totals
+	all.Events = t.events
+	return all
+}
+
+// Stack returns what a stack sums up to so far.
+func (t *Tally) Stack(id uint32) Stack {
+	if int(id) < len(t.index) && t.index[id] != 0 {
+		return t.finish(&t.stacks[t.index[id]])
+	}
+	if id == 0 {
+		return t.finish(&t.stacks[0])
+	}
+	return Stack{ID: id}
+}
+
+func (t *Tally) finish(a *account) Stack {
+	s := a.Stack
+	at := a.live
+	if a.last > t.totals.Peak.Event {
+		at = a.saved
+	}
+	s.LiveAtPeakBytes, s.LiveAtPeakBlocks = at.bytes, at.blocks
+	return s
+}
+
+// Threads returns what the threads did so far.
+func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
+
+// Summary returns everything that was counted so far.
+func (t *Tally) Summary() *Summary {
+	s := &Summary{Totals: t.Totals(), Threads: t.Threads()}
+	for i := range t.stacks {
+		if st := t.finish(&t.stacks[i]); i > 0 || st.Allocations > 0 || st.Failed > 0 {
+			s.Stacks = append(s.Stacks, st)
+		}
+	}
+	slices.SortFunc(s.Stacks, func(a, b Stack) int { return int(int64(a.ID) - int64(b.ID)) })
+	return s
+}
+
+// Stack returns what a stack sums up to.
+func (s *Summary) Stack(id uint32) Stack {
+	i, ok := slices.BinarySearchFunc(s.Stacks, id, func(a Stack, id uint32) int { return int(int64(a.ID) - int64(id)) })
+	if !ok {
+		return Stack{ID: id}
+	}
+	return s.Stacks[i]
+}

@@ -1,0 +1,235 @@
+package tally
+
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// maxStacks bounds the stack ids that are told apart; what lies beyond is counted under stack 0. An agent would need
+// gigabytes for so many.
+const maxStacks = 1 << 26
+
+// maxThreads bounds the thread indexes that are told apart; what lies beyond is counted under the last.
+const maxThreads = 1 << 20
+
+// Tally counts events. Its zero value is not usable: call New.
+type Tally struct {
+	totals  Totals
+	events  uint64 // events seen: the number of the latest, counting from 1
+	index   []uint32
+	stacks  []account // in order of first appearance; [0] is stack 0
+	threads []Thread
+}
+
+// account is what a call stack has summed up to so far.
+type account struct {
+	Stack
+	live  level
+	saved level  // the level at the peak, if last is after the peak
+	last  uint64 // number of the event that changed live last
+}
+
+// level is what is live at one moment.
+type level struct {
+	bytes, blocks uint64
+}
+
+// New returns a tally of no events.
+func New() *Tally {
+	return &Tally{stacks: make([]account, 1, 64)}
+}
+
+// Add counts one event. Events come in the order of the recording.
+func (t *Tally) Add(e *event.Event) {
+	t.events++
+	if e.Time > t.totals.LastTime {
+		t.totals.LastTime = e.Time
+	}
+	f := e.Func
+	if f >= event.FuncCount {
+		f = event.FuncUnknown
+	}
+	if e.Kind == event.Alloc || e.Flags&event.Realloc == 0 { // a realloc is one call
+		t.totals.Funcs[f]++
+	}
+	if e.Flags&event.Late != 0 {
+		t.totals.Late++
+	}
+	switch e.Kind {
+	case event.Alloc:
+		t.alloc(e)
+	case event.Free:
+		t.free(e)
+	case event.Fail:
+		t.totals.Failed++
+		t.account(e.Stack).Failed++
+		t.thread(e.Thread).Failed++
+	case event.Unmatched:
+		t.totals.Unmatched++
+		t.thread(e.Thread).Unmatched++
+	case event.Inherited:
+		t.totals.Inherited++
+		t.thread(e.Thread).Inherited++
+	case event.Map:
+		t.mapping(e)
+	}
+}
+
+func (t *Tally) alloc(e *event.Event) {
+	a := t.account(e.Stack)
+	t.change(a)
+	a.live.bytes += e.Size
+	a.live.blocks++
+	a.OwnPeakBytes = max(a.OwnPeakBytes, a.live.bytes)
+	if a.Allocations == 0 || e.Size < a.MinSize {
+		a.MinSize = e.Size
+	}
+	a.MaxSize = max(a.MaxSize, e.Size)
+
+	all := &t.totals
+	if all.Allocations == 0 || e.Size < all.MinSize {
+		all.MinSize = e.Size
+	}
+	all.MaxSize = max(all.MaxSize, e.Size)
+	a.alloc(e)
+	all.alloc(e)
+	all.LiveBytes += e.Size
+	all.LiveBlocks++
+	if all.LiveBytes > all.Peak.Bytes {
+		all.Peak = Peak{Bytes: all.LiveBytes, Blocks: all.LiveBlocks, Time: e.Time, Event: t.events}
+	}
+
+	th := t.thread(e.Thread)
+	th.Allocations++
+	th.Bytes += e.Size
+}
+
+func (t *Tally) free(e *event.Event) {
+	a := t.account(e.Stack)
+	t.change(a)
+	a.live.bytes -= e.Size
+	a.live.blocks--
+	a.free(e)
+
+	all := &t.totals
+	all.free(e)
+	all.LiveBytes -= e.Size
+	all.LiveBlocks--
+	if e.Func == event.FuncUnknown {
+		all.Unseen++
+		return // nobody is known to have done it
+	}
+	th := t.thread(e.Thread)
+	th.Deallocations++
+	th.FreedBytes += e.Size
+	if e.Flags&event.Temporary != 0 {
+		th.Temporary++
+	}
+	if e.BornBy != e.Thread {
+		th.Foreign++
+	}
+}
+
+// change is called before a stack's level changes. If the level has not changed since the peak, it is what was live at
+// the peak, and is kept: so the level at the peak is known at any time, for a few instructions an event.
+func (t *Tally) change(a *account) {
+	if a.last <= t.totals.Peak.Event {
+		a.saved = a.live
+	}
+	a.last = t.events
+}
+
+func (c *Counts) alloc(e *event.Event) {
+	c.Allocations++
+	c.Bytes += e.Size
+	if e.Size == 0 {
+		c.ZeroSize++
+	}
+	if e.Flags&(event.Realloc|event.InPlace|event.HasUsable) == 0 {
+		return
+	}
+	if e.Flags&event.Realloc != 0 {
+		c.Reallocations++
+		if e.Flags&event.InPlace != 0 {
+			c.InPlace++
+		}
+	}
+	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
+		c.Slack += e.Usable - e.Size
+		c.SlackCount++
+	}
+}
+
+func (c *Counts) free(e *event.Event) {
+	c.Deallocations++
+	c.FreedBytes += e.Size
+	if e.Flags&event.Temporary != 0 {
+		c.Temporary++
+		c.TemporaryBytes += e.Size
+	}
+	if age := e.Time - e.Born; age > 0 {
+		var carry uint64
+		c.Lifetime.Lo, carry = bits.Add64(c.Lifetime.Lo, uint64(age), 0)
+		c.Lifetime.Hi += carry
+	}
+}
+
+func (t *Tally) mapping(e *event.Event) {
+	m := &t.totals.Maps
+	failed := e.Addr == 0
+	switch e.Func {
+	case event.Mmap:
+		m.Mmap.add(e.Size, failed)
+	case event.Munmap:
+		m.Munmap.add(e.Size, failed)
+	case event.Mremap:
+		m.Mremap.add(e.Size, failed)
+		if !failed {
+			m.RemappedBytes += e.OldSize
+		}
+	case event.Brk:
+		var grown uint64
+		if e.Addr > e.OldAddr && e.OldAddr != 0 {
+			grown = e.Addr - e.OldAddr
+		} else if e.Addr < e.OldAddr && !failed {
+			m.BrkReturned += e.OldAddr - e.Addr
+		}
+		m.Brk.add(grown, failed)
+	}
+}
+
+// account returns the account of a stack; it is valid until the next call.
+func (t *Tally) account(id uint32) *account {
+	if int(id) < len(t.index) {
+		if i := t.index[id]; i != 0 || id == 0 {
+			return &t.stacks[i]
+		}
+	}
+	return t.open(id)
+}
+
+func (t *Tally) open(id uint32) *account {
+	if id == 0 || id >= maxStacks {
+		return &t.stacks[0]
+	}
+	if int(id) >= len(t.index) {
+		grown := make([]uint32, max(int(id)+1, len(t.index)*3/2, 1024))
+		copy(grown, t.index)
+		t.index = grown
+	}
+	t.index[id] = uint32(len(t.stacks))
+	t.stacks = append(t.stacks, account{Stack: Stack{ID: id}})
+	return &t.stacks[len(t.stacks)-1]
+}
+
+func (t *Tally) thread(i uint32) *Thread {
+	if int(i) < len(t.threads) {
+		return &t.threads[i]
+	}
+	i = min(i, maxThreads-1)
+	for int(i) >= len(t.threads) {
+		t.threads = append(t.threads, Thread{})
+	}
+	return &t.threads[i]
+}

@@ -1,0 +1,144 @@
+package wire
+
+// Versions, magic numbers and sentinels.
+const (
+	Version    = 1
+	SpoolMagic = 0x314c4f4f50535448 // "HTSPOOL1"
+	ChunkMagic = 0x4b484354         // "TCHK"
+	None       = 0xffffffff         // no index
+)
+
+// Layout of a record's word 0, and sizes that say "look elsewhere".
+const (
+	AddrBits   = 48
+	AddrMask   = 0xffffffffffff
+	KindShift  = 48
+	SlackShift = 56
+	SlackExtra = 255
+	SizeExtra  = 0xffffffff
+	ClassShift = 6
+	ClassStack = 0
+	ClassShort = 1
+	ClassExtra = 2
+	RecordMax  = 128
+)
+
+// Kinds of class stack: allocations and mapping changes.
+const (
+	KMalloc                 = 1
+	KCalloc                 = 2
+	KRealloc                = 3
+	KReallocarray           = 4
+	KPosixMemalign          = 5
+	KAlignedAlloc           = 6
+	KMemalign               = 7
+	KValloc                 = 8
+	KPvalloc                = 9
+	KNew                    = 10
+	KNewArray               = 11
+	KNewNothrow             = 12
+	KNewArrayNothrow        = 13
+	KNewAligned             = 14
+	KNewArrayAligned        = 15
+	KNewAlignedNothrow      = 16
+	KNewArrayAlignedNothrow = 17
+	KMmap                   = 24
+	KMunmap                 = 25
+	KMremap                 = 26
+	KBrk                    = 27
+	KStacked                = 32 // | (a short kind & 31): a deallocation with its own stack
+)
+
+// Kinds of class short: deallocations.
+const (
+	KFree                      = 64 + 1
+	KReallocBegin              = 64 + 2
+	KCfree                     = 64 + 3
+	KFreeSized                 = 64 + 4
+	KFreeAlignedSized          = 64 + 5
+	KDelete                    = 64 + 6
+	KDeleteArray               = 64 + 7
+	KDeleteSized               = 64 + 8
+	KDeleteArraySized          = 64 + 9
+	KDeleteNothrow             = 64 + 10
+	KDeleteArrayNothrow        = 64 + 11
+	KDeleteAligned             = 64 + 12
+	KDeleteArrayAligned        = 64 + 13
+	KDeleteSizedAligned        = 64 + 14
+	KDeleteArraySizedAligned   = 64 + 15
+	KDeleteAlignedNothrow      = 64 + 16
+	KDeleteArrayAlignedNothrow = 64 + 17
+)
+
+// Kinds of class extra: values that belong to the next record.
+const (
+	XSize    = 128 + 1
+	XUsable  = 128 + 2
+	XAlign   = 128 + 3
+	XCount   = 128 + 4
+	XOld     = 128 + 5
+	XOldSize = 128 + 6
+)
+
+// Chunks and streams.
+const (
+	ChunkSize       = 65536
+	ChunkHeaderSize = 64
+
+	StreamFree  = 0
+	StreamLive  = 1
+	StreamEnded = 2
+
+	PosShift = 24
+	PosMask  = 1<<PosShift - 1
+
+	ProcFree = 0
+	ProcLive = 1
+)
+
+// Tables.
+const (
+	PCInterrupted = 1 << 63
+	NodeTruncated = 0x80000000
+	ModuleLoad    = 1
+	ModuleUnload  = 2
+)
+
+// Segment types.
+const (
+	SegNone = iota
+	SegMeta
+	SegProcs
+	SegStreams
+	SegChunks
+	SegPCs
+	SegNodes
+	SegModules
+	SegTypes
+)
+
+// Counters of the header.
+const (
+	CLost = iota
+	CTruncated
+	CBadCFI
+	CGuessed
+	CTableFull
+	CNoThread
+	CSpilled
+	CWaits
+	CFullSteps
+	CBoot
+	Counters = 16
+)
+
+// Recorder states, sizes of the header.
+const (
+	RecorderNone     = 0
+	RecorderExpected = 1
+	RecorderHere     = 2
+
+	Segments   = 28 // of one type
+	HeaderSize = 4096
+	ListEmpty  = uint64(None)
+)

@@ -1,0 +1,134 @@
+package wire
+
+// Chunk is struct ht_chunk, the header of a chunk.
+type Chunk struct {
+	Magic     uint32
+	Stream    uint32
+	UID       uint64
+	Seq       uint64
+	Fill      uint32
+	Next      uint32
+	TID       uint32
+	Proc      uint32
+	Level     uint32
+	Reserved  uint32
+	Start     uint64
+	Reserved1 uint64
+}
+
+// Stream is struct ht_stream.
+type Stream struct {
+	Pos        uint64
+	Busy       uint64
+	Lost       uint64
+	Reserved0  [5]uint64
+	UID        uint64
+	Start      uint64
+	State      uint32
+	Proc       uint32
+	TID        uint32
+	Level      uint32
+	FirstChunk uint32
+	Chunk      uint32
+	NextFree   uint32
+	Reserved1  uint32
+	Name       [16]byte
+}
+
+// Proc is struct ht_proc.
+type Proc struct {
+	State     uint32
+	PID       uint32
+	Parent    uint32
+	Reserved  uint32
+	ForkTime  uint64
+	Random    uint64
+	Reserved1 [4]uint64
+}
+
+// PC is struct ht_pc.
+type PC struct {
+	PC       uint64
+	Module   uint32
+	Reserved uint32
+}
+
+// Node is struct ht_node.
+type Node struct {
+	Hash   uint64
+	Parent uint32
+	PC     uint32
+}
+
+// Module is struct ht_module, the fixed part of an entry of the module log.
+type Module struct {
+	Length      uint32
+	Kind        uint32
+	ID          uint32
+	Proc        uint32
+	Time        uint64
+	Start       uint64
+	End         uint64
+	Bias        uint64
+	BuildIDSize uint32
+	PathSize    uint32
+}
+
+// Meta is struct ht_meta.
+type Meta struct {
+	ExeSize     uint32
+	CmdlineSize uint32
+	CwdSize     uint32
+	HostSize    uint32
+	EnvSize     uint32
+	Reserved    uint32
+}
+
+// Header is struct ht_header.
+type Header struct {
+	Magic      uint64
+	Version    uint32
+	Arch       uint32
+	PID        uint32
+	PageSize   uint32
+	Tsc0       uint64
+	Mono0      uint64
+	Real0      uint64
+	Tsc1       uint64
+	Mono1      uint64
+	SpillLimit uint64
+	Reserved0  [5]uint64
+
+	FileEnd      uint64
+	SpillSize    uint64
+	NextUID      uint64
+	NextProc     uint32
+	NextStream   uint32
+	NextChunk    uint32
+	NextModule   uint32
+	NextPC       uint32
+	NextNode     uint32
+	ModuleBytes  uint64
+	ChunkWaiters uint32
+	Barrier      uint32
+	Reserved1    [8]uint64
+
+	FreeChunks     uint64
+	FreeStreams    uint64
+	FreeChunkCount uint32
+	ChunkFreed     uint32
+	RecorderWake   uint32
+	Reserved2      uint32
+	Reserved3      [4]uint64
+
+	RecorderState  uint32
+	RecorderPID    uint32
+	Heartbeat      uint64
+	RecorderSleeps uint32
+	Reserved4      uint32
+	Reserved5      [5]uint64
+
+	Counters     [Counters]uint64
+	SegmentFirst [SegTypes]uint64
+	Segments     [SegTypes][Segments]uint64
+}

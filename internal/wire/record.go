@@ -1,0 +1,84 @@
+package wire
+
+import "encoding/binary"
+
+// Record is one record, decoded. Value is word 1, Time word 2 or, of a short record, word 1; an extra has no time.
+type Record struct {
+	Addr  uint64
+	Kind  uint8
+	Slack uint8
+	Size  uint32
+	Stack uint32
+	Value uint64
+	Time  uint64
+}
+
+// Class returns the class of a kind.
+func Class(kind uint8) int { return int(kind >> ClassShift) }
+
+// RecordSize returns the length of a record that begins with word 0, or 0 if there is no such class.
+func RecordSize(w0 uint64) int {
+	// Two bits of class select a byte: 24, 16, 16, 0.
+	return int(0x00101018 >> (w0 >> (KindShift + ClassShift) & 3 * 8) & 0xff)
+}
+
+// Word0 packs the first word of a record.
+func Word0(addr uint64, kind, slack uint8) uint64 {
+	return addr&AddrMask | uint64(kind)<<KindShift | uint64(slack)<<SlackShift
+}
+
+// Decode decodes the record at the start of b and returns its length; 0 if b does not hold a whole record of a known
+// class.
+func Decode(b []byte, r *Record) int {
+	if len(b) < 16 {
+		return 0
+	}
+	w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	*r = Record{Addr: w0 & AddrMask, Kind: uint8(w0 >> KindShift), Slack: uint8(w0 >> SlackShift)}
+	switch Class(r.Kind) {
+	case ClassStack:
+		if len(b) < 24 {
+			return 0
+		}
+		r.Size, r.Stack = uint32(w1), uint32(w1>>32)
+		r.Value, r.Time = w1, binary.LittleEndian.Uint64(b[16:])
+		return 24
+	case ClassShort:
+		r.Value, r.Time = w1, w1
+		return 16
+	case ClassExtra:
+		r.Value = w1
+		return 16
+	}
+	return 0
+}
+
+// Append appends a record to b; what the record's class does not store is left out.
+func Append(b []byte, r Record) []byte {
+	b = binary.LittleEndian.AppendUint64(b, Word0(r.Addr, r.Kind, r.Slack))
+	switch Class(r.Kind) {
+	case ClassStack:
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Size)|uint64(r.Stack)<<32)
+		return binary.LittleEndian.AppendUint64(b, r.Time)
+	case ClassShort:
+		return binary.LittleEndian.AppendUint64(b, r.Time)
+	}
+	return binary.LittleEndian.AppendUint64(b, r.Value)
+}
+
+// Events counts the events in b, a sequence of whole records: extras belong to the event that follows them. It stops at
+// the first thing that is no record and returns how far it came.
+func Events(b []byte) (events, bytes int) {
+	for len(b)-bytes >= 16 {
+		w0 := binary.LittleEndian.Uint64(b[bytes:])
+		n := RecordSize(w0)
+		if n == 0 || n > len(b)-bytes {
+			break
+		}
+		if w0>>(KindShift+ClassShift)&3 != ClassExtra {
+			events++
+		}
+		bytes += n
+	}
+	return events, bytes
+}

@@ -1,0 +1,93 @@
+package programs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/heaptap/heaptap/tests/count"
+)
+
+//go:embed src
+var sources embed.FS
+
+// Kit is what the cases run with: heaptap itself, the counting libraries and the compiled programs, all in one folder.
+type Kit struct {
+	Dir            string
+	Heaptap        string
+	Count          string // the counting library
+	CountOperators string // the same, taking the sizes of C++ blocks from the operators
+}
+
+// Build makes everything in dir. heaptap names an existing binary; if it is "", one is built from this module.
+func Build(dir, heaptap string) (*Kit, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kit{Dir: dir, Heaptap: heaptap}
+	if k.Heaptap == "" {
+		k.Heaptap = filepath.Join(dir, "heaptap")
+		cmd := exec.Command("go", "build", "-o", k.Heaptap, "github.com/heaptap/heaptap/cmd/heaptap")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build ./cmd/heaptap: %w\n%s", err, out)
+		}
+	}
+	if k.Heaptap, err = filepath.Abs(k.Heaptap); err != nil {
+		return nil, err
+	}
+	if k.Count, err = count.Build(dir, false); err != nil {
+		return nil, err
+	}
+	if k.CountOperators, err = count.Build(dir, true); err != nil {
+		return nil, err
+	}
+	return k, BuildPrograms(dir)
+}
+
+// BuildPrograms compiles the programs of src into dir: NAME.c and NAME.cc become NAME, plugin.cc plugin.so.
+func BuildPrograms(dir string) error {
+	src := filepath.Join(dir, "src")
+	if err := os.MkdirAll(src, 0o755); err != nil {
+		return err
+	}
+	names, err := fs.Glob(sources, "src/*")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		b, err := fs.ReadFile(sources, name)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			return err
+		}
+		compiler, flags, ext := "gcc", []string{"-std=gnu11"}, filepath.Ext(name)
+		if ext == ".cc" {
+			compiler, flags = "g++", []string{"-std=c++17"}
+		}
+		out := strings.TrimSuffix(filepath.Base(name), ext)
+		switch {
+		case out == "heavy": // the input of a case, not a program
+			continue
+		case out == "plugin":
+			out = "plugin.so"
+			flags = append(flags, "-shared", "-fPIC")
+		}
+		flags = append(flags, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", filepath.Join(dir, out), path, "-ldl")
+		if b, err := exec.Command(compiler, flags...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s %s: %w\n%s", compiler, name, err, b)
+		}
+	}
+	return nil
+}
+
+// Path returns the path of a file in the kit's folder.
+func (k *Kit) Path(name string) string { return filepath.Join(k.Dir, name) }

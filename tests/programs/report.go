@@ -1,0 +1,178 @@
+package programs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Report is what `heaptap report --json` says, as far as the judges want to know.
+type Report struct {
+	Totals struct {
+		Allocations, Deallocations, Bytes, Failed uint64
+		Unmatched                                 uint64 `json:"unmatched_deallocations"`
+		Inherited                                 uint64 `json:"inherited_deallocations"`
+	}
+	Peak      struct{ Bytes, Blocks uint64 }
+	Leaked    struct{ Bytes, Blocks uint64 }
+	Temporary struct{ Allocations uint64 }
+	Lost      *uint64 `json:"lost_events"`
+	Truncated *uint64 `json:"truncated_stacks"`
+	Duration  int64   `json:"duration_ns"`
+	Stacks    []Stack
+}
+
+// Stack is one call stack of a report.
+type Stack struct {
+	Frames []struct {
+		Function, File, Module string
+		Line                   int
+	}
+	Allocations, Bytes, Deallocations, Reallocations, Temporary uint64
+	LiveAtPeakBytes                                             uint64 `json:"live_at_peak_bytes"`
+	LiveAtPeakBlocks                                            uint64 `json:"live_at_peak_blocks"`
+	LeakedBytes                                                 uint64 `json:"leaked_bytes"`
+	LeakedBlocks                                                uint64 `json:"leaked_blocks"`
+}
+
+// Recording is one recording of a run and what heaptap reports of it.
+type Recording struct {
+	Path  string
+	Name  string // the program's
+	PID   uint64
+	Image int // 1, or more after the process has exec'd the same program again
+	Size  int64
+	Report
+}
+
+var recordingName = regexp.MustCompile(`^(.*)\.(\d+)(?:\.(\d+))?\.htap$`)
+
+// recordings returns the recordings in dir with their reports.
+func (k *Kit) recordings(dir string) ([]Recording, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.htap"))
+	if err != nil {
+		return nil, err
+	}
+	var all []Recording
+	for _, path := range names {
+		m := recordingName.FindStringSubmatch(filepath.Base(path))
+		if m == nil {
+			return nil, fmt.Errorf("%s: its name is not NAME.PID[.N].htap", path)
+		}
+		r := Recording{Path: path, Name: m[1], Image: 1}
+		r.PID, _ = strconv.ParseUint(m[2], 10, 64)
+		if m[3] != "" {
+			r.Image, _ = strconv.Atoi(m[3])
+		}
+		st, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		r.Size = st.Size()
+		if r.Report, err = k.Report(path); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		if a.PID != b.PID {
+			return a.PID < b.PID
+		}
+		if a.Name != b.Name {
+			return a.Name < b.Name
+		}
+		return a.Image < b.Image
+	})
+	return all, nil
+}
+
+// Report asks heaptap for the report of a recording.
+func (k *Kit) Report(path string) (Report, error) {
+	var r Report
+	var stderr strings.Builder
+	cmd := exec.Command(k.Heaptap, "report", "--json", path)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return r, fmt.Errorf("heaptap report --json %s: %w\n%s", path, err, stderr.String())
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		return r, fmt.Errorf("heaptap report --json %s: %w", path, err)
+	}
+	if r.Lost == nil || r.Truncated == nil {
+		return r, fmt.Errorf("heaptap report --json %s: no lost_events or truncated_stacks in the answer", path)
+	}
+	return r, nil
+}
+
+// Below sums up the stacks that contain one of the functions.
+func (r *Report) Below(functions ...string) Truth {
+	var t Truth
+	for _, s := range r.Stacks {
+		for _, f := range s.Frames {
+			if matches(f.Function, functions) {
+				t.Allocations += s.Allocations
+				t.Deallocations += s.Deallocations
+				t.Bytes += s.Bytes
+				t.LeakedBlocks += s.LeakedBlocks
+				t.LeakedBytes += s.LeakedBytes
+				t.PeakBlocks += s.LiveAtPeakBlocks
+				t.PeakBytes += s.LiveAtPeakBytes
+				break
+			}
+		}
+	}
+	return t
+}
+
+// matches says whether a function's name, perhaps with its parameters, is one of names.
+func matches(function string, names []string) bool {
+	if i := strings.IndexByte(function, '('); i > 0 {
+		function = function[:i]
+	}
+	for _, n := range names {
+		if function == n {
+			return true
+		}
+	}
+	return false
+}
+
+// Truth is what a program of src/ says about itself.
+type Truth struct {
+	Pairs         uint64
+	CPU           int64 `json:"cpu_ns"`
+	Wall          int64 `json:"wall_ns"`
+	Allocations   uint64
+	Deallocations uint64
+	Bytes         uint64
+	LeakedBlocks  uint64 `json:"leaked_blocks"`
+	LeakedBytes   uint64 `json:"leaked_bytes"`
+	PeakBlocks    uint64 `json:"peak_blocks"`
+	PeakBytes     uint64 `json:"peak_bytes"`
+}
+
+// ParseTruth reads the line that a program of src/ prints.
+func ParseTruth(stdout []byte) (Truth, error) {
+	var t Truth
+	if err := json.Unmarshal(stdout, &t); err != nil {
+		return t, fmt.Errorf("the program's line %q: %w", stdout, err)
+	}
+	return t, nil
+}
+
+// Sum adds up something over all stacks.
+func (r *Report) Sum(of func(Stack) uint64) uint64 {
+	var n uint64
+	for _, s := range r.Stacks {
+		n += of(s)
+	}
+	return n
+}
