@@ -121,13 +121,14 @@ func (b *bench) measure(r *results, w *workload, reps int) error {
 	r.samples[w.name] = map[string][]sample{}
 	start := time.Now()
 	var kept string
+	crashed := map[string]bool{}
 	if w.pairs == 0 {
 		reps = (reps + 1) / 2
 	}
 	for rep := 0; rep < reps; rep++ {
 		for i := range r.variants {
 			v := &r.variants[i]
-			if v.rival && (w.pairs == 0 && rep >= 2 || rep >= 3) {
+			if v.rival && (w.pairs == 0 && rep >= 2 || rep >= 3 || crashed[v.name]) {
 				continue
 			}
 			s, err := b.run(w, v)
@@ -135,6 +136,7 @@ func (b *bench) measure(r *results, w *workload, reps int) error {
 				return fmt.Errorf("%s, %s: %w", w.name, v.name, err)
 			}
 			r.samples[w.name][v.name] = append(r.samples[w.name][v.name], s)
+			crashed[v.name] = s.failed != ""
 			if s.file != "" {
 				if kept != "" {
 					os.RemoveAll(filepath.Dir(kept))

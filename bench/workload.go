@@ -63,7 +63,7 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 		missing = append(missing, "python3")
 	} else {
 		all = append(all, workload{name: "python", what: "PYTHONMALLOC=malloc, JSON parse and dump loop",
-			args: []string{python, "-I", "-c", programs.PythonJSON(n(60))}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"},
+			args: []string{python, "-c", programs.PythonJSON(n(60))}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"},
 			goal: goal{ratio: 2.3, bytes: 1}})
 	}
 	if sqlite, err := exec.LookPath("sqlite3"); err != nil {

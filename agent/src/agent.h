@@ -14,6 +14,9 @@
 
 #include "wire.h"
 
+// All of it is the agent's own: reached directly, not through the global offset table.
+#pragma GCC visibility push(hidden)
+
 typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint16_t u16;
@@ -203,7 +206,9 @@ HT_INLINE int ht_in_agent(u64 pc)
 
 struct ht_thread {
 	struct ht_stream *stream; // never null
-	u64 pos; // as in ht_stream.pos
+	u64 at; // where the next record goes
+	u64 limit; // beyond it, an event may not fit into the current chunk
+	u64 pos_base; // ht_stream.pos is pos_base + at
 	u8 *chunk; // where the current chunk lies
 	struct ht_memo memo;
 	struct ht_thread *upper; // for a signal handler that interrupts the agent in this one
@@ -257,5 +262,7 @@ u64 ht_append(char *out, u64 size, const char *s);
 u64 ht_append_number(char *out, u64 size, u64 value, u32 base);
 // A number with an optional suffix K, M, G (KiB and so on are accepted too); `otherwise` if s is null or no number.
 u64 ht_number(const char *s, u64 otherwise);
+
+#pragma GCC visibility pop
 
 #endif

@@ -53,7 +53,8 @@ static void place(struct ht_cct_entry *e, u32 bits, u64 hash, u32 node)
 
 static void grow(u64 word)
 {
-	u32 nodes = ht_load(&ht_header->next_node), entered = 0;
+	u32 before = ht_load(&used), entered = 0;
+	u32 nodes = ht_load(&ht_header->next_node);
 	u32 bits = HT_CCT_BITS(word) + 1;
 	struct ht_cct_entry *e;
 
@@ -76,7 +77,8 @@ static void grow(u64 word)
 		ht_unmap(e, size_of(bits));
 		return;
 	}
-	ht_store(&used, entered);
+	// What others claim meanwhile counts on, wherever it went: too many rather than too few.
+	__atomic_fetch_add(&used, entered - before, __ATOMIC_RELAXED);
 	ht_sys3(__NR_madvise, HT_CCT_ENTRIES(word), size_of(HT_CCT_BITS(word)), 4 /* MADV_DONTNEED */);
 }
 

@@ -255,7 +255,8 @@ static int search(const struct ht_cfi_text *text, u64 pc, struct fde *f, struct 
 		frame = read_encoded(&r, frame_encoding, text->hdr);
 	if (count_encoding != PE_OMIT)
 		count = read_encoded(&r, count_encoding, text->hdr);
-	if (r.bad || ((frame_encoding | count_encoding) & PE_INDIRECT && frame_encoding != PE_OMIT))
+	if (r.bad || (frame_encoding != PE_OMIT && frame_encoding & PE_INDIRECT) ||
+	    (count_encoding != PE_OMIT && count_encoding & PE_INDIRECT))
 		return HT_CFI_BAD;
 	if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !size || (table_encoding & PE_INDIRECT))
 		return frame ? search_all(text, frame, pc, f, c) : HT_CFI_BAD;
@@ -496,5 +497,6 @@ int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 	if (run(&x) < 0)
 		return HT_CFI_BAD;
 	w->signal = cie.signal;
+	w->start = fde.start;
 	return HT_CFI_OK;
 }

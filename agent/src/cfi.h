@@ -48,6 +48,7 @@ struct ht_cfi_row {
 struct ht_cfi_work {
 	struct ht_cfi_row row; // the result
 	u32 signal; // the frame was made by the kernel to call a signal handler
+	u64 start; // of the code that the information is about
 	struct ht_cfi_row initial;
 	struct ht_cfi_row remembered[HT_CFI_REMEMBERED];
 	u64 stack[HT_CFI_STACK];
@@ -102,7 +103,7 @@ HT_INLINE void ht_read_skip(struct ht_reader *r, u64 size)
 u64 ht_read_uleb(struct ht_reader *r);
 i64 ht_read_sleb(struct ht_reader *r);
 // Evaluates a DW_OP expression, whose length is at `expression`. 0 or -1.
-int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial, u64 *stack,
-		    u64 low, u64 high, u64 *result);
+int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
+		    u64 *stack, u64 low, u64 high, u64 *result);
 
 #endif

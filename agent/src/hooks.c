@@ -70,7 +70,7 @@ HT_EXPORT void *calloc(size_t count, size_t size)
 
 HT_INLINE void *reallocate(u64 kind, void *old, size_t size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	int nested = ht_is_nested(&c);
+	int nested = ht_is_nested(c);
 	if (old && !nested)
 		ht_record_deallocation(HT_K_REALLOC_BEGIN, old, c);
 	void *p = ht_real.realloc(old, size);

@@ -16,7 +16,7 @@ __thread struct ht_operator ht_operator __attribute__((tls_model("initial-exec")
 static void write_failure(void)
 {
 	struct ht_operator *o = &ht_operator;
-	struct ht_thread *t = ht_begin(&o->caller);
+	struct ht_thread *t = ht_begin(o->caller);
 	if (t)
 		ht_write_stacked(t, o->kind, 0, o->size, o->size, o->extra_kind, o->extra, o->stack);
 }
@@ -31,18 +31,18 @@ static void left_by_exception(void)
 
 // The operator is over, although nobody said so: we are above it on the stack, or the return address into its hook no
 // longer stands where the call put it.
-static int is_over(const struct ht_caller *c)
+static int is_over(u64 sp)
 {
-	if (!ht_on_stack(ht_self, c->sp, ht_operator.slot))
+	if (!ht_on_stack(ht_self, sp, ht_operator.slot))
 		return 0;
-	return c->sp >= ht_operator.sp || (c->sp <= ht_operator.slot && !ht_in_agent(*(const u64 *)ht_operator.slot));
+	return sp >= ht_operator.sp || (sp <= ht_operator.slot && !ht_in_agent(*(const u64 *)ht_operator.slot));
 }
 
-int ht_operator_holds(const struct ht_caller *c)
+int ht_operator_holds(u64 pc, u64 sp)
 {
-	if (c->sp < ht_operator.sp && ht_in_operator(c->pc))
+	if (sp < ht_operator.sp && ht_in_operator(pc))
 		return 1;
-	if (is_over(c))
+	if (is_over(sp))
 		left_by_exception();
 	return 0;
 }
@@ -62,11 +62,11 @@ void ht_operator_failed(void)
 		get_new_handler = ht_real_operator(HT_GET_NEW_HANDLER);
 		looked = 1;
 	}
-	t = ht_begin(&o->caller);
+	t = ht_begin(o->caller);
 	if (!t)
 		return;
 	o->stack = ht_capture(&t->memo, o->caller.pc, o->caller.sp, o->caller.fp);
-	ht_end(t, ht_record_at(t));
+	ht_end(t, (u64 *)t->at);
 	if (get_new_handler && get_new_handler())
 		o->failed = 1;
 	else
@@ -119,7 +119,7 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 		struct ht_caller c = HT_CALLER(); \
 		void *(*real)TYPES = ht_real_operator(number); \
 		void *p; \
-		if (ht_is_nested(&c)) \
+		if (ht_is_nested(c)) \
 			return real ? real ARGUMENTS : fallback_new(size, alignment); \
 		GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
 			p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
@@ -134,7 +134,7 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 		void(*real) TYPES = ht_real_operator(number); \
 		if (!real) \
 			real = (void(*) TYPES)(void *)ht_real.free; \
-		if (!p || ht_is_nested(&c)) { \
+		if (!p || ht_is_nested(c)) { \
 			real ARGUMENTS; \
 			return; \
 		} \

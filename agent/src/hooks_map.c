@@ -14,11 +14,11 @@
 
 #include "record.h"
 
-HT_INLINE int is_event(const struct ht_caller *c)
+HT_INLINE int is_event(struct ht_caller c)
 {
 	if (ht_unlikely(ht_self == &ht_no_thread))
 		ht_init(); // finds the allocator
-	return c->pc - ht_allocator_low >= ht_allocator_size && !ht_is_nested(c);
+	return c.pc - ht_allocator_low >= ht_allocator_size && !ht_is_nested(c);
 }
 
 HT_INLINE long result(long r)
@@ -34,7 +34,7 @@ HT_INLINE void *map(void *at, size_t size, int protection, int flags, int fd, of
 {
 	long r = ht_sys6(__NR_mmap, at, size, protection, flags, fd, offset);
 	int failed = r < 0 && r > -4096;
-	if (is_event(&c))
+	if (is_event(c))
 		ht_record_stacked(HT_K_MMAP, failed ? 0 : (u64)r, size, size, 0, 0, c);
 	return (void *)result(r);
 }
@@ -53,7 +53,7 @@ HT_EXPORT int munmap(void *at, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
 	long r = ht_sys2(__NR_munmap, at, size);
-	if (r == 0 && is_event(&c))
+	if (r == 0 && is_event(c))
 		ht_record_stacked(HT_K_MUNMAP, (u64)at, size, size, 0, 0, c);
 	return (int)result(r);
 }
@@ -67,11 +67,11 @@ HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, .
 	va_end(rest);
 	long r = ht_sys5(__NR_mremap, old, old_size, new_size, flags, at);
 	int failed = r < 0 && r > -4096;
-	struct ht_thread *t = is_event(&c) ? ht_begin(&c) : 0;
+	struct ht_thread *t = is_event(c) ? ht_begin(c) : 0;
 	if (t) {
 		u32 stack = ht_capture(&t->memo, c.pc, c.sp, c.fp);
-		ht_put_extra(ht_record_at(t), HT_X_OLD, (u64)old);
-		t->pos += 16; // published with the record that it belongs to
+		ht_put_extra((u64 *)t->at, HT_X_OLD, (u64)old);
+		t->at += 16; // published with the record that it belongs to
 		ht_write_stacked(t, HT_K_MREMAP, failed ? 0 : (u64)r, new_size, new_size, HT_X_OLD_SIZE, old_size,
 				 stack);
 	}
@@ -86,7 +86,7 @@ HT_EXPORT int brk(void *end)
 		ht_init();
 	u64 before = (u64)ht_sys1(__NR_brk, 0);
 	int r = ht_real.brk(end);
-	if (r == 0 && is_event(&c))
+	if (r == 0 && is_event(c))
 		ht_record_stacked(HT_K_BRK, (u64)end, 0, 0, HT_X_OLD, before, c);
 	return r;
 }
@@ -97,7 +97,7 @@ HT_EXPORT void *sbrk(intptr_t increment)
 	if (ht_unlikely(!ht_real.sbrk))
 		ht_init();
 	void *before = ht_real.sbrk(increment);
-	if (increment != 0 && before != (void *)-1 && is_event(&c))
+	if (increment != 0 && before != (void *)-1 && is_event(c))
 		ht_record_stacked(HT_K_BRK, (u64)before + (u64)increment, 0, 0, HT_X_OLD, (u64)before, c);
 	return before;
 }

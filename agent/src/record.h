@@ -37,44 +37,40 @@ struct ht_operator {
 };
 extern __thread struct ht_operator ht_operator __attribute__((tls_model("initial-exec")));
 
-HT_COLD int ht_operator_holds(const struct ht_caller *c);
+HT_COLD int ht_operator_holds(u64 pc, u64 sp);
 HT_COLD void ht_operator_failed(void);
 
-HT_INLINE int ht_is_nested(const struct ht_caller *c)
+HT_INLINE int ht_is_nested(struct ht_caller c)
 {
-	return ht_unlikely(ht_operator.sp != 0) && ht_operator_holds(c);
+	return ht_unlikely(ht_operator.sp != 0) && ht_operator_holds(c.pc, c.sp);
 }
 
 // Begins an event: null if it cannot be recorded.
-HT_INLINE struct ht_thread *ht_begin(const struct ht_caller *c)
+HT_INLINE struct ht_thread *ht_begin(struct ht_caller c)
 {
 	struct ht_thread *t = ht_self;
 	if (ht_unlikely(t->stream->busy || !ht_state->generation)) {
-		t = ht_thread_enter(t, c->sp);
+		t = ht_thread_enter(t, c.sp);
 		if (!t)
 			return 0;
 	}
-	ht_store(&t->stream->busy, c->sp);
+	ht_store(&t->stream->busy, c.sp);
 	HT_FENCE();
-	if (ht_unlikely((t->pos & ((1u << HT_POS_SHIFT) - 1)) > HT_CHUNK_SIZE - HT_RECORD_MAX))
+	if (ht_unlikely(t->at > t->limit))
 		ht_thread_next_chunk(t);
-	if (ht_unlikely(ht_in_loader(c->pc)))
+	if (ht_unlikely(ht_in_loader(c.pc)))
 		ht_modules_check();
 	return t;
-}
-
-HT_INLINE u64 *ht_record_at(const struct ht_thread *t)
-{
-	return (u64 *)(t->chunk + (t->pos & ((1u << HT_POS_SHIFT) - 1)));
 }
 
 // Publishes what was written up to `end` and ends the event.
 HT_INLINE void ht_end(struct ht_thread *t, const u64 *end)
 {
-	t->pos += (u64)((const u8 *)end - (const u8 *)ht_record_at(t));
-	ht_store_release(&t->stream->pos, t->pos);
+	struct ht_stream *s = t->stream;
+	t->at = (u64)end;
+	ht_store_release(&s->pos, t->pos_base + (u64)end);
 	HT_FENCE();
-	ht_store_release(&t->stream->busy, 0);
+	ht_store_release(&s->busy, 0);
 }
 
 HT_INLINE u64 *ht_put_extra(u64 *w, u64 kind, u64 value)
@@ -96,7 +92,7 @@ HT_INLINE u64 ht_usable(const void *p)
 HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 size, u64 usable, u64 extra_kind,
 				u64 extra, u32 stack)
 {
-	u64 *w = ht_record_at(t), slack = usable - size, low = size;
+	u64 *w = (u64 *)t->at, slack = usable - size, low = size;
 	if (extra_kind)
 		w = ht_put_extra(w, extra_kind, extra);
 	if (ht_unlikely(slack >= HT_SLACK_EXTRA)) {
@@ -118,7 +114,7 @@ HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 
 HT_INLINE void ht_record_stacked(u64 kind, u64 address, u64 size, u64 usable, u64 extra_kind, u64 extra,
 				 struct ht_caller c)
 {
-	struct ht_thread *t = ht_begin(&c);
+	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
 	ht_write_stacked(t, kind, address, size, usable, extra_kind, extra, ht_capture(&t->memo, c.pc, c.sp, c.fp));
@@ -127,7 +123,7 @@ HT_INLINE void ht_record_stacked(u64 kind, u64 address, u64 size, u64 usable, u6
 // An allocation that returned p.
 HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	if (!ht_is_nested(&c))
+	if (!ht_is_nested(c))
 		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
 	else if (!p)
 		ht_operator_failed();
@@ -136,12 +132,12 @@ HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra
 // A deallocation of p that is about to happen.
 HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
-	if (ht_is_nested(&c))
+	if (ht_is_nested(c))
 		return;
-	struct ht_thread *t = ht_begin(&c);
+	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
-	u64 *w = ht_record_at(t);
+	u64 *w = (u64 *)t->at;
 	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
 	w[1] = ht_clock();
 	ht_end(t, w + 2);

@@ -114,8 +114,14 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 	if (!l || !l->cfi.hdr)
 		return at_trampoline(pc) ? HT_R_SIGNAL : HT_R_CHAIN;
 	found = ht_cfi_find(&l->cfi, at, &s->cfi);
-	if (found == HT_CFI_NONE)
-		return at_trampoline(pc) ? HT_R_SIGNAL : HT_R_CHAIN | HT_FP_UNKNOWN << 3;
+	if (found == HT_CFI_NONE) {
+		if (at_trampoline(pc))
+			return HT_R_SIGNAL;
+		// No call returns to a function's first instruction: that frame was made by hand, as makecontext's are.
+		if (at != pc && ht_cfi_find(&l->cfi, pc, &s->cfi) == HT_CFI_OK && s->cfi.start == pc)
+			return HT_R_END;
+		return HT_R_CHAIN | HT_FP_UNKNOWN << 3;
+	}
 	if (found != HT_CFI_OK)
 		return HT_R_BAD;
 	if (s->cfi.signal)
@@ -151,7 +157,7 @@ static void grow(u64 word)
 {
 	const struct ht_rule_entry *from = HT_RULE_ENTRIES(word);
 	u64 size = 1ull << HT_RULE_BITS(word), live = 0, copied = 0;
-	u32 bits = HT_RULE_BITS(word);
+	u32 bits = HT_RULE_BITS(word), before = ht_load(&used);
 	struct ht_rule_entry *to;
 
 	for (u64 i = 0; i < size; i++)
@@ -178,7 +184,8 @@ static void grow(u64 word)
 		ht_unmap(to, size_of(bits));
 		return;
 	}
-	ht_store(&used, (u32)copied);
+	// What others claim meanwhile counts on, wherever it went: too many rather than too few.
+	__atomic_fetch_add(&used, (u32)copied - before, __ATOMIC_RELAXED);
 	ht_sys3(__NR_madvise, from, size_of(HT_RULE_BITS(word)), 4 /* MADV_DONTNEED */);
 }
 

@@ -79,15 +79,18 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	ht_store(&c->next, HT_NONE);
 	ht_store_release(&c->seq, seq);
 	t->chunk = (u8 *)c;
+	t->at = (u64)c + HT_CHUNK_HEADER;
+	t->limit = (u64)c + HT_CHUNK_SIZE - HT_RECORD_MAX;
+	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
 }
 
 void ht_thread_next_chunk(struct ht_thread *t)
 {
 	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
-	u64 seq = t->pos >> HT_POS_SHIFT;
+	u64 seq = c->seq;
 	u32 index = HT_NONE;
 
-	ht_store_release(&c->fill, (u32)(t->pos & ((1u << HT_POS_SHIFT) - 1)));
+	ht_store_release(&c->fill, (u32)(t->at - (u64)c));
 	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		index = ht_chunk_take();
 	if (index == HT_NONE) {
@@ -98,8 +101,7 @@ void ht_thread_next_chunk(struct ht_thread *t)
 		ht_store_release(&c->next, index);
 		ht_store(&t->stream->chunk, index);
 	}
-	t->pos = (seq + 1) << HT_POS_SHIFT | HT_CHUNK_HEADER;
-	ht_store_release(&t->stream->pos, t->pos);
+	ht_store_release(&t->stream->pos, t->pos_base + t->at);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -131,7 +133,6 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	s->start = ht_clock();
 	t->stream = s;
 	t->slot = slot;
-	t->pos = HT_CHUNK_HEADER;
 	start_chunk(t, ht_chunk_at(index), 0);
 	// All later records bear later timestamps than a clock that was read before this became visible.
 	ht_store_release(&s->state, HT_STREAM_LIVE);
@@ -146,7 +147,7 @@ static void close_stream(struct ht_thread *t)
 		return;
 	ht_store(&s->busy, 0);
 	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
-		((struct ht_chunk *)t->chunk)->fill = (u32)(t->pos & ((1u << HT_POS_SHIFT) - 1));
+		((struct ht_chunk *)t->chunk)->fill = (u32)(t->at - (u64)t->chunk);
 		spill(t);
 		ht_store_release(&s->state, HT_STREAM_ENDED);
 		ht_chunk_give(s->chunk);

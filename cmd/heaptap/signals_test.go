@@ -27,7 +27,9 @@ func sigtarget() {
 		case unix.SIGUSR1:
 			time.Sleep(300 * time.Millisecond) // whatever comes twice has come by then
 			for len(signals) > 0 {
-				fmt.Println(unix.SignalName((<-signals).(syscall.Signal)))
+				if s := <-signals; s != unix.SIGURG {
+					fmt.Println(unix.SignalName(s.(syscall.Signal)))
+				}
 			}
 			fmt.Println("end")
 			os.Exit(42)
@@ -158,7 +160,7 @@ func TestRunStopsWithTarget(t *testing.T) {
 	state(t, r.target, "T")
 	state(t, run, "T")
 	var status unix.WaitStatus
-	if pid, err := unix.Wait4(run, &status, unix.WUNTRACED|unix.WNOHANG, nil); err != nil || pid != run || !status.Stopped() {
+	if pid, err := unix.Wait4(run, &status, unix.WUNTRACED, nil); err != nil || pid != run || status.StopSignal() != unix.SIGSTOP {
 		t.Fatalf("the parent does not see that the job has stopped: %d %v %v", pid, status, err)
 	}
 	unix.Kill(-run, unix.SIGCONT)
@@ -204,7 +206,8 @@ func TestStopToRunStopsTarget(t *testing.T) {
 func TestKilledRunLeavesTargetAlone(t *testing.T) {
 	r := startTarget(t)
 	unix.Kill(r.cmd.Process.Pid, unix.SIGKILL)
-	r.cmd.Wait()
+	state(t, r.cmd.Process.Pid, "Z")
 	unix.Kill(r.target, unix.SIGUSR1)
 	r.expect("end")
+	r.cmd.Wait()
 }

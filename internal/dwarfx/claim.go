@@ -96,14 +96,14 @@ func (cl *claims) units(addrs []uint64, result [][]Frame, round int) []task {
 // other: any of them may know any address.
 func (d *Data) unranged(c *run, units []uint64, addrs []uint64, result [][]Frame) {
 	w := newWorker(d, c)
-	for _, off := range units {
-		var hits []hit
-		for i, a := range addrs {
-			if result[i] == nil {
-				hits = append(hits, hit{addr: a, index: i})
-			}
+	var open []hit
+	for i, a := range addrs {
+		if result[i] == nil {
+			open = append(open, hit{addr: a, index: i})
 		}
-		if len(hits) == 0 || c.over() {
+	}
+	for _, off := range units {
+		if len(open) == 0 || c.over() {
 			return
 		}
 		w.guard(fmt.Sprintf("unit at offset %#x of .debug_info", off), func() {
@@ -111,16 +111,24 @@ func (d *Data) unranged(c *run, units []uint64, addrs []uint64, result [][]Frame
 			if !ok {
 				return
 			}
-			if l, ok := w.parseLines(u); ok {
-				w.runLines(l, hits)
+			l, ok := w.parseLines(u)
+			if !ok {
+				return
 			}
-			known := slices.DeleteFunc(hits, func(h hit) bool { return !h.hasLine })
-			for i := range known {
-				known[i].hasLine = false
+			w.burn(1 + len(open)/64)
+			if w.runLines(l, open); !slices.ContainsFunc(open, func(h hit) bool { return h.hasLine }) {
+				return
 			}
-			if len(known) > 0 {
-				w.do(task{off, known}, result)
+			var known, unknown []hit
+			for _, h := range open {
+				if h.hasLine {
+					known = append(known, hit{addr: h.addr, index: h.index})
+				} else {
+					unknown = append(unknown, h)
+				}
 			}
+			open = unknown
+			w.do(task{off, known}, result)
 		})
 	}
 }

@@ -45,10 +45,9 @@ type Data struct {
 
 // Frame is a function at an address: the one that the address lies in, or one that was inlined there.
 type Frame struct {
-	Name    string // DW_AT_name
+	Name    string // DW_AT_name; without Linkage in a language with scopes, with the scopes in front of it
 	Linkage string // the mangled name, if there is one
-	// Scoped says that the language qualifies names (C++, Rust), so that without Linkage the Name is only its last part.
-	Scoped  bool
+	Scoped  bool   // the language has scopes and signatures (C++, Rust), so that there may be a better name elsewhere
 	File    string
 	Line    uint32
 	Inlined bool // into the next frame

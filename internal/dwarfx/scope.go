@@ -36,13 +36,13 @@ func (w *worker) qualify(u *unit, frames []*Frame) {
 		for len(frames) > 0 && frames[0].entry == start {
 			var b strings.Builder
 			for _, s := range around {
-				if name := w.scopeName(s.tag, s.entry, s.name); name != "" {
+				if name := w.scopeName(s.tag, s.entry, s.name, frames[0].Name); name != "" {
 					b.WriteString(name)
 					b.WriteString("::")
 				}
 			}
 			b.WriteString(frames[0].Name)
-			frames[0].Name, frames[0].Scoped = w.intern([]byte(b.String())), false
+			frames[0].Name = w.intern([]byte(b.String()))
 			frames = frames[1:]
 		}
 		for len(frames) > 0 && frames[0].entry < start {
@@ -90,15 +90,17 @@ func (w *worker) qualify(u *unit, frames []*Frame) {
 	}
 }
 
-// scopeName returns what an entry adds to the names of the functions in it, "" if nothing.
-func (w *worker) scopeName(tag uint16, entry uint64, name []byte) string {
+// scopeName returns what an entry adds to the name of a function in it, "" if nothing.
+func (w *worker) scopeName(tag uint16, entry uint64, name []byte, function string) string {
 	switch tag {
 	case tagNamespace:
 		if len(name) == 0 {
 			return "(anonymous namespace)"
 		}
 	case tagClassType, tagStructureType, tagUnionType, tagEnumerationType:
-		if len(name) == 0 {
+		if len(name) == 0 && function == "operator()" {
+			return "{lambda}"
+		} else if len(name) == 0 {
 			return "(anonymous class)"
 		}
 	case tagModule:

@@ -102,6 +102,7 @@ type session struct {
 	pid          int
 	mainExpected bool // the main program should be recorded
 	started      time.Time
+	resumed      time.Time // when run went on after a stop
 	ended        time.Time
 	settled      *Settled
 	recorderDied bool
@@ -199,18 +200,34 @@ func awaitChanges(pid int, changes chan<- struct{}, more <-chan struct{}) {
 
 // pass sends a signal on to the target, unless it has reached it already.
 func (s *session) pass(sig syscall.Signal) {
-	if !notPassedOn[sig] && !s.witness.saw(sig) {
-		unix.Kill(s.pid, sig)
+	if notPassedOn[sig] || s.witness.saw(sig) {
+		return
 	}
+	if sig == unix.SIGCONT && time.Since(s.resumed) < time.Second && processState(s.pid) != 'T' {
+		return // run was stopped because the target was; the target goes on already
+	}
+	unix.Kill(s.pid, sig)
 }
 
 // stop stops run as the target was stopped, so that the shell takes the job for stopped.
 func (s *session) stop(sig syscall.Signal) {
+	// If run itself was stopped, the recorder stopped the target (see stopWatch), and we only see that now that run has
+	// been continued. Then the signal that continued it is on its way to us.
+	wait := time.After(30 * time.Millisecond)
+	for waiting := true; waiting; {
+		select {
+		case sig := <-s.signals.arrivals:
+			s.pass(sig.(syscall.Signal))
+		case <-wait:
+			waiting = false
+		}
+	}
 	if processState(s.pid) != 'T' {
 		return // it goes on already
 	}
 	s.announce(true)
 	s.signals.stopSelf(sig)
+	s.resumed = time.Now()
 	s.announce(false)
 	// Continued: usually as a group. If it was run alone, the signal is in the queue, and pass hands it on.
 }

@@ -56,15 +56,18 @@ func (s *signals) ignore(sig syscall.Signal) {
 
 // stopSelf stops this process by a signal, as its default action would, and returns when it goes on.
 func (s *signals) stopSelf(sig syscall.Signal) {
-	if sig == unix.SIGSTOP {
-		unix.Kill(os.Getpid(), unix.SIGSTOP)
-		return
-	}
-	// To this thread: then the signal is acted upon before the call returns, and thus before it is caught again.
+	// To this thread: then the signal is acted upon before the call returns, and thus before it is caught again. Sent to
+	// the process, another thread would take it, and this one would run on for a while.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	signal.Reset(sig)
+	if sig != unix.SIGSTOP {
+		signal.Reset(sig)
+		defer s.take(sig)
+	}
 	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
+}
+
+func (s *signals) take(sig syscall.Signal) {
 	if s.ignored[sig] {
 		signal.Ignore(sig)
 	} else {

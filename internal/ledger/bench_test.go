@@ -15,13 +15,16 @@ func ignore(*event.Event) {}
 // BenchmarkHot allocates and frees within a window of eight blocks; a pair is two ops.
 func BenchmarkHot(b *testing.B) {
 	l := New(false)
-	var op Op
+	alloc := Op{Kind: OpAlloc, Func: event.Malloc, Stack: 7, Size: 48}
+	free := Op{Kind: OpFree, Func: event.FreeFunc}
 	for n := range b.N {
-		op = Op{Time: int64(n), Kind: OpAlloc, Func: event.Malloc, Stack: 7, Addr: 0x7f0000001000 + uint64(n&7)*0x40, Size: 48}
-		l.Add(&op, ignore)
+		alloc.Time = int64(n)
+		alloc.Addr = 0x7f0000001000 + uint64(n&7)*0x40
+		l.Add(&alloc, ignore)
 		if n >= 7 {
-			op = Op{Time: int64(n), Kind: OpFree, Func: event.FreeFunc, Addr: 0x7f0000001000 + uint64((n-7)&7)*0x40}
-			l.Add(&op, ignore)
+			free.Time = int64(n)
+			free.Addr = 0x7f0000001000 + uint64((n-7)&7)*0x40
+			l.Add(&free, ignore)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/op-added")
@@ -30,14 +33,16 @@ func BenchmarkHot(b *testing.B) {
 // BenchmarkRealloc grows one block for ever, moving it each time.
 func BenchmarkRealloc(b *testing.B) {
 	l := New(false)
-	op := Op{Kind: OpAlloc, Addr: 0x1000, Size: 1}
-	l.Add(&op, ignore)
+	l.Add(&Op{Kind: OpAlloc, Addr: 0x1000, Size: 1}, ignore)
+	begin := Op{Kind: OpReallocBegin, Func: event.ReallocFunc}
+	result := Op{Kind: OpReallocResult, Func: event.ReallocFunc, Stack: 7}
 	for n := range b.N {
-		op = Op{Time: int64(n), Kind: OpReallocBegin, Addr: 0x1000 + uint64(n&1)*0x1000}
-		l.Add(&op, ignore)
-		op = Op{Time: int64(n), Kind: OpReallocResult, Addr: 0x1000 + uint64((n+1)&1)*0x1000, Size: uint64(n)}
-		l.Add(&op, ignore)
+		begin.Time, begin.Addr = int64(n), 0x1000+uint64(n&1)*0x1000
+		l.Add(&begin, ignore)
+		result.Time, result.Addr, result.Size = int64(n), 0x1000+uint64((n+1)&1)*0x1000, uint64(n)
+		l.Add(&result, ignore)
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/op-added")
 }
 
 // BenchmarkRandom replaces random ones of many live blocks.
@@ -64,16 +69,18 @@ func benchmarkRandom(b *testing.B, blocks, ahead int) {
 	for i := range picks {
 		picks[i] = uint32(rng.Uint64N(uint64(blocks)))
 	}
+	alloc := Op{Kind: OpAlloc, Func: event.Malloc, Stack: 7, Size: 40}
+	free := Op{Kind: OpFree, Func: event.FreeFunc}
 	b.ResetTimer()
 	for n := range b.N {
 		if ahead > 0 {
 			l.Touch(addr(uint64(picks[(n+ahead)&(1<<20-1)])))
 		}
 		a := addr(uint64(picks[n&(1<<20-1)]))
-		op := Op{Time: int64(n), Kind: OpFree, Addr: a}
-		l.Add(&op, ignore)
-		op = Op{Time: int64(n), Kind: OpAlloc, Addr: a, Size: 40}
-		l.Add(&op, ignore)
+		free.Time, free.Addr = int64(n), a
+		l.Add(&free, ignore)
+		alloc.Time, alloc.Addr = int64(n), a
+		l.Add(&alloc, ignore)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/op-added")
 	b.ReportMetric(float64(worst.Nanoseconds())/1e6, "ms-worst-stall")

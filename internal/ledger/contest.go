@@ -91,7 +91,7 @@ func (l *Ledger) bound(emit func(*event.Event)) {
 		l.counts.Overflows++
 		l.settleHead(c, emit)
 	}
-	if w.head+len(w.byAddr) < len(w.queue)/2 && len(w.queue) > 1024 {
+	if len(w.byAddr) < len(w.queue)/2 && len(w.queue) > 1024 {
 		w.compact()
 	}
 }

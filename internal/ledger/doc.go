@@ -26,6 +26,8 @@
 //   - An op that contradicts is settled at once by one that arrives after it from another stream with the same time, or
 //     late: that one happened before. The pairs: allocation over a live block, then its deallocation; deallocation of
 //     an address, then its allocation.
+//     (Within one tick, an address may pass to another thread after one op, and any number of ops of that thread may
+//     follow. More than that would take a tick longer than a cache line's way between cores.)
 //   - If the times differ, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
 //     explains all (counted as Inversions). Whether it does, the next op on the address shows: over a live block, an
 //     allocation, a later deallocation and another deallocation mean that both blocks ended in turn.
@@ -33,7 +35,8 @@
 //     Inherited; a block below an allocation was ended by something that nobody recorded (counted as Unseen): its Free
 //     event bears event.FuncUnknown and the time and thread of the allocation that proves it.
 //
-// An op that waited is emitted with the time at which it was settled, and flagged Late if that is not its own.
+// An op that waited keeps its time unless a later one has been written meanwhile: then its event has that time and is
+// flagged Late.
 //
 // # Fork
 //

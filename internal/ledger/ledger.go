@@ -18,6 +18,11 @@ type Ledger struct {
 	waits   waits
 	counts  Counts
 	event   event.Event // the one handed to emit
+	// Allocations and deallocations have theirs apart, in which the fields that never apply stay as they are. They
+	// are written field by field: a composite literal is built elsewhere and copied, which costs more than all else.
+	birth, death event.Event
+	ending       Block // the block of death
+	freed        Op    // what a realloc does to its old block
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -40,6 +45,8 @@ func New(forked bool) *Ledger {
 		l.known = newAddresses()
 	}
 	l.waits.byAddr = make(map[uint64]*contest)
+	l.birth = event.Event{Kind: event.Alloc, Ref: event.NoRef}
+	l.death = event.Event{Kind: event.Free}
 	return l
 }
 
@@ -97,7 +104,11 @@ func (l *Ledger) Blocks() iter.Seq[Block] {
 		for k := range l.live.segs {
 			g := &l.live.segs[k]
 			for i := range g.slots {
-				if g.slots[i].key != 0 && !yield(l.live.get(g, i)) {
+				if g.slots[i].key == 0 {
+					continue
+				}
+				var b Block
+				if l.live.get(g, i, &b); !yield(b) {
 					return
 				}
 			}
@@ -147,23 +158,31 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	}
 	ref := l.allocs
 	l.allocs++
-	l.live.set(g, i, &Block{Addr: addr, Size: op.Size, Stack: op.Stack, Thread: op.Thread, Ref: ref, Born: now})
+	l.live.set(g, i, addr, op, ref, now)
 	if l.known != nil {
 		l.known.add(addr)
 	}
 	l.latest.set(op.Thread, ref)
-	l.event = event.Event{
-		Time: now, Kind: event.Alloc, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: flags,
-		Ref: event.NoRef, Addr: addr, Size: op.Size, Usable: op.Usable, Align: op.Align, Count: op.Count,
-	}
-	emit(&l.event)
+	e := &l.birth
+	e.Time = now
+	e.Func = op.Func
+	e.Thread = op.Thread
+	e.Stack = op.Stack
+	e.Flags = flags
+	e.Addr = addr
+	e.Size = op.Size
+	e.Usable = op.Usable
+	e.Align = op.Align
+	e.Count = op.Count
+	emit(e)
 }
 
 // end ends the block at (g, i), for op.
 func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
-	b := l.live.get(g, i)
-	l.live.remove(g, i, &b)
-	l.ended(op, &b, flags, emit)
+	b := &l.ending
+	l.live.get(g, i, b)
+	l.live.remove(g, i, b)
+	l.ended(op, b, flags, emit)
 }
 
 // ended writes that op ended block b, which is in the table no more.
@@ -172,11 +191,19 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 	if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
 		flags |= event.Temporary
 	}
-	l.event = event.Event{
-		Time: now, Kind: event.Free, Func: op.Func, Thread: op.Thread, Stack: b.Stack, FreeStack: op.FreeStack,
-		Flags: flags | late, Ref: b.Ref, Addr: b.Addr, Size: b.Size, Born: b.Born, BornBy: b.Thread,
-	}
-	emit(&l.event)
+	e := &l.death
+	e.Time = now
+	e.Func = op.Func
+	e.Thread = op.Thread
+	e.Stack = b.Stack
+	e.FreeStack = op.FreeStack
+	e.Flags = flags | late
+	e.Ref = b.Ref
+	e.Addr = b.Addr
+	e.Size = b.Size
+	e.Born = b.Born
+	e.BornBy = b.Thread
+	emit(e)
 }
 
 func (l *Ledger) fail(op *Op, emit func(*event.Event)) {

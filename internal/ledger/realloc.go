@@ -11,11 +11,14 @@ const maxIdle = 1024
 
 // begin is a realloc whose result has not arrived.
 type begin struct {
-	op    Op
-	addr  uint64 // of the old block
-	ref   uint64 // its number, if fate is marked or moved
-	fate  fate
-	index int // in streams.open
+	addr      uint64 // of the old block
+	ref       uint64 // its number, if fate is marked or moved
+	time      int64
+	thread    uint32
+	freeStack uint32
+	index     int // in streams.open
+	fate      fate
+	function  event.Func
 }
 
 // fate says what is known of the block that a realloc was given.
@@ -71,7 +74,9 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 	} else {
 		b = new(begin)
 	}
-	*b = begin{op: *op, addr: addr, index: len(s.open)}
+	b.addr, b.ref = addr, 0
+	b.time, b.thread, b.freeStack, b.function = op.Time, op.Thread, op.FreeStack, op.Func
+	b.index, b.fate = len(s.open), unknownBlock
 	s.open = append(s.open, b)
 	k.begins = append(k.begins, b)
 	return b, forgotten
@@ -154,13 +159,19 @@ func (l *Ledger) unmark(b *begin) {
 
 // moved ends the marked block at (g, i), whose address op has just been given.
 func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
-	by := *op
+	by := l.by(op, op.FreeStack)
 	if b := l.streams.of(g.slots[i].ref >> 16 & refMask); b != nil {
 		b.fate = movedAway
-		by = b.op
-		by.Time, by.Late = op.Time, op.Late
+		by.Thread, by.FreeStack, by.Func = b.thread, b.freeStack, b.function
 	}
-	l.end(&by, g, i, event.Realloc, emit)
+	l.end(by, g, i, event.Realloc, emit)
+}
+
+// by returns op as a deallocation with a stack of its own. It is valid until the next call.
+func (l *Ledger) by(op *Op, freeStack uint32) *Op {
+	l.freed.Time, l.freed.Late = op.Time, op.Late
+	l.freed.Func, l.freed.Thread, l.freed.FreeStack = op.Func, op.Thread, freeStack
+	return &l.freed
 }
 
 func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
@@ -178,8 +189,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	if addr != 0 {
 		half = event.Realloc
 	}
-	freed := *op
-	freed.FreeStack = b.op.FreeStack
+	freed := l.by(op, b.freeStack)
 	born := half
 	switch b.fate {
 	case marked:
@@ -191,7 +201,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 			born = 0 // somebody freed it meanwhile
 			break
 		}
-		l.end(&freed, g, i, half, emit)
+		l.end(freed, g, i, half, emit)
 		if addr == b.addr {
 			born |= event.InPlace
 		}
@@ -201,10 +211,10 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 			l.settleAddr(b.addr, emit)
 		}
 		g, i, ok := l.live.find(b.addr)
-		if ok && g.slots[i].born == b.op.Time && g.slots[i].ref&inRealloc == 0 {
+		if ok && g.slots[i].born == b.time && g.slots[i].ref&inRealloc == 0 {
 			l.counts.Ties++ // allocated in the same tick as the begin
 			born = half
-			l.end(&freed, g, i, half, emit)
+			l.end(freed, g, i, half, emit)
 			if addr == b.addr {
 				born |= event.InPlace
 			}
@@ -214,7 +224,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		if b.fate == inherited {
 			kind = event.Inherited
 		}
-		l.unknown(&freed, b.addr, kind, half, emit)
+		l.unknown(freed, b.addr, kind, half, emit)
 	}
 	if addr != 0 {
 		l.alloc(op, addr, born, emit)

@@ -8,7 +8,7 @@ import "math/bits"
 // capacities of the segments are spread over a factor of one and a half, which growth keeps: they never grow together,
 // a stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
 const (
-	segmentBits = 8
+	segmentBits = 6
 	segments    = 1 << segmentBits
 	firstSlots  = 16 // of the first segment; the last one has half as many again
 
@@ -29,9 +29,10 @@ type slot struct {
 const inRealloc = 1 << 63 // a realloc of the block has begun
 
 type segment struct {
-	slots []slot
-	count int
-	limit int
+	slots   []slot
+	mapping []byte // see makeSlots
+	count   int
+	limit   int
 }
 
 type table struct {
@@ -51,7 +52,8 @@ func newTable() *table {
 }
 
 func newSegment(n int) segment {
-	return segment{slots: makeSlots(n), limit: n / 2}
+	slots, mapping := makeSlots(n)
+	return segment{slots: slots, mapping: mapping, limit: n / 2}
 }
 
 func hash(addr uint64) uint64 {
@@ -100,62 +102,51 @@ func (t *table) touch(addr uint64) {
 	}
 }
 
-// set writes a block into the empty place that find returned for its address.
-func (t *table) set(g *segment, i int, b *Block) {
+// set writes the block that op allocated into the empty place that find returned for its address.
+func (t *table) set(g *segment, i int, addr uint64, op *Op, ref uint64, born int64) {
 	if g.count >= g.limit {
 		g.grow()
-		g, i, _ = t.find(b.Addr)
+		g, i, _ = t.find(addr)
 	}
 	g.count++
 	t.count++
-	t.write(g, i, b)
-}
-
-// write overwrites a place that is counted already, but whose bytes are not.
-func (t *table) write(g *segment, i int, b *Block) {
-	t.bytes += b.Size
-	size := b.Size
+	size := op.Size
+	t.bytes += size
 	if size >= bigSize {
 		if t.big == nil {
 			t.big = make(map[uint64]uint64)
 		}
-		t.big[b.Addr] = size
+		t.big[addr] = size
 		size = bigSize
 	}
-	g.slots[i] = slot{
-		key:  b.Addr<<16 | uint64(b.Thread&0xffff),
-		ref:  (b.Ref&refMask)<<16 | uint64(b.Thread>>16),
-		born: b.Born,
-		size: uint64(b.Stack)<<32 | size,
-	}
+	s := &g.slots[i]
+	s.key = addr<<16 | uint64(op.Thread&0xffff)
+	s.ref = (ref&refMask)<<16 | uint64(op.Thread>>16)
+	s.born = born
+	s.size = uint64(op.Stack)<<32 | size
 }
 
-// get unpacks the block at a place.
-func (t *table) get(g *segment, i int) (b Block) {
+// get unpacks the block at a place into b.
+func (t *table) get(g *segment, i int, b *Block) {
 	s := &g.slots[i]
-	b.Addr = s.key >> 16
-	b.Size = s.size & bigSize
+	key, ref, size := s.key, s.ref, s.size
+	b.Addr = key >> 16
+	b.Size = size & bigSize
+	b.Stack = uint32(size >> 32)
+	b.Thread = uint32(key&0xffff) | uint32(ref&0xffff)<<16
+	b.Ref = ref >> 16 & refMask
+	b.Born = s.born
 	if b.Size == bigSize {
 		b.Size = t.big[b.Addr]
 	}
-	b.Stack = uint32(s.size >> 32)
-	b.Thread = uint32(s.key&0xffff) | uint32(s.ref&0xffff)<<16
-	b.Ref = s.ref >> 16 & refMask
-	b.Born = s.born
-	return b
 }
 
-// erase takes the bytes of the block at a place, which get returned as b, out of the sums.
-func (t *table) erase(b *Block) {
+// remove empties a place whose block get returned in b.
+func (t *table) remove(g *segment, i int, b *Block) {
 	t.bytes -= b.Size
 	if b.Size >= bigSize {
 		delete(t.big, b.Addr)
 	}
-}
-
-// remove empties a place whose block get returned as b.
-func (t *table) remove(g *segment, i int, b *Block) {
-	t.erase(b)
 	t.count--
 	g.count--
 	slots := g.slots
@@ -188,7 +179,7 @@ func (t *table) remove(g *segment, i int, b *Block) {
 func (g *segment) grow() {
 	old := g.slots
 	n := len(old) + len(old)/2
-	slots := makeSlots(n)
+	slots, mapping := makeSlots(n)
 	for k := range old {
 		key := old[k].key
 		if key == 0 {
@@ -202,6 +193,6 @@ func (g *segment) grow() {
 		}
 		slots[i] = old[k]
 	}
-	g.slots, g.limit = slots, n/2
-	freeSlots(old)
+	freeSlots(g.mapping)
+	g.slots, g.mapping, g.limit = slots, mapping, n/2
 }

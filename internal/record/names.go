@@ -58,3 +58,8 @@ func (n *names) next(pid int, exe string) string {
 	n.used[path] = true
 	return path
 }
+
+func exist(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -38,6 +38,10 @@ const (
 
 	maxPayload = 64 << 20 // of a block, as stored
 	maxColumn  = 16 << 20 // of a column, unpacked
+
+	// All tables of a file together unpack to no more than tableRoom and tableRatio times the file's length.
+	tableRoom  = 4 << 20
+	tableRatio = 64
 )
 
 // blockType says what a block holds.

@@ -68,7 +68,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r := &Reader{name: name, f: f, size: size, frames: make(map[uint32][]event.Frame), seen: make(map[string]bool),
-		budget: 64<<20 + min(size, math.MaxInt64/1024)*512}
+		budget: tableRoom + min(size, math.MaxInt64/1024)*tableRatio}
 	h := make([]byte, headerSize)
 	n, err := readFull(f, h, 0)
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *Reader) loadTally(s *columns) error {
 	if err != nil {
 		return err
 	}
-	t, err := unmarshalTally(b)
+	t, err := tally.Unmarshal(b)
 	if err != nil {
 		return err
 	}

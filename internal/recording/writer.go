@@ -224,13 +224,9 @@ func (w *Writer) Finish(e Ending) error {
 		w.err = nil
 	}
 	if e.Tally != nil {
-		if b, err := marshalTally(e.Tally); err != nil {
-			first = errors.Join(first, err)
-		} else {
-			w.pay.reset()
-			w.pay.column(colA, b)
-			w.block(blockTally, w.pay.bytes())
-		}
+		w.pay.reset()
+		w.pay.column(colA, e.Tally.Summary().Marshal())
+		w.block(blockTally, w.pay.bytes())
 	}
 	if w.err == nil {
 		w.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, w.written})

@@ -27,9 +27,11 @@ func (s *Spool) Beat() {
 	})
 }
 
-// Detach tells the agent that nobody drains any more.
-func (s *Spool) Detach() {
+// Abandon tells the agent that nobody drains any more, nor ever will: what it cannot keep is lost, and it is not to fill
+// the disk with it.
+func (s *Spool) Abandon() {
 	_ = guard(s.path, func() error {
+		atomic.StoreUint64(&s.header.SpillLimit, 0)
 		atomic.StoreUint32(&s.header.RecorderState, wire.RecorderNone)
 		return nil
 	})

@@ -111,6 +111,16 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 	return list, err
 }
 
+// Open says whether a process has a stream that was not read to its end.
+func (r *Reader) Open(proc uint32) bool {
+	for _, st := range r.slots {
+		if st != nil && !st.ended && st.Proc == proc {
+			return true
+		}
+	}
+	return false
+}
+
 // Round hands over everything that the streams hold and that was not handed over before. over tells of a process whether
 // it has ended, so that it is not amid an event whatever it left behind, and its streams have ended with it.
 func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {

@@ -100,6 +100,15 @@ func (t *Tables) Node(id uint32) (n Node, ok bool) {
 	return n, ok
 }
 
+// Nodes returns how many nodes there are at most, and so how long the longest call stack can be.
+func (t *Tables) Nodes() (n uint32) {
+	_ = guard(t.s.path, func() error {
+		n = uint32(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
+		return nil
+	})
+	return n
+}
+
 // Longest path and build id of a module that are believed.
 const (
 	maxModulePath = 1 << 16

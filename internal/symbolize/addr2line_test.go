@@ -65,8 +65,16 @@ func addr2line(t *testing.T, tool, file string, addrs []uint64) [][]event.Frame 
 
 var cloneNote = regexp.MustCompile(`( \[clone [^\]]*\]|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
 
+// rustHash matches what c++filt adds to crates' names and to numbers.
+var rustHash = regexp.MustCompile(`\[[0-9a-f]{12,16}\]|::h[0-9a-f]{16}$|:[ui](size|[0-9]+)\b`)
+
+// lambda matches a lambda expression's number, which demanglers write in different ways: {lambda(int)#2}, 'lambda0'(int).
+var lambda = regexp.MustCompile(`(\{lambda\(([^{}]*)\)#[0-9]+\}|'lambda[0-9]*'\(([^')]*)\))`)
+
 // spelling reduces a function's name to what two demanglers agree on.
 func spelling(name string) string {
+	name = rustHash.ReplaceAllString(name, "")
+	name = lambda.ReplaceAllString(name, "lambda($2$3)")
 	name = cloneNote.ReplaceAllString(name, "")
 	name = strings.ReplaceAll(name, "> >", ">>")
 	name = strings.ReplaceAll(name, "> >", ">>")

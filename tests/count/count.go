@@ -4,11 +4,10 @@
 package count
 
 import (
-	"embed"
+	_ "embed" // the library's source
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +16,8 @@ import (
 	"strings"
 )
 
-//go:embed src/count.c src/operators.h
-var sources embed.FS
+//go:embed src/count.c
+var source []byte
 
 // Totals is what one process did from its start (or its fork, or its exec) on.
 type Totals struct {
@@ -47,7 +46,7 @@ type Totals struct {
 
 // functions names the entries of the file's table of calls, in the order of enum function.
 var functions = []string{"malloc", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign",
-	"valloc", "pvalloc", "free", "operator new", "operator delete"}
+	"valloc", "pvalloc", "free"}
 
 const (
 	magic     = 0x31544e554f435448
@@ -57,31 +56,15 @@ const (
 	callsAt   = 32
 )
 
-// Build compiles the library into dir and returns its path. With operators, C++ blocks have the size that operator new
-// was asked for, not the one that it asks malloc for.
-func Build(dir string, operators bool) (string, error) {
-	src := filepath.Join(dir, "count-src")
-	if err := os.MkdirAll(src, 0o755); err != nil {
+// Build compiles the library into dir and returns its path.
+func Build(dir string) (string, error) {
+	src, out := filepath.Join(dir, "count.c"), filepath.Join(dir, "count.so")
+	if err := os.WriteFile(src, source, 0o644); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"count.c", "operators.h"} {
-		b, err := fs.ReadFile(sources, "src/"+name)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(src, name), b, 0o644); err != nil {
-			return "", err
-		}
-	}
-	out := filepath.Join(dir, "count.so")
-	args := []string{"-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-fPIC", "-shared", "-fexceptions",
-		"-fno-builtin", "-fvisibility=hidden"}
-	if operators {
-		out = filepath.Join(dir, "count-operators.so")
-		args = append(args, "-DCOUNT_OPERATORS")
-	}
-	args = append(args, "-o", out, filepath.Join(src, "count.c"), "-ldl")
-	if b, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+	cmd := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-fPIC", "-shared", "-fexceptions",
+		"-fno-builtin", "-fvisibility=hidden", "-o", out, src, "-ldl")
+	if b, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("gcc cannot build the counting library: %w\n%s", err, b)
 	}
 	return out, nil

@@ -15,18 +15,20 @@ import (
 //go:embed src
 var sources embed.FS
 
-// Kit is what the cases run with: heaptap itself, the counting libraries and the compiled programs, all in one folder.
+// Kit is what the cases run with: heaptap itself, the counting library and the compiled programs, all in one folder.
 type Kit struct {
-	Dir            string
-	Heaptap        string
-	Count          string // the counting library
-	CountOperators string // the same, taking the sizes of C++ blocks from the operators
+	Dir     string
+	Heaptap string
+	Count   string // the counting library
 }
 
 // Build makes everything in dir. heaptap names an existing binary; if it is "", one is built from this module.
 func Build(dir, heaptap string) (*Kit, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	k := &Kit{Dir: dir, Heaptap: heaptap}
@@ -41,10 +43,7 @@ func Build(dir, heaptap string) (*Kit, error) {
 	if k.Heaptap, err = filepath.Abs(k.Heaptap); err != nil {
 		return nil, err
 	}
-	if k.Count, err = count.Build(dir, false); err != nil {
-		return nil, err
-	}
-	if k.CountOperators, err = count.Build(dir, true); err != nil {
+	if k.Count, err = count.Build(dir); err != nil {
 		return nil, err
 	}
 	return k, BuildPrograms(dir)

@@ -33,7 +33,7 @@ func pair(recs []Recording, counts []count.Totals) (map[int]count.Totals, []coun
 	for i, r := range recs {
 		for j, c := range counts {
 			only := images[r.PID] == [2]int{1, 1}
-			if !used[j] && c.PID == r.PID && (only || filepath.Base(c.Exe) == r.Name) {
+			if !used[j] && c.PID == r.PID && (only || c.Exe == r.Process.Exe) {
 				found[i], used[j] = c, true
 				break
 			}
@@ -62,6 +62,11 @@ func (r *Result) judge() error {
 		r.equal(who+": unmatched", rec.Totals.Unmatched, 0)
 		r.equal(who+": lost", *rec.Lost, 0)
 		r.equal(who+": truncated", *rec.Truncated, 0)
+		r.equal(who+": deallocations that nobody saw", rec.Totals.Unseen, 0)
+		r.equal(who+": bad call frame information", rec.Health.BadCFI, 0)
+		r.equal(who+": stacks without room", rec.Health.TableFull, 0)
+		r.equal(who+": threads without room", rec.Health.NoThread, 0)
+		r.check(who+": complete", rec.Recording.Complete, true, rec.Recording.Complete)
 		r.equal(who+": live at peak, summed over the stacks", rec.Sum(func(s Stack) uint64 { return s.LiveAtPeakBytes }), rec.Peak.Bytes)
 		r.equal(who+": leaked, summed over the stacks", rec.Sum(func(s Stack) uint64 { return s.LeakedBytes }), rec.Leaked.Bytes)
 		r.equal(who+": allocated minus freed", rec.Totals.Allocations-rec.Totals.Deallocations, rec.Leaked.Blocks)
@@ -75,7 +80,9 @@ func (r *Result) judge() error {
 			r.check(who, "a recording", "no such process seen by the counting library", false)
 			continue
 		}
-		r.against(who, rec, c)
+		if err := r.against(who, rec, c); err != nil {
+			return err
+		}
 	}
 	for _, c := range left {
 		r.check(fmt.Sprintf("%s.%d.%d", filepath.Base(c.Exe), c.PID, c.Image), "no recording",
@@ -88,7 +95,12 @@ func (r *Result) judge() error {
 }
 
 // against compares one recording with what the counting library saw of the same process.
-func (r *Result) against(who string, rec Recording, c count.Totals) {
+func (r *Result) against(who string, rec Recording, c count.Totals) error {
+	if r.Case.Operators {
+		if err := rec.adjust(); err != nil {
+			return err
+		}
+	}
 	r.equal(who+": allocations", rec.Totals.Allocations, c.Allocations)
 	r.equal(who+": deallocations", rec.Totals.Deallocations, c.Deallocations)
 	r.equal(who+": bytes", rec.Totals.Bytes, c.Bytes)
@@ -108,10 +120,11 @@ func (r *Result) against(who string, rec Recording, c count.Totals) {
 	if r.Case.Threads {
 		near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= max(a, b)/200 }
 		r.check(who+": peak bytes (threads: within 0.5 %)", rec.Peak.Bytes, c.PeakBytes, near(rec.Peak.Bytes, c.PeakBytes))
-		return
+		return nil
 	}
 	r.equal(who+": peak bytes", rec.Peak.Bytes, c.PeakBytes)
 	r.equal(who+": peak blocks", rec.Peak.Blocks, c.PeakBlocks)
+	return nil
 }
 
 // known compares the stacks below the case's functions with the program's own numbers.

@@ -27,7 +27,7 @@ func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 		cases = append(cases, c)
 	}
 	add("sqlite3", Case{Name: "sqlite3", Args: []string{"", ":memory:"}, Stdin: SQL(n(400_000))})
-	add("/usr/bin/python3", Case{Name: "python3", Args: []string{"", "-I", "-c", PythonJSON(n(30))},
+	add("/usr/bin/python3", Case{Name: "python3", Args: []string{"", "-c", PythonJSON(n(30))},
 		Env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}})
 	add("g++", Case{Name: "g++", Args: []string{"", "-O2", "-std=c++17", "-c", "-o", "heavy.o", "heavy.cc"},
 		Outputs: []string{"heavy.o"}, Prepare: func(dir string) error { return k.source(dir, scale) }})

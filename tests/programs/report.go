@@ -18,6 +18,24 @@ type Report struct {
 		Allocations, Deallocations, Bytes, Failed uint64
 		Unmatched                                 uint64 `json:"unmatched_deallocations"`
 		Inherited                                 uint64 `json:"inherited_deallocations"`
+		Unseen                                    uint64 `json:"unseen_deallocations"`
+	}
+	Process struct {
+		PID int
+		Exe string
+	}
+	Recording struct {
+		Complete bool
+	}
+	Health struct {
+		BadCFI    uint64 `json:"bad_cfi"`
+		TableFull uint64 `json:"table_full"`
+		NoThread  uint64 `json:"no_thread"`
+		Boot      uint64 `json:"boot_allocations"`
+		Late      uint64 `json:"late_events"`
+		Guessed   uint64 `json:"guessed_frames"`
+		Spilled   uint64 `json:"spilled_chunks"`
+		Waits     uint64
 	}
 	Peak      struct{ Bytes, Blocks uint64 }
 	Leaked    struct{ Bytes, Blocks uint64 }

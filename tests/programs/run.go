@@ -34,7 +34,7 @@ type Case struct {
 	// if the truth has one and ComparePeak is set.
 	Below       []string
 	ComparePeak bool
-	// Operators takes the sizes of C++ blocks from the operators.
+	// Operators: it calls libstdc++'s operator new for 0 bytes or with an alignment; see adjust.
 	Operators bool
 	// Threads: the two judges may see simultaneous events in another order, so peaks need only nearly agree.
 	Threads bool
@@ -175,11 +175,7 @@ func (k *Kit) Run(ctx context.Context, dir string, c Case) (*Result, error) {
 	}
 	var env []string
 	if !c.Unjudged {
-		lib := k.Count
-		if c.Operators {
-			lib = k.CountOperators
-		}
-		env = []string{"LD_PRELOAD=" + lib, "COUNT_DIR=" + counts}
+		env = []string{"LD_PRELOAD=" + k.Count, "COUNT_DIR=" + counts}
 	}
 	args := append([]string{k.Heaptap, "run", "-o", out + "/", "--"}, c.Args...)
 	taped, err := c.run(ctx, filepath.Join(dir, "work"), args, env)

@@ -205,3 +205,8 @@ func (a *Agent) Module(m wire.Module, buildID, path string) {
 		}
 	}
 }
+
+// SetRandom says where a process has its random bytes.
+func (a *Agent) SetRandom(slot uint32, random uint64) {
+	(*wire.Proc)(a.at(wire.SegProcs, slot)).Random = random
+}

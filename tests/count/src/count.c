@@ -13,8 +13,8 @@
 //   free of a block                                          a deallocation; of NULL: nothing
 //   a deallocation of an address that is not in the table    `unmatched`; in a forked child that is an inherited block
 //
-// C++ operators come along as the malloc that they call. libstdc++ asks malloc for 1 byte when 0 were asked for, and
-// rounds aligned sizes up; where that matters, build with -DCOUNT_OPERATORS, which takes the size from the operator.
+// C++ operators come along as the malloc that they call (libstdc++ asks malloc for 1 byte when 0 were asked for, and rounds
+// aligned sizes up: see Adjusted in tests/programs).
 //
 // The file is COUNT_DIR/PID.N.count, N counting the executed images and forks of that pid from 1; see count.go.
 #define _GNU_SOURCE
@@ -47,8 +47,6 @@ enum function {
 	F_VALLOC,
 	F_PVALLOC,
 	F_FREE,
-	F_OPERATOR_NEW,
-	F_OPERATOR_DELETE,
 	F_COUNT
 };
 
@@ -308,29 +306,8 @@ static int is_boot(void *p)
 	return (char *)p >= boot && (char *)p < boot + sizeof boot;
 }
 
-#ifdef COUNT_OPERATORS
-static __thread uint64_t asked __attribute__((tls_model("initial-exec")));
-static __thread int asked_set __attribute__((tls_model("initial-exec")));
-static __thread void *dying __attribute__((tls_model("initial-exec")));
-
-// The malloc inside an operator new is that operator's: its size is what the operator was asked for.
-static uint64_t size_of(uint64_t size)
-{
-	if (!asked_set)
-		return size;
-	asked_set = 0;
-	return asked;
-}
-#else
-static uint64_t size_of(uint64_t size)
-{
-	return size;
-}
-#endif
-
 static void *allocated(enum function f, void *p, uint64_t size)
 {
-	size = size_of(size);
 	acquire();
 	s.out->calls[f]++;
 	if (p)
@@ -461,17 +438,6 @@ EXPORT void free(void *p)
 	if (!p || is_boot(p))
 		return;
 	ready();
-#ifdef COUNT_OPERATORS
-	if (dying == p) { // operator delete has counted it
-		dying = NULL;
-		real_free(p);
-		return;
-	}
-#endif
 	ended(F_FREE, p);
 	real_free(p);
 }
-
-#ifdef COUNT_OPERATORS
-#include "operators.h"
-#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// memo.c: the memory of a thread's memo.
+//
+// A signal handler may leave the agent by longjmp between any two instructions: while an array moves, the memo has none.
+// (What is lost that way is lost; what is kept is whole.)
+
+#include "memo.h"
+#include "stack.h"
+
+#define FIRST_FRAMES 340 // 4 pages
+#define FIRST_CHECKS 512 // 2 pages
+
+static u32 larger(u32 capacity)
+{
+	return capacity < 4096 ? capacity * 2 : capacity + capacity / 4;
+}
+
+int ht_memo_start(struct ht_memo *memo)
+{
+	if (!memo->frames) {
+		struct ht_frame *f = ht_map(FIRST_FRAMES * sizeof(*f));
+		if (!f)
+			return -1;
+		memo->frame_capacity = FIRST_FRAMES;
+		HT_FENCE();
+		memo->frames = f;
+	}
+	if (!memo->checks) {
+		struct ht_check *c = ht_map(FIRST_CHECKS * sizeof(*c));
+		if (!c)
+			return -1;
+		memo->check_capacity = FIRST_CHECKS;
+		HT_FENCE();
+		memo->checks = c;
+	}
+	return 0;
+}
+
+int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames)
+{
+	u32 old = memo->frame_capacity, capacity = larger(old);
+	struct ht_frame *frames = memo->frames, *f;
+
+	if (capacity > HT_FRAMES_MAX)
+		capacity = HT_FRAMES_MAX;
+	if (capacity <= old)
+		return -1;
+	memo->frames = 0;
+	HT_FENCE();
+	f = ht_remap(frames, old * sizeof(*f), capacity * sizeof(*f));
+	if (!f) {
+		memo->frames = frames;
+		return -1;
+	}
+	__builtin_memmove(f + capacity - new_frames, f + old - new_frames, new_frames * sizeof(*f));
+	memo->frame_capacity = capacity;
+	HT_FENCE();
+	memo->frames = f;
+	return 0;
+}
+
+int ht_memo_more_checks(struct ht_memo *memo, u32 checks)
+{
+	u32 old = memo->check_capacity, capacity = old;
+	struct ht_check *now = memo->checks, *c;
+
+	while (capacity < checks)
+		capacity = larger(capacity);
+	if (capacity == old)
+		return 0;
+	memo->checks = 0;
+	HT_FENCE();
+	c = ht_remap(now, old * sizeof(*c), capacity * sizeof(*c));
+	if (!c) {
+		memo->checks = now;
+		return -1;
+	}
+	memo->check_capacity = capacity;
+	HT_FENCE();
+	memo->checks = c;
+	return 0;
+}
+
+void ht_memo_free(struct ht_memo *memo)
+{
+	memo->depth = 0;
+	HT_FENCE();
+	if (memo->frames)
+		ht_unmap(memo->frames, memo->frame_capacity * sizeof(struct ht_frame));
+	if (memo->checks)
+		ht_unmap(memo->checks, memo->check_capacity * sizeof(struct ht_check));
+	if (memo->scratch)
+		ht_unmap(memo->scratch, memo->scratch_size);
+	__builtin_memset(memo, 0, sizeof(*memo));
+}

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// unwind.c: the call stack of every event, exactly, at a price that mostly does not depend on its depth.
+//
+// A step from a frame to its caller is a pure function of (pc, sp, fp if it is live) and of the memory that it reads. A
+// thread remembers its last stack as frames, root first, and all the memory that their steps read as a linear list of
+// checks: address and value. A new walk steps from the leaf until it stands at a remembered (pc, sp, live fp). From there
+// on it only compares the remembered cells with memory: all equal, and by induction the rest of the stack, up to the
+// root, is what it was. A cell that differs belongs to some frame: everything up to that frame is still as remembered,
+// its caller is found by a real step, and from there the walk may meet the memo again deeper down. Total work is O(depth).
+//
+// fp is live in a frame if its step uses it, or if it hands it on unchanged to a caller in which it is live. Elsewhere
+// compiled code uses the register for anything, and it must not be compared.
+//
+// longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only make
+// comparisons fail. There is no sound shortcut that would leave out the deeper cells without hijacking return addresses,
+// and that breaks exceptions and shadow stacks.
+//
+// While the memo changes its depth is 0: a signal handler may leave us by longjmp.
+//
+// Frames that lie outside of the thread's own stack are remembered too, but their cells are only read after asking the
+// kernel whether they are still mapped (stack.h). memo->reserved is 1 + the index of the first such frame, or 0.
+
+// Pairs of registers packed into vectors and taken apart again cost this loop a third of its speed.
+#ifndef __clang__
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
+#include "memo.h"
+#include "rules.h"
+#include "cct.h"
+#include "stack.h"
+#include "full.h"
+#include "sys.h"
+
+#define SWITCHES_MAX 32 // changes of stack in one walk
+
+struct walk {
+	struct ht_memo *memo;
+	u64 pc, sp, fp;
+	struct ht_bounds bounds;
+	u32 n; // new frames so far
+	u32 foreign; // number (1: leaf) of the new frame nearest to the root that lies on a foreign stack
+	u32 complex; // the same for frames that cannot be remembered
+	u32 switches;
+	struct ht_full full;
+};
+
+enum { GO_ON, END, CUT };
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Checks
+
+// The highest check that does not hold, or -1: all do.
+HT_INLINE i32 find_mismatch(const struct ht_check *c, u32 n)
+{
+	const struct ht_check *k = c + n;
+	for (; n >= 8; n -= 8, k -= 8) {
+		u64 d = (*k[-1].at ^ k[-1].value) | (*k[-2].at ^ k[-2].value) | (*k[-3].at ^ k[-3].value) |
+			(*k[-4].at ^ k[-4].value) | (*k[-5].at ^ k[-5].value) | (*k[-6].at ^ k[-6].value) |
+			(*k[-7].at ^ k[-7].value) | (*k[-8].at ^ k[-8].value);
+		if (ht_unlikely(d != 0))
+			break;
+	}
+	while (n > 0) {
+		n--;
+		if (*c[n].at != c[n].value)
+			return (i32)n;
+	}
+	return -1;
+}
+
+// The same where some cells lie on foreign stacks. A cell that cannot be read does not hold.
+static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
+{
+	const struct ht_check *c = w->memo->checks;
+	struct ht_bounds b = w->bounds;
+	for (u32 switches = 0; n > 0;) {
+		u64 at = (u64)c[--n].at;
+		if (at < b.low || at > b.high - 8) {
+			// Its page, and what lies above it up to the end of that stack.
+			if (++switches > SWITCHES_MAX || ht_bounds_find(w->memo, at, &b) < 0 || at > b.high - 8)
+				return (i32)n;
+		}
+		if (*c[n].at != c[n].value)
+			return (i32)n;
+	}
+	return -1;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Uncommon steps
+
+static int readable(const struct walk *w, u64 at, u64 size)
+{
+	return at >= w->bounds.low && at < w->bounds.high && w->bounds.high - at >= size;
+}
+
+// The walk goes on at w->sp, perhaps on another stack.
+static int switch_stack(struct walk *w)
+{
+	if (++w->switches > SWITCHES_MAX || ht_bounds_find(w->memo, w->sp, &w->bounds) < 0)
+		return CUT;
+	return GO_ON;
+}
+
+// By frame pointer: a guess, but one that holds in all code that keeps them.
+static int step_by_chain(struct walk *w, u64 rule)
+{
+	if (!w->fp)
+		return END;
+	if (HT_RULE_FP(rule) == HT_FP_UNKNOWN || w->fp & 7 || w->fp < w->sp || !readable(w, w->fp, 16))
+		return CUT;
+	ht_count(HT_C_GUESSED);
+	const u64 *frame = (const u64 *)w->fp;
+	w->sp = w->fp + 16;
+	w->fp = frame[0];
+	w->pc = frame[1];
+	return w->pc ? GO_ON : END;
+}
+
+static int step_from_signal(struct walk *w)
+{
+	u64 u = w->sp;
+	if (!readable(w, u, HT_UCONTEXT_SIZE))
+		return CUT;
+	w->pc = *(const u64 *)(u + HT_UCONTEXT_PC) | HT_PC_INTERRUPTED;
+	w->sp = *(const u64 *)(u + HT_UCONTEXT_SP);
+	w->fp = *(const u64 *)(u + HT_UCONTEXT_FP);
+	return switch_stack(w);
+}
+
+static int step_fully(struct walk *w)
+{
+	int r = ht_full_step(w->memo, &w->full, &w->pc, &w->sp, &w->fp);
+	w->complex = w->n;
+	if (r < 0) {
+		ht_count(HT_C_BAD_CFI);
+		return CUT;
+	}
+	return r == 1 || !(w->pc & ~HT_PC_INTERRUPTED) ? END : switch_stack(w);
+}
+
+// A frame whose caller's frame ends beyond the known bounds, or below it: code that runs on a stack of its own.
+static int step_across(struct walk *w, u64 rule, u64 cfa)
+{
+	u64 fp = w->fp, at;
+	int where = (int)HT_RULE_FP(rule);
+	if (where == HT_FP_AT_FP) {
+		at = w->fp + HT_RULE_FP_OFFSET(rule);
+		if (!readable(w, at, 8))
+			return CUT;
+		fp = *(const u64 *)at;
+	}
+	u64 from = w->sp;
+	w->sp = cfa - 8;
+	if (switch_stack(w) != GO_ON || !readable(w, cfa - 8, 8) || (w->bounds.own && cfa <= from && w->foreign != w->n))
+		return CUT;
+	if (where == HT_FP_AT_CFA) {
+		at = cfa + HT_RULE_FP_OFFSET(rule);
+		if (!readable(w, at, 8))
+			return CUT;
+		fp = *(const u64 *)at;
+	}
+	w->pc = *(const u64 *)(cfa - 8);
+	w->sp = cfa;
+	w->fp = fp;
+	if (!w->bounds.own)
+		w->foreign = w->n; // its cells
+	return w->pc ? GO_ON : END;
+}
+
+static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
+{
+	switch (HT_RULE_TYPE(rule)) {
+	case HT_R_END:
+		w->pc = 0;
+		return END;
+	case HT_R_SIGNAL:
+		return step_from_signal(w);
+	case HT_R_CHAIN:
+		return step_by_chain(w, rule);
+	case HT_R_COMPLEX:
+		return step_fully(w);
+	}
+	ht_count(HT_C_BAD_CFI);
+	return CUT;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// From frames to a node
+
+// Makes the nodes that the path to frames[leaf] lacks; returns the deepest one there is.
+static HT_NOINLINE u32 make_path(struct ht_frame *frames, u32 leaf, u32 root_flag)
+{
+	u32 i = leaf, parent = 0;
+	while (i > 0 && !frames[i - 1].node && !(frames[i - 1].node = ht_cct_find(frames[i - 1].hash)))
+		i--;
+	if (i > 0)
+		parent = frames[i - 1].node;
+	for (; i <= leaf; i++) {
+		u32 id = HT_RULE_PC_ID(frames[i].rule), node;
+		if (!id) {
+			ht_count(HT_C_TABLE_FULL);
+			return parent;
+		}
+		node = ht_cct_insert(frames[i].hash, parent, i == 0 ? id | root_flag : id);
+		if (!node)
+			return parent;
+		frames[i].node = parent = node;
+	}
+	return parent;
+}
+
+// Appends the checks of one frame, whose caller is `up`, and tells whether its fp is live.
+static HT_NOINLINE u32 add_checks_uncommon(struct ht_check *c, u32 n, const struct ht_frame *f, const struct ht_frame *up,
+					   u32 *live)
+{
+	u64 up_pc = up->pc & ~HT_PC_INTERRUPTED;
+	switch (HT_RULE_TYPE(f->rule)) {
+	case HT_R_SIGNAL:
+		c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_PC);
+		c[n++].value = up_pc;
+		c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_SP);
+		c[n++].value = up->sp;
+		if (*live) {
+			c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_FP);
+			c[n++].value = up->fp;
+		}
+		*live = 0;
+		break;
+	case HT_R_CHAIN:
+		if (f->fp) {
+			c[n].at = (const u64 *)f->fp;
+			c[n++].value = up->fp;
+			c[n].at = (const u64 *)f->fp + 1;
+			c[n++].value = up_pc;
+		}
+		*live = HT_FP_LIVE;
+		break;
+	default: // the end, or not to be remembered
+		*live = 0;
+	}
+	return n;
+}
+
+// Moves the walk's new frames to their place above the `base` frames that are still valid and completes them.
+static u32 settle(struct walk *w, u32 base, int how)
+{
+	struct ht_memo *memo = w->memo;
+	struct ht_frame *frames = memo->frames;
+	struct ht_check *checks = memo->checks;
+	struct ht_frame root = {w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0}; // what the outermost frame returns to
+	const struct ht_frame *up = base ? &frames[base - 1] : &root;
+	const struct ht_frame *x = &frames[memo->frame_capacity - w->n];
+	struct ht_frame *f = &frames[base];
+	u32 n = HT_CHECKS(up), live = up->checks & HT_FP_LIVE;
+	u64 hash = up->hash;
+	u32 flag = base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0;
+
+	for (u32 i = w->n; i > 0; i--, x++, up = f++) {
+		u64 rule = x->rule, pc = x->pc, sp = x->sp, fp = x->fp;
+		u32 type = HT_RULE_TYPE(rule), where = HT_RULE_FP(rule);
+		f->pc = pc;
+		f->sp = sp;
+		f->fp = fp;
+		f->rule = rule;
+		f->hash = hash = ht_cct_hash(hash, HT_RULE_PC_ID(rule) | flag);
+		flag = 0;
+		f->node = 0;
+		if (ht_likely(type - HT_R_SP <= HT_R_LOAD_FP - HT_R_SP)) {
+			u64 cfa = up->sp;
+			if (where != HT_FP_SAME && live) {
+				checks[n].at = (const u64 *)((where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule));
+				checks[n++].value = up->fp;
+			}
+			if (type == HT_R_LOAD_FP) {
+				checks[n].at = (const u64 *)(fp + HT_RULE_OFFSET(rule));
+				checks[n++].value = cfa;
+			}
+			checks[n].at = (const u64 *)(cfa - 8);
+			checks[n++].value = up->pc; // a return address: no flag
+			live = type != HT_R_SP || where == HT_FP_AT_FP ? HT_FP_LIVE : where == HT_FP_SAME ? live : 0;
+		} else {
+			n = add_checks_uncommon(checks, n, f, up, &live);
+		}
+		f->checks = n | live;
+	}
+	return base + w->n;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The walk
+
+static int forget(struct ht_memo *memo)
+{
+	memo->depth = 0;
+	memo->low = memo->high = 0;
+	for (u32 i = 0; i < 4; i++)
+		memo->regions[i].low = memo->regions[i].high = 0;
+	memo->generation = ht_load_acquire(&ht_state->generation);
+	return ht_memo_start(memo);
+}
+
+// Goes from the leaf to the root, or to where the remembered frames hold: their number is returned in base.
+static int climb(struct walk *w, u32 depth, u32 *base)
+{
+	struct ht_memo *memo = w->memo;
+	struct ht_frame *frames = memo->frames;
+	u32 capacity = memo->frame_capacity, n = 0;
+	u32 intact = depth; // remembered frames that no new one has overwritten
+	i32 k = (i32)depth - 1; // the innermost of them that the walk may still meet
+	i32 known = 0x7fffffff; // from this one to k all are known to be as remembered
+	u64 pc = w->pc, sp = w->sp, fp = w->fp, low = w->bounds.low, high = w->bounds.high, rule, cfa;
+	int r;
+
+	*base = 0;
+	for (;;) {
+		while (k >= 0 && frames[k].sp < sp)
+			k--;
+		if (k >= 0 && frames[k].sp == sp && frames[k].pc == pc &&
+		    (!(frames[k].checks & HT_FP_LIVE) || frames[k].fp == fp)) {
+			if (k < known) {
+				i32 m;
+				if (ht_likely(!memo->reserved || (u32)k + 1 < memo->reserved))
+					m = find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
+				else
+					m = find_mismatch_carefully(w, HT_CHECKS(&frames[k]));
+				if (m < 0) {
+					*base = (u32)k + 1;
+					w->n = n;
+					return END;
+				}
+				known = k;
+				while (known > 0 && (i32)HT_CHECKS(&frames[known - 1]) > m)
+					known--;
+			}
+			rule = frames[k--].rule;
+		} else {
+			known = 0x7fffffff;
+			rule = ht_rule_get(memo, pc);
+		}
+		if (ht_unlikely((i32)(capacity - n) - 1 <= k)) {
+			if (intact > capacity - n)
+				intact = capacity - n;
+			if (ht_memo_more_frames(memo, n) < 0) {
+				if (!n)
+					return CUT;
+				w->n = n;
+				return CUT;
+			}
+			frames = memo->frames;
+			capacity = memo->frame_capacity;
+		}
+		n++;
+		struct ht_frame *x = &frames[capacity - n];
+		x->pc = pc;
+		x->sp = sp;
+		x->fp = fp;
+		x->rule = rule;
+
+		u32 type = HT_RULE_TYPE(rule), where = HT_RULE_FP(rule);
+		if (ht_likely(type == HT_R_SP))
+			cfa = sp + HT_RULE_OFFSET(rule);
+		else if (type == HT_R_FP)
+			cfa = fp + HT_RULE_OFFSET(rule);
+		else if (type == HT_R_LOAD_FP) {
+			u64 at = fp + HT_RULE_OFFSET(rule);
+			if (at < low || at > high - 8) {
+				w->n = n;
+				return CUT;
+			}
+			cfa = *(const u64 *)at;
+		} else {
+			w->pc = pc, w->sp = sp, w->fp = fp, w->n = n;
+			if (!w->bounds.own)
+				w->foreign = n;
+			r = step_uncommon(w, rule);
+			if (r != GO_ON)
+				return r;
+			goto elsewhere;
+		}
+		if (ht_unlikely(cfa < sp + 8 || cfa > high)) {
+			w->pc = pc, w->sp = sp, w->fp = fp, w->n = n;
+			if (!w->bounds.own)
+				w->foreign = n;
+			r = step_across(w, rule, cfa);
+			if (r != GO_ON)
+				return r;
+			goto elsewhere;
+		}
+		if (where != HT_FP_SAME) {
+			u64 at = (where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule);
+			if (ht_unlikely(at < low || at > high - 8)) {
+				w->n = n;
+				return CUT;
+			}
+			fp = *(const u64 *)at;
+		}
+		pc = *(const u64 *)(cfa - 8);
+		sp = cfa;
+		if (ht_unlikely(!w->bounds.own))
+			w->foreign = n;
+		if (ht_unlikely(!pc)) {
+			w->pc = 0, w->sp = sp, w->fp = fp, w->n = n;
+			return END;
+		}
+		continue;
+	elsewhere:
+		// The remembered frames of the other stack may have been passed over because of their addresses.
+		pc = w->pc, sp = w->sp, fp = w->fp, low = w->bounds.low, high = w->bounds.high;
+		if (intact > capacity - n)
+			intact = capacity - n;
+		k = (i32)intact - 1;
+		known = 0x7fffffff;
+	}
+}
+
+static HT_NOINLINE u32 walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
+{
+	struct walk w = {memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
+	u32 depth, base, total, node;
+	int how;
+
+	if (ht_unlikely(memo->generation != ht_load_acquire(&ht_state->generation) || !memo->frames || !memo->checks) &&
+	    forget(memo) < 0) {
+		ht_count(HT_C_TABLE_FULL);
+		return 0;
+	}
+	depth = memo->depth;
+	memo->depth = 0;
+	HT_FENCE();
+	if (ht_likely(ht_on_own_stack(memo, sp))) {
+		w.bounds = (struct ht_bounds){memo->low, memo->high, 1};
+	} else if (ht_bounds_find(memo, sp, &w.bounds) < 0) {
+		ht_count(HT_C_TRUNCATED);
+		return 0;
+	}
+	how = climb(&w, depth, &base);
+	if (ht_unlikely(how == CUT))
+		ht_count(HT_C_TRUNCATED);
+	total = base + w.n;
+	if (!total)
+		return 0;
+	// At most three checks a frame.
+	u32 checks = (base ? HT_CHECKS(&memo->frames[base - 1]) : 0) + 3 * w.n;
+	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0) {
+		ht_count(HT_C_TABLE_FULL);
+		return 0;
+	}
+	settle(&w, base, how);
+
+	struct ht_frame *leaf = &memo->frames[total - 1];
+	node = leaf->node;
+	if (!node) {
+		node = leaf->node = ht_cct_find(leaf->hash);
+		if (ht_unlikely(!node))
+			node = make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
+	}
+	if (ht_unlikely(w.foreign))
+		memo->reserved = base + (w.n - w.foreign) + 1;
+	else if (ht_unlikely(memo->reserved) && memo->reserved > base)
+		memo->reserved = 0;
+	HT_FENCE();
+	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
+	return node;
+}
+
+u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
+{
+	u32 depth = memo->depth;
+	if (ht_likely(depth != 0 && memo->generation == ht_load(&ht_state->generation) && !memo->reserved)) {
+		const struct ht_frame *leaf = &memo->frames[depth - 1];
+		if (leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) && leaf->node &&
+		    ht_likely(find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
+			return leaf->node;
+	}
+	return walk(memo, pc, sp, fp);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fake.c: the rest of the agent, as far as the unwinder needs it: arrays in plain memory instead of a spool.
+
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "fake.h"
+
+static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
+static struct ht_state state = {1};
+struct ht_state *ht_state = &state;
+struct ht_header *ht_header = &header;
+struct ht_pc *ht_pcs;
+struct ht_node *ht_nodes;
+u8 *ht_module_log;
+u64 ht_mapped[HT_SEG_TYPES];
+u32 ht_process;
+
+int ht_array_reach(int type, u64 index)
+{
+	(void)type, (void)index;
+	return -1;
+}
+
+void *ht_map(u64 size)
+{
+	void *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? 0 : p;
+}
+
+void ht_unmap(void *p, u64 size)
+{
+	munmap(p, size);
+}
+
+void *ht_remap(void *p, u64 old_size, u64 new_size)
+{
+	void *q = mremap(p, old_size, new_size, MREMAP_MAYMOVE);
+	return q == MAP_FAILED ? 0 : q;
+}
+
+u64 ht_auxv(u64 type)
+{
+	return getauxval(type);
+}
+
+u64 ht_strlen(const char *s)
+{
+	return strlen(s);
+}
+
+void fake_start(void)
+{
+	ht_mapped[HT_SEG_PCS] = 1 << 22;
+	ht_mapped[HT_SEG_NODES] = 1 << 26;
+	ht_mapped[HT_SEG_MODULES] = 1 << 26;
+	ht_pcs = ht_map(ht_mapped[HT_SEG_PCS] * sizeof(struct ht_pc));
+	ht_nodes = ht_map(ht_mapped[HT_SEG_NODES] * sizeof(struct ht_node));
+	ht_module_log = ht_map(ht_mapped[HT_SEG_MODULES]);
+	if (ht_rules_init() < 0 || ht_cct_init() < 0 || ht_modules_init() < 0)
+		abort();
+}
+
+u32 fake_path(u32 node, u64 *pcs, u32 most, int *truncated)
+{
+	u32 n = 0;
+	*truncated = 0;
+	for (; node && n < most; node = ht_nodes[node].parent) {
+		u32 pc = ht_nodes[node].pc;
+		*truncated |= (pc & HT_NODE_TRUNCATED) != 0;
+		pcs[n++] = ht_pcs[pc & ~HT_NODE_TRUNCATED].pc & ~HT_PC_INTERRUPTED;
+	}
+	return n;
+}

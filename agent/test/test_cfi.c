@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// test_cfi.c: the CFI interpreter on hand-made sections, under sanitizers.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/rules.c" // for pack_row
+
+static int failures;
+
+#define EXPECT(condition, ...) \
+	do { \
+		if (!(condition)) { \
+			printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
+			printf(__VA_ARGS__); \
+			printf("\n"); \
+			failures++; \
+		} \
+	} while (0)
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A section under construction. It ends exactly where its allocation ends, so that a read beyond it is caught.
+
+struct section {
+	u8 bytes[4096];
+	u32 size;
+};
+
+static void put(struct section *s, u64 v, u32 size)
+{
+	memcpy(s->bytes + s->size, &v, size);
+	s->size += size;
+}
+
+static void put_bytes(struct section *s, const void *p, u32 size)
+{
+	memcpy(s->bytes + s->size, p, size);
+	s->size += size;
+}
+
+#define CODE 0x100000ull // where the functions pretend to be, relative to the section
+
+struct shape {
+	u8 encoding; // of the FDEs' addresses
+	u8 version;
+	const char *augmentation;
+	int wide; // 64-bit DWARF
+	u8 table; // encoding of the table; 0xff: none
+};
+static const struct shape usual = {0x1b, 1, "zR", 0, 0x3b};
+
+#define INITIAL "\x0c\x07\x08\x90\x01" // def_cfa rsp+8; rip at cfa-8
+
+struct built {
+	u8 *memory;
+	struct ht_cfi_text text;
+	u64 code;
+};
+
+static u32 begin_entry(struct section *s, int wide)
+{
+	if (wide)
+		put(s, 0xffffffff, 4);
+	put(s, 0, wide ? 8 : 4);
+	return s->size;
+}
+
+static void end_entry(struct section *s, u32 begin, int wide)
+{
+	while (s->size & 7)
+		put(s, 0, 1);
+	u64 length = s->size - begin;
+	memcpy(s->bytes + begin - (wide ? 8 : 4), &length, wide ? 8 : 4);
+}
+
+static void put_address(struct section *s, const struct shape *h, u64 base, u64 address, int is_size)
+{
+	u8 e = is_size ? h->encoding & 15 : h->encoding;
+	u64 v = is_size ? address : address - ((e & 0x70) == 0x10 ? base + s->size : 0);
+	if ((e & 7) == 3)
+		put(s, v, 4);
+	else if ((e & 7) == 0 || (e & 7) == 4)
+		put(s, v, 8);
+	else if (e == 1) {
+		do {
+			put(s, (v & 127) | (v > 127 ? 128 : 0), 1);
+			v >>= 7;
+		} while (v);
+	}
+}
+
+// Two functions of 0x100 bytes with a gap of as many between them; `program` belongs to the second.
+static struct built build(const struct shape *h, const char *program, u32 size)
+{
+	struct built b;
+	struct section s = {{0}, 0};
+	u32 header = 4 + 4 + 4 + 2 * 16, begin, cie, fde[2];
+
+	b.memory = malloc(4096);
+	u64 base = (u64)b.memory; // moved to the end of the allocation below
+	memset(b.memory, 0, 4096);
+	for (int pass = 0; pass < 2; pass++) {
+		memset(&s, 0, sizeof(s));
+		s.size = header + 4;
+		cie = s.size;
+		begin = begin_entry(&s, h->wide);
+		put(&s, 0, h->wide ? 8 : 4);
+		put(&s, h->version, 1);
+		put_bytes(&s, h->augmentation, (u32)strlen(h->augmentation) + 1);
+		if (h->version == 4)
+			put(&s, 8, 2);
+		put(&s, 1, 1); // code alignment
+		put(&s, 0x78, 1); // data alignment -8
+		put(&s, 16, 1);
+		if (h->augmentation[0] == 'z') {
+			u32 n = 0;
+			for (const char *a = h->augmentation + 1; *a; a++)
+				n += *a == 'R' || *a == 'L' ? 1 : *a == 'P' ? 5 : 0;
+			put(&s, n, 1);
+			for (const char *a = h->augmentation + 1; *a; a++) {
+				if (*a == 'R')
+					put(&s, h->encoding, 1);
+				else if (*a == 'L')
+					put(&s, 0x1b, 1);
+				else if (*a == 'P')
+					put(&s, 0x9b, 1), put(&s, 0x1234, 4);
+			}
+		}
+		put_bytes(&s, INITIAL, 5);
+		end_entry(&s, begin, h->wide);
+		for (u32 i = 0; i < 2; i++) {
+			fde[i] = s.size;
+			begin = begin_entry(&s, h->wide);
+			put(&s, s.size - cie, h->wide ? 8 : 4);
+			put_address(&s, h, base, base + CODE + i * 0x200, 0);
+			put_address(&s, h, base, 0x100, 1);
+			if (h->augmentation[0] == 'z')
+				put(&s, 0, 1);
+			if (i == 1)
+				put_bytes(&s, program, size);
+			end_entry(&s, begin, h->wide);
+		}
+		put(&s, 0, 4);
+		base = (u64)b.memory + 4096 - s.size;
+	}
+	memcpy((void *)base, s.bytes, s.size);
+	struct section t = {{0}, 0}; // the header
+	put(&t, 1, 1);
+	put(&t, 0x1b, 1);
+	put(&t, h->table == 0xff ? 0xff : 0x03, 1);
+	put(&t, h->table, 1);
+	put(&t, header + 4 - 4, 4);
+	if (h->table != 0xff) {
+		put(&t, 2, 4);
+		for (u32 i = 0; i < 2; i++) {
+			u64 origin = (h->table & 0x70) == 0x30 ? base : 0;
+			put(&t, base + CODE + i * 0x200 - origin, (h->table & 7) == 3 ? 4 : 8);
+			put(&t, base + fde[i] - origin, (h->table & 7) == 3 ? 4 : 8);
+		}
+	}
+	memcpy((void *)base, t.bytes, t.size);
+	b.text = (struct ht_cfi_text){base, base + s.size, base};
+	b.code = base + CODE;
+	return b;
+}
+
+static struct ht_cfi_work work;
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+static void test_encodings(void)
+{
+	static const struct shape shapes[] = {
+		{0x1b, 1, "zR", 0, 0x3b}, {0x1b, 1, "zPLR", 0, 0x3b}, {0x1b, 3, "zR", 0, 0x3b},
+		{0x1b, 4, "zR", 0, 0x3b}, {0x1b, 1, "zR", 1, 0x3b},   {0x1c, 1, "zR", 0, 0x3b},
+		{0x00, 1, "zR", 0, 0x3b}, {0x00, 1, "", 0, 0x3b},     {0x04, 1, "zR", 0, 0x3c},
+		{0x01, 1, "zR", 0, 0x3b}, {0x1b, 1, "zR", 0, 0x04},   {0x1b, 1, "zRS", 0, 0x3b},
+		{0x1b, 1, "zR", 0, 0xff}, {0x1c, 1, "zR", 1, 0xff},   {0x1b, 1, "zRX", 0, 0x3b},
+	};
+	for (u32 i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		struct built b = build(&shapes[i], "\x44\x0e\x20", 3); // advance 4; def_cfa_offset 32
+		struct {
+			u64 at;
+			int result;
+			i64 offset;
+		} cases[] = {
+			{0, HT_CFI_OK, 8},	{0xff, HT_CFI_OK, 8},	 {0x100, HT_CFI_NONE, 0}, {0x1ff, HT_CFI_NONE, 0},
+			{0x200, HT_CFI_OK, 8},	{0x203, HT_CFI_OK, 8},	 {0x204, HT_CFI_OK, 32},  {0x2ff, HT_CFI_OK, 32},
+			{0x300, HT_CFI_NONE, 0}, {~0ull, HT_CFI_NONE, 0},
+		};
+		for (u32 k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+			int r = ht_cfi_find(&b.text, b.code + cases[k].at, &work);
+			EXPECT(r == cases[k].result, "shape %u, at %lx: %d", i, cases[k].at, r);
+			if (r == HT_CFI_OK)
+				EXPECT(work.row.cfa_value == cases[k].offset && work.row.cfa_register == HT_REG_SP &&
+					       work.row.registers[16].how == HT_CFI_AT_CFA &&
+					       work.row.registers[16].value == -8,
+				       "shape %u, at %lx: offset %ld", i, cases[k].at, work.row.cfa_value);
+			if (r == HT_CFI_OK)
+				EXPECT(work.signal == (strchr(shapes[i].augmentation, 'S') != 0), "shape %u", i);
+		}
+		free(b.memory);
+	}
+}
+
+// Programs of instructions, what they say, and what they do to a small stack.
+struct program {
+	const char *name;
+	const char *bytes;
+	u32 size;
+	int find; // expected result of ht_cfi_find
+	int step; // of ht_cfi_step
+	u64 sp, fp, bx, pc; // after the step; pc and the others refer to the stack below
+	u64 rule; // type | fp << 3 of the packed rule
+};
+#define P(s) s, sizeof(s) - 1
+
+// The stack is 64 words, word i holding 1000 + i; sp points at word 8, fp at word 16, rbx at word 24; w(i) is the address
+// of word i.
+#define W(i) (0x8000000000000000ull + (i)) // replaced by the address of word i
+#define V(i) (1000ull + (i))
+
+static const struct program programs[] = {
+	{"nothing", P(""), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+	{"push rbp", P("\x0e\x10\x86\x02"), 0, 0, W(10), V(8), W(24), V(9), HT_R_SP | HT_FP_AT_CFA << 3},
+	{"frame", P("\x0e\x10\x86\x02\x0d\x06"), 0, 0, W(18), V(16), W(24), V(17), HT_R_FP | HT_FP_AT_CFA << 3},
+	{"cfa in rbx", P("\x0c\x03\x18"), 0, 0, W(27), W(16), W(24), V(26), HT_R_COMPLEX},
+	{"cfa expression rbp-8, loaded", P("\x0f\x03\x76\x78\x06"), 0, -1, 0, 0, 0, 0, HT_R_LOAD_FP},
+	{"rbp by expression", P("\x10\x06\x02\x76\x08"), 0, 0, W(9), V(17), W(24), V(8), HT_R_SP | HT_FP_AT_FP << 3},
+	{"val_expression", P("\x16\x06\x02\x73\x10"), 0, 0, W(9), W(26), W(24), V(8), HT_R_COMPLEX},
+	{"val_offset", P("\x14\x06\x01"), 0, 0, W(9), W(8), W(24), V(8), HT_R_COMPLEX},
+	{"register", P("\x09\x06\x03"), 0, 0, W(9), W(24), W(24), V(8), HT_R_COMPLEX},
+	{"register 17 does not exist", P("\x09\x06\x11"), 0, -1, 0, 0, 0, 0, HT_R_COMPLEX},
+	{"rsp by expression", P("\x16\x07\x02\x73\x20"), 0, 0, W(28), W(16), W(24), V(8), HT_R_COMPLEX},
+	{"undefined return address", P("\x07\x10"), 0, 1, 0, 0, 0, 0, HT_R_END},
+	{"return address elsewhere", P("\x90\x02"), 0, 0, W(9), W(16), W(24), V(7), HT_R_COMPLEX},
+	{"rbx saved, restored", P("\x0e\x10\x83\x02\x40\xc3"), 0, 0, W(10), W(16), W(24), V(9), HT_R_SP},
+	{"rbx saved", P("\x0e\x10\x83\x02"), 0, 0, W(10), W(16), V(8), V(9), HT_R_SP},
+	{"remember, restore", P("\x0a\x0e\x30\x86\x04\x0b"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+	{"restore only", P("\x0b"), -1, 0, 0, 0, 0, 0, 0},
+	{"17 remembered", P("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"), -1, 0, 0, 0, 0, 0, 0},
+	{"a cfa of register 40", P("\x0c\x28\x08"), -1, 0, 0, 0, 0, 0, 0},
+	{"offset of an expression", P("\x0f\x02\x77\x08\x0e\x10"), -1, 0, 0, 0, 0, 0, 0},
+	{"unknown instruction", P("\x3f"), -1, 0, 0, 0, 0, 0, 0},
+	{"cut short", P("\x0c\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"), -1, 0, 0, 0, 0, 0, 0},
+	{"block beyond the end", P("\x0f\x7f\x77\x08"), -1, 0, 0, 0, 0, 0, 0},
+	{"xmm registers are passed over", P("\x05\x11\x02\x91\x02"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+	{"args_size, window_save", P("\x2e\x10\x2d"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+	{"negative_offset_extended", P("\x2f\x06\x01"), 0, 0, W(9), V(10), W(24), V(8), HT_R_SP | HT_FP_AT_CFA << 3},
+	{"sf forms", P("\x12\x07\x7e\x11\x06\x02"), 0, 0, W(10), V(8), W(24), V(9), HT_R_SP | HT_FP_AT_CFA << 3},
+	{"def_cfa_offset_sf", P("\x13\x7d"), 0, 0, W(11), W(16), W(24), V(10), HT_R_SP},
+	{"same_value", P("\x86\x01\x08\x06"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+	{"odd offset", P("\x0e\x0c"), 0, 0, W(8) + 0, 0, 0, 0, HT_R_COMPLEX},
+	{"rbp far away", P("\x05\x06\x80\x20"), 0, -1, 0, 0, 0, 0, HT_R_COMPLEX},
+	{"advance beyond", P("\x02\x10\x0e\x80\x01"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
+};
+
+static void test_programs(void)
+{
+	static u64 stack[64];
+	for (u64 i = 0; i < 64; i++)
+		stack[i] = 1000 + i;
+	for (u32 i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		const struct program *p = &programs[i];
+		struct built b = build(&usual, p->bytes, p->size);
+		u64 pc = b.code + 0x208, regs[HT_REGS] = {0};
+		int r = ht_cfi_find(&b.text, pc, &work);
+		EXPECT(r == p->find, "%s: %d", p->name, r);
+		if (r == HT_CFI_OK) {
+			u64 rule = pack_row(&b.text, &work.row, pc);
+			EXPECT((rule & 31) == p->rule, "%s: rule %lx", p->name, rule);
+			regs[HT_REG_SP] = (u64)&stack[8];
+			regs[HT_REG_FP] = (u64)&stack[16];
+			regs[3] = (u64)&stack[24];
+			regs[HT_REG_PC] = pc;
+			r = ht_cfi_step(&b.text, &work, regs, (u64)stack, (u64)(stack + 64));
+			EXPECT(r == p->step, "%s: %d", p->name, r);
+			if (r == HT_CFI_OK && p->sp != W(8)) {
+				u64 got[] = {regs[HT_REG_SP], regs[HT_REG_FP], regs[3], regs[HT_REG_PC]};
+				u64 want[] = {p->sp, p->fp, p->bx, p->pc};
+				for (u32 k = 0; k < 4; k++) {
+					if (want[k] >> 63)
+						want[k] = (u64)&stack[want[k] & 63];
+					EXPECT(got[k] == want[k], "%s, value %u: %lx, not %lx", p->name, k, got[k], want[k]);
+				}
+			}
+		}
+		free(b.memory);
+	}
+}
+
+struct expression {
+	const char *bytes;
+	u32 size;
+	int result;
+	u64 value;
+};
+
+static const struct expression expressions[] = {
+	{P("\x35"), 0, 5},
+	{P("\x08\xff"), 0, 255},
+	{P("\x09\xff"), 0, ~0ull},
+	{P("\x0a\x34\x12"), 0, 0x1234},
+	{P("\x0b\xfe\xff"), 0, ~1ull},
+	{P("\x0c\x78\x56\x34\x12"), 0, 0x12345678},
+	{P("\x0d\xff\xff\xff\xff"), 0, ~0ull},
+	{P("\x0e\x01\x02\x03\x04\x05\x06\x07\x08"), 0, 0x0807060504030201},
+	{P("\x10\x80\x01"), 0, 128},
+	{P("\x11\x7f"), 0, ~0ull},
+	{P("\x33\x34\x1c"), 0, ~0ull}, // 3 - 4
+	{P("\x37\x32\x1b"), 0, 3}, // 7 / 2
+	{P("\x37\x30\x1b"), -1, 0},
+	{P("\x37\x32\x1d"), 0, 1},
+	{P("\x37\x30\x1d"), -1, 0},
+	{P("\x37\x33\x1e"), 0, 21},
+	{P("\x31\x1f"), 0, ~0ull},
+	{P("\x30\x20"), 0, ~0ull},
+	{P("\x11\x7f\x19"), 0, 1},
+	{P("\x34\x32\x21"), 0, 6},
+	{P("\x36\x33\x27"), 0, 5},
+	{P("\x31\x34\x24"), 0, 16},
+	{P("\x31\x08\x40\x24"), 0, 0},
+	{P("\x11\x70\x32\x25"), 0, 0x3ffffffffffffffc},
+	{P("\x11\x70\x32\x26"), 0, ~3ull},
+	{P("\x31\x23\x07"), 0, 8},
+	{P("\x31\x32\x29"), 0, 0},
+	{P("\x31\x32\x2d"), 0, 1},
+	{P("\x31\x32\x14\x1c"), 0, 1}, // over, minus: 2 - 1
+	{P("\x31\x32\x33\x15\x02"), 0, 1}, // pick 2
+	{P("\x31\x15\x01"), -1, 0},
+	{P("\x31\x32\x16\x1c"), 0, 1}, // swap: 2 - 1
+	{P("\x31\x32\x33\x17\x13"), 0, 1}, // rot, drop: 3 1 2 -> 1
+	{P("\x31\x12\x22"), 0, 2},
+	{P("\x31\x28\x01\x00\x32\x33"), 0, 3}, // bra over the 2
+	{P("\x33\x31\x28\x01\x00\x32\x34\x22"), 0, 7}, // taken: 3 + 4
+	{P("\x2f\x01\x00\x32\x33"), 0, 3},
+	{P("\x31\x2f\xfc\xff"), -1, 0}, // for ever
+	{P("\x2f\x7f\x00"), -1, 0},
+	{P("\x2f\x80\xff"), -1, 0},
+	{P("\x13"), -1, 0},
+	{P("\x22"), -1, 0},
+	{P("\xff"), -1, 0},
+	{P(""), -1, 0},
+	{P("\x08"), -1, 0},
+	{P("\x30\x06"), -1, 0}, // *0
+	{P("\x53"), 0, 0xb0b},
+	{P("\x73\x7f"), 0, 0xb0a},
+	{P("\x92\x03\x01"), 0, 0xb0c},
+	{P("\x90\x03"), 0, 0xb0b},
+	{P("\x90\x40"), -1, 0},
+	{P("\x96\x32"), 0, 2},
+	{P("\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30"
+	   "\x30\x30\x30\x30"),
+	 -1, 0},
+};
+
+static void test_expressions(void)
+{
+	for (u32 i = 0; i < sizeof(expressions) / sizeof(*expressions); i++) {
+		const struct expression *e = &expressions[i];
+		u8 *memory = malloc(e->size + 1), *copy = memory;
+		u64 regs[HT_REGS] = {0}, value = 0;
+		regs[3] = 0xb0b;
+		copy[0] = (u8)e->size;
+		memcpy(copy + 1, e->bytes, e->size);
+		struct ht_cfi_text text = {(u64)memory, (u64)memory + e->size + 1, 0};
+		int r = ht_cfi_evaluate(&text, (u64)memory, regs, 0, work.stack, 0, 0, &value);
+		EXPECT(r == e->result && (r < 0 || value == e->value), "expression %u: %d, %lx", i, r, value);
+		free(memory);
+	}
+	// Memory: a word on the stack, parts of it, and one beyond its end.
+	u64 word = 0x1122334455667788ull, regs[HT_REGS] = {0}, value;
+	regs[HT_REG_SP] = (u64)&word;
+	static const struct expression loads[] = {
+		{P("\x03\x77\x00\x06"), 0, 0x1122334455667788ull}, {P("\x04\x77\x00\x94\x02"), 0, 0x7788},
+		{P("\x04\x77\x04\x94\x04"), 0, 0x11223344},	   {P("\x03\x77\x01\x06"), -1, 0},
+		{P("\x03\x77\x78\x06"), -1, 0},			   {P("\x04\x77\x00\x94\x09"), -1, 0},
+	};
+	for (u32 i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
+		struct ht_cfi_text text = {(u64)loads[i].bytes, (u64)loads[i].bytes + loads[i].size, 0};
+		int r = ht_cfi_evaluate(&text, text.low, regs, 0, work.stack, (u64)&word, (u64)(&word + 1), &value);
+		EXPECT(r == loads[i].result && (r < 0 || value == loads[i].value), "load %u: %d, %lx", i, r, value);
+	}
+}
+
+// The linker's expression for the PLT: rsp + 8 + ((rip & 15) >= 11) * 8.
+static void test_plt(void)
+{
+	struct built b = build(&usual, P("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"));
+	for (u64 i = 0; i < 16; i++) {
+		u64 pc = b.code + 0x200;
+		pc = (pc & ~15ull) + 16 + i;
+		EXPECT(ht_cfi_find(&b.text, pc, &work) == HT_CFI_OK, "%lu", i);
+		u64 rule = pack_row(&b.text, &work.row, pc);
+		EXPECT(HT_RULE_TYPE(rule) == HT_R_SP && HT_RULE_OFFSET(rule) == (i >= 11 ? 16 : 8), "%lu: %lx", i, rule);
+	}
+	free(b.memory);
+}
+
+static void test_pack(void)
+{
+	static const struct {
+		i64 fp, cfa;
+		int fits;
+	} cases[] = {
+		{-16, 16, 1},	 {0, 0, 1},	   {-8192, 8, 1},     {8184, 8, 1},	  {8192, 8, 0},
+		{-8200, 8, 0},	 {-12, 8, 0},	   {0, 4, 0},	      {0, 67108856, 1},	  {0, 67108864, 0},
+		{0, -67108864, 1}, {0, -67108872, 0},
+	};
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		u64 rule = pack(HT_R_FP, HT_FP_AT_CFA, cases[i].fp, cases[i].cfa);
+		if (!cases[i].fits) {
+			EXPECT(rule == HT_R_COMPLEX, "%u: %lx", i, rule);
+			continue;
+		}
+		rule |= 0xabcdefull << 16;
+		EXPECT(HT_RULE_TYPE(rule) == HT_R_FP && HT_RULE_FP(rule) == HT_FP_AT_CFA &&
+			       (i64)HT_RULE_FP_OFFSET(rule) == cases[i].fp && (i64)HT_RULE_OFFSET(rule) == cases[i].cfa &&
+			       HT_RULE_PC_ID(rule) == 0xabcdef,
+		       "%u: %lx", i, rule);
+	}
+}
+
+static void test_headers(void)
+{
+	struct {
+		u32 at;
+		u8 value;
+		int result;
+	} cases[] = {
+		{0, 2, HT_CFI_BAD}, // version
+		{1, 0x9b, HT_CFI_BAD}, // indirect
+		{1, 0x50, HT_CFI_BAD}, // aligned
+		{8, 0xff, HT_CFI_BAD}, // more entries than there is room
+		{10, 0x7f, HT_CFI_BAD},
+		{16, 0x7f, HT_CFI_BAD}, // first entry's FDE
+	};
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct built b = build(&usual, "", 0);
+		((u8 *)b.text.hdr)[cases[i].at] = cases[i].value;
+		int r = ht_cfi_find(&b.text, b.code, &work);
+		EXPECT(r == cases[i].result, "header %u: %d", i, r);
+		free(b.memory);
+	}
+}
+
+int main(void)
+{
+	test_encodings();
+	test_programs();
+	test_expressions();
+	test_plt();
+	test_pack();
+	test_headers();
+	printf("cfi: %zu programs, %zu expressions: %s\n", sizeof(programs) / sizeof(*programs),
+	       sizeof(expressions) / sizeof(*expressions), failures ? "FAILED" : "ok");
+	return failures != 0;
+}

@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTable compares the table with a map through growth, removal and sizes that a slot cannot hold.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	tab := newTable()
+	want := make(map[uint64]Block)
+	var bytes uint64
+	for n := range 400_000 {
+		// The range of addresses grows and shrinks: the table fills, and is emptied again.
+		addr := 1 + rng.Uint64N(1+uint64(n%200_000))
+		if rng.IntN(8) == 0 {
+			addr |= addrMask &^ 0xffffff
+		}
+		g, i, ok := tab.find(addr)
+		b, has := want[addr]
+		if ok != has {
+			t.Fatalf("step %d: address %#x: in the table %v, in the map %v", n, addr, ok, has)
+		}
+		if ok {
+			var got Block
+			if tab.get(g, i, &got); got != b {
+				t.Fatalf("step %d: got block %+v, want %+v", n, got, b)
+			}
+			if n%200_000 < 100_000 && rng.IntN(3) > 0 {
+				continue
+			}
+			tab.remove(g, i, &b)
+			delete(want, addr)
+			bytes -= b.Size
+			continue
+		}
+		b = Block{Addr: addr, Size: rng.Uint64() >> (rng.UintN(4) * 20), Stack: rng.Uint32(), Thread: rng.Uint32(),
+			Ref: rng.Uint64() & refMask, Born: rng.Int64()}
+		tab.set(g, i, b.Addr, &Op{Size: b.Size, Stack: b.Stack, Thread: b.Thread}, b.Ref, b.Born)
+		want[addr] = b
+		bytes += b.Size
+	}
+	if int(tab.count) != len(want) || tab.bytes != bytes {
+		t.Errorf("the table has %d blocks, %d bytes, want %d, %d", tab.count, tab.bytes, len(want), bytes)
+	}
+	l := &Ledger{live: tab}
+	seen := 0
+	for b := range l.Blocks() {
+		seen++
+		if want[b.Addr] != b {
+			t.Errorf("got block %+v, want %+v", b, want[b.Addr])
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("Blocks yields %d, want %d", seen, len(want))
+	}
+	for range l.Blocks() {
+		break // must not go on
+	}
+	for addr, b := range want {
+		g, i, ok := tab.find(addr)
+		var got Block
+		if tab.get(g, i, &got); !ok || got != b {
+			t.Errorf("block %+v not found at the end", b)
+		}
+		tab.remove(g, i, &b)
+	}
+	if tab.count != 0 || tab.bytes != 0 || len(tab.big) != 0 {
+		t.Errorf("emptied, the table has %d blocks, %d bytes, %d big ones", tab.count, tab.bytes, len(tab.big))
+	}
+}
+
+// TestTableMemory holds the table to its bound of memory, for addresses as allocators give them out.
+func TestTableMemory(t *testing.T) {
+	t.Parallel()
+	for name, stride := range map[string]uint64{"16 bytes": 16, "pages": 4096, "2 MiB": 2 << 20, "odd": 48, "2^40": 1 << 30} {
+		tab := newTable()
+		const floor = 20_000 // below, the first slots count
+		for n := range uint64(150_000) {
+			addr := (1 + n) * stride & addrMask
+			g, i, ok := tab.find(addr)
+			if ok {
+				t.Fatalf("%s: %#x found twice", name, addr)
+			}
+			tab.set(g, i, addr, &Op{}, 0, 0)
+			if n < floor || n%1000 != 0 {
+				continue
+			}
+			slots := 0
+			for i := range tab.segs {
+				slots += len(tab.segs[i].slots)
+			}
+			if per := float64(slots*32) / float64(n+1); per > 96 {
+				t.Errorf("%s: %.1f bytes a block for %d blocks, at most 96 are allowed", name, per, n+1)
+				break
+			}
+		}
+		longest, run := 0, 0
+		for i := range tab.segs {
+			for _, s := range tab.segs[i].slots {
+				if s.key == 0 {
+					run = 0
+					continue
+				}
+				run++
+				longest = max(longest, run)
+			}
+		}
+		if longest > 100 {
+			t.Errorf("%s: a run of %d occupied slots: the hash does not spread these addresses", name, longest)
+		}
+	}
+}

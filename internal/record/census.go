@@ -1,0 +1,166 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading every
+// process's maps takes a while, so it is done beside the drain, and only while somebody asks.
+type census struct {
+	dir    string
+	before map[int]bool // processes older than the run: none of them is the run's
+
+	mu      sync.Mutex
+	asked   bool
+	wake    chan struct{}
+	began   time.Time // of the latest complete look
+	again   time.Time // of the one before it
+	inodes  map[uint64]bool
+	inodes2 map[uint64]bool
+	young   bool // a process that has just begun carries the run's environment
+	young2  bool
+}
+
+func newCensus(dir string) *census {
+	c := &census{dir: dir, before: map[int]bool{}, wake: make(chan struct{}, 1)}
+	for _, pid := range pids() {
+		c.before[pid] = true
+	}
+	return c
+}
+
+// ask wants a fresh look.
+func (c *census) ask() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// mapped says whether a spool is mapped by anybody, as far as two looks since a moment can tell: a process may be
+// forked while one look is under way. Without two such looks the answer is yes.
+func (c *census) mapped(inode uint64, since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.again.After(since) {
+		c.ask()
+		return true
+	}
+	return c.inodes[inode] || c.inodes2[inode]
+}
+
+// quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
+func (c *census) quiet(since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.again.After(since) {
+		c.ask()
+		return false
+	}
+	if len(c.inodes)+len(c.inodes2) > 0 || c.young || c.young2 {
+		c.ask()
+		return false
+	}
+	return true
+}
+
+// serve looks when asked to, at a tenth of the time at most.
+func (c *census) serve(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-c.wake:
+		}
+		began := time.Now()
+		inodes, young := c.look()
+		c.mu.Lock()
+		c.again, c.began = c.began, began
+		c.inodes2, c.inodes = c.inodes, inodes
+		c.young2, c.young = c.young, young
+		c.mu.Unlock()
+		select {
+		case <-stop:
+			return
+		case <-time.After(max(10*time.Millisecond, min(9*time.Since(began), time.Second))):
+		}
+	}
+}
+
+func (c *census) look() (inodes map[uint64]bool, young bool) {
+	inodes = map[uint64]bool{}
+	self := os.Getpid()
+	here := map[int]bool{}
+	dir := []byte(c.dir + "/")
+	for _, pid := range pids() {
+		if c.before[pid] {
+			here[pid] = true
+			continue
+		}
+		if pid == self {
+			continue
+		}
+		if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && bytes.Contains(maps, dir) {
+			for line := range bytes.Lines(maps) {
+				f := bytes.Fields(line)
+				if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {
+					if n, err := strconv.ParseUint(string(f[4]), 10, 64); err == nil {
+						inodes[n] = true
+					}
+				}
+			}
+			continue
+		}
+		if age(pid) < 2*time.Second {
+			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			young = young || err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		}
+	}
+	// A process that has ended leaves its number to a new one.
+	c.before = here
+	return inodes, young
+}
+
+func pids() (list []int) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// age returns how long ago a process was forked; a long time if that cannot be told. A zombie maps nothing and makes
+// nothing any more.
+func age(pid int) time.Duration {
+	const long = 1 << 62
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return long
+	}
+	_, rest, ok := strings.Cut(string(b[max(0, bytes.LastIndexByte(b, ')')):]), " ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+		return long
+	}
+	ticks, err := strconv.ParseInt(f[19], 10, 64)
+	var up unix.Timespec
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &up) != nil {
+		return long
+	}
+	return time.Duration(up.Nano()) - time.Duration(ticks)*(time.Second/100)
+}

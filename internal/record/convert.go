@@ -1,0 +1,125 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/spool"
+)
+
+// Convert turns a spool that was left behind, by a process without recorder or by a recorder that died, into a recording.
+// A spool that is still written to gives what it holds now. Children that the process forked get recordings of their own
+// beside it. The spool stays as it is.
+func Convert(ctx context.Context, spoolPath, outPath string) error {
+	return convert(ctx, spoolPath, Config{Output: strings.ReplaceAll(outPath, "%", "%%")})
+}
+
+// ConvertWith does the same with the other fields of a Config: RunDir, Main and MainEnded are not used.
+func ConvertWith(ctx context.Context, spoolPath string, config Config) error {
+	return convert(ctx, spoolPath, config)
+}
+
+func convert(ctx context.Context, spoolPath string, config Config) error {
+	s, err := spool.Open(spoolPath, "", false)
+	if errors.Is(err, spool.ErrNotReady) {
+		return fmt.Errorf("%s holds nothing: its process ended before the agent was up", spoolPath)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if dir := spillDir(s); dir != "" {
+		s.SetSpillDir(dir)
+	}
+	var failed error
+	report := config.Report
+	config.Report = func(rep Report) {
+		if rep.Err != nil && failed == nil {
+			failed = rep.Err
+		}
+		if report != nil {
+			report(rep)
+		}
+	}
+	r := newRun(ctx, config)
+	defer r.store.close()
+	reader := s.Reader()
+	defer reader.Close()
+	o := &source{spool: s, reader: reader, w: r.newWorker(s, true)}
+	o.sink = sink{run: r, w: o.w}
+	o.w.final = true
+	o.w.counter0, o.w.mono0 = sameBoot(s)
+	r.workers.Go(o.w.work)
+	err = r.readAll(ctx, o)
+	for slot := range o.lives {
+		o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot)})
+	}
+	o.w.queue.push(o.sink.items...)
+	o.w.queue.close()
+	r.workers.Wait()
+	if err == nil && len(o.lives) == 0 {
+		err = fmt.Errorf("%s does not name a process: it is damaged", spoolPath)
+	}
+	return errors.Join(err, failed)
+}
+
+// readAll takes everything from a spool.
+func (r *run) readAll(ctx context.Context, o *source) error {
+	for ctx.Err() == nil {
+		list, err := o.reader.Processes(o.known)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			o.known = p.Slot + 1
+			o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
+			o.sink.items = append(o.sink.items, item{kind: itemProc, slot: p.Slot, proc: p})
+		}
+		err = o.reader.Round(&o.sink, func(uint32) bool { return true })
+		o.w.queue.push(o.sink.items...)
+		clear(o.sink.items)
+		o.sink.items = o.sink.items[:0]
+		if err != nil {
+			// What was read before the damage is kept.
+			o.sink.items = append(o.sink.items, item{kind: itemNote, text: err.Error()})
+			return nil
+		}
+		if o.reader.Moved == 0 {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// spillDir finds the folder of the spill file of a spool: the one that the agent was told, if the file is there.
+func spillDir(s *spool.Spool) string {
+	if exist(s.SpillPath()) {
+		return ""
+	}
+	meta, err := s.Meta()
+	if err != nil {
+		return ""
+	}
+	for _, e := range meta.Env {
+		if dir, ok := strings.CutPrefix(e, "HEAPTAP_SPILL_DIR="); ok && exist(filepath.Join(dir, filepath.Base(s.SpillPath()))) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// sameBoot returns a reading of both clocks if they have not been started anew since the spool was made; else zeros.
+func sameBoot(s *spool.Spool) (counter, mono uint64) {
+	counter, mono = clock.Pair()
+	info := s.Info()
+	then, now := info.Wall-int64(info.Mono), time.Now().UnixNano()-int64(mono)
+	if d := time.Duration(now - then).Abs(); d > 5*time.Minute || counter < info.Counter || mono < info.Mono {
+		return 0, 0
+	}
+	return counter, mono
+}

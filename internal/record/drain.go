@@ -1,0 +1,198 @@
+package record
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/spool"
+	"golang.org/x/sys/unix"
+)
+
+// source is a spool as the drain sees it.
+type source struct {
+	spool  *spool.Spool
+	reader *spool.Reader
+	sink   sink
+	w      *worker
+	lives  []*life // by slot
+	known  uint32  // processes that are known
+	number uint64  // of rounds
+	inode  uint64
+	dead   bool // all of its processes have ended and were told to the worker
+	bad    int  // rounds that failed in a row
+	closed bool
+	main   bool // made by the main process
+
+	deadSince time.Time
+}
+
+// Spilled takes records that the agent has put into its spill file.
+func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
+	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: piece{raw: f, at: offset, full: n}})
+}
+
+// look opens the spools that have appeared in the run's folder.
+func (r *run) look() {
+	entries, err := os.ReadDir(r.config.RunDir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".spool") || r.seen[e.Name()] {
+			continue
+		}
+		path := filepath.Join(r.config.RunDir, e.Name())
+		s, err := spool.Open(path, r.config.SpillDir, true)
+		if errors.Is(err, spool.ErrNotReady) || errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		r.seen[e.Name()] = true
+		if err != nil {
+			r.report(Report{Kind: Note, Err: err, Text: err.Error()})
+			continue
+		}
+		r.open(s)
+	}
+}
+
+// open begins to drain a spool.
+func (r *run) open(s *spool.Spool) {
+	info := s.Info()
+	// A process that makes another spool has executed another image.
+	for _, o := range r.sources {
+		for _, l := range o.lives {
+			if l != nil && !l.over && l.pid == info.PID {
+				l.replaced = true
+			}
+		}
+	}
+	main := r.mainPID != 0 && info.PID == r.mainPID
+	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, main: main}
+	o.w = r.newWorker(s, main)
+	o.w.counter0, o.w.mono0 = clock.Pair()
+	o.sink = sink{run: r, w: o.w}
+	s.Attach(os.Getpid())
+	r.sources = append(r.sources, o)
+	r.opened++
+	r.workers.Go(o.w.work)
+}
+
+// barrier makes sure that what a writer does not show after it, bears a timestamp later than a clock that was read
+// before it.
+func (r *run) barrier() {
+	all := true
+	for _, o := range r.sources {
+		all = all && o.spool.Info().Barrier
+	}
+	const global, globalExpedited = 1 << 0, 1 << 1
+	if all && r.expedited {
+		if _, _, e := unix.Syscall(unix.SYS_MEMBARRIER, globalExpedited, 0, 0); e == 0 {
+			return
+		}
+		r.expedited = false
+	}
+	if r.global {
+		if _, _, e := unix.Syscall(unix.SYS_MEMBARRIER, global, 0, 0); e == 0 {
+			return
+		}
+		r.global = false
+	}
+	// A store leaves its core within microseconds, whatever else happens.
+	time.Sleep(time.Millisecond)
+}
+
+// round looks at all streams of all spools once and returns how many bytes of records it took.
+func (r *run) round() (moved int64, freed int) {
+	if len(r.sources) == 0 {
+		return 0, 0
+	}
+	now := clock.Now()
+	r.barrier()
+	var counter, mono uint64
+	if time.Since(r.paired) > 20*time.Millisecond {
+		r.paired = time.Now()
+		counter, mono = clock.Pair()
+	}
+	for _, o := range r.sources {
+		if o.closed {
+			continue
+		}
+		o.spool.Beat()
+		o.processes(r)
+		err := o.reader.Round(&o.sink, func(slot uint32) bool {
+			return slot < uint32(len(o.lives)) && o.lives[slot] != nil && o.lives[slot].gone
+		})
+		if err != nil {
+			o.bad++
+			if o.bad == 1 {
+				o.sink.items = append(o.sink.items, item{kind: itemNote, text: err.Error()})
+			}
+		} else {
+			o.bad = 0
+		}
+		moved += o.reader.Moved
+		freed += o.reader.Freed
+		o.number++
+		rd := &round{number: o.number, clock: now, counter: counter, mono: mono}
+		for _, st := range o.reader.Busy {
+			rd.busy = append(rd.busy, o.sink.stream(st))
+		}
+		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
+		o.endings(r)
+		o.w.queue.push(o.sink.items...)
+		clear(o.sink.items)
+		o.sink.items = o.sink.items[:0]
+	}
+	return moved, freed
+}
+
+// processes tells the worker of processes that have appeared.
+func (o *source) processes(r *run) {
+	list, _ := o.reader.Processes(o.known)
+	for _, p := range list {
+		if p.Slot > 1<<20 {
+			break
+		}
+		o.known = p.Slot + 1
+		l := newLife(p)
+		o.lives = append(o.lives, l)
+		o.dead, o.deadSince = false, time.Time{}
+		r.addSampler(l, p.Slot, o.w)
+		o.sink.items = append(o.sink.items, item{kind: itemProc, slot: p.Slot, proc: p})
+	}
+}
+
+// endings tells the worker of processes that had ended before this round, which therefore has taken their last records.
+func (o *source) endings(r *run) {
+	alive := false
+	for slot, l := range o.lives {
+		switch {
+		case l.over:
+		case l.gone && o.more(uint32(slot)):
+			alive = true
+		case l.gone:
+			status := Status{}
+			if o.main && slot == 0 && !l.replaced {
+				var ok bool
+				if status, ok = r.mainStatus(l.goneAt); !ok {
+					alive = true
+					continue
+				}
+			}
+			l.over = true
+			r.unsample(l)
+			l.close()
+			o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot), status: status, n: l.when})
+		default:
+			alive = true
+		}
+	}
+	o.dead = !alive && len(o.lives) > 0
+}
+
+// more says whether a stream of the process was not read to its end.
+func (o *source) more(slot uint32) bool { return o.reader.Open(slot) && o.bad == 0 }

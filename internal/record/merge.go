@@ -1,0 +1,257 @@
+package record
+
+import (
+	"encoding/binary"
+
+	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+const never = ^uint64(0)
+
+// stream is the worker's side of a spool's stream: what was drained and not merged yet.
+type stream struct {
+	uid, start uint64
+	proc       uint32
+	tid, level uint32
+	name       string
+	index      uint32 // number within its process, for the ledger
+
+	pieces []piece
+	head   int // first of them
+	b      []byte
+	at     int
+	buf    []byte
+	x      extras
+
+	time    uint64 // of the event at the head, if the stream is in the heap
+	last    uint64 // of the latest event that was merged
+	bound   uint64 // no event can come that is older
+	held    uint64 // latest round in which its writer was amid an event
+	pending bool   // it is in the heap
+
+	thread   uint32 // index in the recording
+	known    bool   // thread is valid
+	badBytes bool   // the recording has a note about it
+}
+
+// consume hands over the stream's events that are older than limit. It returns false when nothing is left.
+func (p *process) consume(s *stream, limit uint64) bool {
+	for {
+		b, at := s.b, s.at
+		for len(b)-at >= 16 {
+			w0 := binary.LittleEndian.Uint64(b[at:])
+			w1 := binary.LittleEndian.Uint64(b[at+8:])
+			kind := uint8(w0 >> wire.KindShift)
+			var t uint64
+			n := 16
+			switch kind >> wire.ClassShift {
+			case wire.ClassStack:
+				if len(b)-at < 24 {
+					at = p.broken(s, b, at)
+					continue
+				}
+				t, n = binary.LittleEndian.Uint64(b[at+16:]), 24
+			case wire.ClassShort:
+				t = w1
+			case wire.ClassExtra:
+				s.x.add(kind, w1)
+				at += 16
+				continue
+			default:
+				at = p.broken(s, b, at)
+				continue
+			}
+			if t < s.last {
+				t = s.last // within a stream the order is beyond doubt
+			}
+			if t >= limit {
+				s.time, s.at = t, at
+				return true
+			}
+			s.last = t
+			p.add(s, w0, w1, t)
+			at += n
+		}
+		if at < len(b) {
+			p.broken(s, b, at)
+		}
+		if !p.nextPiece(s) {
+			return false
+		}
+	}
+}
+
+// broken is called where no record is: the rest of the piece cannot be read.
+func (p *process) broken(s *stream, b []byte, at int) int {
+	p.lost++
+	if !s.badBytes {
+		s.badBytes = true
+		p.note("Some events of thread %d were damaged in the target's memory and are missing.", s.tid)
+	}
+	return len(b)
+}
+
+// nextPiece loads the stream's next piece and gives the one before it back.
+func (p *process) nextPiece(s *stream) bool {
+	for {
+		if s.b != nil {
+			s.pieces[s.head].release()
+			s.head++
+			s.b = nil
+		}
+		if s.head == len(s.pieces) {
+			s.pieces, s.head = s.pieces[:0], 0
+			if cap(s.pieces) > 64 {
+				s.pieces = nil
+			}
+			s.buf = nil
+			return false
+		}
+		q := &s.pieces[s.head]
+		b, err := q.load(s.buf)
+		if err != nil {
+			// Its events were counted in the piece's bytes only: say at least that many of the shortest.
+			p.lost += uint64(q.full / 24)
+			p.note("%v; about %d events are missing.", err, q.full/24)
+			b = []byte{}
+		} else if q.block == nil {
+			s.buf = b
+		}
+		s.b, s.at = b, 0
+		if len(b) > 0 {
+			return true
+		}
+	}
+}
+
+// arrive adds a piece to a stream.
+func (p *process) arrive(s *stream, q piece) {
+	s.pieces = append(s.pieces, q)
+	if s.pending {
+		return
+	}
+	if p.consume(s, 0) {
+		s.pending = true
+		p.push(s)
+	}
+}
+
+// merge hands over everything that is older than limit, in order. A stream that is held back is not the only one to have
+// more: it stops the merge where it ends.
+func (p *process) merge(limit uint64, round uint64) {
+	for len(p.heap) > 0 {
+		s := p.heap[0]
+		if s.time >= limit {
+			return
+		}
+		to := limit
+		for _, i := range [2]int{1, 2} {
+			if i < len(p.heap) {
+				o := p.heap[i]
+				// Up to the other's event, and beyond one of the same time if this stream comes first.
+				t := o.time
+				if s.uid < o.uid && t != never {
+					t++
+				}
+				to = min(to, t)
+			}
+		}
+		if p.consume(s, to) {
+			p.sift(0)
+			continue
+		}
+		s.pending = false
+		last := len(p.heap) - 1
+		p.heap[0] = p.heap[last]
+		p.heap[last] = nil
+		p.heap = p.heap[:last]
+		p.sift(0)
+		if s.held == round {
+			limit = min(limit, max(s.bound, s.last))
+		}
+	}
+}
+
+func before(a, b *stream) bool { return a.time < b.time || a.time == b.time && a.uid < b.uid }
+
+func (p *process) push(s *stream) {
+	i := len(p.heap)
+	p.heap = append(p.heap, s)
+	for i > 0 {
+		up := (i - 1) / 2
+		if !before(p.heap[i], p.heap[up]) {
+			return
+		}
+		p.heap[i], p.heap[up] = p.heap[up], p.heap[i]
+		i = up
+	}
+}
+
+func (p *process) sift(i int) {
+	h := p.heap
+	for {
+		least := i
+		for _, c := range [2]int{2*i + 1, 2*i + 2} {
+			if c < len(h) && before(h[c], h[least]) {
+				least = c
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
+
+// add turns one record into an op.
+func (p *process) add(s *stream, w0, w1, t uint64) {
+	kind, slack := uint8(w0>>wire.KindShift), uint8(w0>>wire.SlackShift)
+	m := &meanings[kind]
+	if !m.known {
+		p.lost++
+		s.x = extras{}
+		if !p.strange {
+			p.strange = true
+			p.note("Some events are of a kind (%d) that this heaptap does not know and are missing.", kind)
+		}
+		return
+	}
+	op := &p.op
+	*op = ledger.Op{Kind: m.op, Func: m.fn, Stream: s.index, Addr: w0 & wire.AddrMask}
+	if t < p.latest {
+		op.Late = true
+		p.lateEvents++
+	} else {
+		p.latest = t
+	}
+	op.Time = p.now(t)
+	if !s.known {
+		p.newThread(s, op.Time)
+	}
+	op.Thread = s.thread
+	if kind>>wire.ClassShift == wire.ClassStack {
+		stack := uint32(w1 >> 32)
+		id := uint32(0)
+		if uint64(stack) < uint64(len(p.nodeID)) {
+			id = p.nodeID[stack]
+		}
+		if id == 0 && stack != 0 {
+			id = p.newNode(stack)
+		}
+		if m.stacked {
+			op.FreeStack = id
+		} else {
+			op.Stack = id
+			op.Size = uint64(uint32(w1))
+			if m.slack && slack != wire.SlackExtra && op.Addr != 0 {
+				op.HasUsable, op.Usable = true, op.Size+uint64(slack)
+			}
+		}
+	}
+	if s.x.have != 0 {
+		s.x.apply(op, uint32(w1), slack)
+	}
+	p.ledger.Add(op, p.emit)
+}

@@ -1,0 +1,271 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/spool"
+	"github.com/heaptap/heaptap/internal/tally"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// process is one process's way from merged records to a recording. It belongs to its spool's worker.
+type process struct {
+	w      *worker
+	slot   uint32
+	info   spool.Process
+	parent *process
+	main   bool
+	path   string
+	out    *recording.Writer // nil: it could not be made
+	err    error             // why
+	ledger *ledger.Ledger
+	tally  *tally.Tally
+	clock  *clockMap
+	heap   []*stream
+	bound  uint64 // all older events are merged; at the latest round
+	tick   uint64 // bound at the latest Barrier of the ledger
+	latest uint64 // timestamp of the latest event
+	time   int64  // and its time
+	op     ledger.Op
+	batch  []event.Event
+	emit   func(*event.Event)
+
+	streams map[uint64]*stream // by uid, those that have not ended
+	counted uint32             // streams ever
+	threads map[threadKey]uint32
+
+	nodeID   []uint32 // of the spool's node in the recording, 0: none yet
+	byNode   map[uint64]uint32
+	pcID     []uint32 // of the spool's pc, plus 1
+	byPC     map[event.PC]uint32
+	pcs      []event.PC
+	nodes    uint32
+	waited   int // times that a node was waited for in vain
+	modules  map[uint32]*event.Module
+	moduleAt int // modules of the worker's list that were looked at
+
+	lost       uint64 // events that could not be read
+	lostBy     map[uint64]uint64
+	lateEvents uint64
+	strange    bool
+	notes      []string
+	failed     bool // the user was told that the recording cannot be written
+	ended      bool
+}
+
+type threadKey struct {
+	tid   uint32
+	start uint64
+}
+
+const batchEvents = 2048
+
+func (w *worker) newProcess(info spool.Process, main bool) *process {
+	p := &process{
+		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), tally: tally.New(),
+		batch: make([]event.Event, 0, batchEvents), streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
+		byNode: map[uint64]uint32{}, byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
+		lostBy: map[uint64]uint64{},
+	}
+	si := w.spool.Info()
+	later, mono := w.later()
+	p.clock = newClockMap(si.Counter, si.Mono, later, mono)
+	wall := si.Wall
+	start := uint64(0)
+	if info.Slot != 0 && info.ForkTime > si.Counter {
+		// A child's time begins at its first event.
+		start = uint64(p.clock.at(info.ForkTime))
+		p.clock = newClockMap(info.ForkTime, si.Mono+start, later, mono)
+		wall += int64(start)
+		if later <= info.ForkTime {
+			p.clock.rate = ratio(mono-si.Mono, later-si.Counter)
+		}
+	}
+	desc := event.Process{
+		PID: info.PID, Exe: w.meta.Exe, Args: w.meta.Args, Dir: w.meta.Dir, Host: w.meta.Host, Env: w.meta.Env,
+		Arch: si.Arch, Started: wall, Agent: si.Version, Recorder: w.run.config.Version,
+	}
+	if info.Parent < uint32(len(w.procs)) {
+		if p.parent = w.procs[info.Parent]; p.parent != nil {
+			desc.Parent = p.parent.info.PID
+		}
+	}
+	p.emit = func(e *event.Event) {
+		p.tally.Add(e)
+		p.batch = append(p.batch, *e)
+		if len(p.batch) == cap(p.batch) {
+			p.flush()
+		}
+	}
+	p.path = w.run.names.next(info.PID, w.meta.Exe)
+	p.out, p.err = recording.Create(p.path, desc, recording.Options{Addresses: w.run.config.Addresses})
+	if p.err != nil {
+		p.failed = true
+	}
+	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
+	return p
+}
+
+// now converts a timestamp; the result never goes back.
+func (p *process) now(t uint64) int64 {
+	n := p.clock.at(t)
+	if n < p.time {
+		return p.time
+	}
+	p.time = n
+	return n
+}
+
+func (p *process) note(format string, args ...any) {
+	n := fmt.Sprintf(format, args...)
+	if len(p.notes) < 32 && !slices.Contains(p.notes, n) {
+		p.notes = append(p.notes, n)
+	}
+}
+
+func (p *process) flush() {
+	if p.out != nil {
+		if err := p.out.Events(p.batch); err != nil && !p.failed {
+			p.failed = true
+			p.err = err
+			p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.path, Err: err, Text: fmt.Sprintf(
+				"%v; the program goes on, what was recorded so far is kept, later events are counted as lost", err)})
+		}
+	}
+	p.batch = p.batch[:0]
+}
+
+// round merges everything that is final by a reading of all streams.
+func (p *process) round(r *round) {
+	limit := r.clock
+	for _, s := range r.busy {
+		if s.proc != p.slot || p.streams[s.uid] != s {
+			continue
+		}
+		if s.held != r.number-1 || s.held == 0 {
+			s.bound = max(p.bound, s.start)
+		}
+		s.held = r.number
+		if !s.pending {
+			limit = min(limit, max(s.bound, s.last))
+		}
+	}
+	p.merge(limit, r.number)
+	p.bound = r.clock
+	if limit >= p.tick && p.ledger.Waiting() > 0 {
+		p.ledger.Barrier(p.emit)
+	}
+	if limit >= p.tick {
+		p.tick = r.clock
+	}
+	if r.counter != 0 {
+		p.clock.learn(r.counter, r.mono)
+	}
+}
+
+// newThread finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
+func (p *process) newThread(s *stream, now int64) {
+	s.known = true
+	key := threadKey{s.tid, s.start}
+	if s.level != 0 {
+		// A higher level's stream begins later than its thread: it is the latest thread with that id.
+		for k := range p.threads {
+			if k.tid == s.tid && k.start <= s.start && (key.start == s.start || k.start > key.start) {
+				key = k
+			}
+		}
+	}
+	i, ok := p.threads[key]
+	if !ok {
+		i = uint32(len(p.threads))
+		p.threads[key] = i
+		if p.out != nil {
+			p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
+		}
+	}
+	s.thread = i
+}
+
+// finish ends the recording: no more events will come.
+func (p *process) finish(status Status) {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.merge(never, never)
+	p.ledger.Finish(p.emit)
+	p.flush()
+	end := p.time
+	if p.out != nil {
+		end = max(end, p.end())
+		_ = p.out.Flush() // whatever becomes of the names, the events are safe
+	}
+	p.loadModules()
+	p.symbols()
+	totals := p.tally.Totals()
+	e := recording.Ending{
+		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
+		Health: p.health(), Tally: p.tally,
+	}
+	if p.out != nil {
+		for _, m := range p.modules {
+			p.out.Module(*m)
+		}
+		lost := p.out.LostEvents()
+		if err := p.out.Finish(e); err != nil {
+			p.err = err
+		}
+		e.Health.LostEvents += max(lost, p.out.LostEvents())
+	} else {
+		e.Health.LostEvents += totals.Events
+	}
+	p.w.run.report(Report{
+		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
+		Threads: len(p.threads), Health: e.Health, Elapsed: time.Duration(end),
+	})
+	// Large; the process itself is still needed by those forked from it.
+	p.ledger, p.tally, p.batch, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	p.streams, p.heap = map[uint64]*stream{}, nil
+}
+
+// end returns the process's end, if the drain has noticed it.
+func (p *process) end() int64 {
+	if p.w.endCounter == 0 {
+		return 0
+	}
+	return p.clock.at(p.w.endCounter)
+}
+
+// health says what is missing. The header's counters are the whole spool's; they are told with its first process.
+func (p *process) health() event.Health {
+	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.notes}
+	var own uint64
+	for _, n := range p.lostBy {
+		own += n
+	}
+	h.LostEvents += own
+	if p.slot != 0 {
+		return h
+	}
+	c := p.w.spool.Counters()
+	others := uint64(0)
+	for _, q := range p.w.procs {
+		if q != nil && q != p {
+			for _, n := range q.lostBy {
+				others += n
+			}
+		}
+	}
+	if c[wire.CLost] > own+others {
+		h.LostEvents += c[wire.CLost] - own - others
+	}
+	h.TruncatedStacks, h.BadCFI, h.GuessedFrames = c[wire.CTruncated], c[wire.CBadCFI], c[wire.CGuessed]
+	h.TableFull, h.NoThread, h.SpilledChunks = c[wire.CTableFull], c[wire.CNoThread], c[wire.CSpilled]
+	h.Waits, h.FullSteps, h.BootAllocations = c[wire.CWaits], c[wire.CFullSteps], c[wire.CBoot]
+	return h
+}

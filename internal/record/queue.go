@@ -1,0 +1,284 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/heaptap/heaptap/internal/spill"
+	"github.com/heaptap/heaptap/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// queueMemory bounds what waits in memory, over all spools of a run.
+const queueMemory = 64 << 20
+
+const (
+	blockSize     = 1 << 20
+	spillFileSize = 64 << 20
+)
+
+// piece is a run of records of one stream on its way from the drain to a worker: in memory, packed in one of the
+// recorder's spill files, or as it is in the agent's.
+type piece struct {
+	data  []byte
+	block *memBlock
+	file  *spillFile // packed at offset
+	raw   *os.File   // or as it is
+	at    int64
+	size  int // bytes on disk
+	full  int // bytes of records
+}
+
+// memBlock is memory for several pieces; it goes back to the store when the last one is done with.
+type memBlock struct {
+	store *store
+	b     []byte
+	refs  atomic.Int32
+}
+
+func (m *memBlock) release() {
+	if m.refs.Add(-1) == 0 {
+		m.store.put(m)
+	}
+}
+
+// spillFile is a file without a name: it is gone when the last piece in it was read, or the recorder is dead.
+type spillFile struct {
+	f     *os.File
+	store *store
+	end   int64
+	refs  atomic.Int32
+}
+
+func (s *spillFile) release() {
+	if s.refs.Add(-1) == 0 {
+		s.store.disk.Add(-s.end)
+		_ = s.f.Close()
+	}
+}
+
+// store keeps pieces until they are read. One goroutine, the drain, adds; any may release.
+type store struct {
+	dir     string
+	limit   int64 // bytes on disk
+	memory  int64 // bytes in memory
+	disk    atomic.Int64
+	mu      sync.Mutex
+	free    []*memBlock
+	blocks  atomic.Int64 // in use
+	spilled int64        // bytes that ever went to disk
+	current *memBlock
+	used    int
+	scratch []byte // a piece that does not go to memory
+	packed  []byte
+	file    *spillFile
+	err     error // the disk's first error: nothing more goes there
+}
+
+func newStore(dir string, memory, limit int64) *store {
+	if memory <= 0 {
+		memory = queueMemory
+	}
+	if limit <= 0 {
+		limit = 4 << 30
+		var fs unix.Statfs_t
+		if unix.Statfs(dir, &fs) == nil {
+			limit = min(limit, int64(fs.Bavail)*fs.Bsize/2)
+		}
+	}
+	return &store{dir: dir, limit: limit, memory: memory}
+}
+
+func (s *store) put(m *memBlock) {
+	s.blocks.Add(-1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.free) < 16 {
+		s.free = append(s.free, m)
+	}
+}
+
+func (s *store) get() *memBlock {
+	s.blocks.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		m := s.free[n-1]
+		s.free = s.free[:n-1]
+		return m
+	}
+	return &memBlock{store: s, b: make([]byte, blockSize)}
+}
+
+// buffer returns room for a piece of n bytes; keep or drop it before the next call.
+func (s *store) buffer(n int) []byte {
+	if s.current != nil && len(s.current.b)-s.used >= n {
+		return s.current.b[s.used : s.used+n : s.used+n]
+	}
+	if s.current != nil {
+		s.current.release()
+		s.current = nil
+	}
+	if s.blocks.Load()*blockSize < s.memory && n <= blockSize {
+		s.current, s.used = s.get(), 0
+		s.current.refs.Store(1)
+		return s.current.b[:n:n]
+	}
+	if cap(s.scratch) < n {
+		s.scratch = make([]byte, n)
+	}
+	return s.scratch[:n]
+}
+
+var errFull = errors.New("the limit for spilled events is reached")
+
+// keep makes a piece of a buffer. With an error, the records are lost; lost is their number.
+func (s *store) keep(b []byte) (p piece, lost int, err error) {
+	if m := s.current; m != nil {
+		m.refs.Add(1)
+		s.used += len(b)
+		return piece{data: b, block: m, full: len(b)}, 0, nil
+	}
+	if s.err == nil && s.disk.Load()+int64(len(b)) > s.limit {
+		err = errFull
+	} else if s.err == nil {
+		if p, err = s.toDisk(b); err == nil {
+			return p, 0, nil
+		}
+		s.err = err
+	}
+	lost, _ = wire.Events(b)
+	return piece{}, lost, err
+}
+
+func (s *store) toDisk(b []byte) (p piece, err error) {
+	if s.file == nil || s.file.end >= spillFileSize {
+		if s.file != nil {
+			s.file.release()
+			s.file = nil
+		}
+		f, err := tempFile(s.dir)
+		if err != nil {
+			return p, fmt.Errorf("cannot make a spill file in %s: %w", s.dir, err)
+		}
+		s.file = &spillFile{f: f, store: s}
+		s.file.refs.Store(1)
+	}
+	out, _, used := spill.Encode(s.packed[:0], b)
+	s.packed = out
+	f := s.file
+	if _, err := f.f.WriteAt(out, f.end); err != nil {
+		return p, fmt.Errorf("cannot write events to a spill file in %s: %w", s.dir, err)
+	}
+	p = piece{file: f, at: f.end, size: len(out), full: used}
+	f.refs.Add(1)
+	f.end += int64(len(out))
+	s.disk.Add(int64(len(out)))
+	s.spilled += int64(len(out))
+	return p, nil
+}
+
+// tempFile makes a file without a name.
+func tempFile(dir string) (*os.File, error) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		return os.NewFile(uintptr(fd), filepath.Join(dir, "spill")), nil
+	}
+	f, err := os.CreateTemp(dir, ".heaptap-spill-")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+// close lets go of what is being filled.
+func (s *store) close() {
+	if s.current != nil {
+		s.current.release()
+		s.current = nil
+	}
+	if s.file != nil {
+		s.file.release()
+		s.file = nil
+	}
+}
+
+// load returns the records of a piece; what is on disk is read into buf.
+func (p *piece) load(buf []byte) ([]byte, error) {
+	if p.block != nil {
+		return p.data, nil
+	}
+	if p.raw != nil {
+		if cap(buf) < p.full {
+			buf = make([]byte, max(p.full, wire.ChunkSize))
+		}
+		if _, err := p.raw.ReadAt(buf[:p.full], p.at); err != nil {
+			return nil, fmt.Errorf("cannot read what the agent has spilled: %w", err)
+		}
+		return buf[:p.full], nil
+	}
+	packed := make([]byte, p.size)
+	if _, err := p.file.f.ReadAt(packed, p.at); err != nil {
+		return nil, fmt.Errorf("cannot read spilled events back: %w", err)
+	}
+	if cap(buf) < p.full {
+		buf = make([]byte, 0, max(p.full, wire.ChunkSize))
+	}
+	return spill.Decode(buf[:0], packed, p.full)
+}
+
+func (p *piece) release() {
+	if p.block != nil {
+		p.block.release()
+	} else if p.file != nil {
+		p.file.release()
+	}
+	*p = piece{}
+}
+
+// queue carries batches of items from the drain (and the sampler) to one worker. It is not bounded: what is large in it lies
+// in the store, which is.
+type queue struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	items  []item
+	closed bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.cond = sync.NewCond(&q.mu)
+	return q
+}
+
+func (q *queue) push(items ...item) {
+	q.mu.Lock()
+	q.items = append(q.items, items...)
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cond.Signal()
+}
+
+// take waits for items and returns all of them; none when the queue is closed and empty. The slice that was returned
+// before is used again.
+func (q *queue) take(old []item) []item {
+	clear(old)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.items) == 0 && !q.closed {
+		q.cond.Wait()
+	}
+	items := q.items
+	q.items = old[:0]
+	return items
+}

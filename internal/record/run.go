@@ -1,0 +1,400 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/spool"
+)
+
+// run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
+type run struct {
+	config  Config
+	names   *names
+	store   *store
+	census  *census
+	sources []*source
+	seen    map[string]bool // names of spools
+	opened  int
+	workers sync.WaitGroup
+
+	expedited, global bool // kinds of membarrier that work
+	paired            time.Time
+	counter0, mono0   uint64
+
+	mainPID   int
+	mainLife  *life
+	mainOver  bool
+	mainKnown bool // Main has delivered, or never will
+	quietFrom time.Time
+	status    *Status
+
+	told        bool // Settled was reported, with toldRunning
+	toldRunning []int
+
+	symbolizing chan struct{}   // bounds how many recordings look for names at once
+	symbols     context.Context // ends when that is to be cut short
+
+	mu       sync.Mutex // of what follows
+	samplers map[*life]*sampler
+	reports  sync.Mutex
+}
+
+// Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
+// not begin: all else goes to Config.Report.
+func Run(ctx context.Context, config Config) error {
+	if st, err := os.Stat(config.RunDir); err != nil {
+		return fmt.Errorf("cannot use the run's folder: %w", err)
+	} else if !st.IsDir() {
+		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
+	}
+	r := newRun(ctx, config)
+	defer r.store.close()
+	stop := make(chan struct{})
+	var helpers sync.WaitGroup
+	helpers.Go(func() { r.census.serve(stop) })
+	helpers.Go(func() { r.sample(stop) })
+	r.drain(ctx)
+	close(stop)
+	helpers.Wait()
+	for _, o := range r.sources {
+		r.closeSource(o)
+	}
+	r.workers.Wait()
+	r.settled()
+	for _, o := range r.sources {
+		o.remove()
+	}
+	// Only if it is empty but for what we know: somebody may have put something there.
+	_ = os.Remove(config.RunDir)
+	return nil
+}
+
+func newRun(ctx context.Context, config Config) *run {
+	r := &run{
+		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
+		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))),
+	}
+	dir := config.SpillDir
+	if dir == "" {
+		dir = r.names.dir()
+	}
+	r.store = newStore(dir, config.memory, config.SpillLimit)
+	r.counter0, r.mono0 = clock.Pair()
+	r.mainKnown = config.Main == nil
+	return r
+}
+
+func (r *run) report(rep Report) {
+	if r.config.Report == nil {
+		return
+	}
+	r.reports.Lock()
+	defer r.reports.Unlock()
+	r.config.Report(rep)
+}
+
+// Pace of the drain. A chunk pool is about 4 MiB; the less is in it, the more of it stays in the target's cache.
+const (
+	napBusy    = time.Millisecond
+	napIdle    = 5 * time.Millisecond
+	napAsleep  = 15 * time.Millisecond // the agent holds us for stuck after 200 ms
+	roundBytes = 512 << 10
+	lookBusy   = 5 * time.Millisecond
+	lookIdle   = 20 * time.Millisecond
+	lifeEvery  = 10 * time.Millisecond
+)
+
+// drain goes round the spools until the run is over.
+func (r *run) drain(ctx context.Context) {
+	var looked, lived, moved, spoke time.Time
+	live := make([]*spool.Spool, 0, 16)
+	nap := napIdle
+	for ctx.Err() == nil {
+		now := time.Now()
+		idle := now.Sub(moved) > time.Second
+		look := lookBusy
+		if idle {
+			look = lookIdle
+		}
+		if now.Sub(looked) >= look {
+			looked = now
+			r.look()
+		}
+		if now.Sub(lived) >= lifeEvery {
+			lived = now
+			r.checkMain()
+			r.checkLives(now)
+		}
+		n, _ := r.round()
+		if n > 0 {
+			moved = now
+		}
+		r.bury()
+		if r.over(now) {
+			return
+		}
+		if r.mainOver && now.Sub(spoke) > 200*time.Millisecond {
+			spoke = now
+			r.settled()
+		}
+		switch {
+		case n >= roundBytes:
+			nap = max(nap/2, napBusy/8)
+		case n > 0:
+			nap = min(max(nap*2, napBusy), napIdle)
+		case idle:
+			nap = napAsleep
+		default:
+			nap = napIdle
+		}
+		live = live[:0]
+		for _, o := range r.sources {
+			if !o.closed {
+				live = append(live, o.spool)
+			}
+		}
+		spool.Wait(live, nap)
+	}
+	// Somebody wants an end: what is there now is kept.
+	r.checkMain()
+	r.round()
+}
+
+// checkMain takes what is known of the main process.
+func (r *run) checkMain() {
+	if !r.mainKnown {
+		select {
+		case pid, ok := <-r.config.Main:
+			r.mainKnown = true
+			if ok && pid > 0 {
+				r.mainPID = pid
+				r.mainLife = newLife(spool.Process{PID: pid})
+				r.mainLife.verified = true // it is ours; there is nothing to compare
+				for _, o := range r.sources {
+					if o.spool.Info().PID == pid {
+						o.main = true
+						o.sink.items = append(o.sink.items, item{kind: itemMain})
+					}
+				}
+			}
+		default:
+		}
+	}
+	if r.mainKnown && !r.mainOver {
+		r.mainOver = r.mainLife == nil || r.mainEnded()
+		if r.mainOver {
+			r.quietFrom = time.Now()
+		}
+	}
+}
+
+// mainEnded says whether the main process has ended, whatever images it has executed.
+func (r *run) mainEnded() bool {
+	r.takeStatus()
+	if r.status != nil {
+		return true
+	}
+	l := r.mainLife
+	if l.fd >= 0 {
+		return readable(l.fd)
+	}
+	return !exists(l.pid)
+}
+
+func (r *run) takeStatus() {
+	if r.status == nil && r.config.MainEnded != nil {
+		select {
+		case st, ok := <-r.config.MainEnded:
+			if ok {
+				r.status = &st
+			} else {
+				r.config.MainEnded = nil
+			}
+		default:
+		}
+	}
+}
+
+// mainStatus returns how the main process ended. ok is false while somebody may still tell.
+func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
+	r.takeStatus()
+	if r.status != nil {
+		return *r.status, true
+	}
+	return st, r.config.MainEnded == nil || time.Since(since) > 300*time.Millisecond
+}
+
+// checkLives looks which processes have ended.
+func (r *run) checkLives(now time.Time) {
+	for _, o := range r.sources {
+		if o.closed {
+			continue
+		}
+		trusted := false
+		for _, l := range o.lives {
+			trusted = trusted || l.verified
+		}
+		for _, l := range o.lives {
+			if !l.over {
+				l.check(now, trusted, func(since time.Time) bool { return r.census.mapped(o.inode, since) })
+			}
+		}
+	}
+}
+
+// bury closes the spools to which nobody writes any more.
+func (r *run) bury() {
+	for _, o := range r.sources {
+		if o.closed || !o.dead {
+			continue
+		}
+		if o.deadSince.IsZero() {
+			o.deadSince = time.Now()
+		}
+		// A child that was forked and has no event yet is in no table, but has the spool mapped.
+		if !r.census.mapped(o.inode, o.deadSince) {
+			r.closeSource(o)
+		}
+	}
+	for i := 0; i < len(r.sources); i++ {
+		if o := r.sources[i]; o.closed && o.done() {
+			o.remove()
+			r.sources = append(r.sources[:i], r.sources[i+1:]...)
+			i--
+		}
+	}
+}
+
+// closeSource ends a spool: its recordings are finished with what has come.
+func (r *run) closeSource(o *source) {
+	if o.closed {
+		return
+	}
+	o.closed = true
+	if !o.dead {
+		o.spool.Abandon()
+	}
+	items := o.sink.items
+	for slot, l := range o.lives {
+		if !l.over {
+			it := item{kind: itemEnd, slot: uint32(slot), n: clock.Now()}
+			if o.main && slot == 0 && l.gone && !l.replaced {
+				it.status, _ = r.mainStatus(time.Now())
+			}
+			items = append(items, it)
+		}
+		r.unsample(l)
+		l.close()
+	}
+	o.sink.items = nil
+	o.w.queue.push(items...)
+	o.w.queue.close()
+}
+
+// over says whether the run is.
+func (r *run) over(now time.Time) bool {
+	if !r.mainOver {
+		return false
+	}
+	for _, o := range r.sources {
+		if !o.closed {
+			r.quietFrom = now
+			return false
+		}
+	}
+	return r.census.quiet(r.quietFrom)
+}
+
+// settled tells what is still going on, once the main process has ended.
+func (r *run) settled() {
+	var running []int
+	busy := false
+	for _, o := range r.sources {
+		for _, l := range o.lives {
+			if !l.gone {
+				running = append(running, l.pid)
+			}
+		}
+		busy = busy || o.closed && !o.done() || o.pending()
+	}
+	if busy || r.told && slices.Equal(running, r.toldRunning) {
+		return
+	}
+	r.told, r.toldRunning = true, running
+	r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
+}
+
+// done says whether the worker has finished.
+func (o *source) done() bool {
+	select {
+	case <-o.w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// pending says whether a process has ended whose recording is not finished.
+func (o *source) pending() bool {
+	ended := 0
+	for _, l := range o.lives {
+		if l.gone {
+			ended++
+		}
+	}
+	return int(o.w.finished.Load()) < ended
+}
+
+// remove takes the spool's files away once its worker has finished.
+func (o *source) remove() {
+	o.reader.Close()
+	o.spool.Close()
+	for _, path := range []string{o.spool.Path(), o.spool.SpillPath()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			continue // not ours to remove, or gone
+		}
+	}
+}
+
+func (r *run) addSampler(l *life, slot uint32, w *worker) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.samplers[l] = newSampler(l.pid, slot, w)
+}
+
+func (r *run) unsample(l *life) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.samplers, l)
+}
+
+// sample reads the memory of all processes that are being recorded, each when it is due.
+func (r *run) sample(stop <-chan struct{}) {
+	t := time.NewTicker(sampleInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-t.C:
+			r.mu.Lock()
+			list := make([]*sampler, 0, len(r.samplers))
+			for _, s := range r.samplers {
+				list = append(list, s)
+			}
+			r.mu.Unlock()
+			for _, s := range list {
+				s.due(now)
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/spool"
+	"github.com/heaptap/heaptap/internal/symbolize"
+)
+
+// A recording has ids of its own, without gaps, for the nodes and program counters that occur in its events. What the
+// agent's tables hold twice (two threads may have added the same stack at the same time) is one here.
+
+// maxNodes bounds the spool's node ids; an agent's table is smaller.
+const maxNodes = 1 << 28
+
+// newNode returns the recording's id of a spool's node that occurs for the first time, and adds it and those above it.
+func (p *process) newNode(id uint32) uint32 {
+	// From the leaf up to a node that is known.
+	var path []uint32
+	at := id
+	for at != 0 && (uint64(at) >= uint64(len(p.nodeID)) || p.nodeID[at] == 0) {
+		if at >= maxNodes || uint64(len(path)) > uint64(p.w.tables.Nodes()) {
+			p.note("Some call stacks were damaged in the target's memory and are missing.")
+			return 0
+		}
+		n, ok := p.node(at)
+		if !ok {
+			return 0 // and perhaps the next time it is there
+		}
+		path = append(path, at)
+		at = n.Parent
+	}
+	up := uint32(0)
+	if at != 0 {
+		up = p.nodeID[at]
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		n, _ := p.w.tables.Node(path[i])
+		pc, ok := p.pc(n.PC)
+		if !ok {
+			return 0
+		}
+		truncated := n.Truncated && up == 0
+		key := uint64(up)<<32 | uint64(pc)<<1
+		if truncated {
+			key |= 1
+		}
+		local, ok := p.byNode[key]
+		if !ok {
+			p.nodes++
+			local = p.nodes
+			p.byNode[key] = local
+			if p.out != nil {
+				p.out.Node(local, event.Node{Parent: up, PC: pc, Truncated: truncated})
+			}
+		}
+		p.nodeID = grown(p.nodeID, path[i])
+		p.nodeID[path[i]] = local
+		up = local
+	}
+	return up
+}
+
+func grown(list []uint32, i uint32) []uint32 {
+	if uint64(i) < uint64(len(list)) {
+		return list
+	}
+	g := make([]uint32, max(int(i)+1, len(list)*3/2, 1024))
+	copy(g, list)
+	return g
+}
+
+// A record may refer to a node that another thread has just claimed and not filled in yet. That takes it some ns, unless it
+// was interrupted; so wait, but not for ever.
+const (
+	nodeWait     = 200 * time.Microsecond
+	nodeWaits    = 50
+	maxUnresolve = 20
+)
+
+func (p *process) node(id uint32) (n spool.Node, ok bool) {
+	for i := 0; ; i++ {
+		if n, ok = p.w.tables.Node(id); ok {
+			return n, true
+		}
+		if i == nodeWaits || p.waited > maxUnresolve || p.w.final {
+			break
+		}
+		time.Sleep(nodeWait)
+	}
+	p.waited++
+	p.note("Some call stacks were not complete when the recorder needed them and are missing.")
+	return n, false
+}
+
+// pc returns the recording's index of a program counter.
+func (p *process) pc(id uint32) (uint32, bool) {
+	if uint64(id) < uint64(len(p.pcID)) && p.pcID[id] != 0 {
+		return p.pcID[id] - 1, true
+	}
+	if id >= maxNodes {
+		return 0, false
+	}
+	v, ok := p.w.tables.PC(id)
+	for i := 0; !ok && i < nodeWaits && p.waited <= maxUnresolve && !p.w.final; i++ {
+		time.Sleep(nodeWait)
+		v, ok = p.w.tables.PC(id)
+	}
+	if !ok {
+		p.waited++
+		p.note("Some call stacks were not complete when the recorder needed them and are missing.")
+		return 0, false
+	}
+	if v.Module != 0 && p.modules[v.Module] == nil {
+		p.loadModules()
+		if p.modules[v.Module] == nil {
+			v.Module = 0
+		}
+	}
+	e := event.PC{Addr: v.Addr, Module: v.Module, Interrupted: v.Interrupted}
+	local, ok := p.byPC[e]
+	if !ok {
+		local = uint32(len(p.pcs))
+		p.byPC[e] = local
+		p.pcs = append(p.pcs, e)
+		if p.out != nil {
+			p.out.PC(local, e)
+		}
+	}
+	p.pcID = grown(p.pcID, id)
+	p.pcID[id] = local + 1
+	return local, true
+}
+
+// loadModules takes the modules that were logged since the last time: the process's own, and those that its parent had
+// when it was forked.
+func (p *process) loadModules() {
+	p.w.readModules()
+	for ; p.moduleAt < len(p.w.modules); p.moduleAt++ {
+		m := &p.w.modules[p.moduleAt]
+		if !p.has(m.Proc, m.Time) {
+			continue
+		}
+		if m.Unload {
+			if have := p.modules[m.ID]; have != nil {
+				have.Unload = p.clock.at(m.Time)
+				p.putModule(have)
+			}
+			continue
+		}
+		have := &event.Module{
+			ID: m.ID, Path: m.Path, BuildID: m.BuildID, Start: m.Start, End: m.End, Bias: m.Bias,
+			Loaded: p.clock.at(m.Time), Unload: -1,
+		}
+		p.modules[m.ID] = have
+		p.putModule(have)
+	}
+}
+
+func (p *process) putModule(m *event.Module) {
+	if p.out != nil {
+		p.out.Module(*m)
+	}
+}
+
+// has says whether what happened in a process at some time is part of this one's past.
+func (p *process) has(slot uint32, time uint64) bool {
+	q := p
+	for range len(p.w.procs) + 1 {
+		if q.slot == slot {
+			return true
+		}
+		if q.parent == nil || time > q.info.ForkTime {
+			return false
+		}
+		q = q.parent
+	}
+	return false
+}
+
+// symbols names the program counters.
+func (p *process) symbols() {
+	if p.out == nil || len(p.pcs) == 0 {
+		return
+	}
+	modules := make([]event.Module, 0, len(p.modules))
+	for _, m := range p.modules {
+		modules = append(modules, *m)
+	}
+	p.w.run.symbolizing <- struct{}{}
+	defer func() { <-p.w.run.symbolizing }()
+	ctx, cancel := context.WithTimeout(p.w.run.symbols, symbolsTime)
+	defer cancel()
+	frames, notes := symbolize.New(symbolize.Options{PID: p.info.PID}).Resolve(ctx, modules, p.pcs)
+	byPC := make(map[uint32][]event.Frame, len(frames))
+	for i, f := range frames {
+		if len(f) > 0 && i < len(p.pcs) {
+			byPC[uint32(i)] = f
+		}
+	}
+	for _, n := range notes {
+		p.note("%s", n)
+	}
+	if err := p.out.Symbols(byPC); err != nil {
+		p.note("The functions' names could not be written: %v.", err)
+	}
+}
+
+// symbolsTime bounds the search for names of one recording.
+const symbolsTime = 10 * time.Minute
+
+func (w *worker) readModules() {
+	list, err := w.tables.Modules()
+	w.modules = append(w.modules, list...)
+	if err != nil && !w.badModules {
+		w.badModules = true
+		w.note(err.Error())
+	}
+}

@@ -1,0 +1,267 @@
+package record
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/spool"
+)
+
+// item is what a queue carries to a worker.
+type item struct {
+	kind   itemKind
+	slot   uint32
+	n      uint64
+	stream *stream
+	piece  piece
+	round  *round
+	proc   spool.Process
+	status Status
+	sample event.Sample
+	text   string
+}
+
+type itemKind uint8
+
+const (
+	itemPiece  itemKind = iota // records of a stream
+	itemLost                   // n events of a stream were not kept
+	itemRound                  // all streams were looked at
+	itemProc                   // a process has appeared
+	itemEnd                    // a process has ended; all of its records have come
+	itemSample                 // memory of a process
+	itemStream                 // a stream has ended; n events were lost by its writer
+	itemMain                   // the spool is the main process's
+	itemNote                   // a sentence for all recordings of the spool
+)
+
+// round is one look at all streams of a spool.
+type round struct {
+	number  uint64
+	clock   uint64    // read before the look
+	busy    []*stream // whose writers were amid an event
+	counter uint64    // a reading of both clocks, if not 0
+	mono    uint64
+}
+
+// worker turns what was drained from one spool into recordings.
+type worker struct {
+	run    *run
+	spool  *spool.Spool
+	tables *spool.Tables
+	meta   spool.Meta
+	main   bool
+	queue  *queue
+	procs  []*process // by slot
+	done   chan struct{}
+
+	modules    []spool.Module
+	badModules bool
+	final      bool   // nobody writes to the spool any more
+	endCounter uint64 // counter when the latest process was found to have ended
+	flushed    time.Time
+	started    time.Time
+	finished   atomic.Int32 // processes whose recordings are finished
+	counter0   uint64       // a reading of both clocks when the worker started
+	mono0      uint64
+}
+
+func (r *run) newWorker(s *spool.Spool, main bool) *worker {
+	w := &worker{
+		run: r, spool: s, tables: s.Tables(), main: main, queue: newQueue(), done: make(chan struct{}),
+		flushed: time.Now(), started: time.Now(),
+	}
+	return w
+}
+
+// later returns a moment on two clocks that is far enough from the spool's start to tell the counter's frequency.
+func (w *worker) later() (counter, mono uint64) {
+	counter, mono = w.spool.Later()
+	if w.counter0 > counter {
+		counter, mono = w.counter0, w.mono0
+	}
+	if w.run.counter0 != 0 && counter-w.spool.Info().Counter < 1e7 && w.counter0 > w.run.counter0 {
+		// A young spool on a recorder that has run for a while: the recorder's own readings are further apart.
+		ticks, ns := w.counter0-w.run.counter0, w.mono0-w.run.mono0
+		if ticks > counter-w.spool.Info().Counter {
+			return w.spool.Info().Counter + ticks, w.spool.Info().Mono + ns
+		}
+	}
+	return counter, mono
+}
+
+func (w *worker) work() {
+	defer close(w.done)
+	defer w.tables.Close()
+	var err error
+	if w.meta, err = w.spool.Meta(); err != nil {
+		w.note(err.Error())
+	}
+	var items []item
+	for {
+		items = w.queue.take(items)
+		if len(items) == 0 {
+			return
+		}
+		for i := range items {
+			w.item(&items[i])
+		}
+		if time.Since(w.flushed) > flushInterval {
+			w.flushed = time.Now()
+			for _, p := range w.procs {
+				if p != nil && p.out != nil {
+					p.flush()
+					p.loadModules()
+					_ = p.out.Flush() // an error shows again with the next events
+				}
+			}
+		}
+	}
+}
+
+// flushInterval bounds what a crash of the recorder can cost.
+const flushInterval = 5 * time.Second
+
+func (w *worker) item(it *item) {
+	switch it.kind {
+	case itemPiece:
+		if p := w.process(it.stream); p != nil {
+			p.arrive(it.stream, it.piece)
+		} else {
+			it.piece.release()
+		}
+	case itemLost:
+		if p := w.process(it.stream); p != nil {
+			p.lost += it.n
+		}
+	case itemStream:
+		if p := w.process(it.stream); p != nil {
+			if it.n > 0 {
+				p.lostBy[it.stream.uid] = it.n
+			}
+		}
+	case itemRound:
+		for _, p := range w.procs {
+			if p != nil && !p.ended {
+				p.round(it.round)
+			}
+		}
+	case itemProc:
+		for uint32(len(w.procs)) <= it.slot {
+			w.procs = append(w.procs, nil)
+		}
+		if w.procs[it.slot] == nil {
+			w.procs[it.slot] = w.newProcess(it.proc, w.main && it.slot == 0)
+		}
+	case itemEnd:
+		w.endCounter = it.n
+		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
+			w.procs[it.slot].finish(it.status)
+		}
+		w.finished.Add(1)
+	case itemMain:
+		w.main = true
+		if len(w.procs) > 0 && w.procs[0] != nil {
+			w.procs[0].main = true
+		}
+	case itemSample:
+		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
+			w.procs[it.slot].sample(it)
+		}
+	case itemNote:
+		w.note(it.text)
+	}
+}
+
+// process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there (its
+// slot was overwritten) is the first one's.
+func (w *worker) process(s *stream) *process {
+	slot := s.proc
+	if slot >= uint32(len(w.procs)) || w.procs[slot] == nil {
+		slot = 0
+	}
+	if len(w.procs) == 0 || w.procs[slot] == nil || w.procs[slot].ended {
+		return nil
+	}
+	p := w.procs[slot]
+	s.proc = slot
+	if p.streams[s.uid] != s {
+		p.counted++
+		s.index = p.counted
+		p.streams[s.uid] = s
+	}
+	return p
+}
+
+// note adds a sentence to all recordings of the spool.
+func (w *worker) note(text string) {
+	for _, p := range w.procs {
+		if p != nil {
+			p.note("%s", text)
+		}
+	}
+	w.run.report(Report{Kind: Note, PID: w.spool.Info().PID, Text: text})
+}
+
+func (p *process) sample(it *item) {
+	if p.out == nil || p.ended {
+		return
+	}
+	s := it.sample
+	s.Time = int64(it.n - p.clock.mono0)
+	if int64(it.n-p.clock.mono0) < 0 {
+		s.Time = 0
+	}
+	p.out.Sample(s)
+}
+
+// sink takes what a spool's reader finds and makes items of it. It belongs to the drain.
+type sink struct {
+	run   *run
+	w     *worker
+	items []item
+	full  bool // the user was told that events are lost
+}
+
+var _ spool.Sink = (*sink)(nil)
+
+func (k *sink) stream(st *spool.Stream) *stream {
+	if s, ok := st.Tag.(*stream); ok {
+		return s
+	}
+	s := &stream{
+		uid: st.UID, start: st.Start, proc: st.Proc, tid: st.TID, level: st.Level, name: st.Name,
+	}
+	st.Tag = s
+	return s
+}
+
+// Buffer returns room for records.
+func (k *sink) Buffer(n int) []byte { return k.run.store.buffer(n) }
+
+// Data takes records.
+func (k *sink) Data(st *spool.Stream, b []byte) {
+	q, lost, err := k.run.store.keep(b)
+	if err != nil && !k.full {
+		k.full = true
+		k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf(
+			"The recorder could not keep up: %v. Events are being lost from here on; they are counted.", err)})
+	}
+	if lost > 0 || err != nil {
+		k.items = append(k.items, item{kind: itemLost, stream: k.stream(st), n: uint64(lost)})
+		return
+	}
+	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: q})
+}
+
+// End takes the end of a stream.
+func (k *sink) End(st *spool.Stream) {
+	k.items = append(k.items, item{kind: itemStream, stream: k.stream(st), n: st.Lost})
+}
+
+// Damaged takes the reason why a stream ends early.
+func (k *sink) Damaged(st *spool.Stream, err error) {
+	k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf("%v. Its later events are missing.", err)})
+}

@@ -1,0 +1,309 @@
+package recording
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// small makes a recording with every kind of block, and two of events.
+func small(t testing.TB, finish bool) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "small.htap")
+	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(3) {
+		w.Thread(i, event.Thread{TID: 100 + i, Name: "t", Start: int64(i) * 100})
+	}
+	w.Module(event.Module{ID: 1, Path: "/bin/a", BuildID: []byte{1, 2}, Start: 4096, End: 8192, Bias: 4096, Unload: -1})
+	for i := range uint32(6) {
+		w.PC(i+1, event.PC{Addr: 4096 + uint64(i), Module: 1, Interrupted: i == 3})
+		w.Node(i+1, event.Node{Parent: i, PC: i + 1, Truncated: i == 0})
+	}
+	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
+	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: -1})
+	events := program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,
+		allFrees: true}.run(3, 80)
+	sum := tally.New()
+	for i := range events {
+		sum.Add(&events[i])
+	}
+	if err := w.Events(events[:50]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Events(events[50:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f", File: "x.c", Line: 3, Inlined: true}, {Function: "g"}},
+		2: nil}); err != nil {
+		t.Fatal(err)
+	}
+	if finish {
+		err = w.Finish(Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}}, Tally: sum})
+	} else {
+		err = w.Abort()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// answer is everything that a reader says of a file.
+type answer struct {
+	Process event.Process
+	Threads []event.Thread
+	Modules []event.Module
+	PCs     []event.PC
+	Nodes   []event.Node
+	Samples []event.Sample
+	Frames  map[uint32][]event.Frame
+	Ending  Ending
+	Ended   bool
+	Tally   *tally.Summary
+	Events  []event.Event
+	Damage  []string
+}
+
+// ask reads everything. whole says whether the reader says that it is.
+func ask(b []byte) (a answer, whole bool, err error) {
+	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+	if err != nil {
+		return a, false, err
+	}
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames}
+	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
+	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })
+	a.Ending, a.Ended = r.Ending()
+	if a.Tally, err = r.Tally(); err != nil {
+		return a, false, err
+	}
+	err = r.Events(func(e *event.Event) bool { a.Events = append(a.Events, *e); return true })
+	a.Damage = r.Damage()
+	return a, r.Complete(), err
+}
+
+// TestDamage flips and cuts every byte of a small recording: the reader gives the same answer, or says what is wrong.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	for _, finish := range []bool{true, false} {
+		good := small(t, finish)
+		want, whole, err := ask(good)
+		if err != nil || whole != finish || len(want.Events) != 80 {
+			t.Fatal(whole, err, len(want.Events))
+		}
+		check := func(what string, at int, b []byte) {
+			t.Helper()
+			got, _, err := ask(b)
+			if what == "cut" && !finish && err == nil {
+				// Cut between blocks, a file without an ending is one without an ending.
+				want := want.Events[:len(got.Events)]
+				if len(want) > 0 && !reflect.DeepEqual(got.Events, want) {
+					t.Fatalf("cut at %d: other events", at)
+				}
+				return
+			}
+			if err == nil && reflect.DeepEqual(got.Damage, want.Damage) && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s at %d: another answer without a word", what, at)
+			}
+		}
+		for at := range good {
+			for _, flip := range []byte{1, 0x80, 0xff} {
+				b := bytes.Clone(good)
+				b[at] ^= flip
+				check("flip", at, b)
+			}
+			check("cut", at, bytes.Clone(good[:at]))
+		}
+	}
+}
+
+// TestTruncatedKeepsWholeBlocks: what was flushed before a crash is there.
+func TestTruncatedKeepsWholeBlocks(t *testing.T) {
+	t.Parallel()
+	good := small(t, true)
+	r, err := NewReader(bytes.NewReader(good), int64(len(good)), "x.htap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := r.events[1]
+	a, whole, err := ask(good[:second.end()])
+	if err != nil || whole || len(a.Events) != 80 {
+		t.Errorf("cut after the second block: %d events, whole %v, %v", len(a.Events), whole, err)
+	}
+	if a.Tally.Totals.Events != 80 {
+		t.Errorf("counted %d events", a.Tally.Totals.Events)
+	}
+	a, whole, err = ask(good[:second.end()-1])
+	if err != nil || whole || len(a.Events) != 50 {
+		t.Errorf("cut within the second block: %d events, whole %v, %v", len(a.Events), whole, err)
+	}
+	// A block in the middle is lost: the one after it is read all the same, and the loss is told.
+	b := bytes.Clone(good)
+	b[r.events[0].offset+blockHeader+10] ^= 1
+	a, _, err = ask(b)
+	var damage *DamageError
+	if !errors.As(err, &damage) || len(a.Events) != 30 {
+		t.Errorf("first block damaged: %d events, %v", len(a.Events), err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	good := small(t, true)
+	newer := fileHeader{major: 7, quantum: 100}.encode()
+	flags := fileHeader{major: 1, quantum: 100, flags: 4}.encode()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":     {nil, "a.htap: the file is empty"},
+		"elf":       {[]byte("\x7fELF\x02\x01\x01"), "a.htap: not a heaptap recording"},
+		"text":      {[]byte("hello"), "a.htap: not a heaptap recording"},
+		"short":     {good[:20], "a.htap: the file ends within its header (20 of 32 bytes)"},
+		"newer":     {newer, "a.htap: format version 7 is newer than this heaptap (1); update heaptap"},
+		"feature":   {flags, "a.htap: uses features that this heaptap does not know (flags 0x4); update heaptap"},
+		"checksum":  {append(bytes.Clone(good[:28]), 1, 2, 3, 4), "a.htap: the header is damaged (checksum)"},
+		"text mode": {append([]byte("\x89HTAP\n\x1a"), good...), "a.htap: not a heaptap recording"},
+	} {
+		path := filepath.Join(dir, "a.htap")
+		if err := os.WriteFile(path, c.data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(path)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("directory: %v", err)
+	}
+}
+
+// TestForgedLengths: a file that claims much does not get much memory.
+func TestForgedLengths(t *testing.T) {
+	t.Parallel()
+	p, err := newPayload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A table of millions of nodes that packs to nearly nothing, many times over.
+	p.uint(4 << 20)
+	zeros := make([]byte, 4<<20)
+	p.column(colID, bytes.Repeat([]byte{2}, 4<<20))
+	p.column(colA, zeros)
+	p.column(colB, zeros)
+	bomb := p.bytes()
+	file := fileHeader{major: 1, quantum: 100}.encode()
+	for i := range 200 {
+		b := block{typ: blockNodes, seq: uint32(i), length: uint32(len(bomb)), checksum: checksum(bomb)}
+		file = append(b.encode(file), bomb...)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "bomb.htap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 3<<29 {
+		t.Errorf("a file of %d bytes made the reader allocate %d", len(file), n)
+	}
+	if !strings.Contains(strings.Join(r.Damage(), "\n"), "unpack to more than") {
+		t.Errorf("damage: %q", r.Damage())
+	}
+}
+
+// TestUnknownBlocks: a newer minor version may add blocks and columns.
+func TestUnknownBlocks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := Create(path, event.Process{PID: 7}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := programs["python"].run(1, 1000)
+	if err := w.Events(events); err != nil {
+		t.Fatal(err)
+	}
+	w.Flush()
+	w.block(77, []byte("from the future"))
+	if err := w.Finish(Ending{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); len(got) != len(events) {
+		t.Errorf("%d events of %d", len(got), len(events))
+	}
+}
+
+// TestMutations changes bytes behind the checksums' back: what a forger could do. An error or an answer, no more.
+func TestMutations(t *testing.T) {
+	t.Parallel()
+	good := small(t, true)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		b := bytes.Clone(good)
+		for range 1 + r.IntN(4) {
+			b[r.IntN(len(b))] = byte(r.IntN(256))
+		}
+		start := time.Now()
+		ask(fixChecksums(b))
+		if d := time.Since(start); d > 5*time.Second {
+			t.Fatalf("took %v", d)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add(small(f, true))
+	f.Add(small(f, false))
+	f.Add(fileHeader{major: 1, quantum: 100}.encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// Bytes are changed behind the checksums, too.
+		ask(fixChecksums(b))
+		ask(b)
+	})
+}
+
+// fixChecksums makes the blocks of b valid, as far as their lengths make sense.
+func fixChecksums(b []byte) []byte {
+	b = bytes.Clone(b)
+	if len(b) < headerSize {
+		return b
+	}
+	copy(b, fileHeader{major: 1, quantum: 100}.encode())
+	for at := headerSize; at+blockHeader <= len(b); {
+		h := b[at:]
+		typ := blockType(h[4]) | blockType(h[5])<<8
+		length := uint32(h[8]) | uint32(h[9])<<8 | uint32(h[10])<<16 | uint32(h[11])<<24
+		rest := uint32(len(b) - at - blockHeader)
+		length = min(length, rest)
+		x := block{typ: typ, length: length, seq: uint32(h[12]), checksum: checksum(b[at+blockHeader:][:length])}
+		copy(h, x.encode(nil))
+		at += blockHeader + int(length)
+	}
+	return b
+}

@@ -1,0 +1,208 @@
+package view
+
+import "strings"
+
+// FunctionName shortens a demangled name to width columns. Arguments go first, then the best-known spellings of the
+// standard library, then template arguments from the innermost on; only then is the middle cut out.
+func FunctionName(name string, width int) string {
+	name = stripRustHash(clean(name))
+	name = stripArguments(name)
+	name = wellKnown.Replace(name)
+	for runes(name) > width {
+		shorter := foldTemplates(name)
+		if shorter == name {
+			break
+		}
+		name = shorter
+	}
+	return middle(name, width)
+}
+
+var wellKnown = strings.NewReplacer(
+	"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string",
+	"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string",
+	"std::__cxx11::basic_string<char>", "std::string",
+	"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string",
+	"std::basic_string_view<char, std::char_traits<char> >", "std::string_view",
+	"std::__cxx11::", "std::", "std::__1::", "std::",
+	"(anonymous namespace)", "{anonymous}",
+)
+
+// stripArguments cuts the argument list and what follows it: foo(int) const becomes foo. What is part of the name stays:
+// operator(), (anonymous namespace), {lambda(int)#1}.
+func stripArguments(s string) string {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<', '{':
+			if !operatorAt(s, i) {
+				depth++
+			}
+		case '>', '}':
+			if depth > 0 && !operatorAt(s, i) {
+				depth--
+			}
+		case '(':
+			if depth > 0 {
+				continue
+			}
+			if rest := s[i:]; strings.HasPrefix(rest, "(anonymous namespace)") {
+				i += len("(anonymous namespace)") - 1
+				continue
+			}
+			if strings.HasSuffix(s[:i], "operator") && strings.HasPrefix(s[i:], "()") {
+				i++
+				continue
+			}
+			end := closing(s, i)
+			if end > 0 && strings.HasPrefix(s[end:], "::") { // a local class or lambda of this function
+				return s[:i] + stripArguments(s[end:])
+			}
+			if i == 0 {
+				return s
+			}
+			return returnType(s[:i])
+		}
+	}
+	return s
+}
+
+// returnType cuts what a demangled template function has before its name: "void f<int>" becomes "f<int>".
+func returnType(s string) string {
+	if strings.Contains(s, "operator") {
+		return s
+	}
+	depth := 0
+	for i := len(s) - 1; i >= 0; i-- {
+		switch s[i] {
+		case '>', '}', ')':
+			depth++
+		case '<', '{', '(':
+			depth--
+		case ' ':
+			if depth == 0 {
+				return s[i+1:]
+			}
+		}
+	}
+	return s
+}
+
+// operatorAt reports whether the character at i belongs to an operator's name: operator<, operator>>, operator->.
+func operatorAt(s string, i int) bool {
+	j := i
+	for j > 0 && strings.IndexByte("<>=-", s[j-1]) >= 0 {
+		j--
+	}
+	return strings.HasSuffix(s[:j], "operator")
+}
+
+// closing returns the index after the parenthesis that closes the one at i, or -1.
+func closing(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// foldTemplates replaces the innermost template argument lists by <…>.
+func foldTemplates(s string) string {
+	var b strings.Builder
+	open := -1 // index of the latest unclosed < that has no list within
+	start := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '<':
+			if !operatorAt(s, i) {
+				open = i
+			}
+		case '>':
+			if operatorAt(s, i) {
+				continue
+			}
+			if open >= 0 && s[open:i] != "<…" {
+				b.WriteString(s[start:open])
+				b.WriteString("<…>")
+				start = i + 1
+			}
+			open = -1
+		}
+	}
+	b.WriteString(s[start:])
+	// <…> within another list is that list's turn next.
+	if out := b.String(); out != s {
+		return out
+	}
+	return foldFolded(s)
+}
+
+// foldFolded folds lists in which everything that is a list is folded already.
+func foldFolded(s string) string {
+	const folded = "<…>"
+	marked := strings.ReplaceAll(s, folded, "\x00")
+	out := foldOnce(marked)
+	return strings.ReplaceAll(out, "\x00", folded)
+}
+
+func foldOnce(s string) string {
+	open := -1
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '<' && !operatorAt(s, i):
+			open = i
+		case s[i] == '>' && !operatorAt(s, i) && open >= 0:
+			return s[:open] + "\x00" + s[i+1:]
+		}
+	}
+	return s
+}
+
+// stripRustHash cuts the hash that rustc appends: ::h0123456789abcdef.
+func stripRustHash(s string) string {
+	const length = len("::h0123456789abcdef")
+	if len(s) <= length || !strings.HasPrefix(s[len(s)-length:], "::h") {
+		return s
+	}
+	if strings.Trim(s[len(s)-16:], "0123456789abcdef") != "" {
+		return s
+	}
+	return s[:len(s)-length]
+}
+
+// middle cuts the middle out of s, so that its beginning and its end stay, the end more than the beginning.
+func middle(s string, width int) string {
+	if runes(s) <= width {
+		return s
+	}
+	if width < 5 {
+		return "…"
+	}
+	r := []rune(s)
+	head := (width - 1) / 3
+	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
+}
+
+// tail cuts the beginning of a path away, at a slash where possible.
+func tail(path string, width int) string {
+	path = clean(path)
+	if runes(path) <= width {
+		return path
+	}
+	r := []rune(path)
+	if width < 2 {
+		return "…"
+	}
+	cut := string(r[len(r)-(width-1):])
+	if i := strings.IndexByte(cut, '/'); i >= 0 && i < len(cut)/2 {
+		cut = cut[i:]
+	}
+	return "…" + cut
+}

@@ -1,0 +1,217 @@
+package view
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+func sortBy[T any](list []T, less func(a, b *T) bool) {
+	sort.SliceStable(list, func(i, j int) bool { return less(&list[i], &list[j]) })
+}
+
+// Widths of a stack's columns: numbers, then function, place and module.
+const (
+	gutter      = 19
+	placeWidth  = 24
+	moduleWidth = 16
+)
+
+// ranking writes the stacks that come first by a metric.
+func (r *report) ranking(m *profile.Metric) {
+	total := m.Total(r.p)
+	if r.Top < 0 || total == 0 {
+		return
+	}
+	list := profile.Rank(r.groups, m, r.Top)
+	if len(list) == 0 {
+		return
+	}
+	sum := Number(total)
+	if m.Bytes {
+		sum = Size(total)
+	}
+	title := map[*profile.Metric]string{
+		&profile.LiveAtPeak:  "MOST LIVE AT PEAK",
+		&profile.Leaked:      "MOST LEAKED",
+		&profile.Allocations: "MOST ALLOCATIONS",
+		&profile.Bytes:       "MOST BYTES ALLOCATED",
+		&profile.Temporary:   "MOST TEMPORARY ALLOCATIONS",
+	}[m]
+	r.printf("%s  %s\n", r.title(title), r.faint("of "+sum))
+	for i := range list {
+		r.stack(m, &list[i], total)
+	}
+	r.printf("\n")
+}
+
+// stack writes one stack: the numbers at the left of its frames.
+func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
+	value := m.Of(g)
+	text := Short(value)
+	if m.Bytes {
+		text = Size(value)
+	}
+	left := []string{padLeft(text, 9) + padLeft(percent(value, total), 8)}
+	styled := []string{r.bold(padLeft(text, 9)) + padLeft(percent(value, total), 8)}
+	for _, note := range notes(m, g) {
+		note = padLeft(note, gutter-2)
+		left = append(left, note)
+		styled = append(styled, r.faint(note))
+	}
+	lines := r.frames(g.Stack)
+	for i := 0; i < max(len(lines), len(left)); i++ {
+		number, plain := strings.Repeat(" ", gutter), ""
+		if i < len(left) {
+			plain = left[i]
+			number = styled[i] + strings.Repeat(" ", max(1, gutter-runes(plain)))
+		}
+		frame := ""
+		if i < len(lines) {
+			frame = lines[i]
+		}
+		r.printf("%s\n", strings.TrimRight(number+frame, " "))
+	}
+}
+
+// notes are the further numbers of a stack, one a line.
+func notes(m *profile.Metric, g *profile.Group) []string {
+	var list []string
+	if m.Count != nil {
+		n := m.Count(g)
+		noun := " blocks"
+		if m == &profile.Bytes {
+			noun = " calls"
+		}
+		if n == 1 {
+			noun = noun[:len(noun)-1]
+		}
+		list = append(list, Short(n)+noun)
+		if n > 1 {
+			list = append(list, Size(m.Of(g)/n)+" each")
+		}
+	} else if g.Allocations > 0 {
+		list = append(list, Size(g.Bytes/g.Allocations)+" each")
+		if m == &profile.Temporary && g.Temporary != g.Allocations {
+			list = append(list, "of "+Short(g.Allocations))
+		}
+	}
+	if g.Class == profile.Runtime {
+		list = append(list, "runtime's own")
+	}
+	return list
+}
+
+// frames are the lines of a stack, leaf first.
+func (r *report) frames(stack uint32) []string {
+	all := r.p.AppendFrames(nil, stack)
+	if len(all) == 0 {
+		return []string{r.faint("(no call stack)")}
+	}
+	all = cutStart(all)
+	type run struct {
+		f profile.Frame
+		n int
+	}
+	var list []run
+	for _, f := range all {
+		if k := len(list); k > 0 && list[k-1].f.Function == f.Function && f.Function != "" &&
+			list[k-1].f.Module == f.Module {
+			list[k-1].n++
+			continue
+		}
+		list = append(list, run{f, 1})
+	}
+	limit := r.Frames
+	if limit < 0 || len(list) <= limit {
+		limit = len(list)
+	}
+	var lines []string
+	module := ""
+	line := func(x run) {
+		show := x.f.Module
+		if show == module && len(lines) > 0 {
+			show = ""
+		} else {
+			module = show
+		}
+		lines = append(lines, r.frame(&x.f, x.n, show))
+	}
+	if limit == len(list) {
+		for _, x := range list {
+			line(x)
+		}
+		return lines
+	}
+	keep := max(1, limit-2) // the leaf's side, a line that says how many are left out, the root
+	for _, x := range list[:keep] {
+		line(x)
+	}
+	lines = append(lines, r.faint(fmt.Sprintf("… %s", plural(uint64(len(list)-keep-1), "more frame"))))
+	line(list[len(list)-1])
+	return lines
+}
+
+// frame writes one frame: function, place and module, in columns.
+func (r *report) frame(f *profile.Frame, n int, module string) string {
+	wide := r.Width - gutter - placeWidth - moduleWidth - 2
+	times := ""
+	if n > 1 {
+		times = fmt.Sprintf(" ×%d", n)
+	}
+	name := ""
+	if f.Function != "" {
+		name = FunctionName(f.Function, wide-runes(times)) + times
+	} else {
+		name = middle(address(f), wide)
+	}
+	name = padRight(name, wide)
+	if f.Function == "" {
+		name = r.faint(name)
+	}
+	where := ""
+	if f.File != "" {
+		where = base(f.File)
+		if f.Line > 0 {
+			number := fmt.Sprintf(":%d", f.Line)
+			where = middle(where, placeWidth-runes(number)) + number
+		}
+		where = middle(where, placeWidth)
+	}
+	return name + " " + r.place(padRight(where, placeWidth)) + " " + r.faint(middle(base(module), moduleWidth))
+}
+
+// address names code whose function is unknown.
+func address(f *profile.Frame) string {
+	if f.Module == "" {
+		return fmt.Sprintf("%#x", f.Address)
+	}
+	return fmt.Sprintf("%s+%#x", base(f.Module), f.Offset)
+}
+
+// startFunctions are what runs before main and before a thread's function: the same on every stack.
+var startFunctions = map[string]bool{
+	"_start": true, "__libc_start_main": true, "__libc_start_main_impl": true, "__libc_start_call_main": true,
+	"call_init": true, "__libc_csu_init": true, "clone": true, "__clone": true, "clone3": true, "__clone3": true,
+	"start_thread": true, "_dl_start_user": true, "thread_start": true, "__libc_start_main@@GLIBC_2.34": true,
+}
+
+// cutStart leaves out the frames at the root that say nothing, as long as others remain.
+func cutStart(list []profile.Frame) []profile.Frame {
+	n := len(list)
+	for n > 1 {
+		name, _, _ := strings.Cut(list[n-1].Function, "@")
+		if !startFunctions[name] && !(name == "" && isLibc(list[n-1].Module) && n > 1) {
+			break
+		}
+		n--
+	}
+	return list[:n]
+}
+
+func isLibc(module string) bool {
+	b := base(module)
+	return strings.HasPrefix(b, "libc.so") || strings.HasPrefix(b, "libc-2")
+}

@@ -1,0 +1,91 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Summary writes the short form that is shown when a run ends: a line for each question and one for each of the stacks
+// that held most at the peak.
+func Summary(w io.Writer, p *profile.Profile, o Options) error {
+	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
+	t := &p.Totals
+	status := ""
+	if s := ending(p); s != "" {
+		status = " · " + s
+	}
+	r.printf("%s %s\n", r.bold(command(p, r.Width-30-runes(status))),
+		r.faint(fmt.Sprintf("· %s · %s%s", Duration(p.Duration), plural(uint64(len(p.Threads)), "thread"), status)))
+	r.warnings()
+	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(Size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
+		Duration(t.Peak.Time)))
+	r.line("leaked", leaked(r, p))
+	r.line("allocations", fmt.Sprintf("%s of %s in all, %s temporary (%s)", r.bold(Number(t.Allocations)), Size(t.Bytes),
+		Number(t.Temporary), percent(t.Temporary, t.Allocations)))
+	if r.Top > 0 && t.Peak.Bytes > 0 {
+		r.printf("  %s\n", r.faint("most live at the peak"))
+		r.groups = p.Groups()
+		for _, g := range profile.Rank(r.groups, &profile.LiveAtPeak, r.Top) {
+			r.oneLine(&g)
+		}
+	}
+	return r.Flush()
+}
+
+// oneLine writes a stack as its leaf and as many callers as there is room for.
+func (r *report) oneLine(g *profile.Group) {
+	frames := cutStart(r.p.AppendFrames(nil, g.Stack))
+	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(Size(g.LiveAtPeakBytes), 10)),
+		padLeft(percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
+	if len(frames) == 0 {
+		r.printf("%s%s\n", numbers, r.faint("(no call stack)"))
+		return
+	}
+	left := r.Width - 22
+	text := r.label(&frames[0], left*2/3)
+	line, rest := text.styled, left-runes(text.plain)
+	last := frames[0].Function
+	for i := range frames[1:] {
+		f := &frames[1+i]
+		if f.Function == last && last != "" {
+			continue
+		}
+		last = f.Function
+		name := FunctionName(f.Function, 30)
+		if name == "" {
+			name = middle(address(f), 30)
+		}
+		if rest < runes(name)+5 {
+			line += r.faint(" ← …")
+			break
+		}
+		line += r.faint(" ← " + name)
+		rest -= 3 + runes(name)
+	}
+	r.printf("%s%s\n", numbers, line)
+}
+
+type label struct{ plain, styled string }
+
+// label names a frame on one line: function, then file and line or the module.
+func (r *report) label(f *profile.Frame, width int) label {
+	where := base(f.Module)
+	if f.File != "" {
+		where = base(f.File)
+		if f.Line > 0 {
+			where = fmt.Sprintf("%s:%d", where, f.Line)
+		}
+	}
+	if f.Function == "" {
+		s := middle(address(f), width)
+		return label{s, s}
+	}
+	if where != "" {
+		where = " " + middle(where, max(8, width/2))
+	}
+	name := FunctionName(f.Function, max(8, width-runes(where)))
+	return label{name + where, name + r.place(where)}
+}

@@ -1,0 +1,300 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Options say how a report looks.
+type Options struct {
+	Top    int  // stacks per ranking; 0: 5, negative: none
+	Frames int  // lines per stack at most; 0: 8, negative: all
+	Width  int  // columns; 0: 100
+	Color  bool // mark with colours (ANSI)
+}
+
+func (o Options) fill() Options {
+	if o.Top == 0 {
+		o.Top = 5
+	}
+	if o.Frames == 0 {
+		o.Frames = 8
+	}
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	o.Width = max(o.Width, 60)
+	return o
+}
+
+// style colours text if that is wanted.
+type style bool
+
+func (s style) paint(code, text string) string {
+	if !s || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s style) bold(t string) string  { return s.paint("1", t) }
+func (s style) faint(t string) string { return s.paint("2", t) }
+func (s style) place(t string) string { return s.paint("36", t) }
+func (s style) warn(t string) string  { return s.paint("1;33", t) }
+func (s style) title(t string) string { return s.paint("1;34", t) }
+
+// report writes one report. Errors of writing are kept by the bufio.Writer until the end.
+type report struct {
+	*bufio.Writer
+	style
+	Options
+	p      *profile.Profile
+	groups []profile.Group
+}
+
+// Report writes the whole report as text.
+func Report(w io.Writer, p *profile.Profile, o Options) error {
+	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
+	r.groups = p.Groups()
+	r.heading()
+	r.warnings()
+	r.overview()
+	for _, m := range profile.Metrics {
+		r.ranking(m)
+	}
+	r.threads()
+	return r.Flush()
+}
+
+func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.Writer, format, args...) }
+
+// command is the command line, cut to width.
+func command(p *profile.Profile, width int) string {
+	var words []string
+	for _, a := range p.Process.Args {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'$\\*?;&|<>()") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	if len(words) == 0 {
+		words = []string{p.Process.Exe}
+	}
+	text := []rune(clean(strings.Join(words, " ")))
+	if len(text) == 0 {
+		return "unknown command"
+	}
+	if len(text) > width {
+		return string(text[:width-1]) + "…"
+	}
+	return string(text)
+}
+
+func (r *report) heading() {
+	p := r.p
+	r.printf("%s\n", r.bold(command(p, r.Width)))
+	var parts []string
+	if p.Process.Started > 0 {
+		parts = append(parts, time.Unix(0, p.Process.Started).Format("2006-01-02 15:04:05"))
+	}
+	if p.Process.PID > 0 {
+		parts = append(parts, fmt.Sprintf("process %d", p.Process.PID))
+	}
+	if p.Process.Host != "" {
+		parts = append(parts, "on "+clean(p.Process.Host))
+	}
+	parts = append(parts, "ran "+Duration(p.Duration), plural(uint64(len(p.Threads)), "thread"))
+	if s := ending(p); s != "" {
+		parts = append(parts, s)
+	}
+	r.wrap("", strings.Join(parts, " · "), r.faint)
+	r.printf("\n")
+}
+
+// ending says how the process ended.
+func ending(p *profile.Profile) string {
+	e := p.Ending
+	switch {
+	case !p.Ended:
+		return ""
+	case e.Status != "":
+		return clean(e.Status)
+	case e.Signal != 0:
+		return fmt.Sprintf("killed by signal %d", e.Signal)
+	case e.Exited:
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return ""
+}
+
+// wrap writes text in lines that fit, each after an indent.
+func (r *report) wrap(indent, text string, paint func(string) string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && runes(indent)+runes(line)+1+runes(word) > r.Width {
+			r.printf("%s%s\n", indent, paint(line))
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		r.printf("%s%s\n", indent, paint(line))
+	}
+}
+
+func (r *report) line(label, text string) {
+	r.printf("  %s %s\n", r.faint(padRight(label, 12)), text)
+}
+
+func (r *report) overview() {
+	p, t := r.p, &r.p.Totals
+	rss := ""
+	if s, ok := p.PeakRSS(); ok && s.RSS >= 0 {
+		rss = r.faint(fmt.Sprintf("   resident: %s at most", Size(uint64(s.RSS))))
+	}
+	r.line("peak", fmt.Sprintf("%s in %s after %s%s", r.bold(Size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
+		Duration(t.Peak.Time), rss))
+	r.line("leaked", leaked(r, p))
+	rate := ""
+	if p.Duration > 0 && t.Allocations > 0 {
+		rate = r.faint(fmt.Sprintf("   %s per second", Short(uint64(float64(t.Allocations)/(float64(p.Duration)/1e9)))))
+	}
+	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), Size(t.Bytes), rate))
+	if t.Allocations > 0 {
+		r.line("temporary", fmt.Sprintf("%s %s", r.bold(Number(t.Temporary)),
+			r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", percent(t.Temporary, t.Allocations)))))
+		sizes := fmt.Sprintf("%s to %s, mean %s", Size(t.MinSize), Size(t.MaxSize), Size(t.Bytes/t.Allocations))
+		if t.SlackCount > 0 && t.Bytes > 0 {
+			sizes += fmt.Sprintf("; allocator's slack %s (%s)", Size(t.Slack), percent(t.Slack, t.Bytes))
+		}
+		r.line("sizes", sizes)
+	}
+	var more []string
+	if t.Deallocations > 0 {
+		more = append(more, fmt.Sprintf("%s, mean lifetime %s", plural(t.Deallocations, "deallocation"),
+			Duration(t.MeanLifetime())))
+	}
+	if t.Reallocations > 0 {
+		more = append(more, fmt.Sprintf("%s (%s in place)", plural(t.Reallocations, "reallocation"),
+			percent(t.InPlace, t.Reallocations)))
+	}
+	if len(more) > 0 {
+		r.line("lifetimes", strings.Join(more, "; "))
+	}
+	r.line("through", functions(p, r.Width-15))
+	if s := mappings(p); s != "" {
+		r.line("mappings", s)
+	}
+	r.printf("\n")
+}
+
+func leaked(r *report, p *profile.Profile) string {
+	own := p.Totals.LeakedBytes() - p.Runtime.Bytes
+	blocks := p.Totals.LeakedBlocks() - p.Runtime.Blocks
+	text := fmt.Sprintf("%s in %s", r.bold(Size(own)), plural(blocks, "block"))
+	if blocks == 0 {
+		text = r.bold("nothing")
+	}
+	if p.Runtime.Blocks > 0 {
+		text += r.faint(fmt.Sprintf("   besides %s in %s that the runtime keeps: no leak", Size(p.Runtime.Bytes),
+			plural(p.Runtime.Blocks, "block")))
+	}
+	return text
+}
+
+// functions lists what was called, as far as there is room.
+func functions(p *profile.Profile, width int) string {
+	type called struct {
+		f event.Func
+		n uint64
+	}
+	var list []called
+	for f, n := range p.Totals.Funcs {
+		if n > 0 && event.Func(f) != event.FuncUnknown && event.Func(f) < event.Mmap {
+			list = append(list, called{event.Func(f), n})
+		}
+	}
+	for i := range list { // few: a plain sort, largest first
+		for j := i; j > 0 && list[j].n > list[j-1].n; j-- {
+			list[j], list[j-1] = list[j-1], list[j]
+		}
+	}
+	text := ""
+	for i, c := range list {
+		item := fmt.Sprintf("%s %s", c.f, Short(c.n))
+		if i > 0 {
+			item = ", " + item
+		}
+		if runes(text)+runes(item) > width-2 {
+			return text + " …"
+		}
+		text += item
+	}
+	if text == "" {
+		return "nothing was called"
+	}
+	return text
+}
+
+// mappings is the line of the program's own mapping changes, "" if there are none.
+func mappings(p *profile.Profile) string {
+	m := &p.Totals.Maps
+	var parts []string
+	for _, c := range []struct {
+		name         string
+		calls, bytes uint64
+	}{{"mmap", m.Mmap.Calls, m.Mmap.Bytes}, {"munmap", m.Munmap.Calls, m.Munmap.Bytes},
+		{"mremap", m.Mremap.Calls, m.Mremap.Bytes}, {"brk", m.Brk.Calls, m.Brk.Bytes}} {
+		if c.calls > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", c.name, Number(c.calls), Size(c.bytes)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// threads lists the threads that allocated most.
+func (r *report) threads() {
+	if len(r.p.Threads) < 2 || r.Top < 0 {
+		return
+	}
+	list := busiest(r.p.Threads)
+	n := min(len(list), max(r.Top, 1))
+	r.printf("%s\n", r.title("THREADS"))
+	r.printf("  %s\n", r.faint(fmt.Sprintf("%-16s %9s %14s %11s %14s %18s", "name", "id", "allocations", "bytes",
+		"deallocations", "of other threads'")))
+	for _, t := range list[:n] {
+		name := t.Name
+		if name == "" {
+			name = "-"
+		}
+		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID, Number(t.Counts.Allocations),
+			Size(t.Counts.Bytes), Number(t.Counts.Deallocations), Number(t.Counts.Foreign))
+	}
+	if n < len(list) {
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", plural(uint64(len(list)-n), "more thread"))))
+	}
+	r.printf("\n")
+}
+
+func busiest(threads []profile.Thread) []profile.Thread {
+	list := append([]profile.Thread(nil), threads...)
+	sortBy(list, func(a, b *profile.Thread) bool { return a.Counts.Allocations > b.Counts.Allocations })
+	return list
+}
+
+func base(path string) string {
+	if path == "" {
+		return ""
+	}
+	return clean(filepath.Base(path))
+}

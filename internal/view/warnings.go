@@ -1,0 +1,59 @@
+package view
+
+import (
+	"fmt"
+)
+
+// warnings says first what is wrong with the data; usually nothing.
+func (r *report) warnings() {
+	list := problems(r)
+	for _, s := range list {
+		r.wrapWarning(s)
+	}
+	if len(list) > 0 {
+		r.printf("\n")
+	}
+}
+
+func (r *report) wrapWarning(s string) {
+	mark := "! "
+	first := true
+	r.wrap("  ", s, func(line string) string {
+		m := "  "
+		if first {
+			m = mark
+		}
+		first = false
+		return r.warn(m + line)
+	})
+}
+
+// problems are sentences about what is missing of the data or not exact.
+func problems(r *report) []string {
+	p, h := r.p, r.p.Ending.Health
+	var list []string
+	add := func(n uint64, noun, text string) {
+		if n > 0 {
+			list = append(list, plural(n, noun)+" "+text)
+		}
+	}
+	if len(p.Damage) > 0 {
+		s := fmt.Sprintf("the recording is not whole: %s", clean(p.Damage[0]))
+		if n := len(p.Damage) - 1; n > 0 {
+			s += fmt.Sprintf(" (and %d more)", n)
+		}
+		list = append(list, s+". What follows is counted from what is whole; what was live at its end shows as leaked.")
+	}
+	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost show as leaked")
+	add(h.NoThread, "event", "lost for want of memory for a thread's state")
+	add(h.TruncatedStacks, "stack", "could not be followed up to the root")
+	add(h.TableFull, "stack", "not kept because a table was full: shown without a call stack")
+	add(h.BadCFI, "frame", "with call frame information that could not be used")
+	add(p.Totals.Unmatched, "deallocation", "of addresses that were not live: memory from before the recording, freed twice, or foreign")
+	add(p.Totals.Unseen, "deallocation", "not seen: the address was given out again, which ended the block")
+	add(h.LateEvents, "event", "came late and took the time of the event before")
+	for _, n := range h.Notes {
+		list = append(list, clean(n))
+	}
+	return list
+}

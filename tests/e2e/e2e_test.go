@@ -1,0 +1,113 @@
+// Package e2e records real processes with the heaptap binary and judges the recordings: the small forms of what
+// `make test-programs` does, and what no counting can show (every function by its name, ways out of operator new,
+// recorders that stand still).
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/tests/programs"
+)
+
+var (
+	kitOnce sync.Once
+	kitDir  string
+	theKit  *programs.Kit
+	kitErr  error
+)
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if kitDir != "" {
+		os.RemoveAll(kitDir)
+	}
+	os.Exit(status)
+}
+
+// kit builds heaptap and the programs once.
+func kit(t *testing.T) *programs.Kit {
+	t.Helper()
+	kitOnce.Do(func() {
+		if kitDir, kitErr = os.MkdirTemp("", "heaptap-e2e-"); kitErr == nil {
+			theKit, kitErr = programs.Build(kitDir, os.Getenv("HEAPTAP_BINARY"))
+		}
+	})
+	if kitErr != nil {
+		t.Fatal(kitErr)
+	}
+	return theKit
+}
+
+func deadline(t *testing.T, limit time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// record runs a case and fails the test for each check that does not hold.
+func record(t *testing.T, k *programs.Kit, c programs.Case) *programs.Result {
+	t.Helper()
+	r, err := k.Run(deadline(t, 2*time.Minute), t.TempDir(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, r)
+	return r
+}
+
+func report(t *testing.T, r *programs.Result) {
+	t.Helper()
+	for i, f := range r.Failed() {
+		if i == 10 {
+			t.Errorf("... and %d more", len(r.Failed())-i)
+			break
+		}
+		t.Errorf("%s: %s, want %s", f.What, f.Got, f.Want)
+	}
+	if t.Failed() {
+		t.Logf("heaptap's stderr:\n%s", r.Stderr)
+	}
+}
+
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	k := kit(t)
+	for _, c := range k.Known(0.02) {
+		t.Run(c.Name, func(t *testing.T) { record(t, k, c) })
+	}
+}
+
+func TestReal(t *testing.T) {
+	t.Parallel()
+	k := kit(t)
+	cases, missing := k.Real(0.03)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { record(t, k, c) })
+	}
+	for _, m := range missing {
+		t.Run(m, func(t *testing.T) { t.Skip(m + " is not installed") })
+	}
+}
+
+// one records a program that is not chained with the counting library and returns its only recording.
+func one(t *testing.T, k *programs.Kit, c programs.Case) (*programs.Result, programs.Recording) {
+	t.Helper()
+	c.Unjudged = true
+	r := record(t, k, c)
+	if len(r.Recordings) != 1 {
+		t.Fatalf("%d recordings, want 1\n%s", len(r.Recordings), r.Stderr)
+	}
+	return r, r.Recordings[0]
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}

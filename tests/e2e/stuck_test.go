@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/tests/programs"
+)
+
+// recorderOf returns the pid of the recorder that works for a `heaptap run` started as run: the other process that
+// executes the same binary and has been started from it.
+func recorderOf(heaptap string, run int, limit time.Duration) (int, error) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		names, err := filepath.Glob("/proc/[0-9]*/exe")
+		if err != nil {
+			return 0, err
+		}
+		for _, name := range names {
+			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
+			exe, err := os.Readlink(name)
+			if err != nil || exe != heaptap || pid == run {
+				continue
+			}
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if err != nil {
+				continue
+			}
+			// pid (comm) state ppid pgrp session
+			f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+			if parent, session := f[1], f[3]; parent == fmt.Sprint(run) && session == fmt.Sprint(pid) {
+				return pid, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("no recorder of process %d within %v", run, limit)
+}
+
+// TestStoppedRecorder stops the recorder in the middle of a run: the target finishes with its right result, and when the
+// recorder goes on, nothing is missing.
+func TestStoppedRecorder(t *testing.T) {
+	t.Parallel()
+	k := kit(t)
+	out := t.TempDir()
+	const pairs = 3_000_000
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/", "--", k.Path("w"), "w1", fmt.Sprint(pairs), "1000")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := recorderOf(k.Heaptap, cmd.Process.Pid, 10*time.Second)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		t.Fatal(err)
+	}
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Kill(pid, unix.SIGCONT) })
+	// The target's line and the end of its output come although nobody drains.
+	line := make(chan []byte, 1)
+	go func() {
+		b, _ := io.ReadAll(io.LimitReader(stdout, 1<<16))
+		line <- b
+	}()
+	var truth programs.Truth
+	gone := time.After(60 * time.Second)
+	for done := false; !done; {
+		select {
+		case b := <-line:
+			if err := json.Unmarshal(b, &truth); err != nil {
+				t.Fatalf("the target's output %q: %v\n%s", b, err, stderr.String())
+			}
+			done = true
+		case <-gone:
+			t.Fatalf("the target does not finish while the recorder is stopped\n%s", stderr.String())
+		case <-time.After(10 * time.Millisecond):
+			if !running(k.Path("w")) { // run keeps the pipe's other end open until it ends itself
+				_ = unix.Kill(pid, unix.SIGCONT)
+			}
+		}
+	}
+	_ = unix.Kill(pid, unix.SIGCONT)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	names, _ := filepath.Glob(filepath.Join(out, "*.htap"))
+	if len(names) != 1 {
+		t.Fatalf("recordings: %v, want one\n%s", names, stderr.String())
+	}
+	r, err := k.Report(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Below("work")
+	same(t, "lost", *r.Lost, 0)
+	same(t, "unmatched", r.Totals.Unmatched, 0)
+	same(t, "allocations, deallocations, bytes, leaked, peak",
+		[]uint64{got.Allocations, got.Deallocations, got.Bytes, got.LeakedBytes, got.PeakBytes},
+		[]uint64{truth.Allocations, truth.Deallocations, truth.Bytes, truth.LeakedBytes, truth.PeakBytes})
+}
+
+// running says whether a process executes the file.
+func running(path string) bool {
+	names, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, name := range names {
+		if exe, err := os.Readlink(name); err == nil && exe == path {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFullStderr gives `heaptap run` a standard error that nobody reads, and the target one line after the other to write
+// elsewhere: the target finishes with its right result all the same.
+func TestFullStderr(t *testing.T) {
+	t.Parallel()
+	k := kit(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	if err := syscall.SetNonblock(int(write.Fd()), true); err != nil {
+		t.Fatal(err)
+	}
+	for block := make([]byte, 4096); ; { // fill it to the brim
+		if _, err := syscall.Write(int(write.Fd()), block); err != nil {
+			if len(block) == 1 {
+				break
+			}
+			block = block[:1]
+		}
+	}
+	if err := syscall.SetNonblock(int(write.Fd()), false); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	result := filepath.Join(out, "result")
+	stdout, err := os.Create(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdout.Close()
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-o", out+"/", "--", k.Path("map"), "20000")
+	cmd.Stdout, cmd.Stderr = stdout, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	var text []byte
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if text, err = os.ReadFile(result); err == nil && bytes.HasSuffix(text, []byte("\n")) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the target does not finish while nobody reads heaptap's standard error")
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	truth, err := programs.ParseTruth(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _ := filepath.Glob(filepath.Join(out, "map.*.htap"))
+	if len(names) != 1 {
+		t.Fatalf("recordings: %v, want one", names)
+	}
+	r, err := k.Report(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Below("main")
+	same(t, "allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes},
+		[]uint64{truth.Allocations, truth.Deallocations, truth.Bytes})
+}
