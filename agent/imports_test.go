@@ -18,7 +18,8 @@ var allowedWeakImports = []string{
 	"_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__", // gcc's start files
 	"environ", "__environ", "getauxval",
 	"__register_atfork",
-	"_dl_find_object", // glibc 2.35
+	"_dl_find_object",                        // glibc 2.35
+	"__tls_get_addr", "gnu_get_libc_version", // only their addresses: which module is the loader, which is glibc
 	"__libc_stack_end",
 }
 

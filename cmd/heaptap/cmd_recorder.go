@@ -1,9 +1,15 @@
 package main
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/record"
 )
 
 // newRecorderCommand is the process that `heaptap run` starts to drain the spools.
@@ -14,4 +20,71 @@ func newRecorderCommand() *cobra.Command {
 		Args:   noArgs,
 		RunE:   func(*cobra.Command, []string) error { return launch.Serve(recordRun) },
 	}
+}
+
+// recordRun carries words between package record and package launch, which do not know each other.
+func recordRun(ctx context.Context, link *launch.Link) error {
+	main, ended := make(chan int, 1), make(chan record.Status, 1)
+	go func() {
+		defer close(main)
+		for m := range link.Main {
+			main <- m.PID
+		}
+	}()
+	go func() {
+		defer close(ended)
+		for e := range link.MainEnded {
+			ended <- record.Status{Exited: e.Signal == 0, Code: e.Exit, Signal: e.Signal}
+		}
+	}()
+	return record.Run(ctx, record.Config{
+		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
+		SpillLimit: link.Config.SpillLimit, Main: main, MainEnded: ended, Version: version(),
+		Report: func(r record.Report) {
+			switch r.Kind {
+			case record.Started:
+				link.Send(launch.Message{Started: recordingOf(r)})
+			case record.Finished:
+				link.Send(launch.Message{Finished: recordingOf(r)})
+			case record.Note:
+				link.Send(launch.Message{Note: r.Text})
+			case record.Settled:
+				link.Send(launch.Message{Settled: &launch.Settled{Running: r.Running, Seen: r.Seen}})
+			}
+		},
+	})
+}
+
+func recordingOf(r record.Report) *launch.Recording {
+	rec := &launch.Recording{Path: r.Path, PID: r.PID, Main: r.Main, Program: filepath.Base(r.Exe)}
+	if r.Err != nil {
+		rec.Error = r.Err.Error()
+	}
+	if t := r.Totals; t != nil {
+		rec.Events, rec.Peak, rec.Leaked = t.Events, t.Peak.Bytes, t.LiveBytes
+	}
+	rec.Lost = r.Health.LostEvents
+	return rec
+}
+
+// rescue makes recordings of what a dead recorder had not drained. They get names of their own, NAME.PID.rest.htap: what
+// the recorder had written is kept.
+func rescue(ctx context.Context, spool string, config launch.RecorderConfig) ([]launch.Recording, error) {
+	var list []launch.Recording
+	output := strings.TrimSuffix(config.Output, ".htap") + ".rest.htap"
+	err := record.ConvertWith(ctx, spool, record.Config{
+		RunDir: config.RunDir, Output: output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit, Version: version(),
+		Report: func(r record.Report) {
+			if r.Kind == record.Finished && r.Err == nil {
+				rec := *recordingOf(r)
+				rec.Rest = true
+				list = append(list, rec)
+			}
+		},
+	})
+	if err == nil {
+		os.Remove(strings.TrimSuffix(spool, ".spool") + ".spill")
+		os.Remove(filepath.Join(config.SpillDir, strings.TrimSuffix(filepath.Base(spool), ".spool")+".spill"))
+	}
+	return list, err
 }

@@ -61,6 +61,8 @@ type Recording struct {
 	Error   string `json:",omitempty"` // it could not be written, or not wholly
 	Events  uint64
 	Lost    uint64
+	Peak    uint64 // bytes
+	Leaked  uint64 // bytes
 	Rest    bool `json:",omitempty"` // rescued by run itself after the recorder's death
 }
 

@@ -36,7 +36,7 @@ func startRecorder(config RecorderConfig) (*recorder, error) {
 	unix.SetNonblock(pair[0], true) // so that a recorder that reads nothing cannot keep run waiting
 	conn, theirs := os.NewFile(uintptr(pair[0]), "recorder"), os.NewFile(uintptr(pair[1]), "run")
 	defer theirs.Close()
-	logPath := filepath.Join(config.RunDir, "recorder.log")
+	logPath := filepath.Join(config.RunDir, recorderLog)
 	log, err := os.OpenFile(logPath, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		conn.Close()
@@ -152,9 +152,25 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	})
 	link.Send(Message{Ready: true})
 	err := work(ctx, link)
+	if err != nil {
+		link.Send(Message{Note: "the recorder could not work: " + err.Error()})
+		link.Send(Message{Settled: &Settled{}})
+	}
 	close(link.out)
 	link.wait.Wait()
+	leaveRunFolder(link.Config.RunDir)
 	return err
+}
+
+const recorderLog = "recorder.log"
+
+// leaveRunFolder removes the run's folder if nothing but an empty log is left in it.
+func leaveRunFolder(dir string) {
+	log := filepath.Join(dir, recorderLog)
+	if st, err := os.Stat(log); err == nil && st.Size() == 0 {
+		os.Remove(log)
+	}
+	os.Remove(dir)
 }
 
 func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, watch *stopWatch) {

@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,8 +17,8 @@ type Config struct {
 	Output     Output
 	SpillLimit int64
 	Console    *Console
-	// Rescue makes a recording of a spool that a dead recorder left; it returns the recording's path.
-	Rescue func(ctx context.Context, spool string, output Output) (Recording, error)
+	// Rescue makes recordings of a spool that a dead recorder left.
+	Rescue func(ctx context.Context, spool string, config RecorderConfig) ([]Recording, error)
 }
 
 // Result is what became of a run.
@@ -99,6 +98,8 @@ type session struct {
 	recorder *recorder // nil: nothing is recorded
 	runDir   string
 
+	recorderConfig RecorderConfig
+
 	pid          int
 	mainExpected bool // the main program should be recorded
 	started      time.Time
@@ -122,10 +123,11 @@ func (s *session) prepare(env []string) ([]string, error) {
 		os.RemoveAll(runDir)
 		return nil, err
 	}
-	s.recorder, err = startRecorder(RecorderConfig{
+	s.recorderConfig = RecorderConfig{
 		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template,
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit,
-	})
+	}
+	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
 		os.RemoveAll(runDir)
 		return nil, err
@@ -345,25 +347,20 @@ func (s *session) where() string { return "the recording in " + s.config.Output.
 
 // rescue makes recordings of the spools that a dead recorder left.
 func (s *session) rescue() {
-	s.console.Warn("the recorder died%s; what it had not written is taken from the spools", firstLine(filepath.Join(s.runDir, "recorder.log")))
+	s.console.Warn("the recorder died%s; what it had not written is taken from the spools", firstLine(filepath.Join(s.runDir, recorderLog)))
 	spools, _ := filepath.Glob(filepath.Join(s.runDir, "*.spool"))
 	for _, spool := range spools {
 		if pid := spoolPID(spool); pid > 0 && pid != s.pid && processState(pid) != 0 {
 			s.console.Warn("process %d still runs; when it has ended, `heaptap report %s` shows what it did", pid, spool)
 			continue
 		}
-		var recording Recording
-		err := fmt.Errorf("no way to")
-		if s.config.Rescue != nil {
-			recording, err = s.config.Rescue(context.Background(), spool, s.config.Output)
-		}
+		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig)
 		if err != nil {
-			s.console.Warn("cannot make a recording of %s: %v; `heaptap report %s` may show it", spool, err, spool)
+			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
 			continue
 		}
 		os.Remove(spool)
-		recording.Rest = true
-		s.result.Recordings = append(s.result.Recordings, recording)
+		s.result.Recordings = append(s.result.Recordings, recordings...)
 	}
 	s.result.Complete = time.Since(s.started)
 	removeRunFolder(s.runDir)

@@ -116,6 +116,9 @@ func (l *Ledger) Blocks() iter.Seq[Block] {
 	}
 }
 
+// Close forgets the live blocks and gives their memory, which is not in Go's heap, back to the system.
+func (l *Ledger) Close() { l.live.release() }
+
 func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
 	if addr == 0 {
 		if op.Size > 0 {

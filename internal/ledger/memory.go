@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Large arrays of slots come from the system and go back to it at once, in huge pages where there are any. From Go's heap
-// an array that has been outgrown would stay until the next collection, and random access to gigabytes in small pages is
-// all misses of the translation cache.
+// Large arrays of slots come from the system and go back to it at once, in huge pages where there are any. In Go's heap an
+// array that has been outgrown stays until the next collection: measured with 8 million blocks, 110 bytes a block
+// instead of 88. And random access to gigabytes in small pages misses the translation cache every time.
 const (
 	hugePage  = 2 << 20
-	ownMemory = hugePage / 2 // arrays of at least so many bytes
+	ownMemory = 64 << 10 // arrays of at least so many bytes
 	slotSize  = int(unsafe.Sizeof(slot{}))
 )
 
@@ -21,14 +21,20 @@ func makeSlots(n int) (slots []slot, mapping []byte) {
 	if size < ownMemory {
 		return make([]slot, n), nil
 	}
-	mapping, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	room := 0
+	if size >= hugePage {
+		room = hugePage // to begin at a huge page; what is not touched costs nothing
+	}
+	mapping, err := unix.Mmap(-1, 0, size+room, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return make([]slot, n), nil
 	}
-	start := uintptr(unsafe.Pointer(&mapping[0]))
-	skip := (hugePage - start%hugePage) % hugePage
-	own := mapping[skip : skip+uintptr(size)]
-	_ = unix.Madvise(own, unix.MADV_HUGEPAGE) // only a matter of speed
+	own := mapping
+	if room > 0 {
+		skip := -uintptr(unsafe.Pointer(&mapping[0])) % hugePage
+		own = mapping[skip : skip+uintptr(size)]
+		_ = unix.Madvise(own, unix.MADV_HUGEPAGE) // only a matter of speed
+	}
 	return unsafe.Slice((*slot)(unsafe.Pointer(&own[0])), n), mapping
 }
 

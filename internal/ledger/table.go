@@ -8,7 +8,7 @@ import "math/bits"
 // capacities of the segments are spread over a factor of one and a half, which growth keeps: they never grow together,
 // a stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
 const (
-	segmentBits = 6
+	segmentBits = 7
 	segments    = 1 << segmentBits
 	firstSlots  = 16 // of the first segment; the last one has half as many again
 
@@ -174,6 +174,14 @@ func (t *table) remove(g *segment, i int, b *Block) {
 		}
 	}
 	slots[i] = slot{}
+}
+
+// release gives the memory back and leaves an empty table.
+func (t *table) release() {
+	for i := range t.segs {
+		freeSlots(t.segs[i].mapping)
+	}
+	*t = *newTable()
 }
 
 func (g *segment) grow() {

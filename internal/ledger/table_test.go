@@ -46,6 +46,9 @@ func TestTable(t *testing.T) {
 		t.Errorf("the table has %d blocks, %d bytes, want %d, %d", tab.count, tab.bytes, len(want), bytes)
 	}
 	l := &Ledger{live: tab}
+	if l.Touch(want[0].Addr); tab.segs[0].mapping == nil {
+		t.Errorf("the table is too small to test memory of its own")
+	}
 	seen := 0
 	for b := range l.Blocks() {
 		seen++
@@ -69,6 +72,12 @@ func TestTable(t *testing.T) {
 	}
 	if tab.count != 0 || tab.bytes != 0 || len(tab.big) != 0 {
 		t.Errorf("emptied, the table has %d blocks, %d bytes, %d big ones", tab.count, tab.bytes, len(tab.big))
+	}
+	g, i, _ := tab.find(16)
+	tab.set(g, i, 16, &Op{Size: 1}, 0, 0)
+	l.Close()
+	if blocks, bytes := l.Live(); blocks != 0 || bytes != 0 || tab.segs[0].mapping != nil {
+		t.Errorf("closed, the ledger has %d blocks, %d bytes, mapping %v", blocks, bytes, tab.segs[0].mapping != nil)
 	}
 }
 

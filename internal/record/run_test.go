@@ -190,6 +190,18 @@ func openRecording(t *testing.T, path string) *recording.Reader {
 	return r
 }
 
+func allEvents(t *testing.T, r *recording.Reader) (events []event.Event) {
+	t.Helper()
+	err := r.Events(func(e *event.Event) bool {
+		events = append(events, *e)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
 func TestRun(t *testing.T) {
 	for _, test := range []struct {
 		name          string
@@ -287,10 +299,7 @@ func TestClocks(t *testing.T) {
 	}
 	r := openRecording(t, finished(t, reps, 1)[0].Path)
 	i := 0
-	for e, err := range r.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range allEvents(t, r) {
 		if d := e.Time - want[i]; d < -20e3 || d > 500e3 {
 			t.Errorf("event %d has time %d, want %d: %d ns off", i, e.Time, want[i], d)
 		}
@@ -337,13 +346,7 @@ func TestAllKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := openRecording(t, out)
-	var events []event.Event
-	for e, err := range r.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		events = append(events, *e)
-	}
+	events := allEvents(t, r)
 	if len(events) != 2*n+8 || n != 15 {
 		t.Fatalf("%d events of %d kinds", len(events), n)
 	}

@@ -34,7 +34,7 @@ var programs = map[string]program{
 func (p program) run(seed uint64, n int) []event.Event {
 	r := rand.New(rand.NewPCG(seed, 7))
 	type block struct {
-		e   event.Event
+		at  int // index of its event
 		ref uint64
 	}
 	type stack struct {
@@ -62,7 +62,7 @@ func (p program) run(seed uint64, n int) []event.Event {
 	for i := range last {
 		last[i] = event.NoRef
 	}
-	var out []event.Event
+	out := make([]event.Event, 0, n+4)
 	var now int64
 	var allocs uint64
 	pos := 0
@@ -105,23 +105,24 @@ func (p program) run(seed uint64, n int) []event.Event {
 		}
 		add(e)
 		if e.Kind == event.Alloc {
-			live[th] = append(live[th], block{out[len(out)-1], allocs})
+			live[th] = append(live[th], block{len(out) - 1, allocs})
 			last[th] = allocs
 			allocs++
 		}
 	}
 	free := func(th, of, i int, flags event.Flags) {
-		b := live[of][i]
 		l := live[of]
+		b := l[i]
 		copy(l[i:], l[i+1:])
 		live[of] = l[:len(l)-1]
+		was := &out[b.at]
 		fn := event.FreeFunc
-		if b.e.Func == event.New {
+		if was.Func == event.New {
 			fn = event.Delete
 		}
-		e := event.Event{Kind: event.Free, Func: fn, Thread: uint32(th), Stack: b.e.Stack, Size: b.e.Size,
-			Usable: b.e.Usable, Flags: flags | b.e.Flags&event.HasUsable, Ref: b.ref, Addr: b.e.Addr, Born: b.e.Time,
-			BornBy: b.e.Thread}
+		e := event.Event{Kind: event.Free, Func: fn, Thread: uint32(th), Stack: was.Stack, Size: was.Size,
+			Usable: was.Usable, Flags: flags | was.Flags&event.HasUsable, Ref: b.ref, Addr: was.Addr, Born: was.Time,
+			BornBy: was.Thread}
 		if last[th] == b.ref && flags == 0 {
 			e.Flags |= event.Temporary
 		}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// test_frames.c: frames that compilers seldom make: canonical frame addresses in other registers, saved in odd places,
+// code without call frame information, very deep stacks, a forked child.
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fake.h"
+
+typedef void (*function)(void);
+
+// Each calls its first argument; what the compiler's own functions need not do, they do.
+void cfa_in_rbx(function);
+void cfa_in_r12(function);
+void cfa_loaded_from_r13(function);
+void rbp_in_rbx(function);
+void rbp_far(function);
+void pushed_twice(function);
+void return_address_in_r14(function);
+__asm__(".text\n"
+	// As _dl_runtime_resolve does: a frame realigned by hand.
+	".type cfa_in_rbx, @function\ncfa_in_rbx:\n.cfi_startproc\n"
+	"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbx, 0\n"
+	"mov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
+	"and $-64, %rsp\nsub $256, %rsp\n"
+	"call *%rdi\n"
+	"mov %rbx, %rsp\n.cfi_def_cfa_register %rsp\n"
+	"pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbx\nret\n.cfi_endproc\n"
+
+	".type cfa_in_r12, @function\ncfa_in_r12:\n.cfi_startproc\n"
+	"push %r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %r12, 0\n"
+	"mov %rsp, %r12\n.cfi_def_cfa_register %r12\n"
+	"sub $72, %rsp\nand $-32, %rsp\n"
+	"call *%rdi\n"
+	"mov %r12, %rsp\n.cfi_def_cfa_register %rsp\n"
+	"pop %r12\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r12\nret\n.cfi_endproc\n"
+
+	// The CFA is kept in memory that r13 points at: DW_OP_breg13 0, DW_OP_deref.
+	".type cfa_loaded_from_r13, @function\ncfa_loaded_from_r13:\n.cfi_startproc\n"
+	"lea 8(%rsp), %rax\n"
+	"push %r13\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %r13, 0\n"
+	"sub $32, %rsp\n.cfi_adjust_cfa_offset 32\n"
+	"mov %rax, 8(%rsp)\nlea 8(%rsp), %r13\n"
+	".cfi_escape 0x0f, 0x03, 0x7d, 0x00, 0x06\n"
+	"call *%rdi\n"
+	".cfi_def_cfa %rsp, 48\n"
+	"add $32, %rsp\n.cfi_adjust_cfa_offset -32\n"
+	"pop %r13\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r13\nret\n.cfi_endproc\n"
+
+	// rbp lives in rbx meanwhile.
+	".type rbp_in_rbx, @function\nrbp_in_rbx:\n.cfi_startproc\n"
+	"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbx, 0\n"
+	"mov %rbp, %rbx\n.cfi_register %rbp, %rbx\n"
+	"mov $12345, %ebp\n"
+	"call *%rdi\n"
+	"mov %rbx, %rbp\n.cfi_restore %rbp\n"
+	"pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbx\nret\n.cfi_endproc\n"
+
+	// rbp is saved further from the CFA than a packed rule can say.
+	".type rbp_far, @function\nrbp_far:\n.cfi_startproc\n"
+	"sub $20008, %rsp\n.cfi_adjust_cfa_offset 20008\n"
+	"mov %rbp, 8(%rsp)\n.cfi_rel_offset %rbp, 8\n"
+	"mov $777, %ebp\n"
+	"call *%rdi\n"
+	"mov 8(%rsp), %rbp\n.cfi_restore %rbp\n"
+	"add $20008, %rsp\n.cfi_adjust_cfa_offset -20008\nret\n.cfi_endproc\n"
+
+	// A stack pointer that is no multiple of 8.
+	".type pushed_twice, @function\npushed_twice:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+	"sub $12, %rsp\n.cfi_adjust_cfa_offset 12\n"
+	"call *%rdi\n"
+	"add $12, %rsp\n.cfi_adjust_cfa_offset -12\n"
+	"pop %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbp\nret\n.cfi_endproc\n"
+
+	".type return_address_in_r14, @function\nreturn_address_in_r14:\n.cfi_startproc\n"
+	"mov (%rsp), %rax\n"
+	"push %r14\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %r14, 0\n"
+	"mov %rax, %r14\n.cfi_register %rip, %r14\n"
+	"movq $0, 8(%rsp)\n"
+	"call *%rdi\n"
+	"mov %r14, 8(%rsp)\n.cfi_offset %rip, -8\n"
+	"pop %r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r14\nret\n.cfi_endproc\n");
+
+static void (*const odd[])(function) = {cfa_in_rbx, cfa_in_r12,	  cfa_loaded_from_r13, rbp_in_rbx,
+					rbp_far,    pushed_twice, return_address_in_r14};
+#define ODD (sizeof(odd) / sizeof(*odd))
+
+static u32 random_state = 1;
+static u32 rnd(void)
+{
+	return random_state = random_state * 1664525 + 1013904223;
+}
+
+static volatile int sink;
+static int depth_left;
+
+static void next(void);
+
+__attribute__((noinline)) static void ordinary(void)
+{
+	volatile char room[40];
+	room[0] = 1;
+	next();
+	sink += room[0];
+}
+
+// Uses all the registers that are preserved, so that they must be saved on the way.
+__attribute__((noinline)) static void greedy(int a, int b, int c, int d, int e, int f)
+{
+	int v = a * b, w = c * d, x = e * f, y = a ^ f, z = b ^ e;
+	next();
+	next();
+	sink += a + b + c + d + e + f + v + w + x + y + z;
+}
+
+static void next(void)
+{
+	if (depth_left <= 0 || rnd() >> 28 == 0) {
+		check_event();
+		return;
+	}
+	depth_left--;
+	u32 what = rnd() >> 16;
+	if (what & 1)
+		odd[(what >> 4) % ODD](next);
+	else if (what & 2)
+		ordinary();
+	else
+		greedy(1, 2, 3, (int)what, 5, 6);
+	depth_left++;
+	if (rnd() >> 30 == 0)
+		check_event();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+static struct ht_memo memo;
+static u32 last;
+static u64 last_pc;
+
+__attribute__((noinline)) static void event(void)
+{
+	u64 *frame = __builtin_frame_address(0);
+	last_pc = frame[1];
+	last = ht_capture(&memo, frame[1], (u64)(frame + 2), frame[0]);
+	__asm__ volatile("" ::: "memory");
+}
+
+static u32 depth_of(u32 node)
+{
+	u32 n = 0;
+	for (; node; node = ht_nodes[node].parent)
+		n++;
+	return n;
+}
+
+__attribute__((noinline)) static void deep(int n)
+{
+	volatile char room[8];
+	room[0] = 1;
+	if (n == 0)
+		event();
+	else
+		deep(n - 1);
+	sink += room[0];
+}
+
+static int deep_failed;
+static void *deep_thread(void *arg)
+{
+	static const int depths[] = {10, 1000, 100000, 1000, 400000, 10, 1000000};
+	(void)arg;
+	memset(&memo, 0, sizeof(memo));
+	deep(0);
+	u32 base = depth_of(last);
+	for (u32 i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
+		deep(depths[i]);
+		if (depth_of(last) != base + (u32)depths[i]) {
+			deep_failed = 1;
+			printf("deep: %d calls, %u frames\n", depths[i], depth_of(last) - base);
+		}
+	}
+	u64 cut = ht_header->counters[HT_C_TRUNCATED];
+	deep(1200000); // more than there may be
+	if (ht_header->counters[HT_C_TRUNCATED] != cut + 1) {
+		deep_failed = 1;
+		printf("deep: a stack of 1,200,000 frames is not truncated\n");
+	}
+	ht_header->counters[HT_C_TRUNCATED] = cut;
+	ht_memo_free(&memo);
+	return 0;
+}
+
+static int test_deep(void)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 1ul << 30);
+	pthread_create(&t, &a, deep_thread, 0);
+	pthread_join(t, 0);
+	printf("deep stacks%*s%s\n", 18, "", deep_failed ? "FAILED" : "ok");
+	return deep_failed;
+}
+
+// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code that a compiler at run time might make.
+__attribute__((noinline)) static int test_generated(void)
+{
+	static const u8 code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+	u8 *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(p, code, sizeof(code));
+	event();
+	u32 base = depth_of(last), here = last, failed = 0;
+	for (int i = 0; i < 3; i++) {
+		((void (*)(function))p)(event);
+		// event's caller is the generated code, called from here.
+		if (last_pc != (u64)p + 6 || depth_of(last) != base + 1 || ht_nodes[ht_nodes[last].parent].parent != ht_nodes[here].parent)
+			failed = 1;
+	}
+	if (ht_pcs[ht_nodes[last].pc].module != 0 || ht_header->counters[HT_C_GUESSED] == 0)
+		failed = 1;
+	printf("generated code%*s%s\n", 15, "", failed ? "FAILED" : "ok");
+	munmap(p, 4096);
+	return (int)failed;
+}
+
+static int test_fork(void)
+{
+	int status = 0;
+	pid_t child = fork();
+	if (child == 0) {
+		ht_process = 1;
+		ht_tables_after_fork();
+		ht_state->generation += 1000;
+		for (int i = 0; i < 200; i++) {
+			depth_left = 15;
+			next();
+		}
+		_exit(check_mismatches != 0 || check_events < 200);
+	}
+	waitpid(child, &status, 0);
+	printf("a forked child%*s%s\n", 15, "", status ? "FAILED" : "ok");
+	return status != 0;
+}
+
+int main(void)
+{
+	check_start();
+	for (int i = 0; i < 3000; i++) {
+		depth_left = 12;
+		next();
+	}
+	int failed = check_report("odd frames", 3000);
+	failed |= test_generated();
+	failed |= test_fork();
+	failed |= test_deep();
+	return failed;
+}

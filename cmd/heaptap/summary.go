@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+// listed is how many recordings the summary names.
+const listed = 8
+
+// summarize prints what run says at its end: the recording with the highest peak in short, all recordings, and what
+// recording has cost.
+func summarize(console *launch.Console, result *launch.Result, top int) {
+	list := slices.Clone(result.Recordings)
+	slices.SortStableFunc(list, func(a, b launch.Recording) int {
+		switch {
+		case a.Peak != b.Peak:
+			return -compare(a.Peak, b.Peak)
+		case a.Main != b.Main && a.Main:
+			return -1
+		case a.Main != b.Main:
+			return 1
+		}
+		return 0
+	})
+	for _, r := range list {
+		if r.Error != "" {
+			console.Warn("%s: %s", shorten(r.Path), r.Error)
+		}
+	}
+	if len(list) > 0 {
+		options := view.Options{Top: top, Color: console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+		if top == 0 {
+			options.Top = -1
+		}
+		if p, err := profile.Open(list[0].Path); err != nil {
+			console.Warn("%v", err)
+		} else {
+			fmt.Fprintln(console)
+			if err := view.Summary(console, p, options); err != nil {
+				console.Warn("%v", err)
+			}
+		}
+	}
+	files(console, list)
+	costs(console, result)
+}
+
+func compare(a, b uint64) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+func files(console *launch.Console, list []launch.Recording) {
+	var b strings.Builder
+	for i, r := range list {
+		if i == listed {
+			fmt.Fprintf(&b, "%-13s and %d more in %s\n", "", len(list)-i, shorten(filepath.Dir(r.Path)))
+			break
+		}
+		name := ""
+		if i == 0 {
+			name = "recording"
+			if len(list) > 1 {
+				name = "recordings"
+			}
+		}
+		detail := ""
+		if st, err := os.Stat(r.Path); err == nil {
+			detail = view.Size(uint64(st.Size()))
+		}
+		if len(list) > 1 {
+			detail += ", peak " + view.Size(r.Peak)
+		}
+		if r.Rest {
+			detail += ", the rest after the recorder died"
+		}
+		fmt.Fprintf(&b, "%-13s %s (%s)\n", name, shorten(r.Path), detail)
+	}
+	if len(list) > 0 {
+		fmt.Fprintf(&b, "%-13s heaptap report %s\n", "more", shorten(list[0].Path))
+	}
+	fmt.Fprint(console, b.String())
+}
+
+// costs tells heaptap's own overhead.
+func costs(console *launch.Console, result *launch.Result) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-13s target %s (%s CPU), recording complete after %s", "time", view.Duration(int64(result.Wall)),
+		view.Duration(int64(result.TargetCPU)), view.Duration(int64(result.Complete)))
+	if result.RecorderCPU > 0 {
+		fmt.Fprintf(&b, "; recorder %s CPU, %s", view.Duration(int64(result.RecorderCPU)), view.Size(uint64(result.RecorderRSS)))
+	}
+	fmt.Fprintln(&b)
+	if n := len(result.Running); n > 0 {
+		pids := strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]")
+		fmt.Fprintf(&b, "%-13s %d of its processes still run (%s) and are recorded until they end\n", "still running", n, pids)
+	}
+	fmt.Fprint(console, b.String())
+}
+
+// shorten writes a path relative to the working directory if it lies in it.
+func shorten(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
