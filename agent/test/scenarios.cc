@@ -37,6 +37,7 @@ static uint64_t rnd()
 // ---- a random tree of calls, with frames of all kinds
 
 static void any(int depth);
+static int calm; // no exceptions, no C library: a signal handler may leave by longjmp anywhere
 
 template <int N> NI static void plain(int depth)
 {
@@ -167,7 +168,7 @@ NI static void signalled_elsewhere(int depth)
 
 NI static void any(int depth)
 {
-	unsigned what = rnd() % 40;
+	unsigned what = rnd() % (calm ? 28 : 40);
 	if (depth <= 0 || what < 10) {
 		check_event();
 		return;
@@ -237,6 +238,43 @@ static void handlers()
 	sigaction(SIGALRM, &a, 0);
 	a.sa_flags = SA_RESTART;
 	sigaction(SIGVTALRM, &a, 0);
+}
+
+// ---- a handler that leaves by longjmp, perhaps out of the middle of the unwinder
+
+static sigjmp_buf way_out;
+static volatile sig_atomic_t escapes, may_escape;
+
+static void on_escape(int)
+{
+	check_event();
+	if (may_escape) {
+		may_escape = 0;
+		escapes = escapes + 1;
+		siglongjmp(way_out, 1);
+	}
+}
+
+NI static void escaping(long rounds)
+{
+	struct sigaction a = {};
+	struct itimerval t = {{0, 150}, {0, 150}};
+	a.sa_handler = on_escape;
+	sigaction(SIGPROF, &a, 0);
+	calm = 1;
+	setitimer(ITIMER_PROF, &t, 0);
+	for (volatile long i = 0; i < rounds * 20; i = i + 1) {
+		if (sigsetjmp(way_out, 1) == 0) {
+			may_escape = 1;
+			any(30);
+		}
+		may_escape = 0;
+		check_level = 0;
+		any(10);
+	}
+	t = {};
+	setitimer(ITIMER_PROF, &t, 0);
+	calm = 0;
 }
 
 // ---- coroutines
@@ -316,6 +354,8 @@ int main(int argc, char **argv)
 		setitimer(ITIMER_REAL, &t, 0);
 		setitimer(ITIMER_VIRTUAL, &t, 0);
 	}
+	if (strcmp(what, "escapes") == 0)
+		escaping(rounds);
 	for (long i = 0; i < rounds; i++) {
 		any(30);
 		if (i % 16 == 0)
@@ -331,6 +371,10 @@ int main(int argc, char **argv)
 	struct itimerval none = {};
 	setitimer(ITIMER_REAL, &none, 0);
 	setitimer(ITIMER_VIRTUAL, &none, 0);
+	if (strcmp(what, "escapes") == 0 && escapes < 10) {
+		printf("only %d escapes\n", (int)escapes);
+		return 1;
+	}
 	char name[100];
 	snprintf(name, sizeof(name), "%s %s", argv[0] + (strrchr(argv[0], '/') ? strrchr(argv[0], '/') - argv[0] + 1 : 0), what);
 	return check_report(name, 100);

@@ -23,7 +23,6 @@ void cfa_in_r12(function);
 void cfa_loaded_from_r13(function);
 void rbp_in_rbx(function);
 void rbp_far(function);
-void pushed_twice(function);
 void return_address_in_r14(function);
 __asm__(".text\n"
 	// As _dl_runtime_resolve does: a frame realigned by hand.
@@ -73,14 +72,6 @@ __asm__(".text\n"
 	"mov 8(%rsp), %rbp\n.cfi_restore %rbp\n"
 	"add $20008, %rsp\n.cfi_adjust_cfa_offset -20008\nret\n.cfi_endproc\n"
 
-	// A stack pointer that is no multiple of 8.
-	".type pushed_twice, @function\npushed_twice:\n.cfi_startproc\n"
-	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
-	"sub $12, %rsp\n.cfi_adjust_cfa_offset 12\n"
-	"call *%rdi\n"
-	"add $12, %rsp\n.cfi_adjust_cfa_offset -12\n"
-	"pop %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbp\nret\n.cfi_endproc\n"
-
 	".type return_address_in_r14, @function\nreturn_address_in_r14:\n.cfi_startproc\n"
 	"mov (%rsp), %rax\n"
 	"push %r14\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %r14, 0\n"
@@ -91,7 +82,7 @@ __asm__(".text\n"
 	"pop %r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r14\nret\n.cfi_endproc\n");
 
 static void (*const odd[])(function) = {cfa_in_rbx, cfa_in_r12,	  cfa_loaded_from_r13, rbp_in_rbx,
-					rbp_far,    pushed_twice, return_address_in_r14};
+					rbp_far,    return_address_in_r14};
 #define ODD (sizeof(odd) / sizeof(*odd))
 
 static u32 random_state = 1;

@@ -30,17 +30,19 @@ func execute(args []string) int {
 	if errors.As(err, &exit) {
 		return exit.status // everything was said
 	}
-	fmt.Fprintf(os.Stderr, "heaptap: %s\n", oneLine(err))
+	text := oneLine(err)
 	var status *launch.StatusError
 	var usage *usageError
+	code := 1
 	switch {
 	case errors.As(err, &status):
-		return status.Status
+		code = status.Status
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "heaptap: `%s --help` tells more\n", command.CommandPath())
-		return launch.StatusFailed
+		code = launch.StatusFailed
+		text += fmt.Sprintf(" (see `%s --help`)", command.CommandPath())
 	}
-	return 1
+	fmt.Fprintf(os.Stderr, "heaptap: %s\n", text)
+	return code
 }
 
 // exitError ends the program with a status and without a message.

@@ -63,7 +63,7 @@ type Recording struct {
 	Lost    uint64
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
-	Rest    bool `json:",omitempty"` // rescued by run itself after the recorder's death
+	Rest    bool   `json:",omitempty"` // rescued by run itself after the recorder's death
 }
 
 // Settled says that everything about processes that have ended is written.

@@ -85,10 +85,6 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	}
 }
 
-// Touch brings the place of an address into the cache. With tens of millions of live blocks, touching the addresses of
-// the ops some way ahead of the one being added lets their cache misses overlap.
-func (l *Ledger) Touch(addr uint64) { l.live.touch(addr & addrMask) }
-
 // Live returns the number of live blocks and their requested bytes.
 func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count, l.live.bytes }
 

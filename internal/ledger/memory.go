@@ -8,7 +8,7 @@ import (
 
 // Large arrays of slots come from the system and go back to it at once, in huge pages where there are any. In Go's heap an
 // array that has been outgrown stays until the next collection: measured with 8 million blocks, 110 bytes a block
-// instead of 88. And random access to gigabytes in small pages misses the translation cache every time.
+// instead of 81. And random access to gigabytes in small pages misses the translation cache every time.
 const (
 	hugePage  = 2 << 20
 	ownMemory = 64 << 10 // arrays of at least so many bytes

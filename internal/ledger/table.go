@@ -6,7 +6,7 @@ import "math/bits"
 // bits of the hash. A position is the hash scaled to the capacity, so capacities need not be powers of two: a segment
 // grows by half when it is half full, hence load is between 1/3 and 1/2 and a block costs 64 to 96 bytes. The first
 // capacities of the segments are spread over a factor of one and a half, which growth keeps: they never grow together,
-// a stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
+// the longest stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
 const (
 	segmentBits = 7
 	segments    = 1 << segmentBits
@@ -40,7 +40,6 @@ type table struct {
 	big   map[uint64]uint64 // sizes that a slot cannot hold, by address
 	count uint64
 	bytes uint64 // sum of sizes
-	sink  uint64
 }
 
 func newTable() *table {
@@ -91,15 +90,6 @@ func (t *table) find(addr uint64) (g *segment, i int, ok bool) {
 		}
 	}
 	return g, 0, false // not reached: a segment is at most half full
-}
-
-// touch loads an address's first place into the cache.
-func (t *table) touch(addr uint64) {
-	h := hash(addr)
-	slots := t.segs[h>>(64-segmentBits)].slots
-	if i := home(h, len(slots)); i < len(slots) {
-		t.sink += slots[i].key
-	}
 }
 
 // set writes the block that op allocated into the empty place that find returned for its address.

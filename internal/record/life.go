@@ -25,7 +25,7 @@ type life struct {
 	replaced bool   // it has made another spool since
 	gone     bool   // it has ended: the next round takes its last records
 	over     bool   // and the worker knows
-	when     uint64 // counter at which gone was found out
+	when     uint64 // counter when it was found to be gone, 0 if that says nothing
 	goneAt   time.Time
 	checked  time.Time
 	since    time.Time // when it was first in doubt
@@ -51,7 +51,10 @@ func (l *life) check(now time.Time, trusted bool, mapped func(since time.Time) b
 	}
 	if l.replaced || l.ended(now, trusted, mapped) {
 		l.gone = true
-		l.when, l.goneAt = clock.Now(), now
+		l.goneAt = now
+		if l.verified {
+			l.when = clock.Now() // else it may have ended long ago
+		}
 	}
 }
 

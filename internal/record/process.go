@@ -228,6 +228,7 @@ func (p *process) finish(status Status) {
 		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
 		Threads: len(p.threads), Health: e.Health, Elapsed: time.Duration(end),
 	})
+	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.tally, p.batch, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	p.streams, p.heap = map[uint64]*stream{}, nil

@@ -32,11 +32,12 @@ type run struct {
 	mainPID   int
 	mainLife  *life
 	mainOver  bool
-	mainKnown bool // Main has delivered, or never will
+	mainKnown bool      // Main has delivered, or never will
+	endedAt   time.Time // when the main process's end was noticed
 	quietFrom time.Time
 	status    *Status
 
-	told        bool // Settled was reported, with toldRunning
+	told        int // Settled was reported, with toldRunning and one spool less than this
 	toldRunning []int
 
 	symbolizing chan struct{}   // bounds how many recordings look for names at once
@@ -142,7 +143,8 @@ func (r *run) drain(ctx context.Context) {
 		if r.over(now) {
 			return
 		}
-		if r.mainOver && now.Sub(spoke) > 200*time.Millisecond {
+		if r.mainOver && now.Sub(spoke) > 200*time.Millisecond && now.Sub(r.endedAt) > 100*time.Millisecond {
+			// Not at once: the main process's last spool is only found after it.
 			spoke = now
 			r.settled()
 		}
@@ -193,6 +195,7 @@ func (r *run) checkMain() {
 		r.mainOver = r.mainLife == nil || r.mainEnded()
 		if r.mainOver {
 			r.quietFrom = time.Now()
+			r.endedAt = r.quietFrom
 		}
 	}
 }
@@ -326,10 +329,10 @@ func (r *run) settled() {
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
-	if busy || r.told && slices.Equal(running, r.toldRunning) {
+	if busy || r.told == r.opened+1 && slices.Equal(running, r.toldRunning) {
 		return
 	}
-	r.told, r.toldRunning = true, running
+	r.told, r.toldRunning = r.opened+1, running
 	r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
 }
 

@@ -28,6 +28,16 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// FuzzPrograms searches for a program that the ledger or the tally gets wrong.
+func FuzzPrograms(f *testing.F) {
+	f.Add(uint64(1), uint16(100))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) {
+		p := newProgram(seed)
+		p.run(int(steps % 1000))
+		check(t, seed, p)
+	})
+}
+
 func check(t *testing.T, seed uint64, p *program) {
 	t.Helper()
 	l := ledger.New(p.forked)

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"runtime/pprof"
+
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"time"
 	"syscall"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/record"
 )
@@ -21,6 +23,9 @@ func main() {
 		}
 	}
 	if os.Args[1] == "convert" {
+		f, _ := os.Create("/tmp/rt/cpu.prof")
+		pprof.StartCPUProfile(f)
+		defer pprof.StopCPUProfile()
 		t := time.Now()
 		fmt.Println(record.ConvertWith(context.Background(), os.Args[2], record.Config{Output: os.Args[3], Report: rep}), time.Since(t))
 		return

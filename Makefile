@@ -1,0 +1,67 @@
+# `make` lists the targets. Everything that a target needs it sets up itself, and says what it installs; where it may not,
+# it says what is missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+GO ?= go
+# By a version, so that the same sources give the same findings.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+export CGO_ENABLED ?= 0
+
+.PHONY: help
+help: ## list the targets
+	@echo "heaptap: targets of make"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  %-16s %s\n", $$1, $$2 }'
+
+.PHONY: build
+build: ## build bin/heaptap (no C compiler needed)
+	$(GO) build -trimpath -o bin/heaptap ./cmd/heaptap
+
+.PHONY: install
+install: build ## install heaptap and its manual pages below PREFIX (/usr/local)
+	install -D bin/heaptap $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/heaptap
+	install -d $(DESTDIR)$(or $(PREFIX),/usr/local)/share/man/man1
+	bin/heaptap man -o $(DESTDIR)$(or $(PREFIX),/usr/local)/share/man/man1
+
+.PHONY: demo
+demo: ## record a real program (sqlite3 or python3) and show the report
+	@tools/setup.sh demo
+	@$(MAKE) --no-print-directory build
+	@tools/demo.sh bin/heaptap
+
+.PHONY: agent
+agent: ## build the agent's library from its C sources and note what it was built from
+	tools/agent.sh build
+
+.PHONY: lint
+lint: ## check form and suspicious code in Go, C and shell; check the committed library against its sources
+	tools/setup.sh lint
+	@echo "gofmt"; test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	$(GO) vet ./...
+	$(GO) vet -tags programs ./...
+	$(GO) run $(STATICCHECK) ./...
+	@echo "clang-format"; git ls-files '*.c' '*.h' '*.cc' '*.cpp' | xargs clang-format --dry-run -Werror
+	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
+	tools/agent.sh check
+
+.PHONY: test
+test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
+	tools/setup.sh test
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+	agent/test/run.sh
+
+.PHONY: test-programs
+test-programs: ## record large real programs and compare with an independent count; results into docs/test-programs.md
+	tools/setup.sh programs
+	$(GO) run ./tests/programs/run -o docs/test-programs.md
+
+.PHONY: bench
+bench: ## measure what recording costs, beside the rivals; results into docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -o docs/performance.md
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// section.h: makes .eh_frame and .eh_frame_hdr sections by hand. A section ends exactly where its allocation ends, so that
+// a sanitizer sees every read beyond it.
+#ifndef HT_SECTION_H
+#define HT_SECTION_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/cfi.h"
+
+struct section {
+	u8 bytes[4096];
+	u32 size;
+};
+
+static void put(struct section *s, u64 v, u32 size)
+{
+	memcpy(s->bytes + s->size, &v, size);
+	s->size += size;
+}
+
+static void put_bytes(struct section *s, const void *p, u32 size)
+{
+	memcpy(s->bytes + s->size, p, size);
+	s->size += size;
+}
+
+#define CODE 0x100000ull // where the functions pretend to be, relative to the section
+
+struct shape {
+	u8 encoding; // of the FDEs' addresses
+	u8 version;
+	const char *augmentation;
+	int wide; // 64-bit DWARF
+	u8 table; // encoding of the table; 0xff: none
+};
+static const struct shape usual = {0x1b, 1, "zR", 0, 0x3b};
+
+#define INITIAL "\x0c\x07\x08\x90\x01" // def_cfa rsp+8; rip at cfa-8
+
+struct built {
+	u8 *memory;
+	struct ht_cfi_text text;
+	u64 code;
+};
+
+static u32 begin_entry(struct section *s, int wide)
+{
+	if (wide)
+		put(s, 0xffffffff, 4);
+	put(s, 0, wide ? 8 : 4);
+	return s->size;
+}
+
+static void end_entry(struct section *s, u32 begin, int wide)
+{
+	while (s->size & 7)
+		put(s, 0, 1);
+	u64 length = s->size - begin;
+	memcpy(s->bytes + begin - (wide ? 8 : 4), &length, wide ? 8 : 4);
+}
+
+static void put_address(struct section *s, const struct shape *h, u64 base, u64 address, int is_size)
+{
+	u8 e = is_size ? h->encoding & 15 : h->encoding;
+	u64 v = is_size ? address : address - ((e & 0x70) == 0x10 ? base + s->size : 0);
+	if ((e & 7) == 3)
+		put(s, v, 4);
+	else if ((e & 7) == 0 || (e & 7) == 4)
+		put(s, v, 8);
+	else if (e == 1) {
+		do {
+			put(s, (v & 127) | (v > 127 ? 128 : 0), 1);
+			v >>= 7;
+		} while (v);
+	}
+}
+
+// Two functions of 0x100 bytes with a gap of as many between them; `program` belongs to the second.
+static struct built build(const struct shape *h, const char *program, u32 size)
+{
+	struct built b;
+	struct section s = {{0}, 0};
+	u32 header = 4 + 4 + 4 + 2 * 16, begin, cie, fde[2];
+
+	b.memory = malloc(4096);
+	u64 base = (u64)b.memory; // moved to the end of the allocation below
+	memset(b.memory, 0, 4096);
+	for (int pass = 0; pass < 2; pass++) {
+		memset(&s, 0, sizeof(s));
+		s.size = header + 4;
+		cie = s.size;
+		begin = begin_entry(&s, h->wide);
+		put(&s, 0, h->wide ? 8 : 4);
+		put(&s, h->version, 1);
+		put_bytes(&s, h->augmentation, (u32)strlen(h->augmentation) + 1);
+		if (h->version == 4)
+			put(&s, 8, 2);
+		put(&s, 1, 1); // code alignment
+		put(&s, 0x78, 1); // data alignment -8
+		put(&s, 16, 1);
+		if (h->augmentation[0] == 'z') {
+			u32 n = 0;
+			for (const char *a = h->augmentation + 1; *a; a++)
+				n += *a == 'R' || *a == 'L' ? 1 : *a == 'P' ? 5 : 0;
+			put(&s, n, 1);
+			for (const char *a = h->augmentation + 1; *a; a++) {
+				if (*a == 'R')
+					put(&s, h->encoding, 1);
+				else if (*a == 'L')
+					put(&s, 0x1b, 1);
+				else if (*a == 'P')
+					put(&s, 0x9b, 1), put(&s, 0x1234, 4);
+			}
+		}
+		put_bytes(&s, INITIAL, 5);
+		end_entry(&s, begin, h->wide);
+		for (u32 i = 0; i < 2; i++) {
+			fde[i] = s.size;
+			begin = begin_entry(&s, h->wide);
+			put(&s, s.size - cie, h->wide ? 8 : 4);
+			put_address(&s, h, base, base + CODE + i * 0x200, 0);
+			put_address(&s, h, base, 0x100, 1);
+			if (h->augmentation[0] == 'z')
+				put(&s, 0, 1);
+			if (i == 1)
+				put_bytes(&s, program, size);
+			end_entry(&s, begin, h->wide);
+		}
+		put(&s, 0, 4);
+		base = (u64)b.memory + 4096 - s.size;
+	}
+	memcpy((void *)base, s.bytes, s.size);
+	struct section t = {{0}, 0}; // the header
+	put(&t, 1, 1);
+	put(&t, 0x1b, 1);
+	put(&t, h->table == 0xff ? 0xff : 0x03, 1);
+	put(&t, h->table, 1);
+	put(&t, header + 4 - 4, 4);
+	if (h->table != 0xff) {
+		put(&t, 2, 4);
+		for (u32 i = 0; i < 2; i++) {
+			u64 origin = (h->table & 0x70) == 0x30 ? base : 0;
+			put(&t, base + CODE + i * 0x200 - origin, (h->table & 7) == 3 ? 4 : 8);
+			put(&t, base + fde[i] - origin, (h->table & 7) == 3 ? 4 : 8);
+		}
+	}
+	memcpy((void *)base, t.bytes, t.size);
+	b.text = (struct ht_cfi_text){base, base + s.size, base};
+	b.code = base + CODE;
+	return b;
+}
+
+#endif

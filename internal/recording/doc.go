@@ -1,0 +1,166 @@
+// Package recording is the .htap format: it writes recordings and reads them.
+//
+// A recording is one process's events (package event) and the tables that they refer to: threads, modules, addresses on
+// call stacks (pcs), the calling-context tree (nodes), samples of the process's memory, the functions at the addresses
+// (symbols), and what all events sum up to. It is self-contained: nothing of the machine that it was made on is needed
+// to read it.
+//
+// A Writer appends blocks and never changes one. A crash or a full disk costs what was not yet written; a Reader opens
+// what is whole and says what is not. Events come back exactly as they were given to the Writer, in the same order, with
+// these exceptions: times are kept in units of 100 ns (Quantise), and addresses of blocks only if Options.Addresses asks
+// for them. An address that is kept always: of a mapping change, and of a deallocation that matched nothing.
+//
+// This text specifies the format, version 1.0.
+//
+// # Conventions
+//
+// Fixed-width numbers (u16, u32, u64) are little-endian. A varint is an unsigned number of at most 64 bits in the form of
+// encoding/binary: seven bits a byte, lowest first, the top bit set on all but the last byte. A zigzag is a signed number
+// as the varint of (v << 1) ^ (v >> 63). Differences are taken modulo 2^64. Checksums are CRC-32C (Castagnoli). Text is a
+// varint, its length in bytes, and the bytes.
+//
+// Times are relative to the recording's start. Within events blocks they count units of the file header's quantum (100
+// ns); everywhere else nanoseconds.
+//
+// # File
+//
+//	offset  size
+//	0       8     magic: 89 48 54 41 50 0d 0a 1a (a recording that was copied as text does not begin like this)
+//	8       u16   major version, 1
+//	10      u16   minor version, 0
+//	12      u32   flags: features without which the file cannot be read; none is defined, a reader refuses any
+//	16      u32   quantum: nanoseconds in a unit of time, 100
+//	20      8     0
+//	28      u32   checksum of the 28 bytes before
+//	32            blocks, one after another, up to the end of the file
+//
+// A reader refuses a larger major version. A larger minor version may have blocks, columns and JSON fields that a reader
+// does not know: it skips them.
+//
+// # Block
+//
+//	0       4     magic: 48 42 4c 4b ("HBLK")
+//	4       u16   type
+//	6       u16   0
+//	8       u32   length of the payload, at most 64 MiB
+//	12      u32   number of the block in the file, from 0
+//	16      u32   checksum of the payload
+//	20      u32   checksum of the 20 bytes before
+//	24            payload
+//
+// Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index;
+// 12 is reserved for what an events block changes, stack by stack. Process comes first. Tables may come in any number
+// of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
+// excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
+// checksum, and goes on there.
+//
+// The payload of process and ending is a JSON object: event.Process with its Go names, and
+//
+//	{"end": ns, "exited": bool, "code": exit status, "signal": number, "status": text,
+//	 "health": event.Health with its Go names, "events": number of events in the file}
+//
+// The other payloads are columns.
+//
+// # Columns
+//
+//	varint  length of the head
+//	head    varints, by type of block
+//	varint  number of columns
+//	then for each column: a byte, its id; a byte, 0 stored as it is, 1 one zstd frame; varint, its length unpacked (more
+//	than 0, at most 16 MiB); varint, its length as stored
+//	then the columns' bytes in the same order, up to the end of the payload
+//
+// A column that is empty is left out. All tables of a file together unpack to no more than 4 MiB and 64 times the file's
+// length; a reader need not read more.
+//
+// # Tables
+//
+// The head is one varint, the number of entries. Columns, each with one or more values an entry:
+//
+//	threads   1 zigzag index minus the index before (before the first: 0); 2 varint kernel's thread id; 3 zigzag start;
+//	          9 text name
+//	modules   1 zigzag id, as difference; 2 varints start, end minus start, bias; 3 zigzags loaded, unloaded (-1: never);
+//	          9 text path, text build id
+//	pcs       1 zigzag id, as difference; 2 zigzag address minus the address before (before the first: 0); 3 varint
+//	          module id << 1 | interrupted
+//	nodes     1 zigzag id, as difference; 2 zigzag id minus parent's id; 3 varint pc id << 1 | truncated
+//	samples   16 to 24 zigzag difference to the sample before: time, resident, virtual, swap, proportional, minor faults,
+//	          major faults, memory available, cached
+//	symbols   1 zigzag pc id, as difference; 2 varint number of frames; 3 for each frame varints function, linkage name,
+//	          file; 4 for each frame varint line << 1 | inlined; 9 texts. A text is named by its number in column 9,
+//	          counting from 1; 0 is the empty one.
+//
+// The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are those
+// of the events; a reader that has them need not read the events.
+//
+// # Events
+//
+// A block has at most 262,144 events and can be read without any other events block. Its head:
+//
+//	events in the block; number of its first event in the recording; Alloc events in the block; number of the first one
+//	in the recording; time of the first event; time of the last minus that; zigzag bytes live before the block; zigzag
+//	blocks live before it; zigzag largest number of live bytes after any of its events, or before the first;
+//	threads, stacks and shapes in the block; flags (1: addresses are stored; a reader refuses others)
+//
+// Within a block, each thread has a part of its own in every column from 16 on; the parts follow one another in the
+// threads' order. A decoder keeps a position in each part and goes through the events in their order. Columns:
+//
+//	1   threads: for each thread of the block, in order of first appearance, varint index, and the length of its part of
+//	    columns 16 to 37, 22 varints
+//	2   runs: varint thread (its place in column 1), varint number of events of it until another thread comes
+//	3   times: for each event varint difference to the event before; the first event's is 0
+//	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
+//	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
+//	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254.
+//	6   sparse: entries of varint events since the entry before (before the first: since the block's first event), varint
+//	    mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address, old size,
+//	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They replace
+//	    what the event has without them, after all else about it is known.
+//	16  runs of classes: varint number of events << 2 | class. Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched
+//	    and Inherited.
+//
+// Class 0, for each event:
+//
+//	17, 18, 19  local stack: lowest byte; next byte; the rest (lazy)
+//	20  size: varint; 0 is the size that the block last had at this stack (in this column or 29; 0 at first), else size
+//	    plus 1. A size of 2^64-1 is stored as 0 here and in the sparse column.
+//	21  shape (lazy): 0 is the shape that this stack last had in this column; at the stack's appearance, the shape that
+//	    this column gave last, to whichever stack
+//	23  slack (lazy), if the shape's flags have HasUsable: see below
+//	36  Alloc with addresses: zigzag difference to the thread's Alloc before
+//
+// Classes 1 and 2:
+//
+//	22  shape (lazy): 0 is the shape of the thread's event of class 1 or 2 before. Where a Free without the flag Realloc
+//	    ends the thread's latest Alloc of this block, the flag Temporary is inverted in the shape.
+//	33, 34, 35  local stack of the deallocation plus 1, in three bytes (all lazy); 0 is none
+//
+// Class 1:
+//
+//	25  reference: zigzag difference to the number of the allocation that the thread's Free before ended (before the first:
+//	    the block's first allocation number)
+//
+// If that allocation is in this block and before this event, stack, size, usable size (if HasUsable), time and thread of
+// birth and address are the allocation's. Otherwise the Free is far and has:
+//
+//	26, 27, 28  local stack, as 17 to 19
+//	29  size, as 20
+//	30  slack (lazy), if the shape's flags have HasUsable
+//	31  time of birth: zigzag difference to that of the thread's far Free before (before the first: the block's first time)
+//	32  thread of birth: varint; 0 is the same thread, else index plus 1
+//	37  with addresses: zigzag difference to the thread's far Free before
+//
+// Lazy columns leave out the zeros at the end of each thread's part.
+//
+// Slack is usable minus requested size. A table of 1024 entries, chosen by the size modulo 1024, each a byte now and a byte
+// other, all 0 at the block's start, predicts the code of a slack: 0 stands for the entry's now, 1 to 254 for a slack of
+// 0 to 253, 255 for one in column 24, as zigzag. After each code of column 23 except 255, the predicted ones included:
+// if code equals other or now is 0, now becomes code; other becomes code.
+//
+// # Index
+//
+// The last block of a finished recording. Head: the number of blocks before it. Columns: 1 varint type of each block, 2
+// varint length of its payload, 3 u32 checksum of its payload, 4 the head of each events block. Then, as the last 16
+// bytes of the payload and of the file: u64 offset of the index block, and "HTAPEND\n". A file without it is read block by
+// block.
+package recording

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Builds the agent's libraries, or checks the committed ones.
+#
+#   tools/agent.sh build    build agent/lib/*.so and note what they were built from
+#   tools/agent.sh check    fail if the sources have changed since; where the compiler is the one that was noted, build
+#                           anew and fail if the bytes differ
+#
+# The bytes depend on the sources, the flags and the compiler and linker alone: no paths, no times, no build ids of chance.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C SOURCE_DATE_EPOCH=0
+
+: "${CC:=gcc}"
+lib=agent/lib/libheaptap.amd64.so
+none32=agent/lib/none32.so
+sum=agent/lib/libheaptap.amd64.sum
+
+# -fexceptions: C++ exceptions pass through the agent's frames. -fno-omit-frame-pointer: hooks read the caller's frame.
+flags=(-O2 -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
+	-fno-omit-frame-pointer -fno-plt -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE
+	-Wall -Wextra -Werror "-ffile-prefix-map=$PWD=.")
+link=(-shared "-Wl,-z,now" "-Wl,-z,relro" "-Wl,-z,noexecstack" "-Wl,--build-id=sha1" "-Wl,--hash-style=both"
+	"-Wl,-soname,libheaptap.so" -s)
+
+sources() { find agent/src agent/include agent/none32 -name '*.[ch]' 2>/dev/null | sort; }
+hash_of_sources() {
+	{
+		sources | while read -r f; do
+			printf '%s\n' "$f"
+			cat "$f"
+		done
+		printf '%s\n' "${flags[@]/$PWD/}" "${link[@]}"
+	} | sha256sum | cut -d' ' -f1
+}
+compiler() { echo "$("$CC" --version | head -n 1) / $(ld --version | head -n 1)"; }
+
+build() { # into a folder
+	mapfile -t c < <(find agent/src -name '*.c' | sort)
+	"$CC" "${flags[@]}" "${link[@]}" -o "$1/libheaptap.amd64.so" "${c[@]}"
+	chmod 644 "$1/libheaptap.amd64.so"
+	# Not every compiler can make 32-bit files; then the committed one stays.
+	if "$CC" -m32 -Wall -Wextra -Werror -fPIC -fno-asynchronous-unwind-tables -nostdlib -shared -s \
+		-Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,noexecstack -Wl,--hash-style=sysv -Wl,--build-id=none \
+		-Wl,-soname,libheaptap.so -o "$1/none32.so" agent/none32/none.c 2>"$1/m32.log"; then
+		chmod 644 "$1/none32.so"
+	else
+		rm -f "$1/none32.so"
+	fi
+	rm -f "$1/m32.log"
+}
+
+case "${1-}" in
+build)
+	temp=$(mktemp -d)
+	trap 'rm -rf "$temp"' EXIT
+	build "$temp"
+	# Renamed, not overwritten: a running program may have the old one mapped.
+	for f in "$temp"/*.so; do
+		cp "$f" "agent/lib/$(basename "$f").new"
+		mv -f "agent/lib/$(basename "$f").new" "agent/lib/$(basename "$f")"
+	done
+	{
+		echo "sources $(hash_of_sources)"
+		echo "library $(sha256sum <$lib | cut -d' ' -f1)"
+		echo "none32 $(sha256sum <$none32 | cut -d' ' -f1)"
+		echo "compiler $(compiler)"
+	} >$sum
+	echo "$lib: $(wc -c <$lib) bytes"
+	;;
+check)
+	noted() { sed -n "s/^$1 //p" $sum; }
+	if [ "$(noted sources)" != "$(hash_of_sources)" ]; then
+		echo "$lib is older than its sources: run \`make agent\` and commit agent/lib" >&2
+		exit 1
+	fi
+	if [ "$(noted library)" != "$(sha256sum <$lib | cut -d' ' -f1)" ] ||
+		[ "$(noted none32)" != "$(sha256sum <$none32 | cut -d' ' -f1)" ]; then
+		echo "$lib is not the file that $sum describes: run \`make agent\` and commit agent/lib" >&2
+		exit 1
+	fi
+	if ! command -v "$CC" >/dev/null || [ "$(noted compiler)" != "$(compiler)" ]; then
+		echo "agent: the sources' hash is right; the bytes were made by another compiler ($(noted compiler)) and are not compared"
+		exit 0
+	fi
+	temp=$(mktemp -d)
+	trap 'rm -rf "$temp"' EXIT
+	build "$temp"
+	cmp "$temp/libheaptap.amd64.so" $lib
+	[ ! -e "$temp/none32.so" ] || cmp "$temp/none32.so" $none32
+	echo "agent: the committed libraries are what their sources give, to the byte"
+	;;
+*)
+	echo "usage: tools/agent.sh build|check" >&2
+	exit 2
+	;;
+esac

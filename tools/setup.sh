@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Makes sure that the programs which a make target needs are there: installs them by apt-get as root on Debian and its kin, and
+# says so; otherwise says what is missing and how to get it.
+#
+#   tools/setup.sh demo|lint|test|programs|bench
+set -euo pipefail
+
+for_=${1:?usage: tools/setup.sh demo|lint|test|programs|bench}
+
+# program:package
+case $for_ in
+demo) needs="" ;;
+lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
+test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils" ;;
+programs)
+	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
+		redis-benchmark:redis-tools node:nodejs xz:xz-utils"
+	;;
+bench) needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 heaptrack:heaptrack" ;;
+*)
+	echo "tools/setup.sh: unknown target $for_" >&2
+	exit 2
+	;;
+esac
+
+packages=()
+want() { # program package
+	command -v "$1" >/dev/null 2>&1 && return
+	local p
+	for p in "${packages[@]+"${packages[@]}"}"; do
+		[ "$p" != "$2" ] || return 0
+	done
+	packages+=("$2")
+}
+for need in $needs; do
+	want "${need%%:*}" "${need#*:}"
+done
+if [ "$for_" = demo ] && ! command -v sqlite3 >/dev/null 2>&1 && ! command -v python3 >/dev/null 2>&1; then
+	packages+=(sqlite3)
+fi
+# The C library's headers do not come with every gcc.
+if [ "$for_" != demo ] && [ ! -e /usr/include/stdlib.h ]; then
+	packages+=(libc6-dev)
+fi
+
+if [ ${#packages[@]} -gt 0 ]; then
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+		echo "installing by apt-get: ${packages[*]}"
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+	else
+		echo "missing: ${packages[*]} (names of Debian packages)" >&2
+		echo "install them, for example: sudo apt-get install ${packages[*]}" >&2
+		exit 1
+	fi
+fi
+
+if ! command -v go >/dev/null 2>&1; then
+	echo "missing: Go, the version that go.mod names or newer; see https://go.dev/dl" >&2
+	exit 1
+fi
