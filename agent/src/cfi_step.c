@@ -131,8 +131,8 @@ static int binary(u8 op, u64 a, u64 b, u64 *v)
 	return 1;
 }
 
-int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial, u64 *stack,
-		    u64 low, u64 high, u64 *result)
+int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
+		    u64 *stack, u64 low, u64 high, u64 *result)
 {
 	struct ht_reader r = expression_at(text, expression);
 	u64 begin = r.p, reg, v = 0;

@@ -57,8 +57,6 @@ static int step(struct ht_memo *memo, struct ht_full *f)
 		f->interrupted = HT_PC_INTERRUPTED;
 		return load_signal_frame(regs, b.low, b.high);
 	case HT_R_CHAIN:
-		if (HT_RULE_FP(rule) == HT_FP_UNKNOWN)
-			return regs[HT_REG_FP] ? -1 : 1;
 		return load_chain(regs, b.low, b.high);
 	}
 	l = ht_module_of(at, s->buffer);

@@ -17,7 +17,7 @@ static u64 hexadecimal(const char **p)
 {
 	u64 v = 0;
 	for (;; (*p)++) {
-		u32 c = (u8)**p;
+		u32 c = (u8) * *p;
 		u32 digit = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
 		if (digit == 16)
 			return v;
@@ -47,6 +47,7 @@ static void parse(const char *p, struct previous *prev, struct ht_mapping *m)
 	m->end = hexadecimal(&p);
 	p = skip_field(p);
 	m->readable = *p == 'r';
+	m->executable = p[0] && p[1] && p[2] == 'x';
 	p = skip_field(p);
 	offset = hexadecimal(&p);
 	p = skip_field(p);
@@ -106,4 +107,25 @@ int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
 	}
 	ht_sys1(__NR_close, fd);
 	return found ? 0 : -1;
+}
+
+// Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules that are made from them
+// they may outlive the code; nothing is read there on their word.
+static u64 generated[8];
+static u32 next_generated;
+
+int ht_is_generated(u64 pc, char *buffer)
+{
+	struct ht_mapping m;
+	for (u32 i = 0; i < 8; i++) {
+		u64 word = ht_load(&generated[i]);
+		if ((pc >> 12) - (word >> 28) < (word & 0xfffffff))
+			return 1;
+	}
+	if (pc >> 48 || ht_maps_find(pc, buffer, HT_MODULE_BUFFER, &m) < 0 || !m.executable)
+		return 0;
+	u64 pages = (m.end - m.start) >> 12;
+	ht_store(&generated[__atomic_fetch_add(&next_generated, 1, __ATOMIC_RELAXED) & 7],
+		 m.start >> 12 << 28 | (pages < 0xfffffff ? pages : 0xfffffff));
+	return 1;
 }

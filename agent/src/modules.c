@@ -147,7 +147,8 @@ static int describe(struct description *d, const Elf64_Phdr *ph, u32 count, u64 
 				read_build_id(d, at, ph[i].p_memsz);
 		}
 	}
-	d->mark = hash_bytes(hash_bytes(14695981039346656037ull, ph, count * sizeof(*ph)), d->build_id, d->build_id_size);
+	d->mark =
+		hash_bytes(hash_bytes(14695981039346656037ull, ph, count * sizeof(*ph)), d->build_id, d->build_id_size);
 	return 0;
 }
 
@@ -218,23 +219,14 @@ static void log_unload(u32 id)
 // ---------------------------------------------------------------------------------------------------------------------
 // The table
 
-static struct ht_loaded *find_start(u64 start, const void *link)
+// The module that contains pc. With a link_map given it must be that one's, unless it was there from the start.
+static struct ht_loaded *find(u64 pc, const void *link)
 {
 	u32 n = ht_load_acquire(&slots);
 	for (u32 i = 0; i < n; i++) {
 		struct ht_loaded *l = &table[i];
-		if (ht_load_acquire(&l->state) == LIVE && l->start == start && (l->permanent || l->link == link))
-			return l;
-	}
-	return 0;
-}
-
-static struct ht_loaded *find_address(u64 pc)
-{
-	u32 n = ht_load_acquire(&slots);
-	for (u32 i = 0; i < n; i++) {
-		struct ht_loaded *l = &table[i];
-		if (ht_load_acquire(&l->state) == LIVE && pc - l->start < l->end - l->start)
+		if (ht_load_acquire(&l->state) == LIVE && pc - l->start < l->end - l->start &&
+		    (!link || l->permanent || l->link == link))
 			return l;
 	}
 	return 0;
@@ -244,7 +236,8 @@ static struct ht_loaded *claim(void)
 {
 	for (u32 i = 0; i < SLOTS; i++) {
 		u32 from = FREE, n = ht_load(&slots);
-		if (!__atomic_compare_exchange_n(&table[i].state, &from, CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&table[i].state, &from, CLAIMED, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
 			continue;
 		while (n <= i && !__atomic_compare_exchange_n(&slots, &n, i + 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
@@ -267,7 +260,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	l->mark = d->mark;
 	l->permanent = (u32)permanent;
 	l->cfi = d->cfi;
-	struct ht_loaded *other = find_start(d->start, link);
+	struct ht_loaded *other = find(d->start, link);
 	if (other) { // somebody was faster
 		ht_store_release(&l->state, FREE);
 		return other;
@@ -300,21 +293,22 @@ static const char *kernel_path(u64 start, int is_main, char *buffer)
 	return ht_maps_find(start, buffer, HT_MODULE_BUFFER, &m) == 0 ? m.path : "";
 }
 
-static const struct ht_loaded *enter_found(const struct find_object_result *o, char *buffer)
+// What the loader found for pc. Of a module with gaps between its segments it tells one segment's range only.
+static const struct ht_loaded *enter_found(u64 pc, const struct find_object_result *o, char *buffer)
 {
 	struct description d;
 	const struct link_map_head *link = o->link_map;
 	const char *path;
 
-	if (describe_image(&d, (u64)o->map_start) < 0) {
+	if ((describe_image(&d, (u64)o->map_start) < 0 && describe_image(&d, link->l_addr) < 0) ||
+	    pc - d.start >= d.end - d.start) {
 		__builtin_memset(&d, 0, sizeof(d));
 		d.bias = link->l_addr;
+		d.start = (u64)o->map_start;
+		d.end = (u64)o->map_end;
 	}
-	// What the loader says goes: it is what the walk depends on.
-	d.start = (u64)o->map_start;
-	d.end = (u64)o->map_end;
-	if ((u64)o->eh_frame != d.cfi.hdr)
-		d.cfi = (struct ht_cfi_text){d.start, d.end, (u64)o->eh_frame};
+	if ((u64)o->eh_frame != d.cfi.hdr) // what the loader says goes
+		d.cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame};
 	path = link->l_name;
 	if (!path || path[0] != '/') // of the main program it is empty, of dlopen("./x.so") relative
 		path = kernel_path(d.start, !path || !path[0], buffer);
@@ -342,13 +336,13 @@ const struct ht_loaded *ht_module_of(u64 pc, char *buffer)
 
 	if (_dl_find_object) {
 		if (_dl_find_object((void *)pc, &o) == 0) {
-			l = find_start((u64)o.map_start, o.link_map);
-			return l ? l : enter_found(&o, buffer);
+			l = find(pc, o.link_map);
+			return l ? l : enter_found(pc, &o, buffer);
 		}
-		l = find_address(pc); // the vdso, to some versions
+		l = find(pc, 0); // the vdso, to some versions
 		return l && l->permanent ? l : 0;
 	}
-	l = find_address(pc);
+	l = find(pc, 0);
 	return l ? l : enter_mapped(pc, buffer);
 }
 
@@ -401,7 +395,7 @@ static int is_still_there(const struct ht_loaded *l)
 	struct find_object_result o;
 	struct description d;
 	if (_dl_find_object)
-		return _dl_find_object((void *)l->start, &o) == 0 && (u64)o.map_start == l->start && o.link_map == l->link;
+		return _dl_find_object((void *)l->start, &o) == 0 && o.link_map == l->link;
 	return describe_image(&d, l->start) == 0 && d.mark == l->mark;
 }
 

@@ -24,6 +24,9 @@ struct ht_loaded {
 #define HT_MODULE_BUFFER 8192
 const struct ht_loaded *ht_module_of(u64 pc, char *buffer);
 
+// Is there executable memory of no module at this address: code made at run time? Remembers a few such mappings.
+int ht_is_generated(u64 pc, char *buffer);
+
 // Can the 8 bytes at this address be read?
 int ht_readable(u64 address);
 
@@ -31,7 +34,7 @@ int ht_readable(u64 address);
 struct ht_mapping {
 	u64 start, end;
 	u64 file; // where the run of mappings of the same file begins that this one belongs to; 0 if it has none
-	u32 readable;
+	u32 readable, executable;
 	const char *path; // in the buffer, "" if none
 };
 // The mapping that contains the address. 0, or -1: none, or not to be known.

@@ -111,8 +111,11 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 	int found;
 
 	*module = l ? l->id : 0;
-	if (!l || !l->cfi.hdr)
-		return at_trampoline(pc) ? HT_R_SIGNAL : HT_R_CHAIN;
+	if (!l || !l->cfi.hdr) {
+		if (at_trampoline(pc))
+			return HT_R_SIGNAL;
+		return l || ht_is_generated(at, s->buffer) ? HT_R_CHAIN : HT_R_BAD;
+	}
 	found = ht_cfi_find(&l->cfi, at, &s->cfi);
 	if (found == HT_CFI_NONE) {
 		if (at_trampoline(pc))
@@ -120,7 +123,7 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 		// No call returns to a function's first instruction: that frame was made by hand, as makecontext's are.
 		if (at != pc && ht_cfi_find(&l->cfi, pc, &s->cfi) == HT_CFI_OK && s->cfi.start == pc)
 			return HT_R_END;
-		return HT_R_CHAIN | HT_FP_UNKNOWN << 3;
+		return HT_R_CHAIN;
 	}
 	if (found != HT_CFI_OK)
 		return HT_R_BAD;

@@ -26,8 +26,6 @@ enum ht_rule_fp {
 	HT_FP_SAME = 0,
 	HT_FP_AT_CFA = 1, // *(CFA + offset)
 	HT_FP_AT_FP = 2, // *(fp + offset)
-	// with HT_R_CHAIN: code without information in a module that has some. fp may hold anything: no guess.
-	HT_FP_UNKNOWN = 3,
 };
 
 #define HT_RULE_TYPE(r) ((u32)(r)&7)

@@ -104,15 +104,15 @@ static int switch_stack(struct walk *w)
 	return GO_ON;
 }
 
-// By frame pointer: a guess, but one that holds in all code that keeps them.
-static int step_by_chain(struct walk *w, u64 rule)
+// By frame pointer: a guess, but one that holds in all code that keeps them, as compilers at run time do.
+static int step_by_chain(struct walk *w)
 {
+	const u64 *frame = (const u64 *)w->fp;
 	if (!w->fp)
 		return END;
-	if (HT_RULE_FP(rule) == HT_FP_UNKNOWN || w->fp & 7 || w->fp < w->sp || !readable(w, w->fp, 16))
+	if (w->fp & 7 || w->fp < w->sp || !readable(w, w->fp, 16))
 		return CUT;
 	ht_count(HT_C_GUESSED);
-	const u64 *frame = (const u64 *)w->fp;
 	w->sp = w->fp + 16;
 	w->fp = frame[0];
 	w->pc = frame[1];
@@ -154,7 +154,8 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 	}
 	u64 from = w->sp;
 	w->sp = cfa - 8;
-	if (switch_stack(w) != GO_ON || !readable(w, cfa - 8, 8) || (w->bounds.own && cfa <= from && w->foreign != w->n))
+	if (switch_stack(w) != GO_ON || !readable(w, cfa - 8, 8) ||
+	    (w->bounds.own && cfa <= from && w->foreign != w->n))
 		return CUT;
 	if (where == HT_FP_AT_CFA) {
 		at = cfa + HT_RULE_FP_OFFSET(rule);
@@ -179,7 +180,7 @@ static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
 	case HT_R_SIGNAL:
 		return step_from_signal(w);
 	case HT_R_CHAIN:
-		return step_by_chain(w, rule);
+		return step_by_chain(w);
 	case HT_R_COMPLEX:
 		return step_fully(w);
 	}
@@ -213,8 +214,8 @@ static HT_NOINLINE u32 make_path(struct ht_frame *frames, u32 leaf, u32 root_fla
 }
 
 // Appends the checks of one frame, whose caller is `up`, and tells whether its fp is live.
-static HT_NOINLINE u32 add_checks_uncommon(struct ht_check *c, u32 n, const struct ht_frame *f, const struct ht_frame *up,
-					   u32 *live)
+static HT_NOINLINE u32 add_checks_uncommon(struct ht_check *c, u32 n, const struct ht_frame *f,
+					   const struct ht_frame *up, u32 *live)
 {
 	u64 up_pc = up->pc & ~HT_PC_INTERRUPTED;
 	switch (HT_RULE_TYPE(f->rule)) {
@@ -271,7 +272,8 @@ static u32 settle(struct walk *w, u32 base, int how)
 		if (ht_likely(type - HT_R_SP <= HT_R_LOAD_FP - HT_R_SP)) {
 			u64 cfa = up->sp;
 			if (where != HT_FP_SAME && live) {
-				checks[n].at = (const u64 *)((where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule));
+				checks[n].at =
+					(const u64 *)((where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule));
 				checks[n++].value = up->fp;
 			}
 			if (type == HT_R_LOAD_FP) {
@@ -471,8 +473,8 @@ u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	u32 depth = memo->depth;
 	if (ht_likely(depth != 0 && memo->generation == ht_load(&ht_state->generation) && !memo->reserved)) {
 		const struct ht_frame *leaf = &memo->frames[depth - 1];
-		if (leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) && leaf->node &&
-		    ht_likely(find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
+		if (leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) &&
+		    leaf->node && ht_likely(find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
 			return leaf->node;
 	}
 	return walk(memo, pc, sp, fp);

@@ -82,9 +82,11 @@ NI static void chain_loop(void)
 		sink += room[0]; \
 	}
 #define L8(a) LEAF(a##0) LEAF(a##1) LEAF(a##2) LEAF(a##3) LEAF(a##4) LEAF(a##5) LEAF(a##6) LEAF(a##7)
-L8(1) L8(2) L8(3) L8(4) L8(5) L8(6) L8(7) L8(8)
+L8(1)
+L8(2)
+L8(3) L8(4) L8(5) L8(6) L8(7) L8(8)
 #define R8(a) leaf##a##0, leaf##a##1, leaf##a##2, leaf##a##3, leaf##a##4, leaf##a##5, leaf##a##6, leaf##a##7
-static void (*const leaves[64])(uint32_t) = {R8(1), R8(2), R8(3), R8(4), R8(5), R8(6), R8(7), R8(8)};
+	static void (*const leaves[64])(uint32_t) = {R8(1), R8(2), R8(3), R8(4), R8(5), R8(6), R8(7), R8(8)};
 
 #define MIDDLE(level, n, next, bits) \
 	NI static void middle##level##_##n(uint32_t r) \
@@ -99,7 +101,8 @@ static void (*const leaves[64])(uint32_t) = {R8(1), R8(2), R8(3), R8(4), R8(5), 
 	MIDDLE(level, 1, next, bits) \
 	MIDDLE(level, 2, next, bits) \
 	MIDDLE(level, 3, next, bits) \
-	static void (*const m##level[4])(uint32_t) = {middle##level##_0, middle##level##_1, middle##level##_2, middle##level##_3};
+	static void (*const m##level[4])(uint32_t) = {middle##level##_0, middle##level##_1, middle##level##_2, \
+						      middle##level##_3};
 M4(3, leaves, 63)
 M4(2, m3, 3)
 M4(1, m2, 3)
@@ -161,8 +164,8 @@ static void measure(const char *name, void (*run)(void), long n)
 			best[off] = t;
 	}
 	off = 0;
-	printf("%-8s %7.2f ns   (with the work around it %.2f, without the event %.2f)\n", name, (best[0] - best[1]) / (double)n,
-	       best[0] / (double)n, best[1] / (double)n);
+	printf("%-8s %7.2f ns   (with the work around it %.2f, without the event %.2f)\n", name,
+	       (best[0] - best[1]) / (double)n, best[0] / (double)n, best[1] / (double)n);
 }
 
 int main(void)

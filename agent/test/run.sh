@@ -9,46 +9,46 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 failed=0
 
-warn="-Wall -Wextra -Werror -g"
-pure="../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c"
-all="cfi cfi_step maps modules rules cct stack full memo unwind"
+warn=(-Wall -Wextra -Werror -g)
+pure=(../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c)
+all=(cfi cfi_step maps modules rules cct stack full memo unwind)
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }
 }
 
 # The pure parts, with sanitizers.
-san="-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-gcc $warn $san test_cfi.c fake.c $pure -o "$out/test_cfi" &
-gcc $warn $san fuzz_cfi.c fake.c $pure -o "$out/fuzz_cfi" &
+san=(-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+gcc "${warn[@]}" "${san[@]}" test_cfi.c fake.c "${pure[@]}" -o "$out/test_cfi" &
+gcc "${warn[@]}" "${san[@]}" fuzz_cfi.c fake.c "${pure[@]}" -o "$out/fuzz_cfi" &
 wait %1 && wait %2
 try "$out/test_cfi"
 try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 
 # The rest, as the agent has it.
-objects=
-for f in $all; do
-	gcc $warn -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$out/$f.o"
-	objects="$objects $out/$f.o"
+objects=()
+for f in "${all[@]}"; do
+	gcc "${warn[@]}" -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$out/$f.o"
+	objects+=("$out/$f.o")
 done
-gcc $warn -O2 -c fake.c -o "$out/fake.o"
-gcc $warn -O2 -fno-omit-frame-pointer -c check.c -o "$out/check.o"
-objects="$objects $out/fake.o"
+gcc "${warn[@]}" -O2 -c fake.c -o "$out/fake.o"
+gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -c check.c -o "$out/check.o"
+objects+=("$out/fake.o")
 
-gcc $warn -O2 test_frames.c "$out/check.o" $objects -o "$out/frames" -pthread
+gcc "${warn[@]}" -O2 test_frames.c "$out/check.o" "${objects[@]}" -o "$out/frames" -pthread
 try "$out/frames"
 
 for n in a b c; do
-	gcc $warn -O2 -fPIC -shared -Wl,--build-id "-DNAME=\"$n\"" plugin.c -o "$out/plugin_$n.so"
+	gcc "${warn[@]}" -O2 -fPIC -shared -Wl,--build-id "-DNAME=\"$n\"" plugin.c -o "$out/plugin_$n.so"
 done
-gcc $warn -O2 -fno-omit-frame-pointer -rdynamic test_unload.c $objects -o "$out/unload" -ldl
+gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${objects[@]}" -o "$out/unload" -ldl
 try "$out/unload" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
 
 # Stacks against libgcc's, from code compiled in many ways.
 scenario() { # name, compiler, flags...
 	local name=$1
 	shift
-	"$@" -g scenarios.cc "$out/check.o" $objects -o "$out/$name" -pthread -ldl
+	"$@" -g scenarios.cc "$out/check.o" "${objects[@]}" -o "$out/$name" -pthread -ldl
 	for what in all threads timers escapes; do
 		try "$out/$name" "$what" 500
 	done

@@ -175,20 +175,58 @@ NI static void any(int depth)
 	}
 	depth--;
 	switch (what) {
-	case 10: case 11: plain<0>(depth); break;
-	case 12: case 13: plain<1>(depth); break;
-	case 14: case 15: plain<7>(depth); break;
-	case 16: case 17: plain<100>(depth); break;
-	case 18: case 19: with_alloca(depth); break;
-	case 20: case 21: realigned(depth); break;
-	case 22: case 23: realigned_alloca(depth); break;
-	case 24: case 25: many_arguments(depth, 1, 2, 3, 4, 5, 6, 7, 8); break;
-	case 26: case 27: sink += many_registers(depth, what, depth, sink, 3); break;
-	case 28: sorting(depth); break;
-	case 29: case 30: catcher(depth); break;
-	case 31: jumping(depth); break;
-	case 32: signalled(depth); break;
-	case 33: signalled_elsewhere(depth); break;
+	case 10:
+	case 11:
+		plain<0>(depth);
+		break;
+	case 12:
+	case 13:
+		plain<1>(depth);
+		break;
+	case 14:
+	case 15:
+		plain<7>(depth);
+		break;
+	case 16:
+	case 17:
+		plain<100>(depth);
+		break;
+	case 18:
+	case 19:
+		with_alloca(depth);
+		break;
+	case 20:
+	case 21:
+		realigned(depth);
+		break;
+	case 22:
+	case 23:
+		realigned_alloca(depth);
+		break;
+	case 24:
+	case 25:
+		many_arguments(depth, 1, 2, 3, 4, 5, 6, 7, 8);
+		break;
+	case 26:
+	case 27:
+		sink += many_registers(depth, what, depth, sink, 3);
+		break;
+	case 28:
+		sorting(depth);
+		break;
+	case 29:
+	case 30:
+		catcher(depth);
+		break;
+	case 31:
+		jumping(depth);
+		break;
+	case 32:
+		signalled(depth);
+		break;
+	case 33:
+		signalled_elsewhere(depth);
+		break;
 	default:
 		any(depth);
 		check_event();
@@ -376,6 +414,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	char name[100];
-	snprintf(name, sizeof(name), "%s %s", argv[0] + (strrchr(argv[0], '/') ? strrchr(argv[0], '/') - argv[0] + 1 : 0), what);
+	snprintf(name, sizeof(name), "%s %s",
+		 argv[0] + (strrchr(argv[0], '/') ? strrchr(argv[0], '/') - argv[0] + 1 : 0), what);
 	return check_report(name, 100);
 }

@@ -41,9 +41,10 @@ static void test_encodings(void)
 			int result;
 			i64 offset;
 		} cases[] = {
-			{0, HT_CFI_OK, 8},	{0xff, HT_CFI_OK, 8},	 {0x100, HT_CFI_NONE, 0}, {0x1ff, HT_CFI_NONE, 0},
-			{0x200, HT_CFI_OK, 8},	{0x203, HT_CFI_OK, 8},	 {0x204, HT_CFI_OK, 32},  {0x2ff, HT_CFI_OK, 32},
-			{0x300, HT_CFI_NONE, 0}, {~0ull, HT_CFI_NONE, 0},
+			{0, HT_CFI_OK, 8},	 {0xff, HT_CFI_OK, 8},	 {0x100, HT_CFI_NONE, 0},
+			{0x1ff, HT_CFI_NONE, 0}, {0x200, HT_CFI_OK, 8},	 {0x203, HT_CFI_OK, 8},
+			{0x204, HT_CFI_OK, 32},	 {0x2ff, HT_CFI_OK, 32}, {0x300, HT_CFI_NONE, 0},
+			{~0ull, HT_CFI_NONE, 0},
 		};
 		for (u32 k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
 			int r = ht_cfi_find(&b.text, b.code + cases[k].at, &work);
@@ -95,7 +96,8 @@ static const struct program programs[] = {
 	{"rbx saved", P("\x0e\x10\x83\x02"), 0, 0, W(10), W(16), V(8), V(9), HT_R_SP},
 	{"remember, restore", P("\x0a\x0e\x30\x86\x04\x0b"), 0, 0, W(9), W(16), W(24), V(8), HT_R_SP},
 	{"restore only", P("\x0b"), -1, 0, 0, 0, 0, 0, 0},
-	{"17 remembered", P("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"), -1, 0, 0, 0, 0, 0, 0},
+	{"17 remembered", P("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a"), -1, 0, 0, 0, 0, 0,
+	 0},
 	{"a cfa of register 40", P("\x0c\x28\x08"), -1, 0, 0, 0, 0, 0, 0},
 	{"offset of an expression", P("\x0f\x02\x77\x08\x0e\x10"), -1, 0, 0, 0, 0, 0, 0},
 	{"unknown instruction", P("\x3f"), -1, 0, 0, 0, 0, 0, 0},
@@ -138,7 +140,8 @@ static void test_programs(void)
 				for (u32 k = 0; k < 4; k++) {
 					if (want[k] >> 63)
 						want[k] = (u64)&stack[want[k] & 63];
-					EXPECT(got[k] == want[k], "%s, value %u: %lx, not %lx", p->name, k, got[k], want[k]);
+					EXPECT(got[k] == want[k], "%s, value %u: %lx, not %lx", p->name, k, got[k],
+					       want[k]);
 				}
 			}
 		}
@@ -206,7 +209,8 @@ static const struct expression expressions[] = {
 	{P("\x90\x03"), 0, 0xb0b},
 	{P("\x90\x40"), -1, 0},
 	{P("\x96\x32"), 0, 2},
-	{P("\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30"
+	{P("\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30\x30"
+	   "\x30\x30\x30\x30\x30"
 	   "\x30\x30\x30\x30"),
 	 -1, 0},
 };
@@ -229,9 +233,12 @@ static void test_expressions(void)
 	u64 word = 0x1122334455667788ull, regs[HT_REGS] = {0}, value;
 	regs[HT_REG_SP] = (u64)&word;
 	static const struct expression loads[] = {
-		{P("\x03\x77\x00\x06"), 0, 0x1122334455667788ull}, {P("\x04\x77\x00\x94\x02"), 0, 0x7788},
-		{P("\x04\x77\x04\x94\x04"), 0, 0x11223344},	   {P("\x03\x77\x01\x06"), -1, 0},
-		{P("\x03\x77\x78\x06"), -1, 0},			   {P("\x04\x77\x00\x94\x09"), -1, 0},
+		{P("\x03\x77\x00\x06"), 0, 0x1122334455667788ull},
+		{P("\x04\x77\x00\x94\x02"), 0, 0x7788},
+		{P("\x04\x77\x04\x94\x04"), 0, 0x11223344},
+		{P("\x03\x77\x01\x06"), -1, 0},
+		{P("\x03\x77\x78\x06"), -1, 0},
+		{P("\x04\x77\x00\x94\x09"), -1, 0},
 	};
 	for (u32 i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
 		struct ht_cfi_text text = {(u64)loads[i].bytes, (u64)loads[i].bytes + loads[i].size, 0};
@@ -249,7 +256,8 @@ static void test_plt(void)
 		pc = (pc & ~15ull) + 16 + i;
 		EXPECT(ht_cfi_find(&b.text, pc, &work) == HT_CFI_OK, "%lu", i);
 		u64 rule = pack_row(&b.text, &work.row, pc);
-		EXPECT(HT_RULE_TYPE(rule) == HT_R_SP && HT_RULE_OFFSET(rule) == (i >= 11 ? 16 : 8), "%lu: %lx", i, rule);
+		EXPECT(HT_RULE_TYPE(rule) == HT_R_SP && HT_RULE_OFFSET(rule) == (i >= 11 ? 16 : 8), "%lu: %lx", i,
+		       rule);
 	}
 	free(b.memory);
 }
@@ -260,9 +268,8 @@ static void test_pack(void)
 		i64 fp, cfa;
 		int fits;
 	} cases[] = {
-		{-16, 16, 1},	 {0, 0, 1},	   {-8192, 8, 1},     {8184, 8, 1},	  {8192, 8, 0},
-		{-8200, 8, 0},	 {-12, 8, 0},	   {0, 4, 0},	      {0, 67108856, 1},	  {0, 67108864, 0},
-		{0, -67108864, 1}, {0, -67108872, 0},
+		{-16, 16, 1}, {0, 0, 1}, {-8192, 8, 1},	   {8184, 8, 1},     {8192, 8, 0},	{-8200, 8, 0},
+		{-12, 8, 0},  {0, 4, 0}, {0, 67108856, 1}, {0, 67108864, 0}, {0, -67108864, 1}, {0, -67108872, 0},
 	};
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		u64 rule = pack(HT_R_FP, HT_FP_AT_CFA, cases[i].fp, cases[i].cfa);
@@ -272,8 +279,8 @@ static void test_pack(void)
 		}
 		rule |= 0xabcdefull << 16;
 		EXPECT(HT_RULE_TYPE(rule) == HT_R_FP && HT_RULE_FP(rule) == HT_FP_AT_CFA &&
-			       (i64)HT_RULE_FP_OFFSET(rule) == cases[i].fp && (i64)HT_RULE_OFFSET(rule) == cases[i].cfa &&
-			       HT_RULE_PC_ID(rule) == 0xabcdef,
+			       (i64)HT_RULE_FP_OFFSET(rule) == cases[i].fp &&
+			       (i64)HT_RULE_OFFSET(rule) == cases[i].cfa && HT_RULE_PC_ID(rule) == 0xabcdef,
 		       "%u: %lx", i, rule);
 	}
 }
@@ -289,8 +296,7 @@ static void test_headers(void)
 		{1, 0x9b, HT_CFI_BAD}, // indirect
 		{1, 0x50, HT_CFI_BAD}, // aligned
 		{8, 0xff, HT_CFI_BAD}, // more entries than there is room
-		{10, 0x7f, HT_CFI_BAD},
-		{16, 0x7f, HT_CFI_BAD}, // first entry's FDE
+		{10, 0x7f, HT_CFI_BAD}, {16, 0x7f, HT_CFI_BAD}, // first entry's FDE
 	};
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct built b = build(&usual, "", 0);

@@ -81,8 +81,8 @@ __asm__(".text\n"
 	"mov %r14, 8(%rsp)\n.cfi_offset %rip, -8\n"
 	"pop %r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r14\nret\n.cfi_endproc\n");
 
-static void (*const odd[])(function) = {cfa_in_rbx, cfa_in_r12,	  cfa_loaded_from_r13, rbp_in_rbx,
-					rbp_far,    return_address_in_r14};
+static void (*const odd[])(function) = {cfa_in_rbx, cfa_in_r12, cfa_loaded_from_r13,
+					rbp_in_rbx, rbp_far,	return_address_in_r14};
 #define ODD (sizeof(odd) / sizeof(*odd))
 
 static u32 random_state = 1;
@@ -214,7 +214,8 @@ __attribute__((noinline)) static int test_generated(void)
 	for (int i = 0; i < 3; i++) {
 		((void (*)(function))p)(event);
 		// event's caller is the generated code, called from here.
-		if (last_pc != (u64)p + 6 || depth_of(last) != base + 1 || ht_nodes[ht_nodes[last].parent].parent != ht_nodes[here].parent)
+		if (last_pc != (u64)p + 6 || depth_of(last) != base + 1 ||
+		    ht_nodes[ht_nodes[last].parent].parent != ht_nodes[here].parent)
 			failed = 1;
 	}
 	if (ht_pcs[ht_nodes[last].pc].module != 0 || ht_header->counters[HT_C_GUESSED] == 0)

@@ -1,15 +1,21 @@
 package main
 
 import (
+	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/wire"
 )
 
 func newReportCommand() *cobra.Command {
@@ -23,7 +29,7 @@ func newReportCommand() *cobra.Command {
 and for each of these the call stacks that stand out. Stacks begin with the function that called the allocator.
 
 FILE is a recording (.htap), also one that is damaged or was cut short: what is whole is shown, and what is missing is
-said. With --json everything is printed for programs, every call stack with all of its frames; docs/report-json.md
+said. It may also be the .spool file of a process that ran with the agent preloaded and without a recorder. With --json everything is printed for programs, every call stack with all of its frames; docs/report-json.md
 describes the fields.`,
 		Example: `  heaptap report server.4711.htap
   heaptap report --top 20 --frames 30 server.4711.htap
@@ -58,7 +64,7 @@ describes the fields.`,
 				if i > 0 && !asJSON {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				if err := report(cmd.OutOrStdout(), path, asJSON, o); err != nil {
+				if err := report(cmd.Context(), cmd.OutOrStdout(), path, asJSON, o); err != nil {
 					return err
 				}
 			}
@@ -72,15 +78,53 @@ describes the fields.`,
 	return cmd
 }
 
-func report(w io.Writer, path string, asJSON bool, o view.Options) error {
-	p, err := profile.Open(path)
+func report(ctx context.Context, w io.Writer, path string, asJSON bool, o view.Options) error {
+	paths := []string{path}
+	if isSpool(path) {
+		dir, err := os.MkdirTemp("", "heaptap-report-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		name := strings.TrimSuffix(filepath.Base(path), ".spool") + ".htap"
+		if err := record.Convert(ctx, path, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+		// Children that the process forked have recordings of their own.
+		if paths, err = filepath.Glob(filepath.Join(dir, "*.htap")); err != nil || len(paths) == 0 {
+			return fmt.Errorf("%s: holds no events", path)
+		}
+	}
+	for i, path := range paths {
+		if i > 0 && !asJSON {
+			fmt.Fprintln(w)
+		}
+		p, err := profile.Open(path)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = view.ReportJSON(w, p)
+		} else {
+			err = view.Report(w, p, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSpool reports whether a file is what an agent leaves behind without a recorder.
+func isSpool(path string) bool {
+	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return false
 	}
-	if asJSON {
-		return view.ReportJSON(w, p)
-	}
-	return view.Report(w, p, o)
+	defer f.Close()
+	var mark [8]byte
+	_, err = io.ReadFull(f, mark[:])
+	return err == nil && binary.LittleEndian.Uint64(mark[:]) == wire.SpoolMagic || strings.HasSuffix(path, ".spool")
 }
 
 // isTerminal reports whether w is a terminal.

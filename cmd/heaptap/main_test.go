@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +40,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cc":     buildC,
+			"newer":  makeNewer,
 			"status": execStatus,
 		},
 	})
@@ -71,7 +74,18 @@ func execStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// startHeaptap prepares this binary as a command of the given name.
+// makeNewer is `newer FROM TO`: copies a recording and gives it a format version of the future.
+func makeNewer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: newer FROM TO")
+	}
+	b := []byte(ts.ReadFile(args[0]))
+	binary.LittleEndian.PutUint16(b[8:], 7)
+	binary.LittleEndian.PutUint32(b[28:], crc32.Checksum(b[:28], crc32.MakeTable(crc32.Castagnoli)))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o644))
+}
+
+// command prepares this binary as a command of the given name.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name) // testscript.Main put it there

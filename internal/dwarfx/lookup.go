@@ -178,7 +178,7 @@ func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	if d.alt != nil {
 		size += d.alt.size()
 	}
-	c.fuel.Store(16*size + 1024*n + 16<<20)
+	c.fuel.Store(16*size + 1024*n + 4<<20)
 	result := make([][]Frame, len(addrs))
 	claims := d.claims(c, addrs)
 	for round := 0; round < maxClaims && !c.over(); round++ {

@@ -40,7 +40,7 @@ func LookUp(name, path string) (string, error) {
 	if name == "" {
 		return "", statusf(StatusNotFound, "the command's name is empty; what shall be run?")
 	}
-	if strings.Contains(name, "/") {
+	if strings.Contains(name, "/") || name == "." || name == ".." {
 		if err := executable(name); err != nil {
 			return "", explain(name, err)
 		}

@@ -121,14 +121,14 @@ type Link struct {
 }
 
 // Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which returns
-// when nothing is left to record. The context ends when somebody asks the recorder to end (SIGTERM).
+// when nothing is left to record. Nothing but SIGKILL ends it before.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
 	unix.Prctl(unix.PR_SET_NAME, uintptrOf("heaptap-rec\x00"), 0, 0, 0)
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
-	defer stop()
-	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
-		unix.SIGXFSZ)
+	// At a shutdown or a log-out everybody gets SIGTERM. The recorded processes end by it, and so, a little later, does the
+	// recorder: before, it has to write what they did.
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN,
+		unix.SIGTTOU, unix.SIGXFSZ, unix.SIGUSR1, unix.SIGUSR2)
 	conn := os.NewFile(recorderFD, "run")
 	if conn == nil {
 		return fmt.Errorf("this command is for heaptap's own use; start a recording by `heaptap run`")
@@ -151,7 +151,7 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 		}
 	})
 	link.Send(Message{Ready: true})
-	err := work(ctx, link)
+	err := work(context.Background(), link)
 	if err != nil {
 		link.Send(Message{Note: "the recorder could not work: " + err.Error()})
 		link.Send(Message{Settled: &Settled{}})

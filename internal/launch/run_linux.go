@@ -105,6 +105,7 @@ type session struct {
 	started      time.Time
 	resumed      time.Time // when run went on after a stop
 	ended        time.Time
+	offered      *Settled // the recorder's latest
 	settled      *Settled
 	recorderDied bool
 	notes        []string
@@ -261,10 +262,24 @@ func (s *session) hear(m fromRecorder) {
 	case m.Note != "":
 		s.notes = append(s.notes, m.Note)
 	case m.Settled != nil:
-		s.settled = m.Settled
+		s.offered = m.Settled
+		s.consider()
 	case m.Progress != "" && !s.ended.IsZero() && time.Since(s.ended) > time.Second:
 		s.console.Progress(m.Progress)
 	}
+}
+
+// consider takes the recorder's word that all is written, unless it holds somebody for running who is not: it will notice soon.
+func (s *session) consider() {
+	if s.offered == nil || s.ended.IsZero() {
+		return
+	}
+	for _, pid := range s.offered.Running {
+		if state := processState(pid); (state == 0 || state == 'Z') && time.Since(s.ended) < 3*time.Second {
+			return
+		}
+	}
+	s.settled = s.offered
 }
 
 // stoppedPatience is how long run waits for a recorder that somebody has stopped.
@@ -299,6 +314,9 @@ func (s *session) settle() {
 
 // collect hears the recorder until it has settled, died, or been given up.
 func (s *session) collect() {
+	if s.recorderDied {
+		return
+	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var stoppedSince time.Time
@@ -321,6 +339,9 @@ func (s *session) collect() {
 				s.signals.stopSelf(unix.SIGTSTP)
 			}
 		case <-tick.C:
+			if s.consider(); s.settled != nil {
+				return
+			}
 			if processState(s.recorder.pid) == 'T' {
 				if !told {
 					told, stoppedSince = true, time.Now()

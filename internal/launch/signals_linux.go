@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,24 +19,20 @@ var notPassedOn = map[syscall.Signal]bool{
 // signals takes all signals that this process gets, so that none of them ends it.
 type signals struct {
 	arrivals chan os.Signal
-	ignored  map[syscall.Signal]bool
 }
 
 // takeSignals is called before the target starts. A signal that is ignored (nohup, background jobs of scripts) is left
 // alone: the target is to inherit that.
 func takeSignals() *signals {
-	s := &signals{arrivals: make(chan os.Signal, 256), ignored: map[syscall.Signal]bool{}}
+	s := &signals{arrivals: make(chan os.Signal, 256)}
 	if signal.Ignored(unix.SIGINT) && !signal.Ignored(unix.SIGQUIT) {
 		// The Go runtime keeps SIGHUP and SIGINT ignored if they were, but not SIGQUIT. A shell without job control
 		// ignores SIGINT and SIGQUIT together for what it starts in the background (POSIX, "Asynchronous Lists").
 		signal.Ignore(unix.SIGQUIT)
 	}
 	for n := syscall.Signal(1); n <= 64; n++ {
-		switch {
-		case notPassedOn[n] && n != unix.SIGPIPE:
-		case signal.Ignored(n):
-			s.ignored[n] = true
-		default:
+		// SIGPIPE is taken, too: then a write to a closed pipe gives an error and does not end the program.
+		if (!notPassedOn[n] || n == unix.SIGPIPE) && !signal.Ignored(n) {
 			signal.Notify(s.arrivals, n)
 		}
 	}
@@ -46,31 +43,36 @@ func takeSignals() *signals {
 func (s *signals) targetStarted() {
 	// A message to a terminal that wants no output from background jobs (stty tostop) must not stop run: nobody would
 	// continue it. Ignored, the signal does not keep write(2) from writing.
-	s.ignore(unix.SIGTTOU)
-}
-
-func (s *signals) ignore(sig syscall.Signal) {
-	signal.Ignore(sig)
-	s.ignored[sig] = true
+	signal.Ignore(unix.SIGTTOU)
 }
 
 // stopSelf stops this process by a signal, as its default action would, and returns when it goes on.
 func (s *signals) stopSelf(sig syscall.Signal) {
-	// To this thread: then the signal is acted upon before the call returns, and thus before it is caught again. Sent to
-	// the process, another thread would take it, and this one would run on for a while.
+	// To this thread: then the signal is acted upon before the call returns. Sent to the process, another thread would
+	// take it, and this one would run on for a while.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if sig != unix.SIGSTOP {
-		signal.Reset(sig)
-		defer s.take(sig)
+		// Not by signal.Reset, which leaves the handler where it is.
+		var byDefault, before sigaction
+		if rtSigaction(sig, &byDefault, &before) != nil {
+			return
+		}
+		defer rtSigaction(sig, &before, nil)
 	}
 	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
 }
 
-func (s *signals) take(sig syscall.Signal) {
-	if s.ignored[sig] {
-		signal.Ignore(sig)
-	} else {
-		signal.Notify(s.arrivals, sig)
+// sigaction is struct sigaction as the kernel has it, or longer (arm64 has no restorer). All zero is the default action.
+type sigaction struct {
+	handler, flags, restorer, mask uint64
+}
+
+func rtSigaction(sig syscall.Signal, set, old *sigaction) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(set)),
+		uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	if errno != 0 {
+		return errno
 	}
+	return nil
 }

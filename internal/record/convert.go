@@ -71,16 +71,13 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 // readAll takes everything from a spool.
 func (r *run) readAll(ctx context.Context, o *source) error {
 	for ctx.Err() == nil {
-		list, err := o.reader.Processes(o.known)
-		if err != nil {
-			return err
-		}
+		err := o.reader.Round(&o.sink, func(uint32) bool { return true })
+		list, _ := o.reader.Processes(o.known)
 		for _, p := range list {
 			o.known = p.Slot + 1
 			o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
-			o.sink.items = append(o.sink.items, item{kind: itemProc, slot: p.Slot, proc: p})
+			o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
 		}
-		err = o.reader.Round(&o.sink, func(uint32) bool { return true })
 		o.w.queue.push(o.sink.items...)
 		clear(o.sink.items)
 		o.sink.items = o.sink.items[:0]

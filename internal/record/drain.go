@@ -122,7 +122,6 @@ func (r *run) round() (moved int64, freed int) {
 			continue
 		}
 		o.spool.Beat()
-		o.processes(r)
 		err := o.reader.Round(&o.sink, func(slot uint32) bool {
 			return slot < uint32(len(o.lives)) && o.lives[slot] != nil && o.lives[slot].gone
 		})
@@ -142,6 +141,8 @@ func (r *run) round() (moved int64, freed int) {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
 		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
+		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
+		o.w.queue.push(o.processes(r)...)
 		o.endings(r)
 		o.w.queue.push(o.sink.items...)
 		clear(o.sink.items)
@@ -150,8 +151,8 @@ func (r *run) round() (moved int64, freed int) {
 	return moved, freed
 }
 
-// processes tells the worker of processes that have appeared.
-func (o *source) processes(r *run) {
+// processes returns what the worker has to know of processes that have appeared.
+func (o *source) processes(r *run) (items []item) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		if p.Slot > 1<<20 {
@@ -162,8 +163,9 @@ func (o *source) processes(r *run) {
 		o.lives = append(o.lives, l)
 		o.dead, o.deadSince = false, time.Time{}
 		r.addSampler(l, p.Slot, o.w)
-		o.sink.items = append(o.sink.items, item{kind: itemProc, slot: p.Slot, proc: p})
+		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})
 	}
+	return items
 }
 
 // endings tells the worker of processes that had ended before this round, which therefore has taken their last records.

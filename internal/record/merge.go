@@ -64,6 +64,8 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			}
 			if t < s.last {
 				t = s.last // within a stream the order is beyond doubt
+			} else if t == never {
+				t-- // the writer is broken, and never is for ever
 			}
 			if t >= limit {
 				s.time, s.at = t, at

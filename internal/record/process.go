@@ -144,7 +144,7 @@ func (p *process) flush() {
 func (p *process) round(r *round) {
 	limit := r.clock
 	for _, s := range r.busy {
-		if s.proc != p.slot || p.streams[s.uid] != s {
+		if p.w.process(s) != p {
 			continue
 		}
 		if s.held != r.number-1 || s.held == 0 {
@@ -165,6 +165,21 @@ func (p *process) round(r *round) {
 	}
 	if r.counter != 0 {
 		p.clock.learn(r.counter, r.mono)
+	}
+}
+
+// mergeRest merges all that is left. The ledger hears of the time that passes as it does while the process runs.
+func (p *process) mergeRest() {
+	step := scale(10e6, ratio(1<<20, scale(1<<20, p.clock.rate))) // 10 ms in ticks
+	for len(p.heap) > 0 {
+		limit := p.heap[0].time + step
+		if limit < step {
+			limit = never
+		}
+		p.merge(limit, never)
+		if p.ledger.Waiting() > 0 {
+			p.ledger.Barrier(p.emit)
+		}
 	}
 }
 
@@ -197,7 +212,7 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.ended = true
-	p.merge(never, never)
+	p.mergeRest()
 	p.ledger.Finish(p.emit)
 	p.flush()
 	end := p.time
@@ -228,6 +243,7 @@ func (p *process) finish(status Status) {
 		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
 		Threads: len(p.threads), Health: e.Health, Elapsed: time.Duration(end),
 	})
+	p.ledger.Close()
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.tally, p.batch, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil, nil

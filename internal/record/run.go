@@ -40,6 +40,7 @@ type run struct {
 	told        int // Settled was reported, with toldRunning and one spool less than this
 	toldRunning []int
 
+	cache       *symbolCache    // any goroutine
 	symbolizing chan struct{}   // bounds how many recordings look for names at once
 	symbols     context.Context // ends when that is to be cut short
 
@@ -82,6 +83,7 @@ func newRun(ctx context.Context, config Config) *run {
 	r := &run{
 		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
 		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
+		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))),
 	}
 	dir := config.SpillDir

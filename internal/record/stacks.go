@@ -1,12 +1,10 @@
 package record
 
 import (
-	"context"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/spool"
-	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
 // A recording has ids of its own, without gaps, for the nodes and program counters that occur in its events. What the
@@ -179,37 +177,6 @@ func (p *process) has(slot uint32, time uint64) bool {
 	}
 	return false
 }
-
-// symbols names the program counters.
-func (p *process) symbols() {
-	if p.out == nil || len(p.pcs) == 0 {
-		return
-	}
-	modules := make([]event.Module, 0, len(p.modules))
-	for _, m := range p.modules {
-		modules = append(modules, *m)
-	}
-	p.w.run.symbolizing <- struct{}{}
-	defer func() { <-p.w.run.symbolizing }()
-	ctx, cancel := context.WithTimeout(p.w.run.symbols, symbolsTime)
-	defer cancel()
-	frames, notes := symbolize.New(symbolize.Options{PID: p.info.PID}).Resolve(ctx, modules, p.pcs)
-	byPC := make(map[uint32][]event.Frame, len(frames))
-	for i, f := range frames {
-		if len(f) > 0 && i < len(p.pcs) {
-			byPC[uint32(i)] = f
-		}
-	}
-	for _, n := range notes {
-		p.note("%s", n)
-	}
-	if err := p.out.Symbols(byPC); err != nil {
-		p.note("The functions' names could not be written: %v.", err)
-	}
-}
-
-// symbolsTime bounds the search for names of one recording.
-const symbolsTime = 10 * time.Minute
 
 func (w *worker) readModules() {
 	list, err := w.tables.Modules()

@@ -141,6 +141,7 @@ func (w *worker) item(it *item) {
 			if it.n > 0 {
 				p.lostBy[it.stream.uid] = it.n
 			}
+			delete(p.streams, it.stream.uid)
 		}
 	case itemRound:
 		for _, p := range w.procs {

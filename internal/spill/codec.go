@@ -83,117 +83,100 @@ type state struct {
 
 // Encode appends the packed form of b to dst. It returns the events that were packed, and how many bytes of b that was:
 // fewer than all if b does not consist of whole records.
+//
+// Allocations and deallocations alternate without a pattern that a processor could learn, so there is one way for both, in
+// which what a short record lacks is the same as before.
 func Encode(dst, b []byte) (out []byte, events, used int) {
-	var s state
 	var number [256]uint8
 	for i := range number {
 		number[i] = noNumber
 	}
+	kinds := uint8(0)
 	at := len(dst)
 	if need := at + Bound(len(b)); cap(dst) < need {
 		dst = append(make([]byte, 0, need), dst...)
 	}
 	dst = dst[:cap(dst)]
+	var lastAddr, lastTime uint64
+	var lastStack, lastSize uint32
 	for len(b)-used >= 16 {
 		w0 := binary.LittleEndian.Uint64(b[used:])
 		w1 := binary.LittleEndian.Uint64(b[used+8:])
 		kind := uint8(w0 >> wire.KindShift)
 		k := number[kind]
-		if k == noNumber {
+		if k == noNumber || kind >= wire.ClassExtra<<wire.ClassShift {
 			n := wire.RecordSize(w0)
 			if n == 0 || n > len(b)-used {
 				break
 			}
-			if s.n < rawKind {
-				number[kind] = uint8(s.n)
-				s.kinds[s.n] = kind
-				s.n++
+			if k == noNumber || w0 != uint64(kind)<<wire.KindShift {
+				if k == noNumber && kinds < rawKind {
+					number[kind] = kinds
+					kinds++
+				}
+				at = putRaw(dst, at, b[used:used+n])
+			} else {
+				at = putExtra(dst, at, k, w1)
 			}
-			at = putRaw(dst, at, b[used:used+n])
 			used += n
-			if wire.Class(kind) != wire.ClassExtra {
+			if kind < wire.ClassExtra<<wire.ClassShift {
 				events++
 			}
 			continue
 		}
-		ctl := uint64(k)
-		addr, slack := w0&wire.AddrMask, uint8(w0>>wire.SlackShift)
-		switch kind >> wire.ClassShift {
-		case wire.ClassStack:
-			if len(b)-used < 24 {
-				return finish(dst, at), events, used
-			}
-			t := binary.LittleEndian.Uint64(b[used+16:])
-			p := at + 2
-			z := zigzag48(addr - s.addr)
-			n := (bits.Len64(z) + 7) / 8
-			binary.LittleEndian.PutUint64(dst[p:], z)
-			p += n
-			ctl |= uint64(n) << 5
-			d := t - s.time
-			c := wideCode[bits.Len64(d)]
-			binary.LittleEndian.PutUint64(dst[p:], d)
-			p += 1 << c
-			ctl |= uint64(c) << 8
-			stack, size := uint32(w1>>32), uint32(w1)
-			ds := stack - s.stack
-			zs := ds<<1 ^ uint32(int32(ds)>>31)
-			cs := narrowCode[bits.Len32(zs)]
-			binary.LittleEndian.PutUint32(dst[p:], zs)
-			p += narrowLen[cs]
-			ctl |= uint64(cs) << 10
-			if size != s.size {
-				cz := max(narrowCode[bits.Len32(size)], 1)
-				binary.LittleEndian.PutUint32(dst[p:], size)
-				p += narrowLen[cz]
-				ctl |= uint64(cz) << 12
-			}
-			if slack != slackOf(size) {
-				dst[p] = slack
-				p++
-				ctl |= 1 << 14
-			}
-			binary.LittleEndian.PutUint16(dst[at:], uint16(ctl))
-			at = p
-			s.addr, s.time, s.stack, s.size = addr, t, stack, size
-			used += 24
-			events++
-		case wire.ClassShort:
-			p := at + 2
-			z := zigzag48(addr - s.addr)
-			n := (bits.Len64(z) + 7) / 8
-			binary.LittleEndian.PutUint64(dst[p:], z)
-			p += n
-			ctl |= uint64(n) << 5
-			d := w1 - s.time
-			c := wideCode[bits.Len64(d)]
-			binary.LittleEndian.PutUint64(dst[p:], d)
-			p += 1 << c
-			ctl |= uint64(c) << 8
-			if slack != 0 {
-				dst[p] = slack
-				p++
-				ctl |= 1 << 14
-			}
-			binary.LittleEndian.PutUint16(dst[at:], uint16(ctl))
-			at = p
-			s.addr, s.time = addr, w1
-			used += 16
-			events++
-		default:
-			if addr != 0 || slack != 0 {
-				at = putRaw(dst, at, b[used:used+16])
-			} else {
-				c := wideCode[bits.Len64(w1)]
-				binary.LittleEndian.PutUint64(dst[at+2:], w1)
-				ctl |= uint64(c) << 8
-				binary.LittleEndian.PutUint16(dst[at:], uint16(ctl))
-				at += 2 + 1<<c
-			}
-			used += 16
+		stacked := 1 - w0>>(wire.KindShift+wire.ClassShift)&1
+		n := 16 + int(stacked)*8
+		if n > len(b)-used {
+			break
 		}
+		t := binary.LittleEndian.Uint64(b[used+n-8:])
+		used += n
+		events++
+		only := -uint32(stacked) // all ones, or zero for a short record
+
+		addr := w0 & wire.AddrMask
+		za := zigzag48(addr - lastAddr)
+		lastAddr = addr
+		la := (bits.Len64(za) + 7) >> 3
+		dt := t - lastTime
+		lastTime = t
+		ct := wideCode[bits.Len64(dt)]
+		ds := (uint32(w1>>32) - lastStack) & only
+		lastStack += ds
+		zs := ds<<1 ^ uint32(int32(ds)>>31)
+		cs := narrowCode[bits.Len32(zs)]
+		changed := (uint32(w1) ^ lastSize) & only
+		lastSize ^= changed
+		cz := max(narrowCode[bits.Len32(lastSize)], 1)
+		if changed == 0 {
+			cz = 0
+		}
+		slack := uint8(w0 >> wire.SlackShift)
+		odd := 0
+		if slack != slackOf(lastSize)&uint8(only) {
+			odd = 1
+		}
+		o := dst[at : at+32 : at+32]
+		binary.LittleEndian.PutUint16(o, uint16(int(k)|la<<5|int(ct)<<8|int(cs)<<10|int(cz)<<12|odd<<14))
+		binary.LittleEndian.PutUint64(o[2:], za)
+		p := 2 + la
+		binary.LittleEndian.PutUint64(o[p&15:], dt)
+		p += 1 << (ct & 3)
+		binary.LittleEndian.PutUint32(o[p&31:], zs)
+		p += narrowLen[cs&3]
+		binary.LittleEndian.PutUint32(o[p&31:], lastSize)
+		p += narrowLen[cz&3]
+		o[p&31] = slack
+		at += p + odd
 	}
 	return finish(dst, at), events, used
+}
+
+func putExtra(dst []byte, at int, k uint8, v uint64) int {
+	c := wideCode[bits.Len64(v)]
+	binary.LittleEndian.PutUint16(dst[at:], uint16(k)|uint16(c)<<8)
+	binary.LittleEndian.PutUint64(dst[at+2:], v)
+	return at + 2 + 1<<c
 }
 
 func finish(dst []byte, at int) []byte {

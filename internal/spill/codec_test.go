@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/wire"
+	"golang.org/x/sys/unix"
 )
 
 // likeReal makes records such as a C++ compiler's: sizes and stacks from a skewed distribution, blocks in a heap that
@@ -137,6 +139,7 @@ func FuzzEncode(f *testing.F) {
 func BenchmarkEncode(b *testing.B) {
 	blocks, dst := benchBlocks()
 	events, bytes := 0, 0
+	before := cpuTime()
 	for b.Loop() {
 		for _, k := range blocks {
 			out, n, _ := Encode(dst[:0], k)
@@ -144,6 +147,7 @@ func BenchmarkEncode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+	b.ReportMetric(float64(events)/(cpuTime()-before).Seconds()/1e6, "Mevents/cpu-s")
 	b.ReportMetric(float64(bytes)/float64(events), "B/event")
 }
 
@@ -166,6 +170,12 @@ func BenchmarkDecode(b *testing.B) {
 		events += n
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}
+
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func benchBlocks() (blocks [][]byte, dst []byte) {

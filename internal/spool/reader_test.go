@@ -23,6 +23,7 @@ type collect struct {
 	info    map[uint64]Stream
 	buf     []byte
 	spilled int
+	lenient bool // the spool may say anything
 }
 
 func newCollect(t testing.TB) *collect {
@@ -35,7 +36,7 @@ func (c *collect) Buffer(n int) []byte {
 }
 
 func (c *collect) Data(st *Stream, b []byte) {
-	if c.ended[st.UID] {
+	if c.ended[st.UID] && !c.lenient {
 		c.t.Errorf("stream %d: data after its end", st.UID)
 	}
 	c.data[st.UID] = append(c.data[st.UID], b...)
@@ -44,7 +45,7 @@ func (c *collect) Data(st *Stream, b []byte) {
 
 func (c *collect) Spilled(st *Stream, f *os.File, offset int64, n int) {
 	b := make([]byte, n)
-	if _, err := io.ReadFull(io.NewSectionReader(f, offset, int64(n)), b); err != nil {
+	if _, err := io.ReadFull(io.NewSectionReader(f, offset, int64(n)), b); err != nil && !c.lenient {
 		c.t.Error(err)
 	}
 	c.spilled++

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -71,10 +72,23 @@ var rustHash = regexp.MustCompile(`\[[0-9a-f]{12,16}\]|::h[0-9a-f]{16}$|:[ui](si
 // lambda matches a lambda expression's number, which demanglers write in different ways: {lambda(int)#2}, 'lambda0'(int).
 var lambda = regexp.MustCompile(`(\{lambda\(([^{}]*)\)#[0-9]+\}|'lambda[0-9]*'\(([^')]*)\))`)
 
+var spelled sync.Map // what spelling answered before: names are long, and expressions slow under the race detector
+
 // spelling reduces a function's name to what two demanglers agree on.
 func spelling(name string) string {
+	if s, ok := spelled.Load(name); ok {
+		return s.(string)
+	}
+	s := reduce(name)
+	spelled.Store(name, s)
+	return s
+}
+
+func reduce(name string) string {
+	if strings.Contains(name, "lambda") {
+		name = lambda.ReplaceAllString(name, "lambda($2$3)")
+	}
 	name = rustHash.ReplaceAllString(name, "")
-	name = lambda.ReplaceAllString(name, "lambda($2$3)")
 	name = cloneNote.ReplaceAllString(name, "")
 	name = strings.ReplaceAll(name, "> >", ">>")
 	name = strings.ReplaceAll(name, "> >", ">>")

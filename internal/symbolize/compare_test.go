@@ -176,19 +176,22 @@ func equal(got, want []event.Frame, mode strictness) bool {
 		return false
 	}
 	for i := range got {
-		g, w := got[i], want[i]
+		g, w := &got[i], &want[i]
 		if g.Line != w.Line {
 			return false
 		}
-		sameFile := path.Clean(g.File) == path.Clean(w.File)
+		sameFile := g.File == w.File || path.Clean(g.File) == path.Clean(w.File)
 		// Without a line the tools sometimes name the compiled file, from the symbol table.
 		if !sameFile && mode != lenient && !(g.File == "" && g.Line == 0) {
 			return false
 		}
+		if mode == places || g.Function == w.Function {
+			continue
+		}
 		a, b := spelling(g.Function), spelling(w.Function)
 		around := mode == lenient && g.Inlined && b == spelling(want[len(want)-1].Function)
 		// Without a linkage name the tools know the last part of the name only.
-		if mode != places && a != b && !strings.HasSuffix(a, "::"+b) && !strings.Contains(a, "::"+b+"(") && !around {
+		if a != b && !strings.HasSuffix(a, "::"+b) && !strings.Contains(a, "::"+b+"(") && !around {
 			return false
 		}
 	}

@@ -5,21 +5,25 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ianlancetaylor/demangle"
 )
 
 // Limits on names. What is longer than maxMangled is kept as it is; what would become longer than 1<<maxShift is cut.
 const (
-	maxMangled = 1 << 14
+	maxMangled = 1 << 13
 	maxShift   = 15
 	maxCached  = 1 << 16
+	// A forged name can take a second, and a forged file can have a million of them. Real ones take microseconds.
+	maxDemangling = 10 * time.Second
 )
 
 // demangler turns names of the symbol table into what a programmer wrote, and remembers them: stacks share functions.
 type demangler struct {
 	mu    sync.Mutex
 	known map[string]string
+	spent time.Duration
 }
 
 func newDemangler() *demangler { return &demangler{known: map[string]string{}} }
@@ -31,10 +35,16 @@ var clone = regexp.MustCompile(`(\.(part|isra|constprop|cold|lto_priv|llvm|local
 func (d *demangler) demangle(name string) (function, linkage string) {
 	d.mu.Lock()
 	f, ok := d.known[name]
+	tired := d.spent > maxDemangling
 	d.mu.Unlock()
+	if !ok && tired {
+		return name, ""
+	}
 	if !ok {
+		start := time.Now()
 		f = plain(name)
 		d.mu.Lock()
+		d.spent += time.Since(start)
 		if len(d.known) >= maxCached {
 			clear(d.known)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // resolve fills in the frames of one job.
-func (s *Symbolizer) resolve(ctx context.Context, j *job) {
+func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	if j.module.ID == 0 {
 		s.perfMap(ctx, j)
 		return
@@ -58,37 +58,37 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job) {
 		}
 	}
 	for i := range j.addrs {
-		j.frames[i] = s.frames(lines[i], symbols[i], plt[i])
+		j.frames[i] = frames(names, lines[i], symbols[i], plt[i])
 	}
 }
 
 // frames joins what DWARF and the symbol table say about one address.
-func (s *Symbolizer) frames(lines []dwarfx.Frame, symbol elfx.Symbol, plt string) []event.Frame {
-	var frames []event.Frame
+func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt string) []event.Frame {
+	var list []event.Frame
 	for _, l := range lines {
 		f := event.Frame{File: l.File, Line: l.Line, Inlined: l.Inlined}
 		switch {
 		case l.Linkage != "":
-			f.Function, f.Linkage = s.names.demangle(l.Linkage)
+			f.Function, f.Linkage = names.demangle(l.Linkage)
 		case !l.Inlined && symbol.Name != "" && (l.Name == "" || l.Scoped):
-			f.Function, f.Linkage = s.names.demangle(symbol.Name)
+			f.Function, f.Linkage = names.demangle(symbol.Name)
 		default:
 			f.Function = l.Name
-			if name, linkage := s.names.demangle(symbol.Name); !l.Inlined && name == l.Name {
+			if name, linkage := names.demangle(symbol.Name); !l.Inlined && name == l.Name {
 				f.Linkage = linkage // a part or a clone of the function
 			}
 		}
-		frames = append(frames, f)
+		list = append(list, f)
 	}
-	if len(frames) > 0 {
-		return frames
+	if len(list) > 0 {
+		return list
 	}
 	switch {
 	case symbol.Name != "":
-		name, linkage := s.names.demangle(symbol.Name)
+		name, linkage := names.demangle(symbol.Name)
 		return []event.Frame{{Function: name, Linkage: linkage}}
 	case plt != "":
-		name, linkage := s.names.demangle(plt)
+		name, linkage := names.demangle(plt)
 		if linkage != "" {
 			linkage += "@plt"
 		}

@@ -28,10 +28,7 @@ type Options struct {
 }
 
 // Symbolizer names program counters.
-type Symbolizer struct {
-	o     Options
-	names *demangler
-}
+type Symbolizer struct{ o Options }
 
 // New returns a Symbolizer. It holds no files open between calls.
 func New(o Options) *Symbolizer {
@@ -44,7 +41,7 @@ func New(o Options) *Symbolizer {
 	if o.PerfMap == "" && o.PID > 0 {
 		o.PerfMap = fmt.Sprintf("/tmp/perf-%d.map", o.PID)
 	}
-	return &Symbolizer{o: o, names: newDemangler()}
+	return &Symbolizer{o: o}
 }
 
 // Resolve returns the frames of every pc, from leaf to root; none where nothing is known. The notes say, in sentences,
@@ -52,6 +49,7 @@ func New(o Options) *Symbolizer {
 func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame, notes []string) {
 	frames = make([][]event.Frame, len(pcs))
 	jobs := s.jobs(modules, pcs)
+	names := newDemangler()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, s.o.Workers)
@@ -64,7 +62,7 @@ func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []
 				return
 			}
 			err := elfx.Contain(func() error {
-				s.resolve(ctx, j)
+				s.resolve(ctx, j, names)
 				return nil
 			})
 			if err != nil {

@@ -6,6 +6,7 @@ import "strings"
 // standard library, then template arguments from the innermost on; only then is the middle cut out.
 func FunctionName(name string, width int) string {
 	name = stripRustHash(clean(name))
+	name = strings.TrimPrefix(name, "__GI_") // glibc's own name for what it exports
 	name = stripArguments(name)
 	name = wellKnown.Replace(name)
 	for runes(name) > width {

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -155,28 +153,6 @@ func writeSample(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	if err := w.Finish(recording.Ending{End: 1_234_567_800, Exited: true, Status: "exit status 0", Tally: s.tally}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func samplePath(t *testing.T) string {
-	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	if keep := os.Getenv("HEAPTAP_KEEP_SAMPLE"); keep != "" {
-		path = keep
-	}
-	writeSample(t, path)
-	return path
-}
-
-func TestSample(t *testing.T) {
-	p := load(t, samplePath(t))
-	if err := Report(os.Stdout, p, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Summary(os.Stdout, p, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReportJSON(os.Stdout, p); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -198,20 +198,20 @@ var startFunctions = map[string]bool{
 	"start_thread": true, "_dl_start_user": true, "thread_start": true, "__libc_start_main@@GLIBC_2.34": true,
 }
 
+// startDepth is how far from the root start functions are looked for: what lies between has no name.
+const startDepth = 6
+
 // cutStart leaves out the frames at the root that say nothing, as long as others remain.
 func cutStart(list []profile.Frame) []profile.Frame {
-	n := len(list)
-	for n > 1 {
-		name, _, _ := strings.Cut(list[n-1].Function, "@")
-		if !startFunctions[name] && !(name == "" && isLibc(list[n-1].Module) && n > 1) {
-			break
+	end := len(list)
+	for i := len(list) - 1; i >= max(1, len(list)-startDepth); i-- {
+		name, _, _ := strings.Cut(list[i].Function, "@")
+		switch {
+		case startFunctions[name]:
+			end = i
+		case name != "":
+			return list[:end]
 		}
-		n--
 	}
-	return list[:n]
-}
-
-func isLibc(module string) bool {
-	b := base(module)
-	return strings.HasPrefix(b, "libc.so") || strings.HasPrefix(b, "libc-2")
+	return list[:end]
 }

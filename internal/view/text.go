@@ -188,8 +188,23 @@ func (r *report) overview() {
 		more = append(more, fmt.Sprintf("%s (%s in place)", plural(t.Reallocations, "reallocation"),
 			percent(t.InPlace, t.Reallocations)))
 	}
+	if t.Failed > 0 {
+		more = append(more, plural(t.Failed, "call")+" failed")
+	}
+	if t.Inherited > 0 {
+		more = append(more, plural(t.Inherited, "block")+" of the parent process freed")
+	}
 	if len(more) > 0 {
-		r.line("lifetimes", strings.Join(more, "; "))
+		label, line := "lifetimes", more[0]
+		for _, m := range more[1:] {
+			if runes(line)+runes(m)+2 > r.Width-15 {
+				r.line(label, line)
+				label, line = "", m
+				continue
+			}
+			line += "; " + m
+		}
+		r.line(label, line)
 	}
 	r.line("through", functions(p, r.Width-15))
 	if s := mappings(p); s != "" {

@@ -34,8 +34,6 @@ type Case struct {
 	// if the truth has one and ComparePeak is set.
 	Below       []string
 	ComparePeak bool
-	// Operators: it calls libstdc++'s operator new for 0 bytes or with an alignment; see adjust.
-	Operators bool
 	// Threads: the two judges may see simultaneous events in another order, so peaks need only nearly agree.
 	Threads bool
 	// Unjudged: not chained with the counting library.
@@ -117,6 +115,9 @@ func (c *Case) run(ctx context.Context, dir string, args, env []string) (*outcom
 	cmd.Stdout = &stdout
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = 10 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that nothing of it is left behind
+	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = kill
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (c *Case) run(ctx context.Context, dir string, args, env []string) (*outcom
 	if c.Drive != nil {
 		o.drive, driveErr = c.Drive(ctx, dir)
 		if driveErr != nil {
-			_ = cmd.Process.Kill()
+			_ = kill()
 		}
 	}
 	err := cmd.Wait()

@@ -13,8 +13,8 @@
 //   free of a block                                          a deallocation; of NULL: nothing
 //   a deallocation of an address that is not in the table    `unmatched`; in a forked child that is an inherited block
 //
-// C++ operators come along as the malloc that they call (libstdc++ asks malloc for 1 byte when 0 were asked for, and rounds
-// aligned sizes up: see Adjusted in tests/programs).
+// C++ operators come along as the malloc that they call. Two sizes differ then: libstdc++ asks malloc for 1 byte when 0 were
+// asked for, and rounds aligned sizes up; none of the judged programs does either.
 //
 // The file is COUNT_DIR/PID.N.count, N counting the executed images and forks of that pid from 1; see count.go.
 #define _GNU_SOURCE
@@ -334,7 +334,10 @@ EXPORT void *calloc(size_t m, size_t n)
 	ready();
 	if (!real_calloc || resolving)
 		return from_boot(16, m * n);
-	return allocated(F_CALLOC, real_calloc(m, n), m * n);
+	size_t bytes;
+	if (__builtin_mul_overflow(m, n, &bytes))
+		bytes = SIZE_MAX; // fails
+	return allocated(F_CALLOC, real_calloc(m, n), bytes);
 }
 
 static void *resize(enum function f, void *old, size_t n)

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo-terminal with an interactive shell, as a user sits before it.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	shell  *exec.Cmd
+	dir    string
+
+	mu   sync.Mutex
+	text string // what came and was not yet matched
+}
+
+// newTerminal starts bash with job control on a pseudo-terminal of its own.
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash here")
+	}
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals here: %v", err)
+	}
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	dir := t.TempDir()
+	cmd := exec.Command(bash, "--norc", "--noprofile", "--noediting", "-i")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PS1=$ ", "TERM=dumb", "XDG_CACHE_HOME="+dir, "HISTFILE=", "PROMPT_COMMAND=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, master: master, shell: cmd, dir: dir}
+	go term.read()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		master.Close()
+	})
+	term.expect(`\$ $`)
+	term.line("stty -echo")
+	term.expect(`\$ $`)
+	return term
+}
+
+func (term *terminal) read() {
+	b := make([]byte, 4096)
+	for {
+		n, err := term.master.Read(b)
+		term.mu.Lock()
+		term.text += strings.ReplaceAll(string(b[:n]), "\r", "")
+		term.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (term *terminal) line(text string) { term.keys(text + "\n") }
+
+func (term *terminal) keys(text string) {
+	term.t.Helper()
+	if _, err := term.master.WriteString(text); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// expect waits until what came matches, takes that away, and returns the match.
+func (term *terminal) expect(pattern string) []string {
+	term.t.Helper()
+	re := regexp.MustCompile("(?m)" + pattern)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		term.mu.Lock()
+		at := re.FindStringSubmatchIndex(term.text)
+		if at != nil {
+			match := re.FindStringSubmatch(term.text)
+			term.text = term.text[at[1]:]
+			term.mu.Unlock()
+			return match
+		}
+		text := term.text
+		term.mu.Unlock()
+		if time.Now().After(deadline) {
+			term.t.Fatalf("the terminal shows %q, expected %q", text, pattern)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestTerminalCtrlC(t *testing.T) {
+	term := newTerminal(t)
+	term.line("heaptap run -q -o c.htap sigtarget")
+	target := term.expect(`ready (\d+)`)
+	term.keys("\x03")
+	term.expect(`SIGINT\n`)
+	time.Sleep(100 * time.Millisecond)
+	term.keys("\x1c")
+	term.expect(`SIGQUIT\n`)
+	time.Sleep(100 * time.Millisecond)
+	pid := 0
+	fmt.Sscan(target[1], &pid)
+	unix.Kill(pid, unix.SIGUSR1)
+	term.expect(`^end\n\$ $`) // and no second one in between
+	term.line("echo status $?")
+	term.expect(`status 42\n`)
+}
+
+// TestTerminalCtrlCEnds: a target that does nothing about Ctrl-C dies of it, and the shell hears of that.
+func TestTerminalCtrlCEnds(t *testing.T) {
+	term := newTerminal(t)
+	for _, c := range []struct{ key, status string }{{"\x03", "130"}, {"\x1c", "131"}} {
+		term.line("heaptap run -o dies.htap -- sh -c 'echo started; exec sleep 100'")
+		term.expect(`started\n`)
+		time.Sleep(300 * time.Millisecond) // until it is sleep
+		term.keys(c.key)
+		term.expect(`recording`) // what was recorded is kept
+		term.expect(`\$ $`)
+		term.line("echo status $?")
+		term.expect(`status ` + c.status + `\n`)
+		term.expect(`\$ $`)
+	}
+	if _, err := os.Stat(term.dir + "/dies.htap"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTerminalCtrlZ(t *testing.T) {
+	term := newTerminal(t)
+	// A target that says when it goes on. It gets its lines from the terminal, too.
+	term.line(`heaptap run -q -o z.htap -- bash -c 'trap "echo goes on" CONT; echo started; while read -r line; do echo "read $line"; done'`)
+	term.expect(`started\n`)
+	term.line("one")
+	term.expect(`read one\n`)
+	term.keys("\x1a")
+	term.expect(`Stopped`)
+	term.expect(`\$ $`)
+	term.line("jobs -s | wc -l; fg")
+	term.expect(`^1\n`)
+	term.line("two")
+	term.expect(`read two\n`)
+	term.keys("\x1a")
+	term.expect(`Stopped`)
+	term.expect(`\$ $`)
+	term.line("bg")
+	term.expect(`\$ $`)
+	// It reads from the terminal in the background, and is stopped for that.
+	term.line("sleep 0.5; jobs -s | wc -l; fg")
+	term.expect(`^1\n`)
+	term.line("three")
+	term.expect(`read three\n`)
+	term.keys("\x04") // end of file
+	term.expect(`\$ $`)
+	term.line("echo status $?")
+	term.expect(`status 0\n`)
+}
+
+// TestTerminalKill: the shell's kill %1 goes to the whole group, and still counts once.
+func TestTerminalKill(t *testing.T) {
+	term := newTerminal(t)
+	term.line("heaptap run -q -o k.htap sigtarget &")
+	target := term.expect(`ready (\d+)`)
+	term.line("kill -TERM %1")
+	term.expect(`SIGTERM\n`)
+	time.Sleep(100 * time.Millisecond)
+	term.line("kill -USR1 " + target[1])
+	term.expect(`end\n`)
+	time.Sleep(200 * time.Millisecond)
+	term.line("wait %1; echo status $?")
+	term.expect(`status 42\n`)
+	if strings.Contains(term.text, "SIGTERM") {
+		t.Error("the target got SIGTERM twice")
+	}
+}
+
+// TestTerminalClosed: the shell and its terminal go; the target is hung up upon, and what it did is kept.
+func TestTerminalClosed(t *testing.T) {
+	term := newTerminal(t)
+	term.line("heaptap run -q -o h.htap -- sh -c 'echo started; exec sleep 100'")
+	term.expect(`started\n`)
+	time.Sleep(200 * time.Millisecond)
+	term.master.Close()
+	for range 200 {
+		if b, err := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h*.htap").Output(); err == nil &&
+			strings.Contains(string(b), "killed by signal 1 ") || strings.Contains(string(b), "killed by signal 1\n") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("there is no recording that says how the target ended")
+}
+
+// TestTerminalProgram: a full-screen program's settings are as without heaptap, and so is its window's size.
+func TestTerminalProgram(t *testing.T) {
+	term := newTerminal(t)
+	if err := unix.IoctlSetWinsize(int(term.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 33, Col: 77}); err != nil {
+		t.Fatal(err)
+	}
+	term.line("heaptap run -q -o p.htap -- sh -c 'stty size; test -t 0 && test -t 1 && test -t 2 && echo all; stty -a > in'; stty -a >out; cmp in out && echo same")
+	term.expect(`33 77\nall\nsame\n`)
+}

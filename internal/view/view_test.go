@@ -1,0 +1,244 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s (rewrite with: go test ./internal/view -update):\n%s", path, d)
+	}
+}
+
+func sampleProfile(t *testing.T) *profile.Profile {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "server.4711.htap")
+	writeSample(t, path)
+	p := load(t, path)
+	p.Size = 2000 // depends on the packer's version
+	return p
+}
+
+// TestGolden shows the sample in every way. The files are named by the options that made them.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*bytes.Buffer, *profile.Profile) error{
+		"report.txt":       func(b *bytes.Buffer, p *profile.Profile) error { return Report(b, p, Options{}) },
+		"report.color.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Report(b, p, Options{Color: true, Top: 1}) },
+		"report.top1.frames3.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
+		},
+		"summary.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
+		"report.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := write(&b, sampleProfile(t)); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.Bytes())
+			if strings.HasSuffix(name, "report.txt") || name == "summary.txt" {
+				for _, l := range strings.Split(b.String(), "\n") {
+					if runes(l) > 100 {
+						t.Errorf("%d columns: %s", runes(l), l)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestDocumented: docs/report-json.md names every field, and no field that does not exist.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := ReportJSON(&b, sampleProfile(t)); err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	have := make(map[string]bool)
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if path == ".functions" {
+				have[path] = true
+				return
+			}
+			for k, x := range v {
+				walk(path+"."+k, x)
+			}
+		case []any:
+			if len(v) == 0 {
+				have[path+"[]"] = true
+			}
+			for _, x := range v {
+				walk(path+"[]", x)
+			}
+		default:
+			have[path] = true
+		}
+	}
+	walk("", doc)
+	text, err := os.ReadFile("../../docs/report-json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(map[string]bool)
+	for _, l := range strings.Split(string(text), "\n") {
+		if f, ok := strings.CutPrefix(l, "| `"); ok {
+			f, _, _ = strings.Cut(f, "`")
+			told[f] = true
+		}
+	}
+	for f := range have {
+		if !told[f] {
+			t.Errorf("docs/report-json.md does not describe %s", f)
+		}
+	}
+	for f := range told {
+		if !have[f] {
+			t.Errorf("docs/report-json.md describes %s, which the report does not have", f)
+		}
+	}
+}
+
+// TestWarnings: what is wrong comes first, and only if something is.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	p := sampleProfile(t)
+	var b bytes.Buffer
+	Report(&b, p, Options{})
+	if strings.Contains(b.String(), "! ") {
+		t.Errorf("warnings without a cause:\n%s", b.String())
+	}
+	p.Ending.Health.LostEvents = 1
+	p.Totals.Unmatched = 1234
+	p.Ending.Health.Notes = []string{"a note with \x1b[31m in it"}
+	p.Damage = []string{"one", "two"}
+	b.Reset()
+	Report(&b, p, Options{})
+	lines := strings.Split(b.String(), "\n")
+	text := strings.Join(strings.Fields(strings.Join(lines[:14], " ")), " ")
+	for _, want := range []string{"! the recording is not whole: one (and 1 more).", "! 1 event could not be recorded",
+		"! 1,234 deallocations of addresses that were not live", "! a note with ?[31m in it"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not among the first lines:\n%s", want, strings.Join(lines[:14], "\n"))
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 9999: "10.0 kB", 72704: "72.7 kB",
+		999_499: "999 kB", 999_500: "1.00 MB", 123_456_789: "123 MB", 1 << 40: "1.10 TB", ^uint64(0): "18.4 EB"} {
+		if got := Size(n); got != want {
+			t.Errorf("Size(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := Number(n); got != want {
+			t.Errorf("Number(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{9999: "9,999", 10_000: "10.0 k", 999_600: "1.00 M", 23e9: "23.0 G"} {
+		if got := Short(n); got != want {
+			t.Errorf("Short(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.50 µs", 2e6: "2.00 ms", 1.5e9: "1.50 s",
+		61e9: "1 min 01 s", 3723e9: "1 h 02 min", -1: "?"} {
+		if got := Duration(n); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for _, c := range []struct {
+		part, whole uint64
+		want        string
+	}{{0, 0, "-"}, {0, 5, "0 %"}, {1, 1_000_000, "<0.1 %"}, {1, 3, "33.3 %"}, {5, 5, "100 %"}, {9999, 10000, "100 %"}} {
+		if got := percent(c.part, c.whole); got != c.want {
+			t.Errorf("percent(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
+		}
+	}
+}
+
+func TestFunctionName(t *testing.T) {
+	t.Parallel()
+	const str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"main", 40, "main"},
+		{"f(int, char const*)", 40, "f"},
+		{"ns::C::m(std::vector<int>) const", 40, "ns::C::m"},
+		{"void ns::f<int>(int)", 40, "ns::f<int>"},
+		{"(anonymous namespace)::f(int)", 40, "{anonymous}::f"},
+		{"C::operator()(int)", 40, "C::operator()"},
+		{"operator new(unsigned long)", 40, "operator new"},
+		{"std::ostream& operator<< <char>(std::ostream&, char)", 60, "std::ostream& operator<< <char>"},
+		{"C::operator->()", 40, "C::operator->"},
+		{"f(int)::{lambda(char)#1}::operator()(char) const", 60, "f::{lambda(char)#1}::operator()"},
+		{"std::vector<" + str + ", std::allocator<" + str + " > >::push_back(" + str + " const&)", 80,
+			"std::vector<std::string, std::allocator<std::string > >::push_back"},
+		{"std::vector<" + str + ", std::allocator<" + str + " > >::push_back(" + str + " const&)", 60,
+			"std::vector<std::string, std::allocator<…> >::push_back"},
+		{"std::vector<" + str + ", std::allocator<" + str + " > >::push_back(" + str + " const&)", 30,
+			"std::vector<…>::push_back"},
+		{"alloc::vec::Vec<T,A>::push::h0123456789abcdef", 40, "alloc::vec::Vec<T,A>::push"},
+		{"a_very_long_function_name_in_c_without_anything_to_fold", 20, "a_very…thing_to_fold"},
+		{"bad\x1b[31m\xffname\u202e", 40, "bad?[31m?name?"},
+		{"", 10, ""},
+		{"(", 10, "("},
+		{"<<<>>>(((", 10, "<<<>>>"}, {"<<<a>>>(((", 5, "<<…>>"},
+	} {
+		got := FunctionName(c.in, c.width)
+		if got != c.want {
+			t.Errorf("FunctionName(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
+		}
+		if runes(got) > c.width {
+			t.Errorf("%q has %d columns", got, runes(got))
+		}
+	}
+}
+
+func FuzzFunctionName(f *testing.F) {
+	f.Add("std::vector<int, std::allocator<int> >::push_back(int const&)", 20)
+	f.Add("operator<< <…>(((", 7)
+	f.Fuzz(func(t *testing.T, name string, width int) {
+		if width < 5 || width > 200 || len(name) > 1000 {
+			return
+		}
+		if got := FunctionName(name, width); runes(got) > width {
+			t.Errorf("%q has more than %d columns", got, width)
+		}
+	})
+}
