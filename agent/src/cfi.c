@@ -10,21 +10,6 @@
 #define PE_PCREL 0x10
 #define PE_DATAREL 0x30
 
-struct cie {
-	u64 instructions, instructions_end;
-	u64 code_align;
-	i64 data_align;
-	u64 return_register;
-	u8 encoding; // of addresses in its FDEs
-	u8 sized; // 'z': FDEs have augmentation data
-	u8 signal;
-};
-
-struct fde {
-	u64 start, size; // of the code
-	u64 instructions, instructions_end;
-};
-
 u64 ht_read_uleb(struct ht_reader *r)
 {
 	u64 v = 0;
@@ -134,7 +119,7 @@ static u32 read_length(struct ht_reader *r)
 	return width;
 }
 
-static int read_cie(const struct ht_cfi_text *text, u64 at, struct cie *c)
+static int read_cie(const struct ht_cfi_text *text, u64 at, struct ht_cfi_cie *c)
 {
 	struct ht_reader r = reader_at(text, at);
 	u32 width = read_length(&r);
@@ -196,7 +181,7 @@ static int read_cie(const struct ht_cfi_text *text, u64 at, struct cie *c)
 }
 
 // Reads the FDE (and its CIE) at `at`. 1: it is a CIE or the terminator. `end` is where the next entry begins.
-static int read_fde(const struct ht_cfi_text *text, u64 at, struct fde *f, struct cie *c, u64 *end)
+static int read_fde(const struct ht_cfi_text *text, u64 at, struct ht_cfi_fde *f, struct ht_cfi_cie *c, u64 *end)
 {
 	struct ht_reader r = reader_at(text, at);
 	u32 width = read_length(&r);
@@ -223,7 +208,7 @@ static int read_fde(const struct ht_cfi_text *text, u64 at, struct fde *f, struc
 }
 
 // Without a usable table: all of .eh_frame, one after the other.
-static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct fde *f, struct cie *c)
+static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct ht_cfi_fde *f, struct ht_cfi_cie *c)
 {
 	u64 end;
 	while (at < text->high) {
@@ -239,7 +224,7 @@ static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct fde
 	return HT_CFI_NONE;
 }
 
-static int search(const struct ht_cfi_text *text, u64 pc, struct fde *f, struct cie *c)
+static int search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_fde *f, struct ht_cfi_cie *c)
 {
 	struct ht_reader r = reader_at(text, text->hdr);
 	u8 version = (u8)ht_read_fixed(&r, 1);
@@ -288,28 +273,19 @@ static int search(const struct ht_cfi_text *text, u64 pc, struct fde *f, struct 
 // ---------------------------------------------------------------------------------------------------------------------
 // The instructions, DWARF 5 section 6.4.2
 
-struct run {
-	struct ht_reader r;
-	const struct cie *cie;
-	struct ht_cfi_work *w;
-	u64 location, pc;
-	u32 remembered;
-	int is_initial; // the CIE's own part
-};
-
-static void set(struct run *x, u64 reg, u8 how, i64 value)
+static void set(struct ht_cfi_run *x, u64 reg, u8 how, i64 value)
 {
 	if (reg < HT_REGS)
 		x->w->row.registers[reg] = (struct ht_cfi_register){value, how};
 }
 
-static void restore(struct run *x, u64 reg)
+static void restore(struct ht_cfi_run *x, u64 reg)
 {
 	if (reg < HT_REGS && !x->is_initial)
 		x->w->row.registers[reg] = x->w->initial.registers[reg];
 }
 
-static void set_cfa(struct run *x, u64 reg, i64 offset)
+static void set_cfa(struct ht_cfi_run *x, u64 reg, i64 offset)
 {
 	if (reg >= HT_REGS)
 		x->r.bad = 1;
@@ -318,19 +294,19 @@ static void set_cfa(struct run *x, u64 reg, i64 offset)
 	x->w->row.cfa_is_expression = 0;
 }
 
-static void set_cfa_offset(struct run *x, i64 offset)
+static void set_cfa_offset(struct ht_cfi_run *x, i64 offset)
 {
 	if (x->w->row.cfa_is_expression)
 		x->r.bad = 1;
 	x->w->row.cfa_value = offset;
 }
 
-static i64 factored(const struct run *x, u64 v)
+static i64 factored(const struct ht_cfi_run *x, u64 v)
 {
 	return (i64)(v * (u64)x->cie->data_align);
 }
 
-static i64 block(struct run *x)
+static i64 block(struct ht_cfi_run *x)
 {
 	u64 at = x->r.p;
 	ht_read_skip(&x->r, ht_read_uleb(&x->r));
@@ -338,7 +314,7 @@ static i64 block(struct run *x)
 }
 
 // Moves on to the next row; true if that one begins beyond pc.
-static int advance(struct run *x, u64 delta)
+static int advance(struct ht_cfi_run *x, u64 delta)
 {
 	u64 next = x->location + delta * x->cie->code_align;
 	if (next > x->pc)
@@ -347,7 +323,7 @@ static int advance(struct run *x, u64 delta)
 	return 0;
 }
 
-static int extended(struct run *x, u8 op)
+static int extended(struct ht_cfi_run *x, u8 op)
 {
 	struct ht_reader *r = &x->r;
 	struct ht_cfi_row *row = &x->w->row;
@@ -454,7 +430,7 @@ static int extended(struct run *x, u8 op)
 	return 0;
 }
 
-static int run(struct run *x)
+static int run(struct ht_cfi_run *x)
 {
 	while (x->r.p < x->r.end && !x->r.bad) {
 		u8 op = (u8)ht_read_fixed(&x->r, 1), low = op & 63;
@@ -481,22 +457,23 @@ static int run(struct run *x)
 
 int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 {
-	struct cie cie;
-	struct fde fde;
-	int r = search(text, pc, &fde, &cie);
+	const struct ht_cfi_cie *cie = &w->cie;
+	const struct ht_cfi_fde *fde = &w->fde;
+	struct ht_cfi_run *x = &w->run;
+	int r = search(text, pc, &w->fde, &w->cie);
 
 	w->signal = 0;
 	if (r != HT_CFI_OK)
 		return r;
 	__builtin_memset(&w->row, 0, sizeof(w->row));
-	struct run x = {{cie.instructions, cie.instructions_end, 0}, &cie, w, 0, ~0ull, 0, 1};
-	if (run(&x) < 0)
+	*x = (struct ht_cfi_run){{cie->instructions, cie->instructions_end, 0}, cie, w, 0, ~0ull, 0, 1};
+	if (run(x) < 0)
 		return HT_CFI_BAD;
 	w->initial = w->row;
-	x = (struct run){{fde.instructions, fde.instructions_end, 0}, &cie, w, fde.start, pc, 0, 0};
-	if (run(&x) < 0)
+	*x = (struct ht_cfi_run){{fde->instructions, fde->instructions_end, 0}, cie, w, fde->start, pc, 0, 0};
+	if (run(x) < 0)
 		return HT_CFI_BAD;
-	w->signal = cie.signal;
-	w->start = fde.start;
+	w->signal = cie->signal;
+	w->start = fde->start;
 	return HT_CFI_OK;
 }

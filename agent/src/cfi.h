@@ -42,6 +42,40 @@ struct ht_cfi_row {
 	u32 cfa_is_expression;
 };
 
+// A reader that never leaves [p, end): once something does not fit, bad is set and all values are 0.
+struct ht_reader {
+	u64 p, end;
+	int bad;
+};
+
+// Common information entry: what several functions share.
+struct ht_cfi_cie {
+	u64 instructions, instructions_end;
+	u64 code_align;
+	i64 data_align;
+	u64 return_register;
+	u8 encoding; // of addresses in its FDEs
+	u8 sized; // 'z': FDEs have augmentation data
+	u8 signal;
+};
+
+// Frame description entry: one function.
+struct ht_cfi_fde {
+	u64 start, size; // of the code
+	u64 instructions, instructions_end;
+};
+
+// A run through the instructions of a CIE or an FDE.
+struct ht_cfi_work;
+struct ht_cfi_run {
+	struct ht_reader r;
+	const struct ht_cfi_cie *cie;
+	struct ht_cfi_work *w;
+	u64 location, pc;
+	u32 remembered;
+	int is_initial; // the CIE's own part
+};
+
 #define HT_CFI_REMEMBERED 16
 #define HT_CFI_STACK 32
 
@@ -53,6 +87,9 @@ struct ht_cfi_work {
 	struct ht_cfi_row remembered[HT_CFI_REMEMBERED];
 	u64 stack[HT_CFI_STACK];
 	u64 next[HT_REGS];
+	struct ht_cfi_cie cie;
+	struct ht_cfi_fde fde;
+	struct ht_cfi_run run;
 };
 
 enum ht_cfi_result { HT_CFI_OK = 0, HT_CFI_NONE = 1, HT_CFI_BAD = -1 };
@@ -74,12 +111,7 @@ int ht_cfi_fold(const struct ht_cfi_text *text, u64 expression, u64 pc, struct h
 // [low, high). HT_CFI_OK; HT_CFI_NONE at the end of the stack; HT_CFI_BAD. On anything but OK regs are as before.
 int ht_cfi_step(const struct ht_cfi_text *text, struct ht_cfi_work *w, u64 regs[HT_REGS], u64 low, u64 high);
 
-// A reader that never leaves [p, end): once something does not fit, bad is set and all values are 0.
-struct ht_reader {
-	u64 p, end;
-	int bad;
-};
-
+// Values are 0 once something has not fitted.
 HT_INLINE u64 ht_read_fixed(struct ht_reader *r, u32 size)
 {
 	u64 v = 0;

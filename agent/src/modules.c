@@ -65,6 +65,13 @@ struct description {
 	u32 build_id_size;
 };
 
+// Lies behind the buffer for paths, not on the target's stack.
+static struct description *description_in(char *buffer)
+{
+	return (struct description *)(buffer + HT_MODULE_BUFFER);
+}
+typedef char description_fits[sizeof(struct description) <= HT_MODULE_WORK - HT_MODULE_BUFFER ? 1 : -1];
+
 static u64 hash_bytes(u64 h, const void *data, u64 size)
 {
 	for (const u8 *p = data; size; p++, size--)
@@ -294,39 +301,37 @@ static const char *kernel_path(u64 start, int is_main, char *buffer)
 }
 
 // What the loader found for pc. Of a module with gaps between its segments it tells one segment's range only.
-static const struct ht_loaded *enter_found(u64 pc, const struct find_object_result *o, char *buffer)
+static HT_NOINLINE const struct ht_loaded *enter_found(u64 pc, const struct find_object_result *o, char *buffer)
 {
-	struct description d;
+	struct description *d = description_in(buffer);
 	const struct link_map_head *link = o->link_map;
 	const char *path;
 
-	if ((describe_image(&d, (u64)o->map_start) < 0 && describe_image(&d, link->l_addr) < 0) ||
-	    pc - d.start >= d.end - d.start) {
-		__builtin_memset(&d, 0, sizeof(d));
-		d.bias = link->l_addr;
-		d.start = (u64)o->map_start;
-		d.end = (u64)o->map_end;
+	if ((describe_image(d, (u64)o->map_start) < 0 && describe_image(d, link->l_addr) < 0) ||
+	    pc - d->start >= d->end - d->start) {
+		__builtin_memset(d, 0, sizeof(*d));
+		d->bias = link->l_addr;
+		d->start = (u64)o->map_start;
+		d->end = (u64)o->map_end;
 	}
-	if ((u64)o->eh_frame != d.cfi.hdr) // what the loader says goes
-		d.cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame};
+	if ((u64)o->eh_frame != d->cfi.hdr) // what the loader says goes
+		d->cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame};
 	path = link->l_name;
 	if (!path || path[0] != '/') // of the main program it is empty, of dlopen("./x.so") relative
-		path = kernel_path(d.start, !path || !path[0], buffer);
-	return enter(&d, link, path, 0);
+		path = kernel_path(d->start, !path || !path[0], buffer);
+	return enter(d, link, path, 0);
 }
 
-static const struct ht_loaded *enter_mapped(u64 pc, char *buffer)
+static HT_NOINLINE const struct ht_loaded *enter_mapped(u64 pc, char *buffer)
 {
 	struct ht_mapping m;
-	struct description d;
-	u64 start;
+	struct description *d = description_in(buffer);
 
 	if (ht_maps_find(pc, buffer, HT_MODULE_BUFFER, &m) < 0 || !m.file)
 		return 0;
-	start = m.file;
-	if (describe_image(&d, start) < 0 || d.start != start || pc - d.start >= d.end - d.start)
+	if (describe_image(d, m.file) < 0 || d->start != m.file || pc - d->start >= d->end - d->start)
 		return 0;
-	return enter(&d, 0, m.path, 0);
+	return enter(d, 0, m.path, 0);
 }
 
 const struct ht_loaded *ht_module_of(u64 pc, char *buffer)
@@ -378,7 +383,7 @@ static int at_start(struct phdr_info *info, size_t size, void *data)
 
 int ht_modules_init(void)
 {
-	struct start s = {ht_auxv(33 /* AT_SYSINFO_EHDR */), 0, 0, ht_map(HT_MODULE_BUFFER)};
+	struct start s = {ht_auxv(33 /* AT_SYSINFO_EHDR */), 0, 0, ht_map(HT_MODULE_WORK)};
 	table = ht_map(SLOTS * sizeof(*table));
 	if (!table || !s.buffer)
 		return -1;
@@ -386,7 +391,7 @@ int ht_modules_init(void)
 	if (gnu_get_libc_version && __tls_get_addr)
 		s.loader_pc = (u64)__tls_get_addr;
 	dl_iterate_phdr(at_start, &s);
-	ht_unmap(s.buffer, HT_MODULE_BUFFER);
+	ht_unmap(s.buffer, HT_MODULE_WORK);
 	return 0;
 }
 

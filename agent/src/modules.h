@@ -20,8 +20,9 @@ struct ht_loaded {
 };
 
 // The module that contains pc, registered and logged at first sight; null if there is none. Takes no lock. `buffer` is
-// working memory for paths and /proc/self/maps.
-#define HT_MODULE_BUFFER 8192
+// working memory of HT_MODULE_WORK bytes.
+#define HT_MODULE_BUFFER 8192 // a path and more
+#define HT_MODULE_WORK (HT_MODULE_BUFFER + 256)
 const struct ht_loaded *ht_module_of(u64 pc, char *buffer);
 
 // Is there executable memory of no module at this address: code made at run time? Remembers a few such mappings.

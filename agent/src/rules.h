@@ -13,7 +13,7 @@
 
 // bits 0-2 type, 3-4 where the caller's fp is, 5-15 its offset / 8, 16-39 pc id, 40-63 offset of the CFA / 8
 enum ht_rule_type {
-	HT_R_BAD = 0, // unreadable call frame information
+	HT_R_BAD = 0, // unreadable call frame information, or no code at all
 	HT_R_SP = 1, // CFA = sp + offset
 	HT_R_FP = 2, // CFA = fp + offset
 	HT_R_LOAD_FP = 3, // CFA = *(fp + offset): frames that realign the stack
@@ -26,6 +26,7 @@ enum ht_rule_fp {
 	HT_FP_SAME = 0,
 	HT_FP_AT_CFA = 1, // *(CFA + offset)
 	HT_FP_AT_FP = 2, // *(fp + offset)
+	HT_FP_NO_CODE = 3, // with HT_R_BAD
 };
 
 #define HT_RULE_TYPE(r) ((u32)(r)&7)
@@ -39,7 +40,7 @@ enum ht_rule_fp {
 struct ht_scratch {
 	struct ht_cfi_work cfi;
 	u64 registers[HT_REGS]; // of the walk with all registers, see full.c
-	char buffer[HT_MODULE_BUFFER];
+	char buffer[HT_MODULE_WORK] __attribute__((aligned(8)));
 };
 // Maps it if it is not there yet; null if there is no memory.
 struct ht_scratch *ht_scratch_of(struct ht_memo *memo);

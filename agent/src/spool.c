@@ -125,17 +125,30 @@ static u64 segment_length(int type, u32 n)
 	return n == 0 ? arrays[type].first : arrays[type].first << (n - 1);
 }
 
+// Adds segment n of an array, or leaves that to somebody who is at it: a thousand children that all need one at the same
+// moment are to make one. But a maker may have been killed, or we are a signal handler on top of it, so patience ends.
 static u64 add_segment(long fd, int type, u32 n)
 {
-	u64 length = segment_length(type, n), none = 0;
+	u64 *place = &ht_header->segments[type][n];
+	u64 length = segment_length(type, n), seen = 0;
+	struct timespec nap = {0, 1000000};
+
+	if (!__atomic_compare_exchange_n(place, &seen, HT_SEGMENT_COMING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		for (u32 i = 0; i < 100 && (seen = ht_load_acquire(place)) == HT_SEGMENT_COMING; i++)
+			ht_sys2(__NR_nanosleep, &nap, 0);
+	else
+		seen = HT_SEGMENT_COMING;
+	if (seen != HT_SEGMENT_COMING)
+		return seen;
 	u64 offset = __atomic_fetch_add(&ht_header->file_end, length, __ATOMIC_RELAXED);
-	if (allocate_range(fd, offset, length) < 0)
+	if (allocate_range(fd, offset, length) < 0) {
+		__atomic_compare_exchange_n(place, &seen, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 		return 0;
-	if (__atomic_compare_exchange_n(&ht_header->segments[type][n], &none, offset, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
+	}
+	if (__atomic_compare_exchange_n(place, &seen, offset, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return offset;
 	ht_sys4(__NR_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
-	return none;
+	return seen == HT_SEGMENT_COMING ? 0 : seen;
 }
 
 static int map_segment(int type, u32 n, u64 at)
@@ -144,7 +157,7 @@ static int map_segment(int type, u32 n, u64 at)
 	long fd = open_spool(), r = -1;
 	if (fd < 0)
 		return -1;
-	if (!offset)
+	if (offset <= HT_SEGMENT_COMING)
 		offset = add_segment(fd, type, n);
 	if (offset)
 		r = ht_sys6(__NR_mmap, array_base[type] + at, segment_length(type, n), PROT_READ | PROT_WRITE,

@@ -184,7 +184,8 @@ static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
 	case HT_R_COMPLEX:
 		return step_fully(w);
 	}
-	ht_count(HT_C_BAD_CFI);
+	if (HT_RULE_FP(rule) != HT_FP_NO_CODE)
+		ht_count(HT_C_BAD_CFI);
 	return CUT;
 }
 
@@ -459,10 +460,8 @@ static HT_NOINLINE u32 walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		if (ht_unlikely(!node))
 			node = make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
 	}
-	if (ht_unlikely(w.foreign))
-		memo->reserved = base + (w.n - w.foreign) + 1;
-	else if (ht_unlikely(memo->reserved) && memo->reserved > base)
-		memo->reserved = 0;
+	if (ht_likely(!memo->reserved) || memo->reserved > base) // else one that is kept is the first
+		memo->reserved = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
 	return node;

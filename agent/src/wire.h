@@ -247,6 +247,7 @@ enum ht_seg_type {
 // that n + 1 segments hold segment_first[type] << n. Only its place in the file varies; it is published by a single
 // compare-and-swap, so that growing needs no lock. (A loser of that race leaves a hole in the file.)
 #define HT_SEGMENTS 28
+#define HT_SEGMENT_COMING 1 // in place of an offset: somebody is making it
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
 // state unique (ABA) in the high half.

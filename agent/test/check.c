@@ -16,6 +16,7 @@
 #define MOST 4096
 
 long check_events, check_mismatches, check_truncated;
+int check_lenient;
 __thread int check_level;
 static __thread struct ht_memo memos[LEVELS] __attribute__((tls_model("initial-exec")));
 
@@ -56,6 +57,12 @@ static void compare(u32 node, u64 pc)
 	int truncated;
 	u32 n = fake_path(node, mine, MOST, &truncated), skip = 0;
 
+	__atomic_fetch_add(&check_events, 1, __ATOMIC_RELAXED);
+	if (truncated)
+		__atomic_fetch_add(&check_truncated, 1, __ATOMIC_RELAXED);
+	// Where the information itself is wrong libgcc would follow it into memory that is not there.
+	if (truncated && check_lenient)
+		return;
 	_Unwind_Backtrace(one_frame, &t);
 	while (skip < t.n && theirs[skip] != pc)
 		skip++;
@@ -63,13 +70,7 @@ static void compare(u32 node, u64 pc)
 	t.n -= skip;
 	while (t.n && theirs[t.n - 1] == 0)
 		t.n--;
-	__atomic_fetch_add(&check_events, 1, __ATOMIC_RELAXED);
-	if (truncated)
-		__atomic_fetch_add(&check_truncated, 1, __ATOMIC_RELAXED);
-	// A signal may interrupt makecontext's first function where its information does not hold: then both stop at an
-	// address that belongs to nothing, and only we say that something is missing.
-	Dl_info info;
-	if (n == t.n && memcmp(mine, theirs, n * 8) == 0 && (!truncated || !n || !dladdr((void *)mine[n - 1], &info)))
+	if (n == t.n && memcmp(mine, theirs, n * 8) == 0 && !truncated)
 		return;
 	if (__atomic_fetch_add(&check_mismatches, 1, __ATOMIC_RELAXED) < 5) {
 		fprintf(stderr, "mismatch%s\n", truncated ? " (truncated)" : "");
@@ -102,7 +103,7 @@ void check_start(void)
 int check_report(const char *name, long at_least)
 {
 	static const char *const names[] = {"lost", "truncated", "bad-cfi", "guessed", "table-full"};
-	int ok = check_mismatches == 0 && check_events >= at_least;
+	int ok = check_mismatches == 0 && check_events >= at_least && check_truncated <= (check_lenient ? check_events / 100 : 0);
 	printf("%-28s %8ld stacks, %ld mismatches, %u nodes, %lu full walks", name, check_events, check_mismatches,
 	       ht_header->next_node, (unsigned long)ht_header->counters[HT_C_FULL_STEPS]);
 	for (u32 i = 0; i < 5; i++)

@@ -13,6 +13,9 @@ void check_event(void);
 // A signal handler or a longjmp: which of the thread's memos is in use. Read before, set after a longjmp.
 extern __thread int check_level;
 extern long check_events, check_mismatches, check_truncated;
+// Signals come at any instruction, also at those few of libc's makecontext for which its information is wrong: a few stacks
+// may then be truncated.
+extern int check_lenient;
 void check_start(void);
 int check_report(const char *name, long at_least);
 

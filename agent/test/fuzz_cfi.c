@@ -120,7 +120,7 @@ static void made_up(void)
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 5;
-	static char buffer[HT_MODULE_BUFFER];
+	static char buffer[HT_MODULE_WORK];
 	struct timespec a, b;
 	fake_start();
 	clock_gettime(CLOCK_MONOTONIC, &a);

@@ -18,7 +18,7 @@ try() {
 }
 
 # The pure parts, with sanitizers.
-san=(-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+san=(-O1 -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined)
 gcc "${warn[@]}" "${san[@]}" test_cfi.c fake.c "${pure[@]}" -o "$out/test_cfi" &
 gcc "${warn[@]}" "${san[@]}" fuzz_cfi.c fake.c "${pure[@]}" -o "$out/fuzz_cfi" &
 wait %1 && wait %2

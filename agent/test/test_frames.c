@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "fake.h"
+#include "../src/rules.h"
 
 typedef void (*function)(void);
 
@@ -146,6 +147,11 @@ __attribute__((noinline)) static void event(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+static void event_in_odd_frame(void)
+{
+	cfa_in_rbx(event);
+}
+
 static u32 depth_of(u32 node)
 {
 	u32 n = 0;
@@ -244,14 +250,67 @@ static int test_fork(void)
 	return status != 0;
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Bytes of the target's stack that an event takes, the first one of all included.
+
+#define PAINT 0x5a5a5a5a5a5a5a5aull
+
+__attribute__((noinline)) static void paint(void)
+{
+	volatile u64 area[2048];
+	for (u32 i = 0; i < 2048; i++)
+		area[i] = PAINT;
+	__asm__ volatile("" : : "r"(area) : "memory");
+}
+
+__attribute__((noinline)) static u32 painted_left(void)
+{
+	volatile u64 area[2048];
+	u32 i = 0;
+	__asm__ volatile("" : : "r"(area) : "memory"); // what is there is what was left
+	while (i < 2048 && area[i] == PAINT)
+		i++;
+	return (2048 - i) * 8;
+}
+
+__attribute__((noinline)) static u32 stack_used(void (*f)(void))
+{
+	paint();
+	f();
+	return painted_left();
+}
+
+static int test_stack_use(void)
+{
+	static struct ht_memo fresh;
+	memo = fresh;
+	u32 used[4] = {0, 0, 0, 0};
+	for (u32 i = 0; i < 4; i++) {
+		// The very first event; one that finds the memo; one without rules; one that needs all registers.
+		if (i == 2) {
+			memo.depth = 0;
+			memo.low = memo.high = 0;
+			ht_rules_drop(0, ~0ull, 0);
+		}
+		used[i] = stack_used(i == 3 ? event_in_odd_frame : event);
+	}
+	used[3] -= 8 + 8 + 63 + 256; // the odd frame's own
+	int failed = used[0] > 1024 || used[1] > 512 || used[2] > 1024 || used[3] > 1024;
+	printf("stack use%*s%u %u %u %u bytes: %s\n", 20, "", used[0], used[1], used[2], used[3],
+	       failed ? "FAILED" : "ok");
+	ht_memo_free(&memo);
+	return failed;
+}
+
 int main(void)
 {
 	check_start();
+	int used = test_stack_use();
 	for (int i = 0; i < 3000; i++) {
 		depth_left = 12;
 		next();
 	}
-	int failed = check_report("odd frames", 3000);
+	int failed = used | check_report("odd frames", 3000);
 	failed |= test_generated();
 	failed |= test_fork();
 	failed |= test_deep();

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Malloc says where a program's own malloc is, if it has one.
@@ -138,7 +140,7 @@ func (f *File) defines(table elf.SectionType, name string) bool {
 
 // shebang reads the first line of a script.
 func shebang(path string) (interp, arg string, ok bool) {
-	fd, err := os.Open(path)
+	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may be a FIFO
 	if err != nil {
 		return "", "", false
 	}

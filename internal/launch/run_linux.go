@@ -103,6 +103,7 @@ type session struct {
 	pid          int
 	mainExpected bool // the main program should be recorded
 	started      time.Time
+	stopped      time.Time // when we heard of the target's latest stop
 	resumed      time.Time // when run went on after a stop
 	ended        time.Time
 	offered      *Settled // the recorder's latest
@@ -175,6 +176,7 @@ func (s *session) attend() {
 				s.end(MainEnd{Exit: StatusFailed}, &usage)
 				return
 			case status.Stopped():
+				s.stopped = time.Now()
 				s.stop(status.StopSignal())
 			case status.Signaled():
 				s.end(MainEnd{Exit: -1, Signal: int(status.Signal())}, &usage)
@@ -206,10 +208,20 @@ func (s *session) pass(sig syscall.Signal) {
 	if notPassedOn[sig] || s.witness.saw(sig) {
 		return
 	}
-	if sig == unix.SIGCONT && time.Since(s.resumed) < time.Second && processState(s.pid) != 'T' {
-		return // run was stopped because the target was; the target goes on already
+	// When run goes on after a stop because of the target, the target usually does, too, and may have stopped again since
+	// (in the background, reading from the terminal): a stop signal takes SIGCONT away from the witness.
+	if sig == unix.SIGCONT && time.Since(s.resumed) < time.Second &&
+		(processState(s.pid) != 'T' || s.stopped.After(s.resumed) || s.stopsAgain()) {
+		return
 	}
 	unix.Kill(s.pid, sig)
+}
+
+// stopsAgain reports whether the target has stopped and we have not taken that in.
+func (s *session) stopsAgain() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, s.pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
 }
 
 // stop stops run as the target was stopped, so that the shell takes the job for stopped.

@@ -46,6 +46,9 @@ func (s *signals) targetStarted() {
 	signal.Ignore(unix.SIGTTOU)
 }
 
+// release gives the signals back.
+func (s *signals) release() { signal.Stop(s.arrivals) }
+
 // stopSelf stops this process by a signal, as its default action would, and returns when it goes on.
 func (s *signals) stopSelf(sig syscall.Signal) {
 	// To this thread: then the signal is acted upon before the call returns. Sent to the process, another thread would

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -102,11 +101,3 @@ func leaveDescriptors() {
 
 // uintptrOf returns the address of a NUL-terminated string constant.
 func uintptrOf(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
-
-func processName(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil {
-		return ""
-	}
-	return string(b[:max(0, len(b)-1)])
-}

@@ -140,7 +140,7 @@ func TestHostile(t *testing.T) {
 	main, extra := baseSpool(t)
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 9))
-	n := 300
+	n := 100
 	if testing.Short() {
 		n = 30
 	}
@@ -202,7 +202,7 @@ func TestChanging(t *testing.T) {
 			}
 		}
 	}()
-	for range 50 {
+	for range 20 {
 		use(t, path, true)
 	}
 	close(stop)

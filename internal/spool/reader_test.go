@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func round(t testing.TB, r *Reader, c *collect) {
 func TestReadWhileWritten(t *testing.T) {
 	for _, patience := range []time.Duration{time.Second, 0} {
 		t.Run(fmt.Sprint("patience ", patience), func(t *testing.T) {
-			const threads, events = 3, 30000
+			const threads, events = 3, 60000
 			a := spooltest.New(t, t.TempDir(), "p", 1)
 			a.Patience = patience
 			a.Publish()
@@ -136,8 +137,8 @@ func TestReadWhileWritten(t *testing.T) {
 				default:
 				}
 				round(t, r, c)
-				if patience == 0 {
-					time.Sleep(5 * time.Millisecond) // too slow
+				for patience == 0 && running && atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) == 0 {
+					time.Sleep(time.Millisecond) // the reader is too slow
 				}
 				Wait([]*Spool{s}, 200*time.Microsecond)
 				s.Beat()

@@ -15,8 +15,8 @@ func sortBy[T any](list []T, less func(a, b *T) bool) {
 // Widths of a stack's columns: numbers, then function, place and module.
 const (
 	gutter      = 19
-	placeWidth  = 24
-	moduleWidth = 16
+	placeWidth  = 22
+	moduleWidth = 15
 )
 
 // ranking writes the stacks that come first by a metric.
@@ -104,40 +104,68 @@ func notes(m *profile.Metric, g *profile.Group) []string {
 	return list
 }
 
+// level is a line of a stack: a frame and those that are told with it.
+type level struct {
+	profile.Frame
+	times  int // the same function called itself
+	within int // frames of the standard library below this one, which are not shown
+}
+
+// fold makes the levels of a stack: a function that calls itself is one, and so is the standard library's way from what
+// the program called down to the allocator, if short is set.
+func fold(frames []profile.Frame, short bool) []level {
+	var list []level
+	for _, f := range frames {
+		if k := len(list) - 1; k >= 0 {
+			last := &list[k]
+			if last.Function == f.Function && f.Function != "" && last.Module == f.Module {
+				last.times++
+				continue
+			}
+			if short && library(last.Function) && library(f.Function) {
+				*last = level{Frame: f, times: 1, within: last.within + last.times}
+				continue
+			}
+		}
+		list = append(list, level{Frame: f, times: 1})
+	}
+	return list
+}
+
+// library reports whether a function belongs to the standard library of its language.
+func library(function string) bool {
+	for _, p := range []string{"std::", "__gnu_cxx::", "alloc::", "core::", "<alloc::", "<core::", "<std::", "__rdl_",
+		"__rust_", "__rg_"} {
+		if strings.HasPrefix(function, p) {
+			return true
+		}
+	}
+	// Instances of templates come with their return type: "void std::f<int>(int)".
+	_, name, ok := strings.Cut(function, " ")
+	return ok && strings.HasPrefix(name, "std::") && !strings.HasPrefix(function, "operator ")
+}
+
 // frames are the lines of a stack, leaf first.
 func (r *report) frames(stack uint32) []string {
 	all := r.p.AppendFrames(nil, stack)
 	if len(all) == 0 {
 		return []string{r.faint("(no call stack)")}
 	}
-	all = cutStart(all)
-	type run struct {
-		f profile.Frame
-		n int
-	}
-	var list []run
-	for _, f := range all {
-		if k := len(list); k > 0 && list[k-1].f.Function == f.Function && f.Function != "" &&
-			list[k-1].f.Module == f.Module {
-			list[k-1].n++
-			continue
-		}
-		list = append(list, run{f, 1})
-	}
+	list := fold(cutStart(all), r.Frames > 0)
 	limit := r.Frames
 	if limit < 0 || len(list) <= limit {
 		limit = len(list)
 	}
 	var lines []string
 	module := ""
-	line := func(x run) {
-		show := x.f.Module
+	line := func(x level) {
+		show := x.Module
 		if show == module && len(lines) > 0 {
 			show = ""
 		} else {
 			module = show
 		}
-		lines = append(lines, r.frame(&x.f, x.n, show))
+		lines = append(lines, r.frame(&x, show))
 	}
 	if limit == len(list) {
 		for _, x := range list {
@@ -155,17 +183,20 @@ func (r *report) frames(stack uint32) []string {
 }
 
 // frame writes one frame: function, place and module, in columns.
-func (r *report) frame(f *profile.Frame, n int, module string) string {
+func (r *report) frame(f *level, module string) string {
 	wide := r.Width - gutter - placeWidth - moduleWidth - 2
-	times := ""
-	if n > 1 {
-		times = fmt.Sprintf(" ×%d", n)
+	more := ""
+	switch {
+	case f.times > 1:
+		more = fmt.Sprintf(" ×%d", f.times)
+	case f.within > 0:
+		more = fmt.Sprintf(" (%d within)", f.within)
 	}
 	name := ""
 	if f.Function != "" {
-		name = FunctionName(f.Function, wide-runes(times)) + times
+		name = FunctionName(f.Function, wide-runes(more)) + more
 	} else {
-		name = middle(address(f), wide)
+		name = middle(address(&f.Frame), wide)
 	}
 	name = padRight(name, wide)
 	if f.Function == "" {

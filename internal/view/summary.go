@@ -44,40 +44,44 @@ func (r *report) oneLine(g *profile.Group) {
 		r.printf("%s%s\n", numbers, r.faint("(no call stack)"))
 		return
 	}
-	left := r.Width - 22
-	text := r.label(&frames[0], left*2/3)
-	line, rest := text.styled, left-runes(text.plain)
-	last := frames[0].Function
-	for i := range frames[1:] {
-		f := &frames[1+i]
-		if f.Function == last && last != "" {
-			continue
+	levels := fold(frames, true)
+	rest := r.Width - 22
+	line := ""
+	placed := false
+	for i := range levels {
+		f := &levels[i].Frame
+		arrow := ""
+		if i > 0 {
+			arrow = " ← "
 		}
-		last = f.Function
-		name := FunctionName(f.Function, 30)
-		if name == "" {
-			name = middle(address(f), 30)
-		}
-		if rest < runes(name)+5 {
+		room := rest - runes(arrow)
+		if i > 0 && room < 14 {
 			line += r.faint(" ← …")
 			break
 		}
-		line += r.faint(" ← " + name)
-		rest -= 3 + runes(name)
+		// The program's own first function is told with its place.
+		own := !placed && (!library(f.Function) || i == len(levels)-1)
+		text := r.label(f, min(room, 48), own)
+		placed = placed || own
+		line += r.faint(arrow) + text.styled
+		rest -= runes(arrow) + runes(text.plain)
 	}
 	r.printf("%s%s\n", numbers, line)
 }
 
 type label struct{ plain, styled string }
 
-// label names a frame on one line: function, then file and line or the module.
-func (r *report) label(f *profile.Frame, width int) label {
+// label names a frame on one line: function, then, with place, file and line or the module.
+func (r *report) label(f *profile.Frame, width int, place bool) label {
 	where := base(f.Module)
 	if f.File != "" {
 		where = base(f.File)
 		if f.Line > 0 {
 			where = fmt.Sprintf("%s:%d", where, f.Line)
 		}
+	}
+	if !place {
+		where = ""
 	}
 	if f.Function == "" {
 		s := middle(address(f), width)

@@ -97,7 +97,8 @@ func describe(e *event.Event) string {
 	return s
 }
 
-// siteOf returns the site on a call stack, and whether it is an allocation of after().
+// siteOf returns the site on a call stack, and whether it is an allocation of after(). The block of an exception is the
+// runtime's, not the site's: libstdc++'s nothrow forms catch what the others throw.
 func siteOf(r *recording.Reader, stack uint32) (site string, after bool) {
 	for id := stack; id != 0; {
 		node, ok := r.Nodes().Get(id)
@@ -105,6 +106,9 @@ func siteOf(r *recording.Reader, stack uint32) (site string, after bool) {
 			return "", false
 		}
 		for _, f := range r.Frames(node.PC) {
+			if f.Function == "__cxa_allocate_exception" {
+				return "", false
+			}
 			if f.Function == "after" {
 				after = true
 			}

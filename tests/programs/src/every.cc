@@ -43,6 +43,7 @@ extern "C" NI void after()
 		put; \
 		hold = nullptr; \
 		after(); \
+		__asm__ volatile("" ::: "memory"); /* no tail call: this frame must be seen */ \
 	}
 
 static void *aligned(size_t n)
@@ -109,6 +110,7 @@ extern "C" NI void site_realloc()
 	after();
 	if (q)
 		free(q);
+	__asm__ volatile("" ::: "memory");
 }
 
 int main()

@@ -1,0 +1,108 @@
+// Package internal holds nothing but this test: imports follow the data and never run back.
+package internal
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/heaptap/heaptap/"
+
+// mayImport says what each package may import of this module. The order is that of the data: from the spool to the view
+// (docs/design/0001-the-way-of-the-data.md).
+var mayImport = map[string][]string{
+	"agent":                    {},
+	"internal/clock":           {},
+	"internal/event":           {},
+	"internal/wire":            {},
+	"internal/elfx":            {},
+	"internal/dwarfx":          {"elfx"},
+	"internal/spill":           {"wire"},
+	"internal/spool":           {"wire", "event", "clock"},
+	"internal/spool/spooltest": {"wire", "spool", "clock"},
+	"internal/ledger":          {"event"},
+	"internal/tally":           {"event"},
+	"internal/recording":       {"event", "tally"},
+	"internal/symbolize":       {"event", "elfx", "dwarfx"},
+	"internal/record":          {"clock", "wire", "spool", "spill", "event", "ledger", "tally", "recording", "symbolize"},
+	"internal/profile":         {"event", "tally", "recording"},
+	"internal/view":            {"event", "tally", "recording", "profile"},
+	"internal/launch":          {"elfx", "../agent"},
+	"cmd/heaptap":              {"launch", "record", "recording", "profile", "view", "event", "wire"},
+	"tests/programs":           {"event", "recording", "../tests/count"},
+	"tests/programs/run":       {"../tests/programs"},
+	"tests/count":              {},
+	"bench":                    {"event", "recording", "view", "../tests/programs"},
+}
+
+// flags and terminals belong to these.
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/programs/run"}
+
+func TestImportsFollowTheData(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		folder := filepath.ToSlash(filepath.Dir(rel))
+		seen[folder] = true
+		allowed, known := mayImport[folder]
+		if !known {
+			t.Errorf("%s: a new package: where does it stand in the way of the data? Add it to mayImport", folder)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if (name == "flag" || strings.HasPrefix(name, "github.com/spf13/")) && !slices.Contains(mayKnowFlags, folder) {
+				t.Errorf("%s imports %s: flags belong to the commands", rel, name)
+			}
+			ours, ok := strings.CutPrefix(name, module)
+			if !ok {
+				continue
+			}
+			short, inside := strings.CutPrefix(ours, "internal/")
+			if !inside {
+				short = "../" + ours
+			}
+			if !slices.Contains(allowed, short) {
+				t.Errorf("%s imports %s; %s may import %v", rel, ours, folder, allowed)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder := range mayImport {
+		if _, err := os.Stat(filepath.Join(root, folder)); err == nil && !seen[folder] {
+			t.Errorf("%s has no Go files any more", folder)
+		}
+	}
+}
