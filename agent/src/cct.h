@@ -28,9 +28,13 @@ extern u64 ht_cct_table;
 #define HT_CCT_ENTRIES(word) ((struct ht_cct_entry *)((word)&0xfffffffff000ull))
 #define HT_CCT_BITS(word) ((u32)(word)&63)
 
+// Entries come in groups of four that share a cache line; a full group goes on in the next one. A group is searched
+// without branches, since where in it an entry lies cannot be predicted.
+#define HT_CCT_GROUP 4
+
 HT_INLINE u64 ht_cct_slot(u64 hash, u32 bits)
 {
-	return hash >> (64 - bits);
+	return hash >> (64 - bits) & ~(u64)(HT_CCT_GROUP - 1);
 }
 
 // The node with this path hash, or 0.
@@ -39,13 +43,18 @@ HT_INLINE u32 ht_cct_find(u64 hash)
 	u64 word = ht_load_acquire(&ht_cct_table);
 	u32 bits = HT_CCT_BITS(word);
 	const struct ht_cct_entry *entries = HT_CCT_ENTRIES(word);
-	for (u64 i = ht_cct_slot(hash, bits);; i = (i + 1) & ((1ull << bits) - 1)) {
-		u64 h = ht_load_acquire(&entries[i].hash);
-		if (ht_likely(h == hash)) {
-			u32 node = ht_load_acquire(&entries[i].node);
+	for (u64 i = ht_cct_slot(hash, bits);; i = (i + HT_CCT_GROUP) & ((1ull << bits) - 1)) {
+		const struct ht_cct_entry *e = &entries[i];
+		u32 n0 = ht_load(&e[0].node), n1 = ht_load(&e[1].node), n2 = ht_load(&e[2].node), n3 = ht_load(&e[3].node);
+		u64 last = ht_load(&e[3].hash);
+		u32 node = -(u32)(ht_load(&e[0].hash) == hash) & n0;
+		node |= -(u32)(ht_load(&e[1].hash) == hash) & n1;
+		node |= -(u32)(ht_load(&e[2].hash) == hash) & n2;
+		node |= -(u32)(last == hash) & n3;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (ht_likely(node != 0))
 			return ht_likely(ht_load(&ht_cct_table) == word) ? node : 0;
-		}
-		if (!h)
+		if (!last || last == hash)
 			return 0;
 	}
 }

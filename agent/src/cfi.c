@@ -208,7 +208,8 @@ static int read_fde(const struct ht_cfi_text *text, u64 at, struct ht_cfi_fde *f
 }
 
 // Without a usable table: all of .eh_frame, one after the other.
-static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct ht_cfi_fde *f, struct ht_cfi_cie *c)
+static HT_NOINLINE int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct ht_cfi_fde *f,
+				  struct ht_cfi_cie *c)
 {
 	u64 end;
 	while (at < text->high) {
@@ -224,36 +225,37 @@ static int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct ht_
 	return HT_CFI_NONE;
 }
 
-static int search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_fde *f, struct ht_cfi_cie *c)
+// The reader and what was found are in w: the target's stack may be small.
+static HT_NOINLINE int search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 {
-	struct ht_reader r = reader_at(text, text->hdr);
-	u8 version = (u8)ht_read_fixed(&r, 1);
-	u8 frame_encoding = (u8)ht_read_fixed(&r, 1);
-	u8 count_encoding = (u8)ht_read_fixed(&r, 1);
-	u8 table_encoding = (u8)ht_read_fixed(&r, 1);
-	u64 frame = 0, count = 0, end;
+	struct ht_reader *r = &w->run.r;
+	*r = reader_at(text, text->hdr);
+	u32 head = (u32)ht_read_fixed(r, 4);
+	u8 version = (u8)head, frame_encoding = (u8)(head >> 8), count_encoding = (u8)(head >> 16);
+	u8 table_encoding = (u8)(head >> 24);
+	u64 frame = 0, count = 0;
 	u32 size = encoded_size(table_encoding) * 2;
 
-	if (r.bad || version != 1)
+	if (r->bad || version != 1)
 		return HT_CFI_BAD;
 	if (frame_encoding != PE_OMIT)
-		frame = read_encoded(&r, frame_encoding, text->hdr);
+		frame = read_encoded(r, frame_encoding, text->hdr);
 	if (count_encoding != PE_OMIT)
-		count = read_encoded(&r, count_encoding, text->hdr);
-	if (r.bad || (frame_encoding != PE_OMIT && frame_encoding & PE_INDIRECT) ||
+		count = read_encoded(r, count_encoding, text->hdr);
+	if (r->bad || (frame_encoding != PE_OMIT && frame_encoding & PE_INDIRECT) ||
 	    (count_encoding != PE_OMIT && count_encoding & PE_INDIRECT))
 		return HT_CFI_BAD;
 	if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !size || (table_encoding & PE_INDIRECT))
-		return frame ? search_all(text, frame, pc, f, c) : HT_CFI_BAD;
-	if (count > (r.end - r.p) / size)
+		return frame ? search_all(text, frame, pc, &w->fde, &w->cie) : HT_CFI_BAD;
+	if (count > (r->end - r->p) / size)
 		return HT_CFI_BAD;
 
-	u64 table = r.p, low = 0, high = count;
+	u64 table = r->p, low = 0, high = count;
 	while (low < high) { // the first entry that starts beyond pc
 		u64 middle = low + (high - low) / 2;
-		struct ht_reader e = reader_at(text, table + middle * size);
-		u64 start = read_encoded(&e, table_encoding, text->hdr);
-		if (e.bad)
+		*r = reader_at(text, table + middle * size);
+		u64 start = read_encoded(r, table_encoding, text->hdr);
+		if (r->bad)
 			return HT_CFI_BAD;
 		if (start <= pc)
 			low = middle + 1;
@@ -262,12 +264,12 @@ static int search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_fde *f, 
 	}
 	if (!low)
 		return HT_CFI_NONE;
-	struct ht_reader e = reader_at(text, table + (low - 1) * size);
-	read_encoded(&e, table_encoding, text->hdr);
-	u64 at = read_encoded(&e, table_encoding, text->hdr);
-	if (e.bad || read_fde(text, at, f, c, &end) != 0)
+	*r = reader_at(text, table + (low - 1) * size);
+	read_encoded(r, table_encoding, text->hdr);
+	u64 at = read_encoded(r, table_encoding, text->hdr);
+	if (r->bad || read_fde(text, at, &w->fde, &w->cie, &high) != 0)
 		return HT_CFI_BAD;
-	return pc - f->start < f->size ? HT_CFI_OK : HT_CFI_NONE;
+	return pc - w->fde.start < w->fde.size ? HT_CFI_OK : HT_CFI_NONE;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -460,7 +462,7 @@ int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 	const struct ht_cfi_cie *cie = &w->cie;
 	const struct ht_cfi_fde *fde = &w->fde;
 	struct ht_cfi_run *x = &w->run;
-	int r = search(text, pc, &w->fde, &w->cie);
+	int r = search(text, pc, w);
 
 	w->signal = 0;
 	if (r != HT_CFI_OK)

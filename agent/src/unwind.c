@@ -23,7 +23,7 @@
 
 // Pairs of registers packed into vectors and taken apart again cost this loop a third of its speed.
 #ifndef __clang__
-#pragma GCC optimize("no-tree-slp-vectorize")
+#pragma GCC optimize("no-tree-slp-vectorize", "omit-frame-pointer")
 #endif
 
 #include "memo.h"

@@ -201,6 +201,8 @@ func TestTerminalKill(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	term.line("wait %1; echo status $?")
 	term.expect(`status 42\n`)
+	term.mu.Lock()
+	defer term.mu.Unlock()
 	if strings.Contains(term.text, "SIGTERM") {
 		t.Error("the target got SIGTERM twice")
 	}

@@ -38,6 +38,7 @@ type Data struct {
 	code    []Span
 	workers int
 	release func()
+	grant   int64 // steps that a lookup may take besides those that the sections' size and the addresses explain
 
 	once  sync.Once
 	units []uint64 // where each unit's header lies, ascending
@@ -62,7 +63,7 @@ func New(s Sections, o Options) *Data {
 	if o.Release == nil {
 		o.Release = func() {}
 	}
-	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release}
+	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release, grant: 4 << 20}
 }
 
 // index finds where the units are.
@@ -86,6 +87,7 @@ type run struct {
 	ctx     context.Context
 	fuel    atomic.Int64 // steps left
 	frames  atomic.Int64 // inlined frames left
+	split   atomic.Bool  // a unit was split
 	work    atomic.Int64 // bytes of units read since the last release
 	mu      sync.Mutex
 	strings map[string]string
@@ -111,6 +113,10 @@ func newWorker(d *Data, c *run) *worker {
 	}
 	return w
 }
+
+// ErrSplit says that functions and inlined calls are described in .dwo files, which are not read: lines are known, names
+// and inlining not.
+var ErrSplit = errors.New("functions are described in separate .dwo files, which are not read; inlined calls are missing")
 
 var errTooMuch = errors.New("it takes far more steps to read than its size explains; it is damaged or forged")
 
@@ -178,7 +184,7 @@ func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	if d.alt != nil {
 		size += d.alt.size()
 	}
-	c.fuel.Store(16*size + 1024*n + 4<<20)
+	c.fuel.Store(16*size + 1024*n + d.grant)
 	result := make([][]Frame, len(addrs))
 	claims := d.claims(c, addrs)
 	for round := 0; round < maxClaims && !c.over(); round++ {
@@ -186,6 +192,9 @@ func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	}
 	if !c.over() && len(claims.unknown) > 0 {
 		d.unranged(c, claims.unknown, addrs, result)
+	}
+	if c.split.Load() {
+		c.fail(ErrSplit)
 	}
 	return result, errors.Join(c.errs...)
 }
@@ -222,6 +231,9 @@ func (w *worker) do(t task, result [][]Frame) {
 	u, ok := w.load(t.unit)
 	if !ok {
 		return
+	}
+	if u.split {
+		w.run.split.Store(true)
 	}
 	w.last = u
 	clear(w.names)

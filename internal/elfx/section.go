@@ -16,11 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped. No
-// section may claim to be larger than maxSection.
+// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped; up to
+// maxInMemory where no such file can be made. No section may claim to be larger than maxSection.
 const (
-	inMemory   = 16 << 20
-	maxSection = 8 << 30
+	inMemory    = 16 << 20
+	maxInMemory = 256 << 20
+	maxSection  = 8 << 30
 	// zlib cannot shrink anything below 1/1032; a section that claims more is forged. zstd can, so it gets a generous
 	// limit, and what it really holds decides.
 	maxRatioZlib = 1032
@@ -159,28 +160,31 @@ func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
 	if size == 0 {
 		return []byte{}, false, nil
 	}
-	if size <= inMemory {
+	var t *os.File
+	var err error
+	if size > inMemory {
+		if t, err = os.CreateTemp("", "heaptap-section-"); err == nil {
+			defer t.Close()
+			err = os.Remove(t.Name())
+		}
+	}
+	if size <= inMemory || err != nil && size <= maxInMemory {
 		var b bytes.Buffer // grows with what is really there
 		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
 			return nil, false, tooShort(err, b.Len(), size)
 		}
 		return b.Bytes(), false, nil
 	}
-	data, err := toTemporary(r, size)
+	if err != nil {
+		return nil, false, fmt.Errorf("for its %d bytes a temporary file is needed (TMPDIR sets where): %w", size, err)
+	}
+	data, err := toTemporary(t, r, size)
 	return data, err == nil, err
 }
 
-// toTemporary writes size bytes of r to a nameless temporary file and maps it: the contents then are the kernel's to
-// write out and to drop, not this process's memory.
-func toTemporary(r io.Reader, size uint64) ([]byte, error) {
-	t, err := os.CreateTemp("", "heaptap-section-")
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	if err := os.Remove(t.Name()); err != nil {
-		return nil, err
-	}
+// toTemporary writes size bytes of r to a temporary file without a name and maps it: the contents then are the kernel's
+// to write out and to drop, not this process's memory.
+func toTemporary(t *os.File, r io.Reader, size uint64) ([]byte, error) {
 	if n, err := io.CopyN(t, r, int64(size)); err != nil {
 		return nil, tooShort(err, int(n), size)
 	}

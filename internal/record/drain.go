@@ -23,6 +23,7 @@ type source struct {
 	number uint64  // of rounds
 	inode  uint64
 	dead   bool // all of its processes have ended and were told to the worker
+	idle   int  // rounds in a row in which nothing happened
 	bad    int  // rounds that failed in a row
 	closed bool
 	main   bool // made by the main process
@@ -37,6 +38,13 @@ func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
 
 // look opens the spools that have appeared in the run's folder.
 func (r *run) look() {
+	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
+	st, err := os.Stat(r.config.RunDir)
+	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
+		return
+	}
+	r.unready = time.Since(st.ModTime()) < 50*time.Millisecond
+	r.folderTime = st.ModTime()
 	entries, err := os.ReadDir(r.config.RunDir)
 	if err != nil {
 		return
@@ -48,6 +56,7 @@ func (r *run) look() {
 		path := filepath.Join(r.config.RunDir, e.Name())
 		s, err := spool.Open(path, r.config.SpillDir, true)
 		if errors.Is(err, spool.ErrNotReady) || errors.Is(err, os.ErrNotExist) {
+			r.unready = true
 			continue
 		}
 		r.seen[e.Name()] = true
@@ -135,6 +144,15 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		moved += o.reader.Moved
 		freed += o.reader.Freed
+		procs := o.processes(r)
+		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.items)+len(procs) == 0 {
+			// One more round makes what came last final. After that there is little to say.
+			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
+				continue
+			}
+		} else {
+			o.idle = 0
+		}
 		o.number++
 		rd := &round{number: o.number, clock: now, counter: counter, mono: mono}
 		for _, st := range o.reader.Busy {
@@ -142,13 +160,26 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
 		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
-		o.w.queue.push(o.processes(r)...)
+		o.w.queue.push(procs...)
 		o.endings(r)
 		o.w.queue.push(o.sink.items...)
 		clear(o.sink.items)
 		o.sink.items = o.sink.items[:0]
 	}
 	return moved, freed
+}
+
+// idleRounds is how many rounds with nothing in them are told as one.
+const idleRounds = 10
+
+// ending says whether a process has ended and the worker does not know.
+func (o *source) ending() bool {
+	for _, l := range o.lives {
+		if l.gone && !l.over {
+			return true
+		}
+	}
+	return false
 }
 
 // processes returns what the worker has to know of processes that have appeared.

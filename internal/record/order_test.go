@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
@@ -317,5 +316,4 @@ func TestLifeOfOthers(t *testing.T) {
 	if !exists(os.Getpid()) || exists(1<<22+1) {
 		t.Error("exists is wrong")
 	}
-	_ = clock.Now()
 }

@@ -147,7 +147,10 @@ func (s *store) keep(b []byte) (p piece, lost int, err error) {
 		err = errFull
 	} else if s.err == nil {
 		if p, err = s.toDisk(b); err == nil {
-			return p, 0, nil
+			if p.full < len(b) {
+				lost = 1 // at least: what follows is no record
+			}
+			return p, lost, nil
 		}
 		s.err = err
 	}
@@ -246,6 +249,7 @@ type queue struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
 	items  []item
+	ready  bool // something was pushed
 	closed bool
 }
 
@@ -256,10 +260,21 @@ func newQueue() *queue {
 }
 
 func (q *queue) push(items ...item) {
+	if len(items) == 0 {
+		return
+	}
 	q.mu.Lock()
 	q.items = append(q.items, items...)
+	q.ready = true
 	q.mu.Unlock()
 	q.cond.Signal()
+}
+
+// leave adds an item that the worker need not wake up for.
+func (q *queue) leave(it item) {
+	q.mu.Lock()
+	q.items = append(q.items, it)
+	q.mu.Unlock()
 }
 
 func (q *queue) close() {
@@ -275,9 +290,10 @@ func (q *queue) take(old []item) []item {
 	clear(old)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.items) == 0 && !q.closed {
+	for !q.closed && !q.ready {
 		q.cond.Wait()
 	}
+	q.ready = false
 	items := q.items
 	q.items = old[:0]
 	return items

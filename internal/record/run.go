@@ -23,6 +23,10 @@ type run struct {
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
+
+	folderTime time.Time // of the run's folder when it was last read
+	unready    bool      // a spool in it was not ready, or may have come since
+
 	workers sync.WaitGroup
 
 	expedited, global bool // kinds of membarrier that work
@@ -46,6 +50,7 @@ type run struct {
 
 	mu       sync.Mutex // of what follows
 	samplers map[*life]*sampler
+	ending   []*sampler
 	reports  sync.Mutex
 }
 
@@ -113,7 +118,8 @@ const (
 	roundBytes = 512 << 10
 	lookBusy   = 5 * time.Millisecond
 	lookIdle   = 20 * time.Millisecond
-	lifeEvery  = 10 * time.Millisecond
+	lifeBusy   = 10 * time.Millisecond
+	lifeIdle   = 20 * time.Millisecond
 )
 
 // drain goes round the spools until the run is over.
@@ -124,15 +130,15 @@ func (r *run) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		idle := now.Sub(moved) > time.Second
-		look := lookBusy
+		look, life := lookBusy, lifeBusy
 		if idle {
-			look = lookIdle
+			look, life = lookIdle, lifeIdle
 		}
 		if now.Sub(looked) >= look {
 			looked = now
 			r.look()
 		}
-		if now.Sub(lived) >= lifeEvery {
+		if now.Sub(lived) >= life {
 			lived = now
 			r.checkMain()
 			r.checkLives(now)
@@ -379,7 +385,10 @@ func (r *run) addSampler(l *life, slot uint32, w *worker) {
 func (r *run) unsample(l *life) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.samplers, l)
+	if s := r.samplers[l]; s != nil {
+		r.ending = append(r.ending, s)
+		delete(r.samplers, l)
+	}
 }
 
 // sample reads the memory of all processes that are being recorded, each when it is due.
@@ -396,6 +405,10 @@ func (r *run) sample(stop <-chan struct{}) {
 			for _, s := range r.samplers {
 				list = append(list, s)
 			}
+			for _, s := range r.ending {
+				s.close()
+			}
+			r.ending = nil
 			r.mu.Unlock()
 			for _, s := range list {
 				s.due(now)

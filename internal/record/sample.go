@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -18,7 +17,9 @@ type sampler struct {
 	w        *worker
 	started  time.Time
 	next     time.Time
+	nextAll  time.Time
 	nextPSS  time.Time
+	files    map[string]*os.File
 	buf      []byte
 	pageSize int64
 }
@@ -27,55 +28,75 @@ type sampler struct {
 const (
 	sampleInterval = 10 * time.Millisecond
 	sampleCount    = 2000
+	// allInterval is for what costs more to read and changes slowly: swap, and the system's memory.
+	allInterval = 100 * time.Millisecond
 	// pssDuty bounds the time for which the target's memory map is locked for the proportional set size.
 	pssDuty     = 100
 	pssInterval = 250 * time.Millisecond
 )
 
 func newSampler(pid int, slot uint32, w *worker) *sampler {
-	return &sampler{pid: pid, slot: slot, w: w, started: time.Now(), pageSize: int64(os.Getpagesize())}
+	return &sampler{
+		pid: pid, slot: slot, w: w, started: time.Now(), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
+		buf: make([]byte, 8192),
+	}
 }
 
-// due takes a sample if it is time. It returns when the next one is.
-func (s *sampler) due(now time.Time) time.Time {
+// due takes a sample if it is time.
+func (s *sampler) due(now time.Time) {
 	if now.Before(s.next) {
-		return s.next
+		return
 	}
-	s.next = now.Add(max(sampleInterval, now.Sub(s.started)/sampleCount))
+	stretch := now.Sub(s.started) / sampleCount
+	s.next = now.Add(max(sampleInterval, stretch) - sampleInterval/2) // the ticker's grid decides
 	smp := event.Sample{
 		RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
 	}
 	if !s.statm(&smp) {
-		return s.next
+		return
 	}
 	s.stat(&smp)
-	s.swap(&smp)
-	s.system(&smp)
+	if !now.Before(s.nextAll) {
+		s.nextAll = now.Add(max(allInterval, stretch))
+		s.swap(&smp)
+		s.system(&smp)
+	}
 	if !now.Before(s.nextPSS) {
 		t := time.Now()
 		s.pss(&smp)
 		took := time.Since(t)
-		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, now.Sub(s.started)/sampleCount))
+		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
-	s.w.queue.push(item{kind: itemSample, slot: s.slot, sample: smp, n: clock.Monotonic()})
-	return s.next
+	s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: clock.Monotonic()})
 }
 
+// read returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
 func (s *sampler) read(name string) []byte {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
+	f := s.files[name]
+	if f == nil {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil
+		}
+		s.files[name] = f
 	}
-	defer f.Close()
-	if s.buf == nil {
-		s.buf = make([]byte, 8192)
-	}
-	n, _ := f.Read(s.buf)
+	n, _ := f.ReadAt(s.buf, 0)
 	return s.buf[:n]
 }
 
+func (s *sampler) proc(file string) []byte {
+	return s.read("/proc/" + strconv.Itoa(s.pid) + "/" + file)
+}
+
+func (s *sampler) close() {
+	for _, f := range s.files {
+		_ = f.Close()
+	}
+	s.files = nil
+}
+
 func (s *sampler) statm(smp *event.Sample) bool {
-	f := bytes.Fields(s.read(fmt.Sprintf("/proc/%d/statm", s.pid)))
+	f := bytes.Fields(s.proc("statm"))
 	if len(f) < 2 {
 		return false
 	}
@@ -84,7 +105,7 @@ func (s *sampler) statm(smp *event.Sample) bool {
 }
 
 func (s *sampler) stat(smp *event.Sample) {
-	b := s.read(fmt.Sprintf("/proc/%d/stat", s.pid))
+	b := s.proc("stat")
 	f := bytes.Fields(b[max(0, bytes.LastIndexByte(b, ')')):])
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
 		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
@@ -92,11 +113,11 @@ func (s *sampler) stat(smp *event.Sample) {
 }
 
 func (s *sampler) swap(smp *event.Sample) {
-	smp.Swap = field(s.read(fmt.Sprintf("/proc/%d/status", s.pid)), "VmSwap:")
+	smp.Swap = field(s.proc("status"), "VmSwap:")
 }
 
 func (s *sampler) pss(smp *event.Sample) {
-	smp.PSS = field(s.read(fmt.Sprintf("/proc/%d/smaps_rollup", s.pid)), "Pss:")
+	smp.PSS = field(s.proc("smaps_rollup"), "Pss:")
 }
 
 func (s *sampler) system(smp *event.Sample) {

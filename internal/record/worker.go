@@ -62,7 +62,6 @@ type worker struct {
 	final      bool   // nobody writes to the spool any more
 	endCounter uint64 // counter when the latest process was found to have ended
 	flushed    time.Time
-	started    time.Time
 	finished   atomic.Int32 // processes whose recordings are finished
 	counter0   uint64       // a reading of both clocks when the worker started
 	mono0      uint64
@@ -71,7 +70,7 @@ type worker struct {
 func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	w := &worker{
 		run: r, spool: s, tables: s.Tables(), main: main, queue: newQueue(), done: make(chan struct{}),
-		flushed: time.Now(), started: time.Now(),
+		flushed: time.Now(),
 	}
 	return w
 }
@@ -250,8 +249,10 @@ func (k *sink) Data(st *spool.Stream, b []byte) {
 		k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf(
 			"The recorder could not keep up: %v. Events are being lost from here on; they are counted.", err)})
 	}
-	if lost > 0 || err != nil {
+	if lost > 0 {
 		k.items = append(k.items, item{kind: itemLost, stream: k.stream(st), n: uint64(lost)})
+	}
+	if q.full == 0 {
 		return
 	}
 	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: q})

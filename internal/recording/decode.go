@@ -60,7 +60,31 @@ type threadCursors struct {
 	lastBorn uint64
 	lastAddr uint64
 	lastFar  uint64
+	shapes   gapCursor
+	frees    gapCursor
+	slacks   gapCursor
+	farSlack gapCursor
 	cols     [threadColumns]cursor
+}
+
+// gapCursor is how many zeros of a column of gaps come next.
+type gapCursor struct{ zeros uint64 }
+
+func (g *gapCursor) open(c *cursor) {
+	g.zeros = math.MaxUint64
+	if c.left() > 0 {
+		g.zeros = c.uint()
+	}
+}
+
+func (g *gapCursor) next(c *cursor) uint8 {
+	if g.zeros > 0 {
+		g.zeros--
+		return 0
+	}
+	v := c.byte()
+	g.open(c)
+	return v
 }
 
 // lazy reads the next byte of a lazy column: zeros at its end are not stored.
@@ -179,6 +203,10 @@ func (x *eventDecoder) threadTable() error {
 				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
 			}
 		}
+		t.shapes.open(&t.cols[colShape-perThread])
+		t.frees.open(&t.cols[colFreeShape-perThread])
+		t.slacks.open(&t.cols[colSlack-perThread])
+		t.farSlack.open(&t.cols[colFarSlack-perThread])
 	}
 	return nil
 }
@@ -287,8 +315,7 @@ func (x *eventDecoder) appear(local uint32) *stackAt {
 	return &x.stacks[local]
 }
 
-func (x *eventDecoder) readUsable(t *threadCursors, size uint64, col columnID, learn bool) (uint64, bool) {
-	code := t.cols[col-perThread].lazy()
+func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, learn bool) (uint64, bool) {
 	if code == 0 {
 		code = x.slack[size%uint64(len(x.slack))].now
 	}
@@ -316,7 +343,7 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		return false
 	}
 	e.Stack, e.Size = s.id, s.size
-	if shape := c[colShape-perThread].lazy(); shape != 0 {
+	if shape := t.shapes.next(&c[colShape-perThread]); shape != 0 {
 		s.shape, x.newShape = shape, shape
 	}
 	if int(s.shape) >= len(x.shapes) {
@@ -329,7 +356,7 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 	}
 	if e.Flags&event.HasUsable != 0 {
 		var ok bool
-		if e.Usable, ok = x.readUsable(t, e.Size, colSlack, true); !ok {
+		if e.Usable, ok = x.readUsable(t, e.Size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
 			return false
 		}
 	}
@@ -351,7 +378,7 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 }
 
 func (x *eventDecoder) freeShape(t *threadCursors, e *event.Event) bool {
-	if shape := t.cols[colFreeShape-perThread].lazy(); shape != 0 {
+	if shape := t.frees.next(&t.cols[colFreeShape-perThread]); shape != 0 {
 		t.shape = shape
 	}
 	if t.shape == 0 || int(t.shape) >= len(x.shapes) {
@@ -410,7 +437,7 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 	e.Stack, e.Size = s.id, s.size
 	if e.Flags&event.HasUsable != 0 {
 		var ok bool
-		if e.Usable, ok = x.readUsable(t, e.Size, colFarSlack, false); !ok {
+		if e.Usable, ok = x.readUsable(t, e.Size, t.farSlack.next(&c[colFarSlack-perThread]), false); !ok {
 			return false
 		}
 	}

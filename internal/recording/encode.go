@@ -80,11 +80,11 @@ type threadColumnsOf struct {
 	lastRef  uint64
 	lastNew  uint64 // number of the latest allocation, or NoRef
 	shape    uint8  // of the latest deallocation
-	allocs   int    // classAlloc events
-	frees    int    // classFree and classOther events
-	slacks   int
+	allocs   gaps   // classAlloc events
+	frees    gaps   // classFree and classOther events
+	slacks   gaps
+	farSlack gaps
 	far      int
-	farSlack int
 	lastBorn uint64
 	lastAddr uint64
 	lastFar  uint64
@@ -148,7 +148,7 @@ func (x *encoder) endRun() {
 func (t *threadColumnsOf) endClass() {
 	if t.run > 0 {
 		c := &t.cols[colClass-perThread]
-		*c = binary.AppendUvarint(*c, t.run<<2|uint64(t.class))
+		*c = appendUint(*c, t.run<<2|uint64(t.class))
 		t.run = 0
 	}
 }
@@ -233,7 +233,7 @@ func (x *encoder) add(e *event.Event) {
 		if e.FreeStack != 0 {
 			x.freeStack(t, e.FreeStack)
 		}
-		t.frees++
+		t.frees.n++
 		x.rare(e, x.otherFields(e))
 	default:
 		if t.class != classAlloc {
@@ -252,40 +252,35 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) {
 	c[colStack0-perThread] = append(c[colStack0-perThread], byte(s.local))
 	c[colStack1-perThread] = append(c[colStack1-perThread], byte(s.local>>8))
 	if s.local > math.MaxUint16 {
-		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs, byte(s.local>>16))
+		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs.n, byte(s.local>>16))
 	}
 
-	col := &c[colSize-perThread]
 	size := e.Size
-	switch {
-	case size == s.size:
-		*col = append(*col, 0)
-	case size < 0x7f:
-		*col = append(*col, byte(size+1))
-		s.size = size
-	case size == math.MaxUint64:
-		*col = append(*col, 1) // it is in the sparse column
-		size, s.size = 0, 0
-	default:
-		*col = binary.AppendUvarint(*col, size+1)
-		s.size = size
+	if size == math.MaxUint64 {
+		size = 0 // it is in the sparse column
 	}
+	token := size + 1
+	if size == s.size {
+		token = 0
+	}
+	s.size = size
+	c[colSize-perThread] = appendUint(c[colSize-perThread], token)
 
 	shape := x.shapeOf[key]
 	if shape == 0 {
 		shape = x.newShapeOf(key)
 	}
 	if shape != s.shape {
-		c[colShape-perThread] = put(c[colShape-perThread], t.allocs, shape)
+		c[colShape-perThread] = t.allocs.put(c[colShape-perThread], shape)
 		s.shape = shape
 		x.newShape = shape
 	}
-	t.allocs++
+	t.allocs.n++
 
 	if e.Flags&event.HasUsable != 0 {
 		code := slackCode(size, e.Usable)
 		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
-			c[colSlack-perThread] = put(c[colSlack-perThread], t.slacks, code)
+			c[colSlack-perThread] = t.slacks.put(c[colSlack-perThread], code)
 			if code == wideSlack {
 				w := &c[colWideSlack-perThread]
 				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
@@ -294,7 +289,7 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) {
 		if code != wideSlack {
 			x.slack.learn(size, code)
 		}
-		t.slacks++
+		t.slacks.n++
 	}
 
 	if e.Kind == event.Alloc {
@@ -321,7 +316,7 @@ func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
 		shape = x.newShapeOf(key)
 	}
 	if shape != t.shape {
-		t.cols[colFreeShape-perThread] = put(t.cols[colFreeShape-perThread], t.frees, shape)
+		t.cols[colFreeShape-perThread] = t.frees.put(t.cols[colFreeShape-perThread], shape)
 		t.shape = shape
 	}
 }
@@ -331,7 +326,7 @@ func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
 	local := x.stack(id).local + 1
 	for i := columnID(0); i < 3; i++ {
 		if b := byte(local >> (8 * i)); b != 0 {
-			t.cols[colFree0+i-perThread] = put(t.cols[colFree0+i-perThread], t.frees, b)
+			t.cols[colFree0+i-perThread] = put(t.cols[colFree0+i-perThread], t.frees.n, b)
 		}
 	}
 }
@@ -340,11 +335,7 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) {
 	c := &t.cols
 	d := zigzag(int64(e.Ref - t.lastRef))
 	t.lastRef = e.Ref
-	if d < 0x80 {
-		c[colRef-perThread] = append(c[colRef-perThread], byte(d))
-	} else {
-		c[colRef-perThread] = binary.AppendUvarint(c[colRef-perThread], d)
-	}
+	c[colRef-perThread] = appendUint(c[colRef-perThread], d)
 	if e.Ref == t.lastNew && key&reallocIn == 0 {
 		key ^= temporaryIn
 	}
@@ -352,7 +343,7 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) {
 	if e.FreeStack != 0 {
 		x.freeStack(t, e.FreeStack)
 	}
-	t.frees++
+	t.frees.n++
 	if e.Ref < x.head.firstAlloc || e.Ref >= x.nextAlloc {
 		x.far(t, e)
 	}
@@ -373,29 +364,27 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event) {
 		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(s.local>>16))
 	}
 	t.far++
-	col := &c[colFarSize-perThread]
 	size := e.Size
-	switch size {
-	case s.size:
-		*col = append(*col, 0)
-	case math.MaxUint64:
-		*col = append(*col, 1)
-		size, s.size = 0, 0
+	if size == math.MaxUint64 {
+		size = 0
 		x.rare(e, sparseSize)
-	default:
-		*col = binary.AppendUvarint(*col, size+1)
-		s.size = size
 	}
+	token := size + 1
+	if size == s.size {
+		token = 0
+	}
+	s.size = size
+	c[colFarSize-perThread] = appendUint(c[colFarSize-perThread], token)
 	if e.Flags&event.HasUsable != 0 {
 		code := slackCode(size, e.Usable)
 		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
-			c[colFarSlack-perThread] = put(c[colFarSlack-perThread], t.farSlack, code)
+			c[colFarSlack-perThread] = t.farSlack.put(c[colFarSlack-perThread], code)
 			if code == wideSlack {
 				w := &c[colWideSlack-perThread]
 				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
 			}
 		}
-		t.farSlack++
+		t.farSlack.n++
 	}
 	born := uint64(max(e.Born, 0)) / Quantum
 	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(int64(born-t.lastBorn)))

@@ -1,6 +1,10 @@
 package recording
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"encoding/binary"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // Columns of an events block. Those from perThread on are kept for each thread and follow one another in the order of
 // the threads column.
@@ -18,16 +22,16 @@ const (
 	colStack1                             // second byte
 	colStack2                             // third byte and more, lazy
 	colSize                               // of an allocation
-	colShape                              // lazy
-	colFreeShape                          // lazy
-	colSlack                              // lazy
+	colShape                              // gaps
+	colFreeShape                          // gaps
+	colSlack                              // gaps
 	colWideSlack                          //
 	colRef                                // which allocation a Free ends
 	colFar0                               // local stack of an allocation of an earlier block
 	colFar1                               //
 	colFar2                               // lazy
 	colFarSize                            //
-	colFarSlack                           // lazy
+	colFarSlack                           // gaps
 	colBorn                               //
 	colBornBy                             //
 	colFree0                              // local stack of a deallocation itself plus 1, lazy
@@ -108,6 +112,29 @@ func (t *slackTable) learn(size uint64, code uint8) {
 		s.now = code
 	}
 	s.other = code
+}
+
+// gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its value.
+type gaps struct {
+	n    int // elements so far
+	last int // the element after the latest that is not 0
+}
+
+func (g *gaps) put(col []byte, v byte) []byte {
+	col = appendUint(col, uint64(g.n-g.last))
+	g.last = g.n + 1
+	return append(col, v)
+}
+
+// appendUint appends a varint. Whether it takes one byte or two is decided without a branch, since it is as good as
+// random for most numbers here.
+func appendUint(b []byte, v uint64) []byte {
+	if v < 1<<14 {
+		more := (0x7f - v) >> 63
+		b = append(b, byte(v)|byte(more<<7), byte(v>>7))
+		return b[:len(b)-1+int(more)]
+	}
+	return binary.AppendUvarint(b, v)
 }
 
 // put stores v as element n of a lazy column: zeros are not written until something follows them.

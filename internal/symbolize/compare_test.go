@@ -122,7 +122,7 @@ func functionBytes(t *testing.T, f *elfx.File) []uint64 {
 	t.Helper()
 	var all []uint64
 	for _, c := range f.Code() {
-		step := max((c.End-c.Start)/4500, 1)
+		step := max((c.End-c.Start)/2600, 1)
 		for a := c.Start; a < c.End; a += step {
 			all = append(all, a)
 		}

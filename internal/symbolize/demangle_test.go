@@ -67,7 +67,7 @@ func TestDemangleHostile(t *testing.T) {
 		if f == "" || len(f) > max(len(name), 1<<(maxShift+1)) {
 			t.Errorf("%.40q...: %d characters came out of %d", name, len(f), len(name))
 		}
-		if d := time.Since(start); d > 10*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%.40q...: took %v", name, d)
 		}
 	}

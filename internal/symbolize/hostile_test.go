@@ -16,7 +16,7 @@ import (
 
 // limits of one lookup in a damaged file of a few dozen KB.
 const (
-	maxTime   = 5 * time.Second
+	maxTime   = time.Minute
 	maxMemory = 256 << 20
 )
 

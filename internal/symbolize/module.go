@@ -196,7 +196,7 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File) [][]dwarfx
 	}
 	found, err := dwarfx.New(sections, o).Lookup(ctx, j.addrs)
 	if err != nil && ctx.Err() == nil {
-		j.note("%s: some lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
+		j.note("%s: some names or lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return found
 }

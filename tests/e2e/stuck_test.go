@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -127,30 +126,41 @@ func running(path string) bool {
 	return false
 }
 
+// fullPipe returns a pipe that takes not one byte more.
+func fullPipe() (read, write *os.File, err error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, nil, err
+	}
+	for block := make([]byte, 4096); ; {
+		if _, err := unix.Write(fd[1], block); err == nil {
+			continue
+		} else if err != unix.EAGAIN {
+			return nil, nil, err
+		}
+		if len(block) == 1 {
+			break
+		}
+		block = block[:1]
+	}
+	for _, f := range fd {
+		if err := unix.SetNonblock(f, false); err != nil {
+			return nil, nil, err
+		}
+	}
+	return os.NewFile(uintptr(fd[0]), "pipe"), os.NewFile(uintptr(fd[1]), "pipe"), nil
+}
+
 // TestFullStderr gives `heaptap run` a standard error that nobody reads, and the target one line after the other to write
 // elsewhere: the target finishes with its right result all the same.
 func TestFullStderr(t *testing.T) {
 	t.Parallel()
 	k := kit(t)
-	read, write, err := os.Pipe()
+	read, write, err := fullPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	if err := syscall.SetNonblock(int(write.Fd()), true); err != nil {
-		t.Fatal(err)
-	}
-	for block := make([]byte, 4096); ; { // fill it to the brim
-		if _, err := syscall.Write(int(write.Fd()), block); err != nil {
-			if len(block) == 1 {
-				break
-			}
-			block = block[:1]
-		}
-	}
-	if err := syscall.SetNonblock(int(write.Fd()), false); err != nil {
-		t.Fatal(err)
-	}
 	out := t.TempDir()
 	result := filepath.Join(out, "result")
 	stdout, err := os.Create(result)

@@ -34,7 +34,7 @@ func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 	add("git", Case{Name: "git log", Args: []string{"", "-C", "repository", "log", "--stat", "-p", "--color=never"},
 		Prepare: func(dir string) error { return gitRepository(filepath.Join(dir, "repository"), n(2000)) },
 		Threads: true})
-	add("node", Case{Name: "node", Args: []string{"", "-e", nodeScript(n(300_000))}, Threads: true})
+	add("node", Case{Name: "node", Args: []string{"", "-e", nodeScript(n(300_000))}, Threads: true, JIT: true})
 	add("xz", Case{Name: "xz -T2", Args: []string{"", "-T2", "-1", "-k", "--block-size=2MiB", "-c", "input"},
 		Prepare: func(dir string) error { return textFile(filepath.Join(dir, "input"), n(48<<20)) }, Threads: true})
 	if _, err := exec.LookPath("redis-benchmark"); err != nil {

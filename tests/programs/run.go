@@ -36,6 +36,9 @@ type Case struct {
 	ComparePeak bool
 	// Threads: the two judges may see simultaneous events in another order, so peaks need only nearly agree.
 	Threads bool
+	// JIT: it runs code that has no call frame information and need not keep frame pointers; one stack in a thousand may be
+	// cut short then.
+	JIT bool
 	// Unjudged: not chained with the counting library.
 	Unjudged bool
 }

@@ -27,6 +27,7 @@ using std::nothrow;
 
 static void *volatile hold;
 static volatile size_t huge = size_t(1) << 62;
+static void *volatile none; // gcc turns realloc(nullptr, n) into malloc(n)
 
 extern "C" NI void after()
 {
@@ -55,7 +56,7 @@ static void *aligned(size_t n)
 SITE(site_malloc, malloc(1001), free(p))
 SITE(site_calloc, calloc(2, 501), free(p))
 SITE(site_calloc_one, calloc(1, 1003), free(p))
-SITE(site_realloc_null, realloc(nullptr, 1004), free(p))
+SITE(site_realloc_null, realloc(none, 1004), free(p))
 SITE(site_reallocarray_null, reallocarray(nullptr, 5, 201), free(p))
 SITE(site_posix_memalign, aligned(1006), free(p))
 SITE(site_aligned_alloc, aligned_alloc(64, 1024), free(p))
