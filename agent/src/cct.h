@@ -45,7 +45,8 @@ HT_INLINE u32 ht_cct_find(u64 hash)
 	const struct ht_cct_entry *entries = HT_CCT_ENTRIES(word);
 	for (u64 i = ht_cct_slot(hash, bits);; i = (i + HT_CCT_GROUP) & ((1ull << bits) - 1)) {
 		const struct ht_cct_entry *e = &entries[i];
-		u32 n0 = ht_load(&e[0].node), n1 = ht_load(&e[1].node), n2 = ht_load(&e[2].node), n3 = ht_load(&e[3].node);
+		u32 n0 = ht_load(&e[0].node), n1 = ht_load(&e[1].node), n2 = ht_load(&e[2].node),
+		    n3 = ht_load(&e[3].node);
 		u64 last = ht_load(&e[3].hash);
 		u32 node = -(u32)(ht_load(&e[0].hash) == hash) & n0;
 		node |= -(u32)(ht_load(&e[1].hash) == hash) & n1;

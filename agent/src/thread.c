@@ -174,6 +174,13 @@ static void forget(struct ht_thread *t)
 		t->memo.regions[i].low = t->memo.regions[i].high = 0;
 }
 
+// A thread with our own id that is not us is gone, and its id is ours now.
+static int owner_is_gone(struct ht_thread *t, u32 tid)
+{
+	u32 owner = ht_load_acquire(&t->tid);
+	return owner != tid ? is_dead(owner) : ht_self == &ht_no_thread;
+}
+
 // Looks at a few states, in turn, for one that is free or whose thread is gone.
 static struct ht_thread *recycle(u32 tid)
 {
@@ -185,15 +192,16 @@ static struct ht_thread *recycle(u32 tid)
 		ht_store_release(&inspected, t);
 		if (take(t, STATE_FREE))
 			return t;
-		// A thread with our own id that is not us is gone, and its id is ours now.
-		u32 owner = ht_load(&t->tid);
-		if (owner != tid ? !is_dead(owner) : ht_self != &ht_no_thread)
+		if (!owner_is_gone(t, tid) || !take(t, STATE_LIVE))
 			continue;
-		if (ht_load_acquire(&t->state) == STATE_LIVE && take(t, STATE_LIVE)) {
-			close_stream(t);
-			forget(t);
-			return t;
+		// Somebody else may have taken it over, for a thread that lives, between our look and our grasp.
+		if (!owner_is_gone(t, tid)) {
+			ht_store_release(&t->state, STATE_LIVE);
+			continue;
 		}
+		close_stream(t);
+		forget(t);
+		return t;
 	}
 	return 0;
 }
@@ -213,7 +221,7 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	}
 	t->upper = 0;
 	t->level = level;
-	ht_store(&t->tid, tid);
+	ht_store_release(&t->tid, tid);
 	if (open_stream(t, tid, level, sp) < 0) {
 		ht_store_release(&t->state, STATE_FREE);
 		return 0;

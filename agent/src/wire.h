@@ -144,7 +144,7 @@ struct ht_chunk {
 // yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
 //
 // A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to level
-// 1 and on. All streams of a thread have the same tid and start.
+// 1 and on. All streams of a thread have the same tid.
 #define HT_STREAM_FREE 0
 #define HT_STREAM_LIVE 1
 #define HT_STREAM_ENDED \

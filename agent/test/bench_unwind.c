@@ -81,11 +81,10 @@ NI static void chain_loop(void)
 		sink += event(); \
 		sink += room[0]; \
 	}
+// clang-format off
 #define L8(a) LEAF(a##0) LEAF(a##1) LEAF(a##2) LEAF(a##3) LEAF(a##4) LEAF(a##5) LEAF(a##6) LEAF(a##7)
-L8(1)
-L8(2)
-L8(3)
-L8(4) L8(5) L8(6) L8(7) L8(8)
+L8(1) L8(2) L8(3) L8(4) L8(5) L8(6) L8(7) L8(8)
+// clang-format on
 #define R8(a) leaf##a##0, leaf##a##1, leaf##a##2, leaf##a##3, leaf##a##4, leaf##a##5, leaf##a##6, leaf##a##7
 	static void (*const leaves[64])(uint32_t) = {R8(1), R8(2), R8(3), R8(4), R8(5), R8(6), R8(7), R8(8)};
 

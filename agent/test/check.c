@@ -103,7 +103,8 @@ void check_start(void)
 int check_report(const char *name, long at_least)
 {
 	static const char *const names[] = {"lost", "truncated", "bad-cfi", "guessed", "table-full"};
-	int ok = check_mismatches == 0 && check_events >= at_least && check_truncated <= (check_lenient ? check_events / 100 : 0);
+	int ok = check_mismatches == 0 && check_events >= at_least &&
+		 check_truncated <= (check_lenient ? check_events / 100 : 0);
 	printf("%-28s %8ld stacks, %ld mismatches, %u nodes, %lu full walks", name, check_events, check_mismatches,
 	       ht_header->next_node, (unsigned long)ht_header->counters[HT_C_FULL_STEPS]);
 	for (u32 i = 0; i < 5; i++)

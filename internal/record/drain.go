@@ -144,7 +144,7 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		moved += o.reader.Moved
 		freed += o.reader.Freed
-		procs := o.processes(r)
+		procs := o.processes()
 		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.items)+len(procs) == 0 {
 			// One more round makes what came last final. After that there is little to say.
 			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
@@ -161,6 +161,9 @@ func (r *run) round() (moved int64, freed int) {
 		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
 		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
 		o.w.queue.push(procs...)
+		for i := range procs {
+			r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
+		}
 		o.endings(r)
 		o.w.queue.push(o.sink.items...)
 		clear(o.sink.items)
@@ -183,7 +186,7 @@ func (o *source) ending() bool {
 }
 
 // processes returns what the worker has to know of processes that have appeared.
-func (o *source) processes(r *run) (items []item) {
+func (o *source) processes() (items []item) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		if p.Slot > 1<<20 {
@@ -193,7 +196,6 @@ func (o *source) processes(r *run) (items []item) {
 		l := newLife(p)
 		o.lives = append(o.lives, l)
 		o.dead, o.deadSince = false, time.Time{}
-		r.addSampler(l, p.Slot, o.w)
 		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})
 	}
 	return items

@@ -379,7 +379,9 @@ func (o *source) remove() {
 func (r *run) addSampler(l *life, slot uint32, w *worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.samplers[l] = newSampler(l.pid, slot, w)
+	s := newSampler(l.pid, slot, w)
+	s.due(time.Now()) // many processes do not live until the next tick
+	r.samplers[l] = s
 }
 
 func (r *run) unsample(l *life) {

@@ -226,6 +226,7 @@ func TestRun(t *testing.T) {
 			g.Patience = test.patience
 			pid <- g.cmd.Process.Pid
 			allocs, frees := g.work(0, 4, 20000)
+			time.Sleep(100 * time.Millisecond)
 			g.end()
 			ended <- Status{Exited: true, Code: 3}
 			if err := <-done; err != nil {

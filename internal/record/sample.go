@@ -37,7 +37,7 @@ const (
 
 func newSampler(pid int, slot uint32, w *worker) *sampler {
 	return &sampler{
-		pid: pid, slot: slot, w: w, started: time.Now(), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
+		pid: pid, slot: slot, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
 		buf: make([]byte, 8192),
 	}
 }
