@@ -40,7 +40,9 @@ static int is_over(u64 sp)
 
 int ht_operator_holds(u64 pc, u64 sp)
 {
-	if (sp < ht_operator.sp && ht_in_operator(pc))
+	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return address
+	// into our hook on the stack.
+	if (sp < ht_operator.sp && (ht_in_agent(pc) || ht_in_operator(pc)))
 		return 1;
 	if (is_over(sp))
 		left_by_exception();
