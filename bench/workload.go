@@ -62,8 +62,13 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 	if python, err := exec.LookPath("/usr/bin/python3"); err != nil {
 		missing = append(missing, "python3")
 	} else {
+		// A file: heaptrack's interpreter stumbles over a command line of several lines.
+		script := filepath.Join(dir, "loop.py")
+		if err := os.WriteFile(script, []byte(programs.PythonJSON(n(60))), 0o644); err != nil {
+			return nil, nil, err
+		}
 		all = append(all, workload{name: "python", what: "PYTHONMALLOC=malloc, JSON parse and dump loop",
-			args: []string{python, "-c", programs.PythonJSON(n(60))}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"},
+			args: []string{python, script}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"},
 			goal: goal{ratio: 2.3, bytes: 1}})
 	}
 	if sqlite, err := exec.LookPath("sqlite3"); err != nil {

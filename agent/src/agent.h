@@ -62,11 +62,6 @@ struct ht_memo {
 	u64 scratch_size;
 };
 
-// Returns the stack id of the call stack whose leaf is the call with return address pc, made by a caller whose stack
-// pointer after the return is sp and whose frame pointer is fp; 0 if there is none (counted). fp is only used where call
-// frame information says so. The caller has set ht_stream.busy; this is never entered twice for one memo.
-u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);
-
 // Forgets what it remembers and gives its memory back to the system.
 void ht_memo_free(struct ht_memo *memo);
 

@@ -46,7 +46,6 @@ struct find_object_result {
 	void *eh_frame;
 	unsigned long long reserved[7];
 };
-int _dl_find_object(void *, struct find_object_result *) __attribute__((weak));
 const char *gnu_get_libc_version(void) __attribute__((weak));
 void *__tls_get_addr(void *) __attribute__((weak));
 
@@ -339,8 +338,8 @@ const struct ht_loaded *ht_module_of(u64 pc, char *buffer)
 	struct find_object_result o;
 	struct ht_loaded *l;
 
-	if (_dl_find_object) {
-		if (_dl_find_object((void *)pc, &o) == 0) {
+	if (ht_find_object) {
+		if (ht_find_object((void *)pc, &o) == 0) {
 			l = find(pc, o.link_map);
 			return l ? l : enter_found(pc, &o, buffer);
 		}
@@ -399,8 +398,8 @@ static int is_still_there(const struct ht_loaded *l)
 {
 	struct find_object_result o;
 	struct description d;
-	if (_dl_find_object)
-		return _dl_find_object((void *)l->start, &o) == 0 && o.link_map == l->link;
+	if (ht_find_object)
+		return ht_find_object((void *)l->start, &o) == 0 && o.link_map == l->link;
 	return describe_image(&d, l->start) == 0 && d.mark == l->mark;
 }
 

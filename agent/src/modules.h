@@ -41,4 +41,8 @@ struct ht_mapping {
 // The mapping that contains the address. 0, or -1: none, or not to be known.
 int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out);
 
+// glibc's _dl_find_object (2.35 and later), or null. Found by name like the allocation functions: an import, even a weak
+// one, would tie the agent to that version.
+extern int (*ht_find_object)(void *pc, void *result);
+
 #endif

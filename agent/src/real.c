@@ -11,9 +11,11 @@
 #include <link.h>
 
 #include "agent.h"
+#include "modules.h"
 #include "sys.h"
 
 int ht_glibc;
+int (*ht_find_object)(void *, void *);
 u64 ht_allocator_low, ht_allocator_size;
 u64 ht_agent_low, ht_agent_size;
 
@@ -177,6 +179,7 @@ static struct wanted {
 	{"malloc_usable_size", (void **)&ht_real.usable_size},
 	{"brk", (void **)&ht_real.brk},
 	{"sbrk", (void **)&ht_real.sbrk},
+	{"_dl_find_object", (void **)&ht_find_object},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 

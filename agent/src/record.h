@@ -9,6 +9,7 @@
 #define HT_RECORD_H
 
 #include "agent.h"
+#include "memo.h"
 #include "sys.h"
 
 struct ht_caller {

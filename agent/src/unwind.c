@@ -51,25 +51,6 @@ enum { GO_ON, END, CUT };
 // ---------------------------------------------------------------------------------------------------------------------
 // Checks
 
-// The highest check that does not hold, or -1: all do.
-HT_INLINE i32 find_mismatch(const struct ht_check *c, u32 n)
-{
-	const struct ht_check *k = c + n;
-	for (; n >= 8; n -= 8, k -= 8) {
-		u64 d = (*k[-1].at ^ k[-1].value) | (*k[-2].at ^ k[-2].value) | (*k[-3].at ^ k[-3].value) |
-			(*k[-4].at ^ k[-4].value) | (*k[-5].at ^ k[-5].value) | (*k[-6].at ^ k[-6].value) |
-			(*k[-7].at ^ k[-7].value) | (*k[-8].at ^ k[-8].value);
-		if (ht_unlikely(d != 0))
-			break;
-	}
-	while (n > 0) {
-		n--;
-		if (*c[n].at != c[n].value)
-			return (i32)n;
-	}
-	return -1;
-}
-
 // The same where some cells lie on foreign stacks. A cell that cannot be read does not hold.
 static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 {
@@ -326,7 +307,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (k < known) {
 				i32 m;
 				if (ht_likely(!memo->reserved || (u32)k + 1 < memo->reserved))
-					m = find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
+					m = ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
 				else
 					m = find_mismatch_carefully(w, HT_CHECKS(&frames[k]));
 				if (m < 0) {
@@ -419,7 +400,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 	}
 }
 
-static HT_NOINLINE u32 walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
+u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
 	struct walk w = {memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	u32 depth, base, total, node;
@@ -465,16 +446,4 @@ static HT_NOINLINE u32 walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
 	return node;
-}
-
-u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
-{
-	u32 depth = memo->depth;
-	if (ht_likely(depth != 0 && memo->generation == ht_load(&ht_state->generation) && !memo->reserved)) {
-		const struct ht_frame *leaf = &memo->frames[depth - 1];
-		if (leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) &&
-		    leaf->node && ht_likely(find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
-			return leaf->node;
-	}
-	return walk(memo, pc, sp, fp);
 }

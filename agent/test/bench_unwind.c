@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../src/memo.h"
 #include "fake.h"
 
 #define NI __attribute__((noinline, noclone))

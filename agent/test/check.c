@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "../src/memo.h"
 #include "check.h"
 #include "fake.h"
 

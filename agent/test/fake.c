@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "fake.h"
+#include "../src/modules.h"
 
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
 static struct ht_state state = {1};
@@ -19,6 +20,13 @@ struct ht_node *ht_nodes;
 u8 *ht_module_log;
 u64 ht_mapped[HT_SEG_TYPES];
 u32 ht_process;
+
+#ifdef OLD_LIBC
+int (*ht_find_object)(void *, void *);
+#else
+int _dl_find_object(void *, void *) __attribute__((weak));
+int (*ht_find_object)(void *, void *) = _dl_find_object;
+#endif
 
 int ht_array_reach(int type, u64 index)
 {

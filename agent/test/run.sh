@@ -45,8 +45,8 @@ gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${objects[
 try "$out/unload" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
 
 # The same without _dl_find_object, as with older C libraries.
-gcc "${warn[@]}" -O2 -fPIC -D_dl_find_object=absent -c ../src/modules.c -o "$out/modules_old.o"
-old=("${objects[@]/$out\/modules.o/$out/modules_old.o}")
+gcc "${warn[@]}" -O2 -DOLD_LIBC -c fake.c -o "$out/fake_old.o"
+old=("${objects[@]/$out\/fake.o/$out/fake_old.o}")
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${old[@]}" -o "$out/unload-old" -ldl
 try "$out/unload-old" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
 g++ -O2 -g scenarios.cc "$out/check.o" "${old[@]}" -o "$out/gcc-O2-old" -pthread -ldl

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../src/memo.h"
 #include "check.h"
 #include "fake.h"
 #include "../src/rules.h"

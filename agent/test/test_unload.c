@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/memo.h"
 #include "fake.h"
 
 void __libc_free(void *);

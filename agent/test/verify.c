@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "../src/memo.h"
 #include "fake.h"
 
 #define MOST 8192

@@ -16,15 +16,13 @@ const (
 	methodRaw  = 0
 	methodZstd = 1
 
-	// Columns shorter than this are not worth a frame.
-	minPacked = 48
 	// zstd's best: a run-length block of 128 KiB takes 4 bytes. A column that claims more is forged.
 	maxRatio = 33_000
 )
 
 // payload builds a block's payload: a head of varints, then columns.
 type payload struct {
-	enc  *zstd.Encoder
+	pack *packer
 	head []byte
 	dir  []byte // column directory
 	n    int
@@ -33,12 +31,8 @@ type payload struct {
 }
 
 func newPayload() (*payload, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20), zstd.WithAllLitEntropyCompression(true))
-	if err != nil {
-		return nil, err
-	}
-	return &payload{enc: enc}, nil
+	pack, err := newPacker()
+	return &payload{pack: pack}, err
 }
 
 func (p *payload) reset() {
@@ -54,18 +48,13 @@ func (p *payload) column(id columnID, raw []byte) {
 		return
 	}
 	n := len(p.data)
-	method := byte(methodRaw)
-	if len(raw) >= minPacked {
-		p.data = p.enc.EncodeAll(raw, p.data)
-		method = methodZstd
-		if len(p.data)-n >= len(raw) {
-			p.data = p.data[:n]
-			method = methodRaw
-		}
+	method := byte(methodZstd)
+	data, shorter := p.pack.pack(id, p.data, raw)
+	if !shorter {
+		method = methodRaw
+		data = append(data, raw...)
 	}
-	if method == methodRaw {
-		p.data = append(p.data, raw...)
-	}
+	p.data = data
 	p.dir = append(p.dir, byte(id), method)
 	p.dir = binary.AppendUvarint(p.dir, uint64(len(raw)))
 	p.dir = binary.AppendUvarint(p.dir, uint64(len(p.data)-n))
