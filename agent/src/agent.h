@@ -48,6 +48,8 @@ struct ht_check;
 struct ht_memo {
 	struct ht_frame *frames; // root first
 	struct ht_check *checks;
+	// The innermost frame, if its node is known and all checks may be read as they are; else null.
+	const struct ht_frame *leaf;
 	u32 frame_capacity, check_capacity;
 	u32 depth; // remembered frames; 0: nothing remembered. Set to 0 while the memo is being changed.
 	u32 reserved;
@@ -61,6 +63,13 @@ struct ht_memo {
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
 };
+
+// Forgets what it remembers, but keeps the memory: for another thread, or after something made it doubtful.
+HT_INLINE void ht_memo_forget(struct ht_memo *memo)
+{
+	memo->leaf = 0;
+	memo->depth = 0;
+}
 
 // Forgets what it remembers and gives its memory back to the system.
 void ht_memo_free(struct ht_memo *memo);

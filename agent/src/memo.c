@@ -84,7 +84,7 @@ int ht_memo_more_checks(struct ht_memo *memo, u32 checks)
 
 void ht_memo_free(struct ht_memo *memo)
 {
-	memo->depth = 0;
+	ht_memo_forget(memo);
 	HT_FENCE();
 	if (memo->frames)
 		ht_unmap(memo->frames, memo->frame_capacity * sizeof(struct ht_frame));

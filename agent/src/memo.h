@@ -34,16 +34,16 @@ HT_COLD int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames);
 HT_COLD int ht_memo_more_checks(struct ht_memo *memo, u32 checks);
 
 // The highest check that does not hold, or -1: all do.
+#define HT_DIFFERS(i) (*k[-(i)].at ^ k[-(i)].value)
 HT_INLINE i32 ht_find_mismatch(const struct ht_check *c, u32 n)
 {
 	const struct ht_check *k = c + n;
-	for (; n >= 8; n -= 8, k -= 8) {
-		u64 d = (*k[-1].at ^ k[-1].value) | (*k[-2].at ^ k[-2].value) | (*k[-3].at ^ k[-3].value) |
-			(*k[-4].at ^ k[-4].value) | (*k[-5].at ^ k[-5].value) | (*k[-6].at ^ k[-6].value) |
-			(*k[-7].at ^ k[-7].value) | (*k[-8].at ^ k[-8].value);
-		if (ht_unlikely(d != 0))
+	for (; n >= 8; n -= 8, k -= 8)
+		if (ht_unlikely((HT_DIFFERS(1) | HT_DIFFERS(2) | HT_DIFFERS(3) | HT_DIFFERS(4) | HT_DIFFERS(5) |
+				 HT_DIFFERS(6) | HT_DIFFERS(7) | HT_DIFFERS(8)) != 0))
 			break;
-	}
+	if (n & 4 && n < 8 && !(HT_DIFFERS(1) | HT_DIFFERS(2) | HT_DIFFERS(3) | HT_DIFFERS(4)))
+		n -= 4;
 	while (n > 0) {
 		n--;
 		if (*c[n].at != c[n].value)
@@ -60,13 +60,11 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);
 // frame information says so. The caller has set ht_stream.busy; this is never entered twice for one memo.
 HT_INLINE u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
-	u32 depth = memo->depth;
-	if (ht_likely(depth != 0 && memo->generation == ht_load(&ht_state->generation) && !memo->reserved)) {
-		const struct ht_frame *leaf = &memo->frames[depth - 1];
-		if (leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) &&
-		    leaf->node && ht_likely(ht_find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
-			return leaf->node;
-	}
+	const struct ht_frame *leaf = memo->leaf;
+	if (ht_likely(leaf && leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) &&
+		      memo->generation == ht_load(&ht_state->generation)) &&
+	    ht_likely(ht_find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
+		return leaf->node;
 	return ht_walk(memo, pc, sp, fp);
 }
 

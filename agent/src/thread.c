@@ -168,7 +168,7 @@ static int take(struct ht_thread *t, u32 from)
 
 static void forget(struct ht_thread *t)
 {
-	t->memo.depth = 0;
+	ht_memo_forget(&t->memo);
 	t->memo.low = t->memo.high = 0;
 	for (u32 i = 0; i < 4; i++)
 		t->memo.regions[i].low = t->memo.regions[i].high = 0;
@@ -267,7 +267,7 @@ struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
 		if (!saved)
 			return t;
 		if (sp >= saved && ht_on_stack(t, sp, saved)) {
-			t->memo.depth = 0; // it may have been left half-way
+			ht_memo_forget(&t->memo); // it may have been left half-way
 			return t;
 		}
 		if (!t->upper) {

@@ -278,7 +278,7 @@ static u32 settle(struct walk *w, u32 base, int how)
 
 static int forget(struct ht_memo *memo)
 {
-	memo->depth = 0;
+	ht_memo_forget(memo);
 	memo->low = memo->high = 0;
 	for (u32 i = 0; i < 4; i++)
 		memo->regions[i].low = memo->regions[i].high = 0;
@@ -412,7 +412,7 @@ u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		return 0;
 	}
 	depth = memo->depth;
-	memo->depth = 0;
+	ht_memo_forget(memo);
 	HT_FENCE();
 	if (ht_likely(ht_on_own_stack(memo, sp))) {
 		w.bounds = (struct ht_bounds){memo->low, memo->high, 1};
@@ -445,5 +445,7 @@ u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		memo->reserved = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
+	if (ht_likely(memo->depth == total && node && !memo->reserved))
+		memo->leaf = leaf;
 	return node;
 }

@@ -289,7 +289,7 @@ static int test_stack_use(void)
 	for (u32 i = 0; i < 4; i++) {
 		// The very first event; one that finds the memo; one without rules; one that needs all registers.
 		if (i == 2) {
-			memo.depth = 0;
+			ht_memo_forget(&memo);
 			memo.low = memo.high = 0;
 			ht_rules_drop(0, ~0ull, 0);
 		}

@@ -30,12 +30,9 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 		}
 		return 0
 	})
-	for _, r := range list {
-		if r.Error != "" {
-			console.Warn("%s: %s", shorten(r.Path), r.Error)
-		}
-	}
-	if len(list) > 0 {
+	complain(console, list)
+	if i := slices.IndexFunc(list, func(r launch.Recording) bool { return size(r.Path) > 0 }); i >= 0 {
+		list[0], list[i] = list[i], list[0]
 		options := view.Options{Top: top, Color: console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 		if top == 0 {
 			options.Top = -1
@@ -51,6 +48,35 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 	}
 	files(console, list)
 	costs(console, result)
+}
+
+// complain tells of recordings that could not be written: of one, and how many more.
+func complain(console *launch.Console, list []launch.Recording) {
+	first, more := "", 0
+	for _, r := range list {
+		switch {
+		case r.Error == "":
+		case first == "":
+			first = r.Error
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == "":
+	case more == 0:
+		console.Warn("%s", first)
+	default:
+		console.Warn("%s; and so %d more", first, more)
+	}
+}
+
+func size(path string) int64 {
+	st, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return st.Size()
 }
 
 func compare(a, b uint64) int {
@@ -75,11 +101,14 @@ func files(console *launch.Console, list []launch.Recording) {
 			}
 		}
 		detail := ""
-		if st, err := os.Stat(r.Path); err == nil {
-			detail = view.Size(uint64(st.Size()))
+		if n := size(r.Path); n >= 0 {
+			detail = view.Size(uint64(n))
 		}
 		if len(list) > 1 {
 			detail += ", peak " + view.Size(r.Peak)
+		}
+		if r.Error != "" {
+			detail += ", not whole"
 		}
 		if r.Rest {
 			detail += ", the rest after the recorder died"

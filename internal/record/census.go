@@ -19,7 +19,6 @@ type census struct {
 	before map[int]bool // processes older than the run: none of them is the run's
 
 	mu      sync.Mutex
-	asked   bool
 	wake    chan struct{}
 	began   time.Time // of the latest complete look
 	again   time.Time // of the one before it

@@ -78,10 +78,15 @@ type cursor struct {
 	bad bool
 }
 
+// uint reads a varint. Whether it has one byte or two is decided without a branch, see appendUint.
 func (c *cursor) uint() uint64 {
-	if p := c.p; p < len(c.b) && c.b[p] < 0x80 {
-		c.p = p + 1
-		return uint64(c.b[p])
+	if p := c.p; p+2 <= len(c.b) {
+		w := uint64(c.b[p]) | uint64(c.b[p+1])<<8
+		if w&0x8080 != 0x8080 {
+			more := w >> 7 & 1
+			c.p = p + 1 + int(more)
+			return w&0x7f | w>>1&0x3f80&-more
+		}
 	}
 	return c.uintSlow()
 }

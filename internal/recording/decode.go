@@ -82,6 +82,10 @@ func (g *gapCursor) next(c *cursor) uint8 {
 		g.zeros--
 		return 0
 	}
+	return g.value(c)
+}
+
+func (g *gapCursor) value(c *cursor) uint8 {
 	v := c.byte()
 	g.open(c)
 	return v

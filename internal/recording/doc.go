@@ -124,14 +124,14 @@
 //	17, 18, 19  local stack: lowest byte; next byte; the rest (lazy)
 //	20  size: varint; 0 is the size that the block last had at this stack (in this column or 29; 0 at first), else size
 //	    plus 1. A size of 2^64-1 is stored as 0 here and in the sparse column.
-//	21  shape (lazy): 0 is the shape that this stack last had in this column; at the stack's appearance, the shape that
+//	21  shape (gaps): 0 is the shape that this stack last had in this column; at the stack's appearance, the shape that
 //	    this column gave last, to whichever stack
-//	23  slack (lazy), if the shape's flags have HasUsable: see below
+//	23  slack (gaps), if the shape's flags have HasUsable: see below
 //	36  Alloc with addresses: zigzag difference to the thread's Alloc before
 //
 // Classes 1 and 2:
 //
-//	22  shape (lazy): 0 is the shape of the thread's event of class 1 or 2 before. Where a Free without the flag Realloc
+//	22  shape (gaps): 0 is the shape of the thread's event of class 1 or 2 before. Where a Free without the flag Realloc
 //	    ends the thread's latest Alloc of this block, the flag Temporary is inverted in the shape.
 //	33, 34, 35  local stack of the deallocation plus 1, in three bytes (all lazy); 0 is none
 //
@@ -145,12 +145,13 @@
 //
 //	26, 27, 28  local stack, as 17 to 19
 //	29  size, as 20
-//	30  slack (lazy), if the shape's flags have HasUsable
+//	30  slack (gaps), if the shape's flags have HasUsable
 //	31  time of birth: zigzag difference to that of the thread's far Free before (before the first: the block's first time)
 //	32  thread of birth: varint; 0 is the same thread, else index plus 1
 //	37  with addresses: zigzag difference to the thread's far Free before
 //
-// Lazy columns leave out the zeros at the end of each thread's part.
+// Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps have
+// an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.
 //
 // Slack is usable minus requested size. A table of 1024 entries, chosen by the size modulo 1024, each a byte now and a byte
 // other, all 0 at the block's start, predicts the code of a slack: 0 stands for the entry's now, 1 to 254 for a slack of

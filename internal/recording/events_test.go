@@ -60,9 +60,9 @@ func TestEventsRoundTrip(t *testing.T) {
 		for _, addresses := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, addresses), func(t *testing.T) {
 				t.Parallel()
-				n := 2*BlockEvents + 12345
-				if testing.Short() || name == "odd" {
-					n = BlockEvents + 1000
+				n := 60_000
+				if name == "many stacks" || name == "cc1plus" && !testing.Short() {
+					n = BlockEvents + 20_000
 				}
 				want := p.run(1, n)
 				path := filepath.Join(t.TempDir(), "a.htap")

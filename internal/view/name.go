@@ -190,20 +190,3 @@ func middle(s string, width int) string {
 	head := (width - 1) / 3
 	return string(r[:head]) + "…" + string(r[len(r)-(width-1-head):])
 }
-
-// tail cuts the beginning of a path away, at a slash where possible.
-func tail(path string, width int) string {
-	path = clean(path)
-	if runes(path) <= width {
-		return path
-	}
-	r := []rune(path)
-	if width < 2 {
-		return "…"
-	}
-	cut := string(r[len(r)-(width-1):])
-	if i := strings.IndexByte(cut, '/'); i >= 0 && i < len(cut)/2 {
-		cut = cut[i:]
-	}
-	return "…" + cut
-}

@@ -33,7 +33,6 @@ type Agent struct {
 	mapped [wire.SegTypes][wire.Segments][]byte
 	// Patience is how long a stream waits for a chunk before it appends to the spill file itself. 0: it never waits.
 	Patience time.Duration
-	nextMod  uint64
 }
 
 var firsts = [wire.SegTypes]uint64{

@@ -42,7 +42,8 @@ __attribute__((noinline)) int nobody_calls_this(int n)
 	return exported(n) * 3;
 }
 
-__asm__(".text\n.globl in_assembly\n.type in_assembly, @function\nin_assembly:\n\tmov %edi, %eax\n\tadd $7, %eax\n\tret\n"
+__asm__(".text\n.globl in_assembly\n.type in_assembly, @function\nin_assembly:\n\tmov %edi, %eax\n\tadd $7, "
+	"%eax\n\tret\n"
 	".size in_assembly, .-in_assembly\n");
 int in_assembly(int);
 

@@ -26,9 +26,8 @@ class Square : public Shape
 {
 	double side;
 
-public:
-	explicit Square(double s)
-	: side(s)
+      public:
+	explicit Square(double s) : side(s)
 	{
 		if (s < 0)
 			side = -s;
@@ -48,7 +47,7 @@ template <typename T, int N> class Ring
 	T items[N];
 	int at = 0;
 
-public:
+      public:
 	void push(T t)
 	{
 		items[at++ % N] = std::move(t);
