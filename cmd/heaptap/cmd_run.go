@@ -57,6 +57,7 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 			if err != nil {
 				return err
 			}
+			complain(console, result.Recordings)
 			if !quiet && result.Recorded {
 				summarize(console, result, top)
 			}

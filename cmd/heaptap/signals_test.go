@@ -134,6 +134,18 @@ func TestSignalToGroupReachesTargetOnce(t *testing.T) {
 	r.end()
 }
 
+// TestSignalToRunAndGroup is what timeout(1) does.
+func TestSignalToRunAndGroup(t *testing.T) {
+	r := startTarget(t)
+	for range 3 {
+		unix.Kill(r.cmd.Process.Pid, unix.SIGTERM)
+		unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM)
+		r.expect("SIGTERM")
+		time.Sleep(50 * time.Millisecond)
+	}
+	r.end()
+}
+
 // state waits until a process is in one of the given states.
 func state(t *testing.T, pid int, want string) {
 	t.Helper()

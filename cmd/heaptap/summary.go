@@ -30,7 +30,6 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 		}
 		return 0
 	})
-	complain(console, list)
 	if i := slices.IndexFunc(list, func(r launch.Recording) bool { return size(r.Path) > 0 }); i >= 0 {
 		list[0], list[i] = list[i], list[0]
 		options := view.Options{Top: top, Color: console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}

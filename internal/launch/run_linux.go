@@ -205,7 +205,11 @@ func awaitChanges(pid int, changes chan<- struct{}, more <-chan struct{}) {
 
 // pass sends a signal on to the target, unless it has reached it already.
 func (s *session) pass(sig syscall.Signal) {
-	if notPassedOn[sig] || s.witness.saw(sig) {
+	if notPassedOn[sig] {
+		return
+	}
+	if s.witness.saw(sig) {
+		s.signals.drop(sig)
 		return
 	}
 	// When run goes on after a stop because of the target, the target usually does, too, and may have stopped again since

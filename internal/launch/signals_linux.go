@@ -46,6 +46,16 @@ func (s *signals) targetStarted() {
 	signal.Ignore(unix.SIGTTOU)
 }
 
+// drop takes a signal out of what has arrived already. Somebody who signals run and then the whole group (timeout(1) does) means
+// one signal: without run in between, the two would have fallen together.
+func (s *signals) drop(sig syscall.Signal) {
+	for range len(s.arrivals) {
+		if other := <-s.arrivals; other != sig {
+			s.arrivals <- other
+		}
+	}
+}
+
 // release gives the signals back.
 func (s *signals) release() { signal.Stop(s.arrivals) }
 

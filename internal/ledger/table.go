@@ -92,6 +92,13 @@ func (t *table) find(addr uint64) (g *segment, i int, ok bool) {
 	return g, 0, false // not reached: a segment is at most half full
 }
 
+// touch reads where the search for an address begins, and returns it lest the compiler leave it out.
+func (t *table) touch(addr uint64) uint64 {
+	h := hash(addr)
+	slots := t.segs[h>>(64-segmentBits)].slots
+	return slots[home(h, len(slots))].key
+}
+
 // set writes the block that op allocated into the empty place that find returned for its address.
 func (t *table) set(g *segment, i int, addr uint64, op *Op, ref uint64, born int64) {
 	if g.count >= g.limit {

@@ -38,8 +38,11 @@ type stream struct {
 // consume hands over the stream's events that are older than limit. It returns false when nothing is left.
 func (p *process) consume(s *stream, limit uint64) bool {
 	for {
-		b, at := s.b, s.at
+		b, at, ahead := s.b, s.at, 0
 		for len(b)-at >= 16 {
+			if at >= ahead {
+				ahead = p.lookAhead(b, at)
+			}
 			w0 := binary.LittleEndian.Uint64(b[at:])
 			w1 := binary.LittleEndian.Uint64(b[at+8:])
 			kind := uint8(w0 >> wire.KindShift)
@@ -82,6 +85,25 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			return false
 		}
 	}
+}
+
+// lookAhead has the ledger fetch what it will need for the next records, and returns where it stopped.
+func (p *process) lookAhead(b []byte, at int) int {
+	for range 24 {
+		if len(b)-at < 24 {
+			return len(b)
+		}
+		w0 := binary.LittleEndian.Uint64(b[at:])
+		at += 16
+		switch uint8(w0>>wire.KindShift) >> wire.ClassShift {
+		case wire.ClassStack:
+			at += 8
+		case wire.ClassExtra:
+			continue
+		}
+		p.touched += p.ledger.Touch(w0 & wire.AddrMask)
+	}
+	return at
 }
 
 // broken is called where no record is: the rest of the piece cannot be read.

@@ -15,25 +15,26 @@ import (
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w      *worker
-	slot   uint32
-	info   spool.Process
-	parent *process
-	main   bool
-	path   string
-	out    *recording.Writer // nil: it could not be made
-	err    error             // why
-	ledger *ledger.Ledger
-	tally  *tally.Tally
-	clock  *clockMap
-	heap   []*stream
-	bound  uint64 // all older events are merged; at the latest round
-	tick   uint64 // bound at the latest Barrier of the ledger
-	latest uint64 // timestamp of the latest event
-	time   int64  // and its time
-	op     ledger.Op
-	batch  []event.Event
-	emit   func(*event.Event)
+	w       *worker
+	slot    uint32
+	info    spool.Process
+	parent  *process
+	main    bool
+	path    string
+	out     *recording.Writer // nil: it could not be made
+	err     error             // why
+	ledger  *ledger.Ledger
+	touched uint64 // see Ledger.Touch
+	tally   *tally.Tally
+	clock   *clockMap
+	heap    []*stream
+	bound   uint64 // all older events are merged; at the latest round
+	tick    uint64 // bound at the latest Barrier of the ledger
+	latest  uint64 // timestamp of the latest event
+	time    int64  // and its time
+	op      ledger.Op
+	batch   []event.Event
+	emit    func(*event.Event)
 
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever

@@ -108,10 +108,10 @@ func BenchmarkEncodeOnly(b *testing.B) {
 	}
 }
 
-// TestColumnBytes prints where the bytes of an event go: go test -run ColumnBytes -v.
+// TestColumnBytes prints where the bytes of an event go: HEAPTAP_COLUMNS=1 go test -run ColumnBytes -v.
 func TestColumnBytes(t *testing.T) {
-	if !testing.Verbose() {
-		t.Skip("prints a table; use -v")
+	if os.Getenv("HEAPTAP_COLUMNS") == "" {
+		t.Skip("prints a table; set HEAPTAP_COLUMNS=1")
 	}
 	names := map[columnID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
 		colShapes: "shapes", colSparse: "sparse", colClass: "class", colStack0: "stack0", colStack1: "stack1",

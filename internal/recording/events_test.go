@@ -61,7 +61,7 @@ func TestEventsRoundTrip(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", name, addresses), func(t *testing.T) {
 				t.Parallel()
 				n := 60_000
-				if name == "many stacks" || name == "cc1plus" && !testing.Short() {
+				if !addresses && (name == "many stacks" || name == "cc1plus" && !testing.Short()) {
 					n = BlockEvents + 20_000
 				}
 				want := p.run(1, n)
