@@ -51,6 +51,9 @@ describes the fields.`,
 			if frames == 0 {
 				o.Frames = -1
 			}
+			if asJSON && !cmd.Flags().Changed("top") {
+				o.Top = 0 // every stack
+			}
 			switch color {
 			case "auto":
 				o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(cmd.OutOrStdout())
@@ -72,7 +75,7 @@ describes the fields.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON, one object for each FILE")
-	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each question; 0: none")
+	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each question; 0: none; with --json the default is all")
 	cmd.Flags().IntVar(&frames, "frames", frames, "show at most `N` lines of each call stack; 0: all")
 	cmd.Flags().StringVar(&color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), always, never")
 	return cmd
@@ -104,7 +107,7 @@ func report(ctx context.Context, w io.Writer, path string, asJSON bool, o view.O
 			return err
 		}
 		if asJSON {
-			err = view.ReportJSON(w, p)
+			err = view.ReportJSON(w, p, o)
 		} else {
 			err = view.Report(w, p, o)
 		}

@@ -226,6 +226,20 @@ func TestRank(t *testing.T) {
 	}
 }
 
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	p := build(t, true)
+	for n, want := range map[int][]uint32{0: nil, 1: {2, 3, 6}, 2: {2, 3, 4, 6, 8}, 100: {2, 3, 4, 6, 8, 9, 11, 12}} {
+		var got []uint32
+		for _, s := range p.Select(n) {
+			got = append(got, s.ID)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("first %d:\n%s", n, d)
+		}
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	if _, err := Open(filepath.Join(t.TempDir(), "none.htap")); err == nil {

@@ -78,6 +78,28 @@ func (g *Group) add(s *Stack) {
 	g.Failed += s.Failed
 }
 
+// Select returns the stacks that are among the first n by any of the metrics, in the order of p.Stacks.
+func (p *Profile) Select(n int) []*Stack {
+	groups := make([]Group, len(p.Stacks))
+	for i := range p.Stacks {
+		groups[i] = Group{Stack: p.Stacks[i].ID, Class: p.Stacks[i].Class}
+		groups[i].add(&p.Stacks[i])
+	}
+	chosen := make(map[uint32]bool)
+	for _, m := range Metrics {
+		for _, g := range Rank(groups, m, n) {
+			chosen[g.Stack] = true
+		}
+	}
+	var list []*Stack
+	for i := range p.Stacks {
+		if chosen[p.Stacks[i].ID] {
+			list = append(list, &p.Stacks[i])
+		}
+	}
+	return list
+}
+
 // merger gives the same number to stacks that read the same. It works along the tree, so that each node is looked at
 // once however many stacks pass through it.
 type merger struct {

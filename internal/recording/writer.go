@@ -169,14 +169,16 @@ func (w *Writer) flushTables() {
 
 func writeTable[T any](w *Writer, typ blockType, list *[]T, encode func(*payload, *columnWriter, []T)) {
 	all := *list
-	*list = all[:0]
 	for len(all) > 0 && w.err == nil {
 		n := min(len(all), tableEntries)
 		w.pay.reset()
 		encode(w.pay, &w.cols, all[:n])
-		w.block(typ, w.pay.bytes())
-		all = all[n:]
+		if w.block(typ, w.pay.bytes()) == nil {
+			all = all[n:]
+		}
 	}
+	// What could not be written is kept: Finish tries again.
+	*list = append((*list)[:0], all...)
 }
 
 // Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
@@ -222,6 +224,7 @@ func (w *Writer) Finish(e Ending) error {
 		e.Health.LostEvents += w.lost
 		e.Health.Notes = append(e.Health.Notes, fmt.Sprintf("the recording could not be written to its end: %v", first))
 		w.err = nil
+		w.flushTables()
 	}
 	if e.Tally != nil {
 		w.pay.reset()

@@ -207,6 +207,9 @@ func TestDiskFull(t *testing.T) {
 		if n == 0 || n+lost != uint64(len(events)) || r.Health().LostEvents != lost || len(r.Health().Notes) != 1 {
 			t.Errorf("%d written, %d lost, health %+v", n, lost, r.Health())
 		}
+		if got := r.Nodes().Len(); got != 60 {
+			t.Errorf("%d of 60 call stacks are there", got)
+		}
 		if s, err := r.Tally(); err != nil || s.Totals.Events != uint64(len(events)) {
 			t.Errorf("the recorder's count is not kept: %v", err)
 		}

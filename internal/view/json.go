@@ -34,6 +34,7 @@ type jsonReport struct {
 	Health          jsonHealth        `json:"health"`
 	PerThread       []jsonThread      `json:"per_thread"`
 	Modules         []jsonModule      `json:"modules"`
+	StackCount      int               `json:"stack_count"`
 }
 
 type jsonRecording struct {
@@ -210,8 +211,9 @@ type jsonFrame struct {
 }
 
 // ReportJSON writes the whole report as one JSON object. Stacks are written one by one, so that a recording of many deep
-// stacks needs no memory for all of their frames.
-func ReportJSON(w io.Writer, p *profile.Profile) error {
+// stacks needs no memory for all of their frames. Of o only Top counts: if it is more than 0, the stacks are those that are
+// among the first Top by any metric; if it is less, there are none.
+func ReportJSON(w io.Writer, p *profile.Profile, o Options) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	head, err := json.MarshalIndent(jsonHead(p), "", "  ")
 	if err != nil {
@@ -220,8 +222,13 @@ func ReportJSON(w io.Writer, p *profile.Profile) error {
 	out.Write(bytes.TrimSuffix(head, []byte("\n}")))
 	out.WriteString(",\n  \"stacks\": [")
 	frames := make(map[uint32][]byte) // by pc, comma-separated
-	for i := range p.Stacks {
-		s := &p.Stacks[i]
+	stacks := p.Select(max(o.Top, 0))
+	if o.Top == 0 {
+		for i := range p.Stacks {
+			stacks = append(stacks, &p.Stacks[i])
+		}
+	}
+	for i, s := range stacks {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -253,7 +260,7 @@ func ReportJSON(w io.Writer, p *profile.Profile) error {
 		}
 		out.WriteString("]}")
 	}
-	if len(p.Stacks) > 0 {
+	if len(stacks) > 0 {
 		out.WriteString("\n  ")
 	}
 	out.WriteString("]\n}\n")
@@ -320,6 +327,8 @@ func jsonHead(p *profile.Profile) *jsonReport {
 		Samples:   jsonSamplesOf(p.Samples),
 		PerThread: []jsonThread{},
 		Modules:   []jsonModule{},
+
+		StackCount: len(p.Stacks),
 	}
 	for f, n := range t.Funcs {
 		if n > 0 {

@@ -51,8 +51,10 @@ func TestGolden(t *testing.T) {
 		"report.top1.frames3.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
 		},
-		"summary.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
-		"report.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p) },
+		"summary.txt":      func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
+		"report.json":      func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{}) },
+		"report.top1.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: 1}) },
+		"report.top0.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: -1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +78,7 @@ func TestGolden(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := ReportJSON(&b, sampleProfile(t)); err != nil {
+	if err := ReportJSON(&b, sampleProfile(t), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var doc map[string]any

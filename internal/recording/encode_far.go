@@ -1,0 +1,126 @@
+package recording
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// far tells of an allocation that lies in an earlier block what a near one is known by.
+func (x *encoder) far(t *threadColumnsOf, e *event.Event) {
+	c := &t.cols
+	s := x.stack(e.Stack)
+	c[colFar0-perThread] = append(c[colFar0-perThread], byte(s.local))
+	c[colFar1-perThread] = append(c[colFar1-perThread], byte(s.local>>8))
+	if s.local > math.MaxUint16 {
+		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(s.local>>16))
+	}
+	t.far++
+	size := e.Size
+	if size == math.MaxUint64 {
+		size = 0
+		x.rare(e, sparseSize)
+	}
+	token := size + 1
+	if size == s.size {
+		token = 0
+	}
+	s.size = size
+	c[colFarSize-perThread] = appendUint(c[colFarSize-perThread], token)
+	if e.Flags&event.HasUsable != 0 {
+		code := slackCode(size, e.Usable)
+		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
+			c[colFarSlack-perThread] = t.farSlack.put(c[colFarSlack-perThread], code)
+			if code == wideSlack {
+				w := &c[colWideSlack-perThread]
+				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
+			}
+		}
+		t.farSlack.n++
+	}
+	born := uint64(max(e.Born, 0)) / Quantum
+	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(int64(born-t.lastBorn)))
+	t.lastBorn = born
+	by := uint64(e.BornBy) + 1
+	if e.BornBy == e.Thread {
+		by = 0
+	}
+	c[colBornBy-perThread] = binary.AppendUvarint(c[colBornBy-perThread], by)
+	if x.addresses {
+		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(e.Addr-t.lastFar)))
+		t.lastFar = e.Addr
+	}
+}
+
+// allocFields says which of the rare fields a classAlloc or classFree event has.
+func (x *encoder) allocFields(e *event.Event) uint64 {
+	var f uint64
+	if e.Align != 0 {
+		f |= sparseAlign
+	}
+	if e.Count != 0 {
+		f |= sparseCount
+	}
+	if e.OldAddr != 0 {
+		f |= sparseOldAddr
+	}
+	if e.OldSize != 0 {
+		f |= sparseOldSize
+	}
+	if e.Kind == event.Map && e.Addr != 0 {
+		f |= sparseAddr
+	}
+	if e.Kind != event.Free && e.Size == math.MaxUint64 {
+		f |= sparseSize
+	}
+	if e.Kind != event.Free && e.FreeStack != 0 {
+		f |= sparseFreeStack
+	}
+	return f
+}
+
+// otherFields says which fields a classOther event has. Its address is all that is known of it and is always kept,
+// except that of an inherited block: those are many in a forked child, and their addresses are the parent's.
+func (x *encoder) otherFields(e *event.Event) uint64 {
+	f := x.allocFields(e)
+	if e.Addr != 0 && (x.addresses || e.Kind == event.Unmatched) {
+		f |= sparseAddr
+	}
+	if e.Stack != 0 {
+		f |= sparseStack
+	}
+	if e.Size != 0 {
+		f |= sparseSize
+	}
+	if e.Usable != 0 {
+		f |= sparseUsable
+	}
+	if e.Born != 0 {
+		f |= sparseBorn
+	}
+	if e.BornBy != 0 {
+		f |= sparseBornBy
+	}
+	if e.Ref != event.NoRef {
+		f |= sparseRef
+	}
+	return f &^ sparseFreeStack
+}
+
+func (x *encoder) rare(e *event.Event, fields uint64) {
+	if fields == 0 {
+		return
+	}
+	n := x.head.events // the number of this event in the block
+	x.sparse = binary.AppendUvarint(x.sparse, n-x.sparseLast)
+	x.sparse = binary.AppendUvarint(x.sparse, fields)
+	x.sparseLast = n
+	values := [...]uint64{e.Align, e.Count, e.Addr, e.OldAddr, e.OldSize, uint64(e.Stack), e.Size, e.Usable,
+		uint64(max(e.Born, 0)) / Quantum, uint64(e.BornBy), e.Ref, uint64(e.FreeStack)}
+	for i, v := range values {
+		if fields&(1<<i) != 0 {
+			x.sparse = binary.AppendUvarint(x.sparse, v)
+		}
+	}
+}
