@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,8 @@ func (r *run) look() {
 	if err != nil {
 		return
 	}
+	// In the order in which they were made: of recordings that would get the same name, the first image's gets it.
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return compareMade(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".spool") || r.seen[e.Name()] {
 			continue
@@ -66,6 +69,16 @@ func (r *run) look() {
 		}
 		r.open(s)
 	}
+}
+
+// compareMade orders spools, PID-COUNTER.spool with a hexadecimal timestamp, by their age.
+func compareMade(a, b string) int {
+	_, ca, _ := strings.Cut(a, "-")
+	_, cb, _ := strings.Cut(b, "-")
+	if len(ca) != len(cb) {
+		return len(ca) - len(cb)
+	}
+	return strings.Compare(ca, cb)
 }
 
 // open begins to drain a spool.

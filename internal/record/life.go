@@ -60,7 +60,8 @@ func (l *life) check(now time.Time, trusted bool, mapped func(since time.Time) b
 
 func (l *life) ended(now time.Time, trusted bool, mapped func(since time.Time) bool) bool {
 	if !l.verified {
-		if trusted && l.fd < 0 && !exists(l.pid) {
+		// It may have been dead already when it was first looked at, and a zombie shows nothing to verify.
+		if trusted && (l.fd >= 0 && readable(l.fd) || l.fd < 0 && !exists(l.pid)) {
 			return true
 		}
 		if l.since.IsZero() {

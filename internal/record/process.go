@@ -103,7 +103,9 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 			p.flush()
 		}
 	}
-	p.path = w.run.names.next(info.PID, w.meta.Exe)
+	if p.path = w.path; info.Slot != 0 {
+		p.path = w.run.names.next(info.PID, w.meta.Exe)
+	}
 	p.out, p.err = recording.Create(p.path, desc, recording.Options{Addresses: w.run.config.Addresses})
 	if p.err != nil {
 		p.failed = true
@@ -114,7 +116,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 
 // now converts a timestamp; the result never goes back.
 func (p *process) now(t uint64) int64 {
-	n := p.clock.at(t)
+	n := recording.Quantise(p.clock.at(t))
 	if n < p.time {
 		return p.time
 	}

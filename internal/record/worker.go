@@ -48,14 +48,16 @@ type round struct {
 
 // worker turns what was drained from one spool into recordings.
 type worker struct {
-	run    *run
-	spool  *spool.Spool
-	tables *spool.Tables
-	meta   spool.Meta
-	main   bool
-	queue  *queue
-	procs  []*process // by slot
-	done   chan struct{}
+	run     *run
+	spool   *spool.Spool
+	tables  *spool.Tables
+	meta    spool.Meta
+	metaErr error
+	path    string // of the recording of slot 0
+	main    bool
+	queue   *queue
+	procs   []*process // by slot
+	done    chan struct{}
 
 	modules    []spool.Module
 	badModules bool
@@ -72,6 +74,9 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 		run: r, spool: s, tables: s.Tables(), main: main, queue: newQueue(), done: make(chan struct{}),
 		flushed: time.Now(),
 	}
+	w.meta, w.metaErr = s.Meta()
+	// Here and not when the worker gets to it: the drain opens spools in the order in which they were made.
+	w.path = r.names.next(s.Info().PID, w.meta.Exe)
 	return w
 }
 
@@ -94,9 +99,8 @@ func (w *worker) later() (counter, mono uint64) {
 func (w *worker) work() {
 	defer close(w.done)
 	defer w.tables.Close()
-	var err error
-	if w.meta, err = w.spool.Meta(); err != nil {
-		w.note(err.Error())
+	if w.metaErr != nil {
+		w.note(w.metaErr.Error())
 	}
 	var items []item
 	for {
