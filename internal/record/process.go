@@ -33,7 +33,6 @@ type process struct {
 	latest  uint64 // timestamp of the latest event
 	time    int64  // and its time
 	op      ledger.Op
-	batch   []event.Event
 	emit    func(*event.Event)
 
 	streams map[uint64]*stream // by uid, those that have not ended
@@ -64,12 +63,10 @@ type threadKey struct {
 	start uint64
 }
 
-const batchEvents = 2048
-
 func (w *worker) newProcess(info spool.Process, main bool) *process {
 	p := &process{
 		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), tally: tally.New(),
-		batch: make([]event.Event, 0, batchEvents), streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
+		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byNode: map[uint64]uint32{}, byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{},
 	}
@@ -98,9 +95,10 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	}
 	p.emit = func(e *event.Event) {
 		p.tally.Add(e)
-		p.batch = append(p.batch, *e)
-		if len(p.batch) == cap(p.batch) {
-			p.flush()
+		if p.out != nil {
+			if err := p.out.Event(e); err != nil && !p.failed {
+				p.fail(err)
+			}
 		}
 	}
 	if p.path = w.path; info.Slot != 0 {
@@ -131,16 +129,12 @@ func (p *process) note(format string, args ...any) {
 	}
 }
 
-func (p *process) flush() {
-	if p.out != nil {
-		if err := p.out.Events(p.batch); err != nil && !p.failed {
-			p.failed = true
-			p.err = err
-			p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.path, Err: err, Text: fmt.Sprintf(
-				"%v; the program goes on, what was recorded so far is kept, later events are counted as lost", err)})
-		}
-	}
-	p.batch = p.batch[:0]
+// fail tells, once, that the recording cannot be written.
+func (p *process) fail(err error) {
+	p.failed = true
+	p.err = err
+	p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.path, Err: err, Text: fmt.Sprintf(
+		"%v; the program goes on, what was recorded so far is kept, later events are counted as lost", err)})
 }
 
 // round merges everything that is final by a reading of all streams.
@@ -217,7 +211,6 @@ func (p *process) finish(status Status) {
 	p.ended = true
 	p.mergeRest()
 	p.ledger.Finish(p.emit)
-	p.flush()
 	end := p.time
 	if p.out != nil {
 		end = max(end, p.end())
@@ -249,7 +242,7 @@ func (p *process) finish(status Status) {
 	p.ledger.Close()
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
-	p.ledger, p.tally, p.batch, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	p.ledger, p.tally, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil
 	p.streams, p.heap = map[uint64]*stream{}, nil
 }
 

@@ -115,7 +115,6 @@ func (w *worker) work() {
 			w.flushed = time.Now()
 			for _, p := range w.procs {
 				if p != nil && p.out != nil {
-					p.flush()
 					p.loadModules()
 					_ = p.out.Flush() // an error shows again with the next events
 				}

@@ -123,19 +123,31 @@ func (w *Writer) Events(events []event.Event) error {
 		return w.err
 	}
 	for i := range events {
-		e := &events[i]
-		if e.Kind >= event.KindCount || e.Func >= 1<<funcBits || e.Flags >= 1<<flagBits {
-			return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
-				w.enc.nextEvent+w.enc.head.events, e.Kind, e.Func, e.Flags)
+		if err := w.Event(&events[i]); err != nil {
+			w.lost += uint64(len(events) - i - 1)
+			return err
 		}
-		if !w.enc.room() {
-			if err := w.Flush(); err != nil {
-				w.lost += uint64(len(events) - i)
-				return err
-			}
-		}
-		w.enc.add(e)
 	}
+	return nil
+}
+
+// Event adds one event, and retains nothing of it. What Events says of errors holds here, too.
+func (w *Writer) Event(e *event.Event) error {
+	if w.err != nil {
+		w.lost++
+		return w.err
+	}
+	if e.Kind >= event.KindCount || e.Func >= 1<<funcBits || e.Flags >= 1<<flagBits {
+		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
+			w.enc.nextEvent+w.enc.head.events, e.Kind, e.Func, e.Flags)
+	}
+	if !w.enc.room() {
+		if err := w.Flush(); err != nil {
+			w.lost++
+			return err
+		}
+	}
+	w.enc.add(e)
 	return nil
 }
 
