@@ -147,6 +147,9 @@ int ht_spool_init(void);
 // The spool becomes visible to readers.
 void ht_spool_publish(void);
 
+// ---------------------------------------------------------------------------------------------------------------------
+// chunks.c
+
 // A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress; HT_NONE
 // when there is none.
 HT_COLD u32 ht_chunk_take(void);

@@ -67,17 +67,18 @@ static void parse(const char *p, struct previous *prev, struct ht_mapping *m)
 	m->file = prev->file;
 }
 
-int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
+void ht_maps_walk(char *buffer, u64 size, int (*visit)(const struct ht_mapping *, void *), void *arg)
 {
 	static const char name[] = "/proc/self/maps";
 	struct previous prev = {0, 0, 0};
+	struct ht_mapping m;
 	u64 have = 0;
-	int found = 0, skipping = 0;
+	int done = 0, skipping = 0;
 	long fd = ht_sys4(__NR_openat, -100 /* AT_FDCWD */, name, O_READ, 0);
 
 	if (fd < 0)
-		return -1;
-	while (!found) {
+		return;
+	while (!done) {
 		long n = ht_sys3(__NR_read, fd, buffer + have, size - 1 - have);
 		if (n == -4 /* EINTR */)
 			continue;
@@ -85,19 +86,19 @@ int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
 			break;
 		have += (u64)n;
 		u64 line = 0;
-		for (u64 i = 0; i < have && !found; i++) {
+		for (u64 i = 0; i < have && !done; i++) {
 			if (buffer[i] != '\n')
 				continue;
 			buffer[i] = 0;
 			if (!skipping) {
-				parse(buffer + line, &prev, out);
-				found = address - out->start < out->end - out->start;
+				parse(buffer + line, &prev, &m);
+				done = visit(&m, arg);
 			}
 			skipping = 0;
 			line = i + 1;
 		}
-		if (found)
-			break;
+		if (done)
+			break; // the path stays where it is
 		have -= line;
 		__builtin_memmove(buffer, buffer + line, have);
 		if (have == size - 1) { // a line longer than the buffer cannot be one we look for
@@ -106,7 +107,28 @@ int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
 		}
 	}
 	ht_sys1(__NR_close, fd);
-	return found ? 0 : -1;
+}
+
+struct search {
+	u64 address;
+	struct ht_mapping *out;
+	int found;
+};
+
+static int contains(const struct ht_mapping *m, void *arg)
+{
+	struct search *s = arg;
+	s->found = s->address - m->start < m->end - m->start;
+	if (s->found)
+		*s->out = *m;
+	return s->found;
+}
+
+int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
+{
+	struct search s = {address, out, 0};
+	ht_maps_walk(buffer, size, contains, &s);
+	return s.found ? 0 : -1;
 }
 
 // Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules that are made from them

@@ -38,6 +38,8 @@ struct ht_mapping {
 	u32 readable, executable;
 	const char *path; // in the buffer, "" if none
 };
+// Calls visit for every mapping, from the lowest address on, until it returns nonzero; then the path stays in the buffer.
+void ht_maps_walk(char *buffer, u64 size, int (*visit)(const struct ht_mapping *, void *), void *arg);
 // The mapping that contains the address. 0, or -1: none, or not to be known.
 int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out);
 

@@ -7,7 +7,6 @@
 // the agent itself (what RTLD_NEXT means); for a C++ operator that is first called later, in the files that
 // /proc/self/maps shows, since by then another thread may hold the loader's lock.
 
-#include <fcntl.h>
 #include <link.h>
 
 #include "agent.h"
@@ -119,14 +118,12 @@ static void *boot_realloc(void *p, size_t size);
 
 struct ht_real ht_real = {.malloc = boot_malloc, .free = boot_free, .calloc = boot_calloc, .realloc = boot_realloc};
 
-static struct operator
-{
+static struct cxx_operator {
 	const char *symbol;
 	u64 start, size;
 	void *function; // stored last
 	u32 misses; // times it was looked for in vain
-}
-operators[HT_OPERATORS] = {
+} operators[HT_OPERATORS] = {
 	{.symbol = "_Znwm"},
 	{.symbol = "_Znam"},
 	{.symbol = "_ZnwmRKSt9nothrow_t"},
@@ -150,7 +147,7 @@ operators[HT_OPERATORS] = {
 	{.symbol = "_ZSt15get_new_handlerv"},
 };
 
-static int find_operator(const struct module *m, struct operator* o)
+static int find_operator(const struct module *m, struct cxx_operator *o)
 {
 	const ElfW(Sym) *s = find_symbol(m, o->symbol);
 	if (!s)
@@ -312,7 +309,7 @@ int ht_in_operator(u64 pc)
 	return 0;
 }
 
-static int look_into(u64 start, struct operator* o)
+static int look_into(u64 start, struct cxx_operator *o)
 {
 	const ElfW(Ehdr) *header = (const void *)start;
 	struct module m;
@@ -328,63 +325,23 @@ static int look_into(u64 start, struct operator* o)
 	return find_operator(&m, o);
 }
 
-static u64 hex(const char **p)
+static int look_at(const struct ht_mapping *m, void *arg)
 {
-	u64 v = 0;
-	for (;; (*p)++) {
-		u32 c = (u8) * *p, d = c - '0' < 10 ? c - '0' : (c | 32) - 'a' < 6 ? (c | 32) - 'a' + 10 : 99;
-		if (d == 99)
-			return v;
-		v = v << 4 | d;
-	}
+	return m->readable && m->file == m->start && m->path[0] == '/' && look_into(m->start, arg);
 }
 
-// A line of /proc/self/maps: "start-end perms offset dev inode path". The file's first pages hold its headers.
-static int look_at_line(const char *line, struct operator* o)
+static void look_everywhere(struct cxx_operator *o)
 {
-	u64 start = hex(&line);
-	line++;
-	hex(&line);
-	if (line[0] != ' ' || line[1] != 'r')
-		return 0;
-	line += 6;
-	if (hex(&line) != 0)
-		return 0;
-	while (*line && *line != '/')
-		line++;
-	return *line && look_into(start, o);
-}
-
-static int look_everywhere(struct operator* o)
-{
-	u64 size = 16384, have = 0;
-	char *text = ht_map(size);
-	long fd = ht_sys4(__NR_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), n;
-	int found = 0;
-	if (text && fd >= 0)
-		while (!found && (n = ht_sys3(__NR_read, fd, text + have, size - have - 1)) > 0) {
-			char *line = text;
-			have += (u64)n;
-			text[have] = 0;
-			for (char *end = line; !found && *end; end++)
-				if (*end == '\n') {
-					*end = 0;
-					found = look_at_line(line, o);
-					line = end + 1;
-				}
-			have -= (u64)(line - text);
-			__builtin_memmove(text, line, have);
-		}
-	if (fd >= 0)
-		ht_sys1(__NR_close, fd);
-	if (text)
-		ht_unmap(text, size);
-	return found;
+	char *buffer = ht_map(HT_MODULE_BUFFER);
+	if (!buffer)
+		return;
+	ht_maps_walk(buffer, HT_MODULE_BUFFER, look_at, o);
+	ht_unmap(buffer, HT_MODULE_BUFFER);
 }
 
 void *ht_real_operator_late(u32 number)
 {
-	struct operator* o = & operators[number];
+	struct cxx_operator *o = &operators[number];
 	ht_init();
 	// Who calls one that nobody has is not served faster by looking every time.
 	if (!ht_load_acquire(&o->function)) {

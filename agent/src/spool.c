@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// spool.c: the shared file through which events leave the process, and what happens when nobody takes them.
+// spool.c: the shared file through which events leave the process: how it is made, mapped and enlarged.
 //
 // Arrays live in reserved address space and grow by segments of the file, mapped one behind the other. A page of the file
 // is allocated before it is touched: a store to a page that a full tmpfs cannot provide would be a SIGBUS in the target.
 // The file is opened by its path whenever that is needed and closed at once: a target may close or reuse any descriptor.
 //
-// Nothing here takes a lock, and nothing waits but ht_chunk_take: for a recorder, as long as that makes progress.
+// Nothing here takes a lock.
 
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "agent.h"
+#include "spool.h"
 #include "sys.h"
 
 #define PATH_MAX_HERE 4096
-#define POOL_CHUNKS 64 // 4 MiB: stays in a second-level cache or nearly so
-#define WAIT_MS 200 // without any sign of life the recorder is held for stuck
-#define WAIT_FREE_MS 2000 // with signs of life, but no chunk freed
 
 struct ht_header *ht_header;
 struct ht_proc *ht_procs;
@@ -35,8 +31,7 @@ u64 ht_mapped[HT_SEG_TYPES];
 
 static u8 *array_base[HT_SEG_TYPES];
 static char spool_path[PATH_MAX_HERE];
-static char spill_path[PATH_MAX_HERE];
-static u64 stuck_heartbeat = ~0ull; // the recorder's heartbeat when it was found stuck; ~0: it was not
+char ht_spill_path[PATH_MAX_HERE];
 
 static const struct array {
 	u64 element; // bytes of an element
@@ -71,7 +66,7 @@ void *ht_remap(void *p, u64 old_size, u64 new_size)
 	return q < 0 && q > -4096 ? 0 : (void *)q;
 }
 
-static u64 now_ns(int clock)
+u64 ht_now_ns(int clock)
 {
 	struct timespec t = {0, 0};
 	ht_sys2(__NR_clock_gettime, clock, &t);
@@ -86,8 +81,7 @@ static long open_spool(void)
 	return ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 }
 
-// Past RLIMIT_FSIZE the kernel does not only refuse, it sends SIGXFSZ.
-static int size_allowed(u64 end)
+int ht_size_allowed(u64 end)
 {
 	struct rlimit limit;
 	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
@@ -99,7 +93,7 @@ static int allocate_range(long fd, u64 offset, u64 length)
 {
 	static const char zeros[4096];
 	long r;
-	if (!size_allowed(offset + length))
+	if (!ht_size_allowed(offset + length))
 		return -1;
 	do
 		r = ht_sys4(__NR_fallocate, fd, 0, offset, length);
@@ -186,168 +180,6 @@ int ht_array_reach(int type, u64 index)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Lists: heads carry a counter in their upper half, so that a head that was taken and came back is not the same.
-
-static void list_push(u64 *head, u32 *link, u32 index)
-{
-	u64 old = ht_load(head), new;
-	do {
-		ht_store(link, (u32)old);
-		new = ((old >> 32) + 1) << 32 | index;
-	} while (!__atomic_compare_exchange_n(head, &old, new, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-void ht_chunk_give(u32 index)
-{
-	list_push(&ht_header->free_chunks, &ht_chunk_at(index)->next, index);
-	__atomic_fetch_add(&ht_header->free_chunk_count, 1, __ATOMIC_RELAXED);
-}
-
-void ht_stream_give(u32 index)
-{
-	ht_store(&ht_streams[index].state, HT_STREAM_FREE);
-	list_push(&ht_header->free_streams, &ht_streams[index].next_free, index);
-}
-
-static u32 pop_chunk(void)
-{
-	u64 old = ht_load_acquire(&ht_header->free_chunks), new;
-	u32 index;
-	do {
-		index = (u32)old;
-		if (index == HT_NONE || !ht_array_has(HT_SEG_CHUNKS, index))
-			return HT_NONE;
-		new = ((old >> 32) + 1) << 32 | ht_load(&ht_chunk_at(index)->next);
-	} while (!__atomic_compare_exchange_n(&ht_header->free_chunks, &old, new, 1, __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
-	__atomic_fetch_sub(&ht_header->free_chunk_count, 1, __ATOMIC_RELAXED);
-	return index;
-}
-
-// The next element never used, as long as there are fewer than `limit`.
-static u32 claim(u32 *next, int type, u32 limit)
-{
-	u32 index = ht_load(next);
-	do {
-		if (index >= limit || !ht_array_has(type, index))
-			return HT_NONE;
-	} while (!__atomic_compare_exchange_n(next, &index, index + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	return index;
-}
-
-static u32 chunk_at_once(void)
-{
-	u32 index = pop_chunk();
-	if (index != HT_NONE)
-		return index;
-	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, POOL_CHUNKS + ht_load(&ht_header->next_stream));
-}
-
-u32 ht_stream_take(void)
-{
-	u64 old = ht_load_acquire(&ht_header->free_streams), new;
-	u32 index;
-	do {
-		index = (u32)old;
-		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index))
-			return claim(&ht_header->next_stream, HT_SEG_STREAMS, HT_NONE);
-		new = ((old >> 32) + 1) << 32 | ht_load(&ht_streams[index].next_free);
-	} while (!__atomic_compare_exchange_n(&ht_header->free_streams, &old, new, 1, __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
-	return index;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Waiting for the recorder, and going on without it
-
-static void wake_recorder(void)
-{
-	if (ht_load(&ht_header->recorder_sleeps)) {
-		ht_store(&ht_header->recorder_sleeps, 0);
-		__atomic_fetch_add(&ht_header->recorder_wake, 1, __ATOMIC_RELEASE);
-		ht_sys4(__NR_futex, &ht_header->recorder_wake, FUTEX_WAKE, 1, 0);
-	}
-}
-
-static u32 wait_for_chunk(void)
-{
-	u64 beat = ht_load_acquire(&ht_header->heartbeat);
-	if (beat == ht_load(&stuck_heartbeat))
-		return HT_NONE;
-	ht_count(HT_C_WAITS);
-	u64 begin = now_ns(CLOCK_MONOTONIC), beat_at = begin, freed_at = begin;
-	u32 freed = ht_load_acquire(&ht_header->chunk_freed);
-	for (;;) {
-		struct timespec nap = {0, 10000000};
-		u32 index = chunk_at_once();
-		if (index != HT_NONE)
-			return index;
-		wake_recorder();
-		__atomic_fetch_add(&ht_header->chunk_waiters, 1, __ATOMIC_SEQ_CST);
-		long r = ht_sys4(__NR_futex, &ht_header->chunk_freed, FUTEX_WAIT, freed, &nap);
-		__atomic_fetch_sub(&ht_header->chunk_waiters, 1, __ATOMIC_SEQ_CST);
-		if (r == -1 /* EPERM */ || r == -38 /* ENOSYS */)
-			return HT_NONE;
-		u64 now = now_ns(CLOCK_MONOTONIC), beat_now = ht_load_acquire(&ht_header->heartbeat);
-		u32 freed_now = ht_load_acquire(&ht_header->chunk_freed);
-		if (beat_now != beat)
-			beat = beat_now, beat_at = now;
-		if (freed_now != freed)
-			freed = freed_now, freed_at = now;
-		if (now - beat_at > WAIT_MS * 1000000ull || now - freed_at > WAIT_FREE_MS * 1000000ull) {
-			ht_store(&stuck_heartbeat, beat);
-			return HT_NONE;
-		}
-	}
-}
-
-u32 ht_chunk_take(void)
-{
-	u32 index = chunk_at_once();
-	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE)
-		return index;
-	if (index == HT_NONE)
-		return wait_for_chunk();
-	// Wake it while half the pool is still free: then nobody has to wait.
-	if (ht_load(&ht_header->free_chunk_count) < POOL_CHUNKS / 2 &&
-	    ht_load(&ht_header->next_chunk) - ht_load(&ht_header->next_stream) >= POOL_CHUNKS / 2)
-		wake_recorder();
-	return index;
-}
-
-int ht_chunk_spill(struct ht_chunk *chunk)
-{
-	u64 size = (chunk->fill + 7u) & ~7u, done = 0;
-	u64 before = __atomic_fetch_add(&ht_header->spill_size, size, __ATOMIC_RELAXED);
-	long fd = -1;
-	struct stat st;
-	if (before + size <= ht_load(&ht_header->spill_limit))
-		fd = ht_sys4(__NR_openat, AT_FDCWD, spill_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-			     0600);
-	if (fd >= 0) {
-		if (ht_sys2(__NR_fstat, fd, &st) == 0 && size_allowed((u64)st.st_size + size))
-			while (done < size) {
-				long n = ht_sys3(__NR_write, fd, (u8 *)chunk + done, size - done);
-				if (n == -4 /* EINTR */)
-					continue;
-				if (n <= 0)
-					break;
-				done += (u64)n;
-			}
-		ht_sys1(__NR_close, fd);
-	}
-	// For whoever has to tell the counter's frequency from this file alone.
-	ht_store(&ht_header->tsc1, ht_clock());
-	ht_store(&ht_header->mono1, now_ns(CLOCK_MONOTONIC));
-	if (done == size) {
-		ht_count(HT_C_SPILLED);
-		return 0;
-	}
-	__atomic_fetch_sub(&ht_header->spill_size, size, __ATOMIC_RELAXED);
-	return -1;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
 // Creation
 
 static const char *base_name(const char *path)
@@ -400,16 +232,16 @@ static long create_alone(const char *folder, const char *exe, u64 pid)
 static void name_spill(const char *folder)
 {
 	u64 n;
-	spill_path[0] = 0;
+	ht_spill_path[0] = 0;
 	if (folder) {
-		ht_append(spill_path, sizeof(spill_path), folder);
-		ht_append(spill_path, sizeof(spill_path), "/");
-		n = ht_append(spill_path, sizeof(spill_path), base_name(spool_path));
+		ht_append(ht_spill_path, sizeof(ht_spill_path), folder);
+		ht_append(ht_spill_path, sizeof(ht_spill_path), "/");
+		n = ht_append(ht_spill_path, sizeof(ht_spill_path), base_name(spool_path));
 	} else {
-		n = ht_append(spill_path, sizeof(spill_path), spool_path);
+		n = ht_append(ht_spill_path, sizeof(ht_spill_path), spool_path);
 	}
 	for (u32 i = 0; i < 5; i++) // spool -> spill
-		spill_path[n - 5 + i] = "spill"[i];
+		ht_spill_path[n - 5 + i] = "spill"[i];
 }
 
 // Without `heaptap run` nobody else can tell the user.
@@ -491,8 +323,8 @@ static void fill_header(u64 pid, const char *run)
 	h->pid = (u32)pid;
 	h->page_size = 4096;
 	h->tsc0 = h->tsc1 = ht_clock();
-	h->mono0 = h->mono1 = now_ns(CLOCK_MONOTONIC);
-	h->real0 = now_ns(CLOCK_REALTIME);
+	h->mono0 = h->mono1 = ht_now_ns(CLOCK_MONOTONIC);
+	h->real0 = ht_now_ns(CLOCK_REALTIME);
 	h->spill_limit = ht_number(ht_environ_get("HEAPTAP_SPILL_LIMIT"), 4ull << 30);
 	h->file_end = HT_HEADER_SIZE;
 	h->next_uid = 1;
