@@ -38,8 +38,14 @@ static int is_over(u64 sp)
 	return sp >= ht_operator.sp || (sp <= ht_operator.slot && !ht_in_agent(*(const u64 *)ht_operator.slot));
 }
 
+#define ONLY_ASKING (~0ull) // in place of a stack position: no operator is running
+
 int ht_operator_holds(u64 pc, u64 sp)
 {
+	if (ht_operator.asking && pc - ht_allocator_low < ht_allocator_size)
+		return 1;
+	if (ht_operator.sp == ONLY_ASKING)
+		return 0;
 	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return address
 	// into our hook on the stack.
 	if (sp < ht_operator.sp && (ht_in_agent(pc) || ht_in_operator(pc)))
@@ -75,6 +81,21 @@ void ht_operator_failed(void)
 		write_failure();
 }
 
+// tcmalloc allocates when it is first asked. That is our doing, not the program's, and must not be asked about in turn.
+u64 ht_ask_usable(const void *p)
+{
+	u64 sp = ht_operator.sp, size;
+	if (!ht_real.usable_size || ht_operator.asking)
+		return ~0ull;
+	if (!sp)
+		ht_operator.sp = ONLY_ASKING;
+	ht_operator.asking = 1;
+	size = ht_real.usable_size((void *)p);
+	ht_operator.asking = 0;
+	ht_operator.sp = sp;
+	return size;
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // The hooks
 
@@ -94,6 +115,7 @@ HT_INLINE u64 stack_pointer(void)
 		u64 had_outer = ht_operator.sp; \
 		if (ht_unlikely(had_outer)) \
 			outer = ht_operator; \
+		ht_operator.asking = 0; \
 		ht_operator.slot = stack_pointer() - 8; \
 		ht_operator.kind = kind_; \
 		ht_operator.size = size_; \

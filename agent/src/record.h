@@ -33,6 +33,7 @@ struct ht_operator {
 	u64 slot; // where the return address into the hook lies
 	u64 kind, size, extra_kind, extra;
 	struct ht_caller caller;
+	u32 asking; // the allocator is being asked for a usable size; sp is not 0 then
 	u32 failed; // the allocation in it failed, and only a new_handler can still save it
 	u32 stack;
 };
@@ -40,6 +41,8 @@ extern __thread struct ht_operator ht_operator __attribute__((tls_model("initial
 
 HT_COLD int ht_operator_holds(u64 pc, u64 sp);
 HT_COLD void ht_operator_failed(void);
+// What the allocator says of the size of a block; ~0 if it cannot be asked.
+HT_NOINLINE u64 ht_ask_usable(const void *p);
 
 HT_INLINE int ht_is_nested(struct ht_caller c)
 {
@@ -87,7 +90,7 @@ HT_INLINE u64 ht_usable(const void *p)
 		u64 word = ((const u64 *)p)[-1];
 		return (word & ~7ull) - 8 - ((word & 2) << 2); // a mapped block has two words before it
 	}
-	return ht_real.usable_size ? ht_real.usable_size((void *)p) : ~0ull;
+	return ht_ask_usable(p);
 }
 
 HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 size, u64 usable, u64 extra_kind,
