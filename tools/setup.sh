@@ -38,6 +38,12 @@ done
 if [ "$for_" = demo ] && ! command -v sqlite3 >/dev/null 2>&1 && ! command -v python3 >/dev/null 2>&1; then
 	packages+=(sqlite3)
 fi
+# Other allocators, to be recorded.
+if [ "$for_" = test ]; then
+	for lib in jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4 mimalloc.so.2:libmimalloc2.0; do
+		ls /usr/lib/*/lib"${lib%%:*}" >/dev/null 2>&1 || packages+=("${lib#*:}")
+	done
+fi
 # The C library's headers do not come with every gcc.
 if [ "$for_" != demo ] && [ ! -e /usr/include/stdlib.h ]; then
 	packages+=(libc6-dev)
