@@ -27,11 +27,14 @@ type Info struct {
 	Type    elf.Type    // ET_EXEC, ET_DYN, ...
 	// Static: no dynamic loader will run, so nothing can be preloaded. False for the loader itself, which can be
 	// run as a command.
-	Static  bool
-	PIE     bool   // position-independent executable
-	Interp  string // the dynamic loader that it asks for
-	Malloc  Malloc
-	BuildID []byte
+	Static bool
+	PIE    bool   // position-independent executable
+	Interp string // the dynamic loader that it asks for
+	Malloc Malloc
+	// Sanitizer names the sanitizer that the program is built with, if that must come before any other library:
+	// "AddressSanitizer" and its like. With one linked into the program itself, Malloc is MallocDynamic instead.
+	Sanitizer string
+	BuildID   []byte
 	// Script: the file is no ELF file but a script, to be run by the program Script with ScriptArg. Nothing else is
 	// set then.
 	Script    string
@@ -86,7 +89,28 @@ func (f *File) inspect() Info {
 	case f.defines(elf.SHT_SYMTAB, "malloc"):
 		info.Malloc = MallocLocal
 	}
+	libraries, _ := f.elf.ImportedLibraries() // an unreadable list shows nothing
+	for _, l := range libraries {
+		for prefix, name := range sanitizers {
+			if strings.HasPrefix(l, prefix) {
+				info.Sanitizer = name
+			}
+		}
+	}
 	return info
+}
+
+// sanitizers whose libraries take malloc over and do not bear another one before them. (UBSan's does not care.)
+var sanitizers = map[string]string{
+	"libasan.":            "AddressSanitizer",
+	"libhwasan.":          "HWAddressSanitizer",
+	"liblsan.":            "LeakSanitizer",
+	"libtsan.":            "ThreadSanitizer",
+	"libclang_rt.asan":    "AddressSanitizer",
+	"libclang_rt.hwasan":  "HWAddressSanitizer",
+	"libclang_rt.tsan":    "ThreadSanitizer",
+	"libclang_rt.memprof": "MemProf",
+	"libclang_rt.dfsan":   "DataFlowSanitizer",
 }
 
 // dynamic tells whether the file has a DT_SONAME, and its DT_FLAGS_1.
