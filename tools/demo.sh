@@ -5,7 +5,11 @@ heaptap=$(realpath "${1:?usage: tools/demo.sh HEAPTAP}")
 mkdir -p demo
 cd demo
 rm -f ./*.htap
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+bold="" plain=""
+if [ -t 1 ]; then
+	bold=$'\033[1m' plain=$'\033[0m'
+fi
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; }
 
 if command -v sqlite3 >/dev/null 2>&1; then
 	cat >demo.sql <<'SQL'

@@ -114,12 +114,12 @@ func (r *run) report(rep Report) {
 const (
 	napBusy    = time.Millisecond
 	napIdle    = 5 * time.Millisecond
-	napAsleep  = 15 * time.Millisecond // the agent holds us for stuck after 200 ms
+	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes us, and holds us for stuck after 200 ms
 	roundBytes = 512 << 10
 	lookBusy   = 5 * time.Millisecond
-	lookIdle   = 20 * time.Millisecond
+	lookIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
-	lifeIdle   = 20 * time.Millisecond
+	lifeIdle   = 50 * time.Millisecond
 )
 
 // drain goes round the spools until the run is over.
@@ -395,7 +395,7 @@ func (r *run) unsample(l *life) {
 
 // sample reads the memory of all processes that are being recorded, each when it is due.
 func (r *run) sample(stop <-chan struct{}) {
-	t := time.NewTicker(sampleInterval)
+	t := time.NewTimer(sampleInterval)
 	defer t.Stop()
 	for {
 		select {
@@ -412,9 +412,15 @@ func (r *run) sample(stop <-chan struct{}) {
 			}
 			r.ending = nil
 			r.mu.Unlock()
+			wait := maxInterval
+			if len(list) == 0 {
+				wait = sampleInterval
+			}
 			for _, s := range list {
 				s.due(now)
+				wait = min(wait, s.interval(now))
 			}
+			t.Reset(wait)
 		}
 	}
 }

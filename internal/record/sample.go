@@ -28,6 +28,7 @@ type sampler struct {
 const (
 	sampleInterval = 10 * time.Millisecond
 	sampleCount    = 2000
+	maxInterval    = time.Second
 	// allInterval is for what costs more to read and changes slowly: swap, and the system's memory.
 	allInterval = 100 * time.Millisecond
 	// pssDuty bounds the time for which the target's memory map is locked for the proportional set size.
@@ -42,13 +43,18 @@ func newSampler(pid int, slot uint32, w *worker) *sampler {
 	}
 }
 
+// interval is the time between two samples of a process of this age.
+func (s *sampler) interval(now time.Time) time.Duration {
+	return min(max(sampleInterval, now.Sub(s.started)/sampleCount), maxInterval)
+}
+
 // due takes a sample if it is time.
 func (s *sampler) due(now time.Time) {
 	if now.Before(s.next) {
 		return
 	}
-	stretch := now.Sub(s.started) / sampleCount
-	s.next = now.Add(max(sampleInterval, stretch) - sampleInterval/2) // the ticker's grid decides
+	stretch := s.interval(now)
+	s.next = now.Add(stretch - sampleInterval/2) // the timer's grid decides
 	smp := event.Sample{
 		RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
 	}
