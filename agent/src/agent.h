@@ -52,7 +52,7 @@ struct ht_memo {
 	const struct ht_frame *leaf;
 	u32 frame_capacity, check_capacity;
 	u32 depth; // remembered frames; 0: nothing remembered. Set to 0 while the memo is being changed.
-	u32 reserved;
+	u32 first_foreign; // 1 + index of the first (outermost) frame on a foreign stack; 0: there is none
 	u64 generation; // ht_state.generation for which it holds
 	u64 low, high; // the thread's own stack: [low, high) is readable while sp >= low
 	struct {

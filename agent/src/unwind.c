@@ -19,7 +19,7 @@
 // While the memo changes its depth is 0: a signal handler may leave us by longjmp.
 //
 // Frames that lie outside of the thread's own stack are remembered too, but their cells are only read after asking the
-// kernel whether they are still mapped (stack.h). memo->reserved is 1 + the index of the first such frame, or 0.
+// kernel whether they are still mapped (stack.h). memo->first_foreign tells the first such frame.
 
 // Pairs of registers packed into vectors and taken apart again cost this loop a third of its speed.
 #ifndef __clang__
@@ -306,7 +306,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		    (!(frames[k].checks & HT_FP_LIVE) || frames[k].fp == fp)) {
 			if (k < known) {
 				i32 m;
-				if (ht_likely(!memo->reserved || (u32)k + 1 < memo->reserved))
+				if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
 					m = ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
 				else
 					m = find_mismatch_carefully(w, HT_CHECKS(&frames[k]));
@@ -441,11 +441,11 @@ u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		if (ht_unlikely(!node))
 			node = make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
 	}
-	if (ht_likely(!memo->reserved) || memo->reserved > base) // else one that is kept is the first
-		memo->reserved = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
+	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
+		memo->first_foreign = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
-	if (ht_likely(memo->depth == total && node && !memo->reserved))
+	if (ht_likely(memo->depth == total && node && !memo->first_foreign))
 		memo->leaf = leaf;
 	return node;
 }
