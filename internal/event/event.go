@@ -46,6 +46,16 @@ type Event struct {
 	OldSize   uint64
 }
 
+// Block is a live block.
+type Block struct {
+	Addr   uint64
+	Size   uint64 // requested bytes
+	Stack  uint32
+	Thread uint32 // that allocated it
+	Ref    uint64 // number of its allocation
+	Born   int64  // time of its allocation
+}
+
 // Flags qualify an event.
 type Flags uint8
 

@@ -85,16 +85,6 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	}
 }
 
-// Touch brings what Add will need to know of an address near, if the table is too large for the caches. The loads of a tight
-// loop over the addresses to come overlap; those of as many Adds do not. It returns a meaningless number, which the caller adds
-// up, so that the loads are not optimised away.
-func (l *Ledger) Touch(addr uint64) uint64 {
-	if l.live.count < touchFrom {
-		return 0
-	}
-	return l.live.touch(addr)
-}
-
 // touchFrom is the number of live blocks from which their table exceeds a second-level cache or nearly so.
 const touchFrom = 8192
 

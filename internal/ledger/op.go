@@ -17,7 +17,7 @@ const (
 // Op is one record of the agent, put into order and into the words of package event. Only the low 48 bits of
 // addresses count: the agent records no more.
 type Op struct {
-	Time      int64 // ns since the recording's start
+	Time      int64 // since the recording's start, in any unit; the events get it as it is
 	Kind      OpKind
 	Func      event.Func
 	Thread    uint32 // index into the recording's threads
@@ -35,12 +35,5 @@ type Op struct {
 	OldSize   uint64 // OpMap only
 }
 
-// Block is a live block.
-type Block struct {
-	Addr   uint64
-	Size   uint64 // requested bytes
-	Stack  uint32
-	Thread uint32 // that allocated it
-	Ref    uint64 // number of its allocation
-	Born   int64  // time of its allocation
-}
+// Block is a live block; its time is in the unit of the ops' times.
+type Block = event.Block

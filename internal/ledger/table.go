@@ -92,13 +92,6 @@ func (t *table) find(addr uint64) (g *segment, i int, ok bool) {
 	return g, 0, false // not reached: a segment is at most half full
 }
 
-// touch reads where the search for an address begins, and returns it lest the compiler leave it out.
-func (t *table) touch(addr uint64) uint64 {
-	h := hash(addr)
-	slots := t.segs[h>>(64-segmentBits)].slots
-	return slots[home(h, len(slots))].key
-}
-
 // set writes the block that op allocated into the empty place that find returned for its address.
 func (t *table) set(g *segment, i int, addr uint64, op *Op, ref uint64, born int64) {
 	if g.count >= g.limit {
@@ -146,31 +139,7 @@ func (t *table) remove(g *segment, i int, b *Block) {
 	}
 	t.count--
 	g.count--
-	slots := g.slots
-	n := len(slots)
-	for j := i; ; {
-		if j++; j == n {
-			j = 0
-		}
-		k := slots[j].key
-		if k == 0 {
-			break
-		}
-		// The block at j may fill the hole at i if its home is not between them.
-		d := j - home(hash(k>>16), n)
-		if d < 0 {
-			d += n
-		}
-		e := j - i
-		if e < 0 {
-			e += n
-		}
-		if d >= e {
-			slots[i] = slots[j]
-			i = j
-		}
-	}
-	slots[i] = slot{}
+	shift(g.slots, i)
 }
 
 // release gives the memory back and leaves an empty table.

@@ -34,6 +34,8 @@ type Config struct {
 
 	// memory bounds the queue; 0 means queueMemory. For tests.
 	memory int64
+	// nameless leaves out the search for names. For benchmarks.
+	nameless bool
 }
 
 // Status is how a process ended.

@@ -13,7 +13,15 @@ type meaning struct {
 	stacked bool // its stack is the deallocation's own
 	slack   bool // slack says how much is usable
 	known   bool
+	way     uint8
 }
+
+// Ways that a record can take through settle.
+const (
+	wayLong  = iota // by an op
+	wayAlloc        // if it is a plain one
+	wayFree
+)
 
 // meanings is the translation of the agent's words into ours.
 var meanings = makeMeanings()
@@ -29,7 +37,7 @@ func makeMeanings() (m [256]meaning) {
 		wire.KNewArrayAlignedNothrow: event.NewArrayAlignedNothrow,
 	}
 	for k, f := range allocs {
-		m[k] = meaning{op: ledger.OpAlloc, fn: f, slack: true, known: true}
+		m[k] = meaning{op: ledger.OpAlloc, fn: f, slack: true, known: true, way: wayAlloc}
 	}
 	m[wire.KRealloc] = meaning{op: ledger.OpReallocResult, fn: event.ReallocFunc, slack: true, known: true}
 	m[wire.KReallocarray] = meaning{op: ledger.OpReallocResult, fn: event.Reallocarray, slack: true, known: true}
@@ -50,7 +58,7 @@ func makeMeanings() (m [256]meaning) {
 		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
 	}
 	for k, f := range frees {
-		m[k] = meaning{op: ledger.OpFree, fn: f, known: true}
+		m[k] = meaning{op: ledger.OpFree, fn: f, known: true, way: wayFree}
 		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true}
 	}
 	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true}

@@ -38,16 +38,15 @@ type stream struct {
 // consume hands over the stream's events that are older than limit. It returns false when nothing is left.
 func (p *process) consume(s *stream, limit uint64) bool {
 	for {
-		b, at, ahead := s.b, s.at, 0
+		b, at, last := s.b, s.at, s.last
+		bt := &p.batch
 		for len(b)-at >= 16 {
-			if at >= ahead {
-				ahead = p.lookAhead(b, at)
-			}
 			w0 := binary.LittleEndian.Uint64(b[at:])
 			w1 := binary.LittleEndian.Uint64(b[at+8:])
 			kind := uint8(w0 >> wire.KindShift)
 			var t uint64
 			n := 16
+			stack := uint32(0)
 			switch kind >> wire.ClassShift {
 			case wire.ClassStack:
 				if len(b)-at < 24 {
@@ -55,8 +54,10 @@ func (p *process) consume(s *stream, limit uint64) bool {
 					continue
 				}
 				t, n = binary.LittleEndian.Uint64(b[at+16:]), 24
+				stack = uint32(w1 >> 32)
+				w1 = uint64(uint32(w1))
 			case wire.ClassShort:
-				t = w1
+				t, w1 = w1, 0
 			case wire.ClassExtra:
 				s.x.add(kind, w1)
 				at += 16
@@ -65,19 +66,49 @@ func (p *process) consume(s *stream, limit uint64) bool {
 				at = p.broken(s, b, at)
 				continue
 			}
-			if t < s.last {
-				t = s.last // within a stream the order is beyond doubt
+			if t < last {
+				t = last // within a stream the order is beyond doubt
 			} else if t == never {
 				t-- // the writer is broken, and never is for ever
 			}
 			if t >= limit {
-				s.time, s.at = t, at
+				s.time, s.at, s.last = t, at, last
+				bt.until(s)
 				return true
 			}
-			s.last = t
-			p.add(s, w0, w1, t)
+			last = t
 			at += n
+			if stack != 0 {
+				id := uint32(0)
+				if uint64(stack) < uint64(len(p.nodeID)) {
+					id = p.nodeID[stack]
+				}
+				if id == 0 {
+					id = p.newNode(stack)
+				}
+				stack = id
+			}
+			h := ledger.Hash(w0 & wire.AddrMask)
+			p.touched += p.ledger.Fetch(h)
+			if bt.n == len(bt.list) {
+				bt.until(s)
+				p.settle()
+			}
+			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
+			r := &bt.list[bt.n&(batchSize-1)]
+			r.w0 = w0
+			r.time = t
+			r.hash = h
+			r.size = uint32(w1)
+			r.stack = stack
+			r.extra = 0
+			bt.n++
+			if s.x.have != 0 {
+				bt.extend(&s.x)
+			}
 		}
+		s.last = last
+		bt.until(s)
 		if at < len(b) {
 			p.broken(s, b, at)
 		}
@@ -85,25 +116,6 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			return false
 		}
 	}
-}
-
-// lookAhead has the ledger fetch what it will need for the next records, and returns where it stopped.
-func (p *process) lookAhead(b []byte, at int) int {
-	for range 24 {
-		if len(b)-at < 24 {
-			return len(b)
-		}
-		w0 := binary.LittleEndian.Uint64(b[at:])
-		at += 16
-		switch uint8(w0>>wire.KindShift) >> wire.ClassShift {
-		case wire.ClassStack:
-			at += 8
-		case wire.ClassExtra:
-			continue
-		}
-		p.touched += p.ledger.Touch(w0 & wire.AddrMask)
-	}
-	return at
 }
 
 // broken is called where no record is: the rest of the piece cannot be read.
@@ -164,6 +176,7 @@ func (p *process) arrive(s *stream, q piece) {
 // merge hands over everything that is older than limit, in order. A stream that is held back is not the only one to have
 // more: it stops the merge where it ends.
 func (p *process) merge(limit uint64, round uint64) {
+	defer p.settle()
 	for len(p.heap) > 0 {
 		s := p.heap[0]
 		if s.time >= limit {
@@ -227,55 +240,4 @@ func (p *process) sift(i int) {
 		h[i], h[least] = h[least], h[i]
 		i = least
 	}
-}
-
-// add turns one record into an op.
-func (p *process) add(s *stream, w0, w1, t uint64) {
-	kind, slack := uint8(w0>>wire.KindShift), uint8(w0>>wire.SlackShift)
-	m := &meanings[kind]
-	if !m.known {
-		p.lost++
-		s.x = extras{}
-		if !p.strange {
-			p.strange = true
-			p.note("Some events are of a kind (%d) that this heaptap does not know and are missing.", kind)
-		}
-		return
-	}
-	op := &p.op
-	*op = ledger.Op{Kind: m.op, Func: m.fn, Stream: s.index, Addr: w0 & wire.AddrMask}
-	if t < p.latest {
-		op.Late = true
-		p.lateEvents++
-	} else {
-		p.latest = t
-	}
-	op.Time = p.now(t)
-	if !s.known {
-		p.newThread(s, op.Time)
-	}
-	op.Thread = s.thread
-	if kind>>wire.ClassShift == wire.ClassStack {
-		stack := uint32(w1 >> 32)
-		id := uint32(0)
-		if uint64(stack) < uint64(len(p.nodeID)) {
-			id = p.nodeID[stack]
-		}
-		if id == 0 && stack != 0 {
-			id = p.newNode(stack)
-		}
-		if m.stacked {
-			op.FreeStack = id
-		} else {
-			op.Stack = id
-			op.Size = uint64(uint32(w1))
-			if m.slack && slack != wire.SlackExtra && op.Addr != 0 {
-				op.HasUsable, op.Usable = true, op.Size+uint64(slack)
-			}
-		}
-	}
-	if s.x.have != 0 {
-		s.x.apply(op, uint32(w1), slack)
-	}
-	p.ledger.Add(op, p.emit)
 }

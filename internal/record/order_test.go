@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -21,7 +22,7 @@ type script struct {
 	p      *process
 	store  *store
 	round  uint64
-	got    []event.Event
+	seen   int
 	reps   reports
 	stream map[uint64]*stream
 }
@@ -42,11 +43,6 @@ func newScript(t *testing.T) *script {
 	c.w = r.newWorker(s, true)
 	c.w.item(&item{kind: itemProc, proc: spool.Process{PID: 1, Parent: wire.None}})
 	c.p = c.w.procs[0]
-	emit := c.p.emit
-	c.p.emit = func(e *event.Event) {
-		c.got = append(c.got, *e)
-		emit(e)
-	}
 	return c
 }
 
@@ -86,18 +82,31 @@ func (c *script) look(clock uint64, busy ...uint64) {
 // want compares what has come out since the last time with the sizes that were given in.
 func (c *script) want(sizes ...uint64) {
 	c.t.Helper()
+	if c.p.out != nil {
+		if err := c.p.out.Flush(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	r, err := recording.Open(c.p.path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer r.Close()
 	var got []uint64
-	for _, e := range c.got {
+	if err := r.Events(func(e *event.Event) bool {
 		n := e.Size
 		if e.Flags&event.Late != 0 {
 			n += 1e6
 		}
 		got = append(got, n)
+		return true
+	}); err != nil {
+		c.t.Fatal(err)
 	}
-	if !slices.Equal(got, sizes) {
-		c.t.Errorf("got %v, want %v", got, sizes)
+	if !slices.Equal(got[c.seen:], sizes) {
+		c.t.Errorf("got %v, want %v", got[c.seen:], sizes)
 	}
-	c.got = nil
+	c.seen = len(got)
 }
 
 func TestOrder(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
-	"github.com/heaptap/heaptap/internal/tally"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -21,17 +20,18 @@ type process struct {
 	parent  *process
 	main    bool
 	path    string
-	out     *recording.Writer // nil: it could not be made
-	err     error             // why
+	out     *recording.Writer
+	err     error // why nothing, or nothing more, is written
 	ledger  *ledger.Ledger
-	touched uint64 // see Ledger.Touch
-	tally   *tally.Tally
+	touched uint64 // see Ledger.Fetch
 	clock   *clockMap
 	heap    []*stream
 	bound   uint64 // all older events are merged; at the latest round
 	tick    uint64 // bound at the latest Barrier of the ledger
 	latest  uint64 // timestamp of the latest event
-	time    int64  // and its time
+	time    int64  // and its time, in the recording's units
+	batch   batch
+	request recording.Request
 	op      ledger.Op
 	emit    func(*event.Event)
 
@@ -39,12 +39,12 @@ type process struct {
 	counted uint32             // streams ever
 	threads map[threadKey]uint32
 
-	nodeID   []uint32 // of the spool's node in the recording, 0: none yet
-	byNode   map[uint64]uint32
+	nodeID   []uint32     // of the spool's node in the recording, 0: none yet
+	steps    []spool.Step // memory for newNode
+	tree     tree
 	pcID     []uint32 // of the spool's pc, plus 1
 	byPC     map[event.PC]uint32
 	pcs      []event.PC
-	nodes    uint32
 	waited   int // times that a node was waited for in vain
 	modules  map[uint32]*event.Module
 	moduleAt int // modules of the worker's list that were looked at
@@ -55,6 +55,7 @@ type process struct {
 	strange    bool
 	notes      []string
 	failed     bool // the user was told that the recording cannot be written
+	uncreated  bool // there is no file
 	ended      bool
 }
 
@@ -65,9 +66,9 @@ type threadKey struct {
 
 func (w *worker) newProcess(info spool.Process, main bool) *process {
 	p := &process{
-		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), tally: tally.New(),
+		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
-		byNode: map[uint64]uint32{}, byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
+		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{},
 	}
 	si := w.spool.Info()
@@ -94,32 +95,19 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		}
 	}
 	p.emit = func(e *event.Event) {
-		p.tally.Add(e)
-		if p.out != nil {
-			if err := p.out.Event(e); err != nil && !p.failed {
-				p.fail(err)
-			}
-		}
+		e.Time *= recording.Quantum
+		e.Born *= recording.Quantum
+		_ = p.out.Event(e) // its error is seen when the batch is settled
 	}
 	if p.path = w.path; info.Slot != 0 {
 		p.path = w.run.names.next(info.PID, w.meta.Exe)
 	}
 	p.out, p.err = recording.Create(p.path, desc, recording.Options{Addresses: w.run.config.Addresses})
 	if p.err != nil {
-		p.failed = true
+		p.failed, p.uncreated = true, true
 	}
 	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
-}
-
-// now converts a timestamp; the result never goes back.
-func (p *process) now(t uint64) int64 {
-	n := recording.Quantise(p.clock.at(t))
-	if n < p.time {
-		return p.time
-	}
-	p.time = n
-	return n
 }
 
 func (p *process) note(format string, args ...any) {
@@ -196,9 +184,7 @@ func (p *process) newThread(s *stream, now int64) {
 	if !ok {
 		i = uint32(len(p.threads))
 		p.threads[key] = i
-		if p.out != nil {
-			p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
-		}
+		p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
 	}
 	s.thread = i
 }
@@ -211,39 +197,31 @@ func (p *process) finish(status Status) {
 	p.ended = true
 	p.mergeRest()
 	p.ledger.Finish(p.emit)
-	end := p.time
-	if p.out != nil {
-		end = max(end, p.end())
-		_ = p.out.Flush() // whatever becomes of the names, the events are safe
-	}
+	end := max(p.time*recording.Quantum, p.end())
+	_ = p.out.Flush() // whatever becomes of the names, the events are safe
 	p.loadModules()
 	p.symbols()
-	totals := p.tally.Totals()
+	totals := p.out.Tally().Totals()
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
-		Health: p.health(), Tally: p.tally,
+		Health: p.health(),
 	}
-	if p.out != nil {
-		for _, m := range p.modules {
-			p.out.Module(*m)
-		}
-		lost := p.out.LostEvents()
-		if err := p.out.Finish(e); err != nil {
-			p.err = err
-		}
-		e.Health.LostEvents += max(lost, p.out.LostEvents())
-	} else {
-		e.Health.LostEvents += totals.Events
+	for _, m := range p.modules {
+		p.out.Module(*m)
 	}
+	lost := p.out.LostEvents()
+	if err := p.out.Finish(e); err != nil && p.err == nil {
+		p.err = err
+	}
+	e.Health.LostEvents += max(lost, p.out.LostEvents())
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
 		Threads: len(p.threads), Health: e.Health, Elapsed: time.Duration(end),
 	})
 	p.ledger.Close()
-	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
-	p.ledger, p.tally, p.out, p.nodeID, p.pcID, p.byNode, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil, nil, nil
-	p.streams, p.heap = map[uint64]*stream{}, nil
+	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs, p.request = nil, nil, nil, nil, nil, nil, recording.Request{}
+	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
 }
 
 // end returns the process's end, if the drain has noticed it.

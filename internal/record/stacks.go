@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/spool"
 )
 
 // A recording has ids of its own, without gaps, for the nodes and program counters that occur in its events. What the
@@ -15,50 +14,97 @@ const maxNodes = 1 << 28
 
 // newNode returns the recording's id of a spool's node that occurs for the first time, and adds it and those above it.
 func (p *process) newNode(id uint32) uint32 {
-	// From the leaf up to a node that is known.
-	var path []uint32
-	at := id
-	for at != 0 && (uint64(at) >= uint64(len(p.nodeID)) || p.nodeID[at] == 0) {
-		if at >= maxNodes || uint64(len(path)) > uint64(p.w.tables.Nodes()) {
-			p.note("Some call stacks were damaged in the target's memory and are missing.")
-			return 0
+	damaged := func() uint32 {
+		p.note("Some call stacks were damaged in the target's memory and are missing.")
+		return 0
+	}
+	if id >= maxNodes {
+		return damaged()
+	}
+	path, missing, ok := p.w.tables.Path(p.steps[:0], id, p.nodeID)
+	for ok && missing != 0 {
+		if missing >= maxNodes {
+			return damaged()
 		}
-		n, ok := p.node(at)
-		if !ok {
+		if !p.await(missing) {
 			return 0 // and perhaps the next time it is there
 		}
-		path = append(path, at)
-		at = n.Parent
+		path, missing, ok = p.w.tables.Path(path, missing, p.nodeID)
+	}
+	p.steps = path[:0]
+	if !ok {
+		return damaged()
 	}
 	up := uint32(0)
-	if at != 0 {
-		up = p.nodeID[at]
+	if len(path) > 0 {
+		if at := path[len(path)-1].Parent; at != 0 {
+			up = p.nodeID[at]
+		}
 	}
 	for i := len(path) - 1; i >= 0; i-- {
-		n, _ := p.w.tables.Node(path[i])
+		n := &path[i]
 		pc, ok := p.pc(n.PC)
 		if !ok {
 			return 0
 		}
 		truncated := n.Truncated && up == 0
-		key := uint64(up)<<32 | uint64(pc)<<1
-		if truncated {
-			key |= 1
+		local, isNew := p.tree.child(up, pc, truncated)
+		if isNew {
+			p.out.Node(local, event.Node{Parent: up, PC: pc, Truncated: truncated})
 		}
-		local, ok := p.byNode[key]
-		if !ok {
-			p.nodes++
-			local = p.nodes
-			p.byNode[key] = local
-			if p.out != nil {
-				p.out.Node(local, event.Node{Parent: up, PC: pc, Truncated: truncated})
-			}
-		}
-		p.nodeID = grown(p.nodeID, path[i])
-		p.nodeID[path[i]] = local
+		p.nodeID = grown(p.nodeID, n.ID)
+		p.nodeID[n.ID] = local
 		up = local
 	}
 	return up
+}
+
+// tree finds the nodes of the recording's calling-context tree by parent and program counter. Nearly all nodes that are
+// new have a parent that is new, too, and has no children yet: lists of children then cost nothing, where every look-up in a
+// large map misses the cache.
+type tree struct {
+	nodes []treeNode        // by id; [0] is the parent of the roots
+	far   map[uint64]uint32 // children beyond the first of those that have many
+}
+
+type treeNode struct {
+	first, next uint32 // child; sibling
+	what        uint32 // program counter << 1 | truncated
+	children    uint32
+}
+
+// nearChildren is how many children are looked through one by one.
+const nearChildren = 16
+
+// child returns the id of a node, which is new if it was not there.
+func (t *tree) child(parent, pc uint32, truncated bool) (id uint32, isNew bool) {
+	if t.nodes == nil {
+		t.nodes = make([]treeNode, 1, 64)
+		t.far = map[uint64]uint32{}
+	}
+	what := pc << 1
+	if truncated {
+		what |= 1
+	}
+	for c := t.nodes[parent].first; c != 0; c = t.nodes[c].next {
+		if t.nodes[c].what == what {
+			return c, false
+		}
+	}
+	id = uint32(len(t.nodes))
+	node := treeNode{what: what}
+	if up := &t.nodes[parent]; up.children < nearChildren {
+		up.children++
+		node.next, up.first = up.first, id
+	} else {
+		key := uint64(parent)<<32 | uint64(what)
+		if c, ok := t.far[key]; ok {
+			return c, false
+		}
+		t.far[key] = id
+	}
+	t.nodes = append(t.nodes, node)
+	return id, true
 }
 
 func grown(list []uint32, i uint32) []uint32 {
@@ -78,10 +124,10 @@ const (
 	maxUnresolve = 20
 )
 
-func (p *process) node(id uint32) (n spool.Node, ok bool) {
+func (p *process) await(id uint32) bool {
 	for i := 0; ; i++ {
-		if n, ok = p.w.tables.Node(id); ok {
-			return n, true
+		if _, ok := p.w.tables.Node(id); ok {
+			return true
 		}
 		if i == nodeWaits || p.waited > maxUnresolve || p.w.final {
 			break
@@ -90,7 +136,7 @@ func (p *process) node(id uint32) (n spool.Node, ok bool) {
 	}
 	p.waited++
 	p.note("Some call stacks were not complete when the recorder needed them and are missing.")
-	return n, false
+	return false
 }
 
 // pc returns the recording's index of a program counter.
@@ -123,9 +169,7 @@ func (p *process) pc(id uint32) (uint32, bool) {
 		local = uint32(len(p.pcs))
 		p.byPC[e] = local
 		p.pcs = append(p.pcs, e)
-		if p.out != nil {
-			p.out.PC(local, e)
-		}
+		p.out.PC(local, e)
 	}
 	p.pcID = grown(p.pcID, id)
 	p.pcID[id] = local + 1
@@ -158,9 +202,7 @@ func (p *process) loadModules() {
 }
 
 func (p *process) putModule(m *event.Module) {
-	if p.out != nil {
-		p.out.Module(*m)
-	}
+	p.out.Module(*m)
 }
 
 // has says whether what happened in a process at some time is part of this one's past.

@@ -37,7 +37,7 @@ func newSymbolCache() *symbolCache {
 
 // symbols names the program counters.
 func (p *process) symbols() {
-	if p.out == nil || len(p.pcs) == 0 {
+	if len(p.pcs) == 0 || p.uncreated || p.w.run.config.nameless {
 		return
 	}
 	p.w.run.symbolizing <- struct{}{}

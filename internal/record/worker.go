@@ -114,7 +114,7 @@ func (w *worker) work() {
 		if time.Since(w.flushed) > flushInterval {
 			w.flushed = time.Now()
 			for _, p := range w.procs {
-				if p != nil && p.out != nil {
+				if p != nil && !p.ended {
 					p.loadModules()
 					_ = p.out.Flush() // an error shows again with the next events
 				}
@@ -209,7 +209,7 @@ func (w *worker) note(text string) {
 }
 
 func (p *process) sample(it *item) {
-	if p.out == nil || p.ended {
+	if p.ended {
 		return
 	}
 	s := it.sample

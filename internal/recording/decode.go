@@ -29,6 +29,7 @@ type eventDecoder struct {
 
 type stackAt struct {
 	size  uint64
+	unit  uint64
 	id    uint32
 	shape uint8
 }
@@ -64,6 +65,7 @@ type threadCursors struct {
 	frees    gapCursor
 	slacks   gapCursor
 	farSlack gapCursor
+	counts   gapCursor
 	cols     [threadColumns]cursor
 }
 
@@ -211,6 +213,7 @@ func (x *eventDecoder) threadTable() error {
 		t.frees.open(&t.cols[colFreeShape-perThread])
 		t.slacks.open(&t.cols[colSlack-perThread])
 		t.farSlack.open(&t.cols[colFarSlack-perThread])
+		t.counts.open(&t.cols[colCount-perThread])
 	}
 	return nil
 }
@@ -329,7 +332,7 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 		return usable, !w.bad
 	}
 	if learn {
-		x.slack.learn(size, code)
+		x.slack[size%uint64(len(x.slack))].learn(code)
 	}
 	return size + uint64(code) - 1, code != 0
 }
@@ -363,6 +366,16 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		if e.Usable, ok = x.readUsable(t, e.Size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
 			return false
 		}
+	}
+	if counted[e.Func] {
+		e.Count = predictCount(s.unit, e.Size)
+		if t.counts.zeros == 0 {
+			e.Count = c[colCount-perThread].uint()
+			t.counts.open(&c[colCount-perThread])
+		} else {
+			t.counts.zeros--
+		}
+		s.unit = learnUnit(e.Size, e.Count)
 	}
 	if e.Kind == event.Alloc {
 		if uint64(len(x.news)) == x.head.allocs {

@@ -106,7 +106,7 @@
 // threads' order. A decoder keeps a position in each part and goes through the events in their order. Columns:
 //
 //	1   threads: for each thread of the block, in order of first appearance, varint index, and the length of its part of
-//	    columns 16 to 37, 22 varints
+//	    columns 16 to 38, 23 varints
 //	2   runs: varint thread (its place in column 1), varint number of events of it until another thread comes
 //	3   times: for each event varint difference to the event before; the first event's is 0
 //	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
@@ -128,6 +128,10 @@
 //	    this column gave last, to whichever stack
 //	23  slack (gaps), if the shape's flags have HasUsable: see below
 //	36  Alloc with addresses: zigzag difference to the thread's Alloc before
+//	38  count, of the functions calloc and reallocarray: entries of varint number of such events since the entry before
+//	    whose count is predicted, varint count. The prediction is the size divided by the unit of the stack if that comes
+//	    out even, else 0; the unit is the size divided by the count of the last such event of any thread at this stack in
+//	    the block, 0 if that did not come out even, if the count was 0, or if there was none.
 //
 // Classes 1 and 2:
 //

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
@@ -13,9 +14,10 @@ type encoder struct {
 	addresses bool
 
 	// over the whole recording
-	stacks    []stackState           // by stack id
-	high      map[uint32]*stackState // stack ids beyond maxDenseStack
-	epoch     uint32                 // number of the block, from 1: entries of another one are void
+	where     []place          // by stack id
+	high      map[uint32]place // stack ids beyond maxDenseStack
+	epoch     uint32           // number of the block, from 1: places of another one are void
+	tally     *tally.Tally
 	nextAlloc uint64
 	nextEvent uint64
 	last      uint64 // time of the last event, in units
@@ -31,9 +33,10 @@ type encoder struct {
 	run        uint64
 	runs       []byte
 	times      []byte
-	dict       []byte // stacks
+	block      *tally.Block // what the block's events sum up to
+	stacks     []stackState // by local number
+	dict       []byte       // stacks
 	dictLast   uint32
-	dictCount  uint32
 	shapes     []byte
 	shapeOf    [shapeSpace]uint8
 	shapeCount int
@@ -46,10 +49,12 @@ type encoder struct {
 
 const maxDenseStack = 1 << 24
 
+// place is the number that a stack has in the block of that epoch.
+type place struct{ epoch, local uint32 }
+
 type stackState struct {
 	size  uint64 // last one at this stack in this block
-	epoch uint32
-	local uint32
+	unit  uint64 // last size divided by the count, if that came out even; else 0
 	shape uint8
 }
 
@@ -65,6 +70,7 @@ type threadColumnsOf struct {
 	frees    gaps   // classFree and classOther events
 	slacks   gaps
 	farSlack gaps
+	counts   gaps // events of functions that take a count
 	far      int
 	lastBorn uint64
 	lastAddr uint64
@@ -73,7 +79,8 @@ type threadColumnsOf struct {
 }
 
 func newEncoder(addresses bool) *encoder {
-	e := &encoder{addresses: addresses, byThread: make(map[uint32]*threadColumnsOf)}
+	e := &encoder{addresses: addresses, byThread: make(map[uint32]*threadColumnsOf), tally: tally.New()}
+	e.block = e.tally.Block()
 	e.begin()
 	return e
 }
@@ -88,7 +95,8 @@ func (x *encoder) begin() {
 	clear(x.byThread)
 	x.cur, x.run = nil, 0
 	x.runs, x.times, x.dict, x.shapes, x.sparse = x.runs[:0], x.times[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
-	x.dictLast, x.dictCount, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0, 0
+	x.stacks = x.stacks[:0]
+	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
 	x.slack = slackTable{}
 }
@@ -129,39 +137,55 @@ func (x *encoder) endRun() {
 func (t *threadColumnsOf) endClass() {
 	if t.run > 0 {
 		c := &t.cols[colClass-perThread]
-		*c = appendUint(*c, t.run<<2|uint64(t.class))
+		if t.run < 32 {
+			*c = append(*c, byte(t.run)<<2|t.class)
+		} else {
+			*c = binary.AppendUvarint(*c, t.run<<2|uint64(t.class))
+		}
 		t.run = 0
 	}
 }
 
-// stack returns the state of a stack, and puts the stack into the block's dictionary when it is new there.
-func (x *encoder) stack(id uint32) *stackState {
-	var s *stackState
+// local returns the number of a stack in the block, and puts the stack into the block's dictionary when it is new there.
+func (x *encoder) local(id uint32) uint32 {
+	if p := x.place(id); p.epoch == x.epoch {
+		return p.local
+	}
+	return x.newLocal(id)
+}
+
+// place is where a stack was last seen, if that is at hand.
+func (x *encoder) place(id uint32) place {
+	if id < uint32(len(x.where)) {
+		return x.where[id]
+	}
+	return place{}
+}
+
+func (x *encoder) newLocal(id uint32) uint32 {
+	p := place{x.epoch, uint32(len(x.stacks))}
 	switch {
-	case id < uint32(len(x.stacks)):
-		s = &x.stacks[id]
+	case id < uint32(len(x.where)):
+		x.where[id] = p
 	case id < maxDenseStack:
-		n := max(int(id)+1, 2*len(x.stacks), 1024)
-		grown := make([]stackState, n)
-		copy(grown, x.stacks)
-		x.stacks = grown
-		s = &x.stacks[id]
+		grown := make([]place, max(int(id)+1, 2*len(x.where), 1024))
+		copy(grown, x.where)
+		x.where = grown
+		x.where[id] = p
 	default:
+		if have, ok := x.high[id]; ok && have.epoch == x.epoch {
+			return have.local
+		}
 		if x.high == nil {
-			x.high = make(map[uint32]*stackState)
+			x.high = make(map[uint32]place)
 		}
-		if s = x.high[id]; s == nil {
-			s = new(stackState)
-			x.high[id] = s
-		}
+		x.high[id] = p
 	}
-	if s.epoch != x.epoch {
-		*s = stackState{epoch: x.epoch, local: x.dictCount, shape: x.newShape}
-		x.dictCount++
-		x.dict = binary.AppendUvarint(x.dict, zigzag(int64(id)-int64(x.dictLast)))
-		x.dictLast = id
-	}
-	return s
+	x.stacks = append(x.stacks, stackState{shape: x.newShape})
+	x.block.Open(id)
+	x.dict = binary.AppendUvarint(x.dict, zigzag(int64(id)-int64(x.dictLast)))
+	x.dictLast = id
+	return p.local
 }
 
 func (x *encoder) newShapeOf(key uint32) uint8 {
@@ -171,45 +195,54 @@ func (x *encoder) newShapeOf(key uint32) uint8 {
 	return uint8(x.shapeCount)
 }
 
-// add appends an event. There must be room.
-func (x *encoder) add(e *event.Event) {
-	now := uint64(e.Time) / Quantum
-	if now < x.last || e.Time < 0 {
-		now = x.last
-	}
+// enter begins the next event: its time, in units, its thread and its class.
+func (x *encoder) enter(now uint64, thread uint32, class uint8) *threadColumnsOf {
 	d := now - x.last
+	if d >= 0x80 || x.head.events == 0 {
+		x.times = x.leap(now)
+	} else {
+		x.times = append(x.times, byte(d))
+		x.last = now
+	}
+	x.head.events++
+	t := x.cur
+	if t == nil || t.index != thread {
+		t = x.thread(thread)
+	}
+	x.run++
+	if t.class == class {
+		t.run++
+		return t
+	}
+	t.endClass()
+	t.class, t.run = class, 1
+	return t
+}
+
+// leap appends a time that is not simply a little later than the one before.
+func (x *encoder) leap(now uint64) []byte {
+	d := now - x.last
+	if int64(d) < 0 {
+		now, d = x.last, 0
+	}
 	if x.head.events == 0 {
 		d = 0
 		x.head.begin = now
 	}
 	x.last = now
-	if d < 0x80 {
-		x.times = append(x.times, byte(d))
-	} else {
-		x.times = binary.AppendUvarint(x.times, d)
-	}
+	return binary.AppendUvarint(x.times, d)
+}
 
-	t := x.cur
-	if t == nil || t.index != e.Thread {
-		t = x.thread(e.Thread)
-	}
-	x.run++
-
+// add appends an event. There must be room.
+func (x *encoder) add(e *event.Event) {
+	class := classOf[e.Kind]
+	t := x.enter(uint64(max(e.Time, 0))/Quantum, e.Thread, class)
 	key := shapeKey(e.Kind, e.Func, e.Flags)
-	switch e.Kind {
-	case event.Free:
-		if t.class != classFree {
-			t.endClass()
-			t.class = classFree
-		}
-		t.run++
-		x.free(t, e, key)
-	case event.Unmatched, event.Inherited:
-		if t.class != classOther {
-			t.endClass()
-			t.class = classOther
-		}
-		t.run++
+	local := uint32(0)
+	switch class {
+	case classFree:
+		local = x.free(t, e, key)
+	case classOther:
 		x.freeShape(t, key)
 		if e.FreeStack != 0 {
 			x.freeStack(t, e.FreeStack)
@@ -217,37 +250,65 @@ func (x *encoder) add(e *event.Event) {
 		t.frees.n++
 		x.rare(e, x.otherFields(e))
 	default:
-		if t.class != classAlloc {
-			t.endClass()
-			t.class = classAlloc
-		}
-		t.run++
-		x.alloc(t, e, key)
+		local = x.alloc(t, e, key)
 	}
-	x.head.events++
+	x.block.Add(int(local), e, Quantum)
 }
 
-func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) {
-	c := &t.cols
-	s := x.stack(e.Stack)
-	c[colStack0-perThread] = append(c[colStack0-perThread], byte(s.local))
-	c[colStack1-perThread] = append(c[colStack1-perThread], byte(s.local>>8))
-	if s.local > math.MaxUint16 {
-		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs.n, byte(s.local>>16))
-	}
-
+func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	size := e.Size
 	if size == math.MaxUint64 {
 		size = 0 // it is in the sparse column
 	}
+	local := x.request(t, e.Stack, size, key)
+	if e.Flags&event.HasUsable != 0 {
+		x.usable(t, size, e.Usable-size)
+	}
+	if counted[e.Func] {
+		x.count(t, local, size, e.Count)
+	}
+	if e.Kind == event.Alloc {
+		x.born(t, e.Size, e.Addr)
+	}
+	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 || e.Kind == event.Map || e.Size == math.MaxUint64 || e.FreeStack != 0 {
+		x.rare(e, x.allocFields(e))
+	}
+	return local
+}
+
+// request writes what every event of classAlloc has: a stack, a size and a shape. It returns the stack's local number.
+func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uint32) uint32 {
+	local := uint32(0)
+	if p := x.place(stack); p.epoch == x.epoch {
+		local = p.local
+	} else {
+		local = x.newLocal(stack)
+	}
+	c := &t.cols
+	c[colStack0-perThread] = append(c[colStack0-perThread], byte(local))
+	c[colStack1-perThread] = append(c[colStack1-perThread], byte(local>>8))
+	s := &x.stacks[local]
 	token := size + 1
 	if size == s.size {
 		token = 0
 	}
 	s.size = size
 	c[colSize-perThread] = appendUint(c[colSize-perThread], token)
+	shape := x.shapeOf[key%shapeSpace]
+	if shape != s.shape || shape == 0 || local > math.MaxUint16 {
+		x.uncommon(t, s, local, key)
+	}
+	t.allocs.n++
+	return local
+}
 
-	shape := x.shapeOf[key]
+// uncommon writes of a request what is mostly predicted.
+func (x *encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32) {
+	c := &t.cols
+	if local > math.MaxUint16 {
+		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs.n, byte(local>>16))
+	}
+	shape := x.shapeOf[key%shapeSpace]
 	if shape == 0 {
 		shape = x.newShapeOf(key)
 	}
@@ -256,43 +317,64 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) {
 		s.shape = shape
 		x.newShape = shape
 	}
-	t.allocs.n++
+}
 
-	if e.Flags&event.HasUsable != 0 {
-		code := slackCode(size, e.Usable)
-		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
-			c[colSlack-perThread] = t.slacks.put(c[colSlack-perThread], code)
-			if code == wideSlack {
-				w := &c[colWideSlack-perThread]
-				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
-			}
-		}
-		if code != wideSlack {
-			x.slack.learn(size, code)
-		}
+// usable writes how many bytes beyond its size a block has.
+func (x *encoder) usable(t *threadColumnsOf, size, slack uint64) {
+	s := &x.slack[size%uint64(len(x.slack))]
+	t.slacks.n++
+	if slack+1 == uint64(s.now) && s.other == s.now && slack < wideSlack-1 {
+		return
+	}
+	code := uint8(wideSlack)
+	if slack < wideSlack-1 {
+		code = uint8(slack) + 1
+	}
+	if code != s.now || code == wideSlack {
+		c := &t.cols
+		t.slacks.n--
+		c[colSlack-perThread] = t.slacks.put(c[colSlack-perThread], code)
 		t.slacks.n++
-	}
-
-	if e.Kind == event.Alloc {
-		t.lastNew = x.nextAlloc
-		x.nextAlloc++
-		x.head.allocs++
-		x.live += int64(e.Size)
-		x.liveCount++
-		x.head.peak = max(x.head.peak, x.live)
-		if x.addresses {
-			a := &c[colAddr-perThread]
-			*a = binary.AppendUvarint(*a, zigzag(int64(e.Addr-t.lastAddr)))
-			t.lastAddr = e.Addr
+		if code == wideSlack {
+			w := &c[colWideSlack-perThread]
+			*w = binary.AppendUvarint(*w, zigzag(int64(slack)))
 		}
 	}
-	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 || e.Kind == event.Map || e.Size == math.MaxUint64 || e.FreeStack != 0 {
-		x.rare(e, x.allocFields(e))
+	if code != wideSlack {
+		s.learn(code)
+	}
+}
+
+// count writes calloc's and reallocarray's first argument.
+func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
+	s := &x.stacks[local]
+	if count != s.predict(size) {
+		c := &t.cols[colCount-perThread]
+		*c = appendUint(*c, uint64(t.counts.n-t.counts.last))
+		*c = appendUint(*c, count)
+		t.counts.last = t.counts.n + 1
+	}
+	t.counts.n++
+	s.learn(size, count)
+}
+
+// born takes note of a block that came to life.
+func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
+	t.lastNew = x.nextAlloc
+	x.nextAlloc++
+	x.head.allocs++
+	x.live += int64(size)
+	x.liveCount++
+	x.head.peak = max(x.head.peak, x.live)
+	if x.addresses {
+		a := &t.cols[colAddr-perThread]
+		*a = binary.AppendUvarint(*a, zigzag(int64(addr-t.lastAddr)))
+		t.lastAddr = addr
 	}
 }
 
 func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
-	shape := x.shapeOf[key]
+	shape := x.shapeOf[key%shapeSpace]
 	if shape == 0 {
 		shape = x.newShapeOf(key)
 	}
@@ -304,7 +386,7 @@ func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
 
 func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
 	// 1 is added so that 0 stands for none.
-	local := x.stack(id).local + 1
+	local := x.local(id) + 1
 	for i := columnID(0); i < 3; i++ {
 		if b := byte(local >> (8 * i)); b != 0 {
 			t.cols[colFree0+i-perThread] = put(t.cols[colFree0+i-perThread], t.frees.n, b)
@@ -312,27 +394,41 @@ func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
 	}
 }
 
-func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) {
-	c := &t.cols
-	d := zigzag(int64(e.Ref - t.lastRef))
-	t.lastRef = e.Ref
-	c[colRef-perThread] = appendUint(c[colRef-perThread], d)
-	if e.Ref == t.lastNew && key&reallocIn == 0 {
-		key ^= temporaryIn
-	}
-	x.freeShape(t, key)
+func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
+	x.ends(t, e.Ref, key)
 	if e.FreeStack != 0 {
 		x.freeStack(t, e.FreeStack)
 	}
 	t.frees.n++
 	if e.Ref < x.head.firstAlloc || e.Ref >= x.nextAlloc {
-		x.far(t, e)
+		b := event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.BornBy, Ref: e.Ref,
+			Born: max(e.Born, 0) / Quantum}
+		x.far(t, e, &b)
 	}
 	x.live -= int64(e.Size)
 	x.liveCount--
 	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 {
 		x.rare(e, x.allocFields(e))
 	}
+	return x.local(e.Stack)
+}
+
+// ends writes what every Free has: which allocation it ends, and a shape.
+func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
+	d := zigzag(int64(ref - t.lastRef))
+	t.lastRef = ref
+	t.cols[colRef-perThread] = appendUint(t.cols[colRef-perThread], d)
+	if ref == t.lastNew && key&reallocIn == 0 {
+		key ^= temporaryIn
+	}
+	x.freeShape(t, key)
+}
+
+// drop counts the block and forgets it.
+func (x *encoder) drop() {
+	x.nextEvent += x.head.events
+	x.block.Close(int64(x.last)*Quantum, Quantum)
+	x.begin()
 }
 
 // finish writes the block into p and makes ready for the next one. It returns the block's head.
@@ -342,7 +438,7 @@ func (x *encoder) finish(p *payload) eventsHead {
 	}
 	h := &x.head
 	h.end = x.last
-	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(x.dictCount), uint64(x.shapeCount)
+	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
 	if x.addresses {
 		h.flags |= headAddresses
 	}
@@ -375,6 +471,7 @@ func (x *encoder) finish(p *payload) eventsHead {
 		p.column(perThread+columnID(i), raw)
 	}
 	x.nextEvent += h.events
+	x.block.Close(int64(x.last)*Quantum, Quantum)
 	done := *h
 	x.begin()
 	return done

@@ -7,17 +7,18 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// far tells of an allocation that lies in an earlier block what a near one is known by.
-func (x *encoder) far(t *threadColumnsOf, e *event.Event) {
+// far tells of an allocation that lies in an earlier block what a near one is known by. Its time is in units.
+func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 	c := &t.cols
-	s := x.stack(e.Stack)
-	c[colFar0-perThread] = append(c[colFar0-perThread], byte(s.local))
-	c[colFar1-perThread] = append(c[colFar1-perThread], byte(s.local>>8))
-	if s.local > math.MaxUint16 {
-		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(s.local>>16))
+	local := x.local(b.Stack)
+	s := &x.stacks[local]
+	c[colFar0-perThread] = append(c[colFar0-perThread], byte(local))
+	c[colFar1-perThread] = append(c[colFar1-perThread], byte(local>>8))
+	if local > math.MaxUint16 {
+		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(local>>16))
 	}
 	t.far++
-	size := e.Size
+	size := b.Size
 	if size == math.MaxUint64 {
 		size = 0
 		x.rare(e, sparseSize)
@@ -28,28 +29,31 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event) {
 	}
 	s.size = size
 	c[colFarSize-perThread] = appendUint(c[colFarSize-perThread], token)
-	if e.Flags&event.HasUsable != 0 {
-		code := slackCode(size, e.Usable)
+	if e != nil && e.Flags&event.HasUsable != 0 {
+		slack := e.Usable - size
+		code := uint8(wideSlack)
+		if slack < wideSlack-1 {
+			code = uint8(slack) + 1
+		}
 		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
 			c[colFarSlack-perThread] = t.farSlack.put(c[colFarSlack-perThread], code)
 			if code == wideSlack {
 				w := &c[colWideSlack-perThread]
-				*w = binary.AppendUvarint(*w, zigzag(int64(e.Usable-size)))
+				*w = binary.AppendUvarint(*w, zigzag(int64(slack)))
 			}
 		}
 		t.farSlack.n++
 	}
-	born := uint64(max(e.Born, 0)) / Quantum
-	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(int64(born-t.lastBorn)))
-	t.lastBorn = born
-	by := uint64(e.BornBy) + 1
-	if e.BornBy == e.Thread {
+	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(b.Born-int64(t.lastBorn)))
+	t.lastBorn = uint64(b.Born)
+	by := uint64(b.Thread) + 1
+	if b.Thread == t.index {
 		by = 0
 	}
 	c[colBornBy-perThread] = binary.AppendUvarint(c[colBornBy-perThread], by)
 	if x.addresses {
-		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(e.Addr-t.lastFar)))
-		t.lastFar = e.Addr
+		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(b.Addr-t.lastFar)))
+		t.lastFar = b.Addr
 	}
 }
 
@@ -59,7 +63,7 @@ func (x *encoder) allocFields(e *event.Event) uint64 {
 	if e.Align != 0 {
 		f |= sparseAlign
 	}
-	if e.Count != 0 {
+	if e.Count != 0 && (!counted[e.Func] || classOf[e.Kind] != classAlloc) {
 		f |= sparseCount
 	}
 	if e.OldAddr != 0 {
@@ -112,7 +116,7 @@ func (x *encoder) rare(e *event.Event, fields uint64) {
 	if fields == 0 {
 		return
 	}
-	n := x.head.events // the number of this event in the block
+	n := x.head.events - 1 // the number of this event in the block
 	x.sparse = binary.AppendUvarint(x.sparse, n-x.sparseLast)
 	x.sparse = binary.AppendUvarint(x.sparse, fields)
 	x.sparseLast = n

@@ -39,6 +39,7 @@ const (
 	colFree2                              // lazy
 	colAddr                               // of an allocation (Options.Addresses)
 	colFarAddr                            //
+	colCount                              // of calloc and reallocarray: gaps, with a varint
 	colEnd
 )
 
@@ -94,24 +95,41 @@ const (
 // slackTable predicts the slack of a block from the slack of blocks of like size. It is kept by both sides, for one block
 // of events. A prediction changes only when the same other value was seen twice in a row: allocators answer mostly one
 // slack for a size and now and then another one.
-type slackTable [1024]struct{ now, other uint8 }
+type slackTable [1024]slackOf
 
-const wideSlack = 255 // the code that says that the slack is in another column
+// wideSlack is the code that says that the slack is in another column. 1 stands for a slack of 0 and so on.
+const wideSlack = 255
 
-// slackCode returns the byte that stands for a slack: 1 for 0 and so on.
-func slackCode(size, usable uint64) uint8 {
-	if s := usable - size; s < wideSlack-1 {
-		return uint8(s) + 1
-	}
-	return wideSlack
-}
+// slackOf is an entry of a slackTable.
+type slackOf struct{ now, other uint8 }
 
-func (t *slackTable) learn(size uint64, code uint8) {
-	s := &t[size%uint64(len(t))]
+func (s *slackOf) learn(code uint8) {
 	if s.other == code || s.now == 0 {
 		s.now = code
 	}
 	s.other = code
+}
+
+// counted says of which functions the column of counts tells.
+var counted = [1 << funcBits]bool{event.Calloc: true, event.Reallocarray: true}
+
+// predict returns the count that is likely with a size: elements at one stack have mostly one size.
+func (s *stackState) predict(size uint64) uint64 { return predictCount(s.unit, size) }
+
+func predictCount(unit, size uint64) uint64 {
+	if unit == 0 || size%unit != 0 {
+		return 0
+	}
+	return size / unit
+}
+
+func (s *stackState) learn(size, count uint64) { s.unit = learnUnit(size, count) }
+
+func learnUnit(size, count uint64) uint64 {
+	if count == 0 || size%count != 0 {
+		return 0
+	}
+	return size / count
 }
 
 // gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its value.

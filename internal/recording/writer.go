@@ -25,14 +25,14 @@ type Ending struct {
 	Signal int    // the signal that ended it, or 0
 	Status string // the same in words, for people; "" if it is not known how the process ended
 	Health event.Health
-	Tally  *tally.Tally // what the events sum up to, so that a reader need not count them again; may be nil
+	Tally  *tally.Tally // what the events sum up to, so that a reader need not count them again; nil: as the writer counted
 }
 
 // Writer writes one recording. It is not safe for concurrent use.
 //
 // An error while writing (a full disk) is kept: the file is cut after its last whole block, events that come later are
-// counted by LostEvents, and every later call returns the error. Nothing blocks and nothing panics, so that a recorder
-// can go on draining its target.
+// counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing blocks and nothing panics, so
+// that a recorder can go on draining its target.
 type Writer struct {
 	name    string
 	f       file
@@ -62,35 +62,33 @@ type indexEntry struct {
 	head eventsHead // of an events block
 }
 
-// Create makes a recording at path, replacing a file that is there.
+// Create makes a recording at path, replacing a file that is there. With an error it returns a writer that only counts.
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("cannot create the recording: %w", err)
+		err = fmt.Errorf("cannot create the recording: %w", err)
+		return &Writer{name: path, enc: newEncoder(opts.Addresses), err: err, closed: true}, err
 	}
 	w, err := newWriter(f, path, p, opts)
 	if err != nil {
 		f.Close()
-		return nil, err
+		w.closed = true
 	}
-	return w, nil
+	return w, err
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	pay, err := newPayload()
-	if err != nil {
-		return nil, err
+	w := &Writer{name: name, f: f, enc: newEncoder(opts.Addresses)}
+	if w.pay, w.err = newPayload(); w.err != nil {
+		return w, w.err
 	}
-	w := &Writer{name: name, f: f, enc: newEncoder(opts.Addresses), pay: pay}
 	h := fileHeader{major: VersionMajor, minor: VersionMinor, quantum: Quantum}.encode()
 	if _, err := f.WriteAt(h, 0); err != nil {
-		return nil, fmt.Errorf("cannot write the recording %s: %w", name, err)
+		w.err = fmt.Errorf("cannot write the recording %s: %w", name, err)
+		return w, w.err
 	}
 	w.end = headerSize
-	if err := w.json(blockProcess, p); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return w, w.json(blockProcess, p)
 }
 
 // Thread, Module, PC, Node and Sample add to the tables. What an event names must be added before the event.
@@ -118,37 +116,25 @@ func (w *Writer) Sample(s event.Sample) { w.pending.samples = append(w.pending.s
 
 // Events adds events, in order. It retains nothing of them. Times are kept in units of Quantum, see Quantise.
 func (w *Writer) Events(events []event.Event) error {
-	if w.err != nil {
-		w.lost += uint64(len(events))
-		return w.err
-	}
 	for i := range events {
-		if err := w.Event(&events[i]); err != nil {
-			w.lost += uint64(len(events) - i - 1)
+		if err := w.Event(&events[i]); err != nil && w.err == nil {
 			return err
 		}
 	}
-	return nil
+	return w.err
 }
 
-// Event adds one event, and retains nothing of it. What Events says of errors holds here, too.
+// Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is counted.
 func (w *Writer) Event(e *event.Event) error {
-	if w.err != nil {
-		w.lost++
-		return w.err
-	}
 	if e.Kind >= event.KindCount || e.Func >= 1<<funcBits || e.Flags >= 1<<flagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.enc.nextEvent+w.enc.head.events, e.Kind, e.Func, e.Flags)
 	}
 	if !w.enc.room() {
-		if err := w.Flush(); err != nil {
-			w.lost++
-			return err
-		}
+		_ = w.Flush()
 	}
 	w.enc.add(e)
-	return nil
+	return w.err
 }
 
 // Flush writes everything that was added so far: after it, a crash of the recorder loses nothing of that. Blocks that
@@ -156,11 +142,13 @@ func (w *Writer) Event(e *event.Event) error {
 func (w *Writer) Flush() error {
 	w.flushTables()
 	if n := w.enc.head.events; n > 0 {
-		h := w.enc.finish(w.pay)
-		if w.err == nil {
-			w.block(blockEvents, w.pay.bytes())
-		}
 		if w.err != nil {
+			w.enc.drop()
+			w.lost += n
+			return w.err
+		}
+		h := w.enc.finish(w.pay)
+		if w.block(blockEvents, w.pay.bytes()) != nil {
 			w.lost += n
 			return w.err
 		}
@@ -170,8 +158,14 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
+// Tally returns what the events up to the latest Flush sum up to, whether they could be written or not.
+func (w *Writer) Tally() *tally.Tally { return w.enc.tally }
+
 func (w *Writer) flushTables() {
 	t := &w.pending
+	if w.closed {
+		*t = tables{}
+	}
 	writeTable(w, blockThreads, &t.threads, encodeThreads)
 	writeTable(w, blockModules, &t.modules, encodeModules)
 	writeTable(w, blockPCs, &t.pcs, encodePCs)
@@ -205,7 +199,12 @@ func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
 }
 
 // LostEvents is the number of events that could not be written.
-func (w *Writer) LostEvents() uint64 { return w.lost }
+func (w *Writer) LostEvents() uint64 {
+	if w.err != nil {
+		return w.lost + w.enc.head.events
+	}
+	return w.lost
+}
 
 // Size is the length of the file so far, without what is not yet flushed.
 func (w *Writer) Size() int64 { return w.end }
@@ -227,10 +226,10 @@ type endingFile struct {
 // Finish writes what is left and closes the file. It is called once, also after an error: the ending is small and may
 // still fit.
 func (w *Writer) Finish(e Ending) error {
-	if w.closed {
-		return errors.New("the recording was finished before")
-	}
 	w.Flush()
+	if w.closed {
+		return errors.Join(w.err, errors.New("the recording is closed"))
+	}
 	first := w.err
 	if first != nil {
 		e.Health.LostEvents += w.lost
@@ -238,7 +237,10 @@ func (w *Writer) Finish(e Ending) error {
 		w.err = nil
 		w.flushTables()
 	}
-	if e.Tally != nil {
+	if e.Tally == nil {
+		e.Tally = w.enc.tally
+	}
+	if w.err == nil {
 		w.pay.reset()
 		w.pay.column(colA, e.Tally.Summary().Marshal())
 		w.block(blockTally, w.pay.bytes())

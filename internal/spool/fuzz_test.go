@@ -71,8 +71,8 @@ func use(t testing.TB, path string, live bool) {
 	_ = r.Round(c, func(uint32) bool { return true })
 	_, _ = s.Meta()
 	_, _ = tb.Modules()
-	tb.Nodes()
 	for id := range uint32(30) {
+		tb.Path(nil, id, nil)
 		tb.Node(id)
 		tb.PC(id)
 	}

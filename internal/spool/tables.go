@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -88,25 +89,52 @@ func (t *Tables) PC(id uint32) (pc PC, ok bool) {
 // Node returns a node; false if it is not there, or not yet.
 func (t *Tables) Node(id uint32) (n Node, ok bool) {
 	_ = guard(t.s.path, func() error {
-		p := (*wire.Node)(t.nodes.at(id))
-		if p == nil {
-			return nil
-		}
-		v := atomic.LoadUint32(&p.PC)
-		n = Node{Parent: p.Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
-		ok = v != 0
+		n, ok = t.node(id)
 		return nil
 	})
 	return n, ok
 }
 
-// Nodes returns how many nodes there are at most, and so how long the longest call stack can be.
-func (t *Tables) Nodes() (n uint32) {
-	_ = guard(t.s.path, func() error {
-		n = uint32(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
+func (t *Tables) node(id uint32) (n Node, ok bool) {
+	p := (*wire.Node)(t.nodes.at(id))
+	if p == nil {
+		return n, false
+	}
+	v := atomic.LoadUint32(&p.PC)
+	return Node{Parent: p.Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}, v != 0
+}
+
+// Step is a node on a path to the root.
+type Step struct {
+	ID uint32
+	Node
+}
+
+// Path appends the nodes from id towards the root to dst, up to the root or a node that known has (not 0). missing is the
+// node that is not there, or not yet, or 0. The path is too long to be one if ok is false: the tables are damaged.
+func (t *Tables) Path(dst []Step, id uint32, known []uint32) (path []Step, missing uint32, ok bool) {
+	err := guard(t.s.path, func() error {
+		n := len(dst)
+		most := 0
+		for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) {
+			s, there := t.node(id)
+			if !there {
+				missing = id
+				return nil
+			}
+			if dst = append(dst, Step{id, s}); len(dst)-n > 1000 {
+				if most == 0 {
+					most = int(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
+				}
+				if len(dst)-n > most {
+					return errors.New("a circle")
+				}
+			}
+			id = s.Parent
+		}
 		return nil
 	})
-	return n
+	return dst, missing, err == nil
 }
 
 // Longest path and build id of a module that are believed.

@@ -1,6 +1,7 @@
 package tally_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,9 @@ func check(t *testing.T, seed uint64, p *program) {
 		l.Add(s.op, emit)
 	}
 	l.Finish(emit)
+	if fast := p.runFast(); !slices.Equal(fast, got) {
+		t.Fatalf("program %d: the ledger's short ways give other events:\n%+v\n%+v", seed, fast, got)
+	}
 	for i := range max(len(got), len(p.want)) {
 		if i >= len(got) || i >= len(p.want) || got[i] != p.want[i] {
 			var g, w any = "no event", "no event"
@@ -90,4 +94,44 @@ func check(t *testing.T, seed uint64, p *program) {
 	if peak != s.Totals.Peak.Bytes {
 		t.Errorf("program %d: the stacks' live bytes at the peak sum to %d, the peak is %d", seed, peak, s.Totals.Peak.Bytes)
 	}
+}
+
+// runFast runs the program through a ledger of its own, by the short ways wherever that takes them.
+func (p *program) runFast() (got []event.Event) {
+	l := ledger.New(p.forked)
+	emit := func(e *event.Event) { got = append(got, *e) }
+	for _, s := range p.ops {
+		if s.op == nil {
+			l.Barrier(emit)
+			l.Barrier(emit)
+			continue
+		}
+		o := s.op
+		addr := o.Addr & (1<<48 - 1)
+		switch {
+		case o.Kind == ledger.OpAlloc && !o.Late && l.Born(ledger.Hash(addr), addr, o.Size, o.Stack, o.Thread, o.Time):
+			e := event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack, Ref: event.NoRef,
+				Addr: addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
+			if o.HasUsable {
+				e.Flags = event.HasUsable
+			}
+			emit(&e)
+		case o.Kind == ledger.OpFree && !o.Late && addr != 0:
+			b, temporary := l.Died(ledger.Hash(addr), addr, o.Thread, o.Time)
+			if b == nil {
+				l.Add(o, emit)
+				continue
+			}
+			e := event.Event{Kind: event.Free, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: b.Stack,
+				FreeStack: o.FreeStack, Ref: b.Ref, Addr: addr, Size: b.Size, Born: b.Born, BornBy: b.Thread}
+			if temporary {
+				e.Flags = event.Temporary
+			}
+			emit(&e)
+		default:
+			l.Add(o, emit)
+		}
+	}
+	l.Finish(emit)
+	return got
 }

@@ -148,10 +148,10 @@ func (t *Tally) Totals() Totals {
 // Stack returns what a stack sums up to so far.
 func (t *Tally) Stack(id uint32) Stack {
 	if int(id) < len(t.index) && t.index[id] != 0 {
-		return t.finish(&t.stacks[t.index[id]])
+		return t.finish(t.at(t.index[id]))
 	}
 	if id == 0 {
-		return t.finish(&t.stacks[0])
+		return t.finish(t.at(0))
 	}
 	return Stack{ID: id}
 }
@@ -172,10 +172,14 @@ func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
 // Summary returns everything that was counted so far.
 func (t *Tally) Summary() *Summary {
 	s := &Summary{Totals: t.Totals(), Threads: t.Threads()}
-	for i := range t.stacks {
-		if st := t.finish(&t.stacks[i]); i > 0 || st.Allocations > 0 || st.Failed > 0 {
+	s.Stacks = make([]Stack, 0, t.count)
+	for i := range uint32(t.count) {
+		if st := t.finish(t.at(i)); i > 0 || st.Allocations > 0 || st.Failed > 0 {
 			s.Stacks = append(s.Stacks, st)
 		}
+	}
+	if len(s.Stacks) == 0 {
+		s.Stacks = nil
 	}
 	slices.SortFunc(s.Stacks, func(a, b Stack) int { return int(int64(a.ID) - int64(b.ID)) })
 	return s

@@ -10,6 +10,9 @@ import (
 // gigabytes for so many.
 const maxStacks = 1 << 26
 
+// pageSize is the number of accounts in a piece of memory.
+const pageSize = 256
+
 // maxThreads bounds the thread indexes that are told apart; what lies beyond is counted under the last.
 const maxThreads = 1 << 20
 
@@ -18,8 +21,10 @@ type Tally struct {
 	totals  Totals
 	events  uint64 // events seen: the number of the latest, counting from 1
 	index   []uint32
-	stacks  []account // in order of first appearance; [0] is stack 0
+	pages   []*[pageSize]account // in order of first appearance; the first is stack 0. What grows is never moved
+	count   int                  // of accounts
 	threads []Thread
+	block   Block // the one that is being counted
 }
 
 // account is what a call stack has summed up to so far.
@@ -37,7 +42,7 @@ type level struct {
 
 // New returns a tally of no events.
 func New() *Tally {
-	return &Tally{stacks: make([]account, 1, 64)}
+	return &Tally{pages: []*[pageSize]account{new([pageSize]account)}, count: 1}
 }
 
 // Add counts one event. Events come in the order of the recording.
@@ -199,11 +204,13 @@ func (t *Tally) mapping(e *event.Event) {
 	}
 }
 
-// account returns the account of a stack; it is valid until the next call.
+func (t *Tally) at(i uint32) *account { return &t.pages[i/pageSize][i%pageSize] }
+
+// account returns the account of a stack.
 func (t *Tally) account(id uint32) *account {
 	if int(id) < len(t.index) {
 		if i := t.index[id]; i != 0 || id == 0 {
-			return &t.stacks[i]
+			return t.at(i)
 		}
 	}
 	return t.open(id)
@@ -211,16 +218,22 @@ func (t *Tally) account(id uint32) *account {
 
 func (t *Tally) open(id uint32) *account {
 	if id == 0 || id >= maxStacks {
-		return &t.stacks[0]
+		return t.at(0)
 	}
 	if int(id) >= len(t.index) {
 		grown := make([]uint32, max(int(id)+1, len(t.index)*3/2, 1024))
 		copy(grown, t.index)
 		t.index = grown
 	}
-	t.index[id] = uint32(len(t.stacks))
-	t.stacks = append(t.stacks, account{Stack: Stack{ID: id}})
-	return &t.stacks[len(t.stacks)-1]
+	if t.count%pageSize == 0 {
+		t.pages = append(t.pages, new([pageSize]account))
+	}
+	i := uint32(t.count)
+	t.index[id] = i
+	t.count++
+	a := t.at(i)
+	a.ID = id
+	return a
 }
 
 func (t *Tally) thread(i uint32) *Thread {

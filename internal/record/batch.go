@@ -1,0 +1,178 @@
+package record
+
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// Records are merged into a batch before the ledger sees them: while one loop puts them into order, the processor already
+// fetches what the next loop needs of the ledger's table.
+
+const batchSize = 256
+
+type batch struct {
+	list [batchSize]ready
+	n    int
+	told int // how many of them runs tells of
+	runs []batchRun
+	more []extras
+}
+
+// ready is a record in its order.
+type ready struct {
+	w0    uint64 // address, kind, slack
+	time  uint64
+	hash  uint64 // of the address
+	size  uint32
+	stack uint32 // the recording's id
+	extra uint32 // number in batch.more plus 1, or 0
+}
+
+// batchRun is n records of one stream in a row.
+type batchRun struct {
+	stream *stream
+	n      int
+}
+
+// extend adds what came before the batch's last record.
+func (b *batch) extend(x *extras) {
+	b.more = append(b.more, *x)
+	b.list[b.n-1].extra = uint32(len(b.more))
+	*x = extras{}
+}
+
+// until says that the records up to here which runs does not tell of are a stream's.
+func (b *batch) until(s *stream) {
+	n := b.n - b.told
+	if n == 0 {
+		return
+	}
+	b.told = b.n
+	if k := len(b.runs); k > 0 && b.runs[k-1].stream == s {
+		b.runs[k-1].n += n
+		return
+	}
+	b.runs = append(b.runs, batchRun{s, n})
+}
+
+// settle hands the batch to the ledger and the writer.
+func (p *process) settle() {
+	b := &p.batch
+	if b.n == 0 {
+		return
+	}
+	at := 0
+	for i := range b.runs {
+		r := &b.runs[i]
+		p.settleRun(r.stream, b.list[at:at+r.n])
+		at += r.n
+		r.stream = nil
+	}
+	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
+	if err := p.out.Err(); err != nil && !p.failed {
+		p.fail(err)
+	}
+}
+
+func (p *process) settleRun(s *stream, list []ready) {
+	if !s.known {
+		p.newThread(s, p.now(list[0].time)*recording.Quantum)
+	}
+	l, w, thread := p.ledger, p.out, s.thread
+	for i := range list {
+		r := &list[i]
+		kind := uint8(r.w0 >> wire.KindShift)
+		m := &meanings[kind]
+		addr := r.w0 & wire.AddrMask
+		if r.time < p.latest || m.way == wayLong || addr == 0 || r.extra != 0 && !p.onlyCount(m, r) {
+			p.long(s, m, r)
+			continue
+		}
+		p.latest = r.time
+		now := p.now(r.time)
+		if m.way == wayFree {
+			b, temporary := l.Died(r.hash, addr, thread, now)
+			if b == nil {
+				p.long(s, m, r)
+				continue
+			}
+			w.Free(now, m.fn, thread, temporary, b)
+			continue
+		}
+		slack := uint8(r.w0 >> wire.SlackShift)
+		if slack == wire.SlackExtra || r.size == wire.SizeExtra || !l.Born(r.hash, addr, uint64(r.size), r.stack, thread, now) {
+			p.long(s, m, r)
+			continue
+		}
+		q := &p.request
+		q.Func, q.Thread, q.Stack, q.Time = m.fn, thread, r.stack, now
+		q.Addr, q.Size, q.Usable, q.Count = addr, uint64(r.size), uint64(r.size)+uint64(slack), 0
+		if r.extra != 0 {
+			q.Count = p.batch.more[r.extra-1].count
+		}
+		w.Alloc(q)
+	}
+}
+
+// onlyCount says whether all that came before a record is the first argument of calloc or its like.
+func (p *process) onlyCount(m *meaning, r *ready) bool {
+	return p.batch.more[r.extra-1].have == 1<<(wire.XCount&7) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
+}
+
+// now converts a timestamp into the recording's units of time; the result never goes back.
+func (p *process) now(t uint64) int64 {
+	c := p.clock
+	var n int64
+	if d := t - c.counter; d < 1<<60/maxRate<<rateShift {
+		hi, lo := bits.Mul64(d, c.rate)
+		n = int64((c.ns + (hi<<(64-rateShift) | lo>>rateShift)) / recording.Quantum)
+	} else {
+		n = c.at(t) / recording.Quantum
+	}
+	if n < p.time {
+		return p.time
+	}
+	p.time = n
+	return n
+}
+
+// long turns one record into an op, whatever it is.
+func (p *process) long(s *stream, m *meaning, r *ready) {
+	kind, slack := uint8(r.w0>>wire.KindShift), uint8(r.w0>>wire.SlackShift)
+	if !m.known {
+		p.lost++
+		if !p.strange {
+			p.strange = true
+			p.note("Some events are of a kind (%d) that this heaptap does not know and are missing.", kind)
+		}
+		return
+	}
+	op := &p.op
+	*op = ledger.Op{Kind: m.op, Func: m.fn, Stream: s.index, Thread: s.thread, Addr: r.w0 & wire.AddrMask}
+	if r.time < p.latest {
+		op.Late = true
+		p.lateEvents++
+	} else {
+		p.latest = r.time
+	}
+	op.Time = p.now(r.time)
+	if kind>>wire.ClassShift == wire.ClassStack {
+		if m.stacked {
+			op.FreeStack = r.stack
+		} else {
+			op.Stack = r.stack
+			op.Size = uint64(r.size)
+			if m.slack && slack != wire.SlackExtra && op.Addr != 0 {
+				op.HasUsable, op.Usable = true, op.Size+uint64(slack)
+			}
+		}
+	}
+	if r.extra != 0 {
+		p.batch.more[r.extra-1].apply(op, r.size, slack)
+	}
+	p.ledger.Add(op, p.emit)
+}

@@ -1,0 +1,53 @@
+package tally_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// TestBlock: events counted in blocks of any length give what they give one by one.
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		p := newProgram(seed)
+		p.run(20 + r.IntN(600))
+		events := p.want
+		one, many := tally.New(), tally.New()
+		blk := many.Block()
+		place := map[uint32]int{}
+		longest := 1 + r.IntN(200)
+		left := r.IntN(longest) + 1
+		for i := range events {
+			e := &events[i]
+			one.Add(e)
+			local, ok := place[e.Stack]
+			if !ok {
+				local = len(place)
+				place[e.Stack] = local
+				blk.Open(e.Stack)
+			}
+			plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown
+			switch {
+			case e.Kind == event.Alloc && plain && e.Flags&event.HasUsable != 0 && e.Usable >= e.Size:
+				blk.Alloc(local, e.Func, e.Thread, e.Size, int64(e.Usable-e.Size), e.Time, 1)
+			case e.Kind == event.Free && plain:
+				blk.Free(local, e.Func, e.Thread, e.BornBy, e.Size, max(0, e.Time-e.Born), e.Flags&event.Temporary != 0)
+			default:
+				blk.Add(local, e, 1)
+			}
+			if left--; left == 0 || i == len(events)-1 {
+				blk.Close(e.Time, 1)
+				clear(place)
+				left = r.IntN(longest) + 1
+			}
+		}
+		if got, want := many.Summary(), one.Summary(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: in blocks\n%+v\none by one\n%+v", seed, got, want)
+		}
+	}
+}
