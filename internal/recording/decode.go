@@ -15,6 +15,7 @@ type eventDecoder struct {
 	threadCount int                     // in the recording's table
 	cols        columns
 	head        eventsHead
+	buf         []byte // payload
 	bufs        map[columnID][]byte
 	threads     []threadCursors
 	stacks      []stackAt
@@ -126,7 +127,7 @@ func (x *eventDecoder) open(p []byte) error {
 		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > math.MaxInt64/uint64(x.quantum) {
 		return errors.New("its head is invalid")
 	}
-	if h.flags&^headAddresses != 0 {
+	if h.flags&^(headAddresses|headChanges) != 0 {
 		return fmt.Errorf("it uses features that this heaptap does not know (flags %#x); update heaptap", h.flags)
 	}
 	return nil

@@ -45,6 +45,7 @@ type encoder struct {
 	sparseLast uint64
 	slack      slackTable
 	scratch    []byte
+	changes    changeColumns
 }
 
 const maxDenseStack = 1 << 24
@@ -424,14 +425,14 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 	x.freeShape(t, key)
 }
 
-// drop counts the block and forgets it.
-func (x *encoder) drop() {
+// next counts the block and makes ready for the next one.
+func (x *encoder) next() {
 	x.nextEvent += x.head.events
 	x.block.Close(int64(x.last)*Quantum, Quantum)
 	x.begin()
 }
 
-// finish writes the block into p and makes ready for the next one. It returns the block's head.
+// finish writes the block into p and returns its head. After that, next.
 func (x *encoder) finish(p *payload) eventsHead {
 	if x.cur != nil {
 		x.endRun()
@@ -441,6 +442,9 @@ func (x *encoder) finish(p *payload) eventsHead {
 	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
 	if x.addresses {
 		h.flags |= headAddresses
+	}
+	if uint64(len(x.stacks))*summaryRatio <= h.events {
+		h.flags |= headChanges
 	}
 	p.reset()
 	h.encode(p)
@@ -458,6 +462,11 @@ func (x *encoder) finish(p *payload) eventsHead {
 	p.column(colStacks, x.dict)
 	p.column(colShapes, x.shapes)
 	p.column(colSparse, x.sparse)
+	if h.flags&headChanges != 0 {
+		x.changes.reset()
+		x.changes.locals(x.block.Stacks())
+		x.changes.write(p)
+	}
 	for i := range threadColumns {
 		raw := x.scratch[:0]
 		if len(x.threads) == 1 {
@@ -470,9 +479,5 @@ func (x *encoder) finish(p *payload) eventsHead {
 		}
 		p.column(perThread+columnID(i), raw)
 	}
-	x.nextEvent += h.events
-	x.block.Close(int64(x.last)*Quantum, Quantum)
-	done := *h
-	x.begin()
-	return done
+	return *h
 }

@@ -59,7 +59,7 @@ const (
 	blockTally   blockType = 9
 	blockEnding  blockType = 10
 	blockIndex   blockType = 11
-	blockSummary blockType = 12 // reserved: what an events block changes, stack by stack
+	blockSummary blockType = 12 // what a run of events blocks changes, stack by stack
 )
 
 func (t blockType) String() string {

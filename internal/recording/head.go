@@ -17,7 +17,11 @@ type eventsHead struct {
 	flags      uint64
 }
 
-const headAddresses = 1 // eventsHead.flags: addresses are stored
+// eventsHead.flags.
+const (
+	headAddresses = 1 // addresses are stored
+	headChanges   = 2 // what the block changes, stack by stack, is stored
+)
 
 func (h *eventsHead) encode(p *payload) {
 	p.uint(h.events)

@@ -12,10 +12,11 @@ const (
 	colSizes columnID = 2 // length of each payload
 	colSums  columnID = 3 // checksum of each payload
 	colHeads columnID = 4 // of each events block: the fields of its head
+	colAbove columnID = 5 // of each summary block: the fields of its head
 )
 
 func (w *Writer) index() error {
-	var types, sizes, sums, heads []byte
+	var types, sizes, sums, heads, above []byte
 	for i := range w.blocks {
 		b := &w.blocks[i]
 		types = binary.AppendUvarint(types, uint64(b.typ))
@@ -26,6 +27,11 @@ func (w *Writer) index() error {
 			b.head.encode(&p)
 			heads = append(heads, p.head...)
 		}
+		if b.typ == blockSummary {
+			var p payload
+			b.sum.encode(&p)
+			above = append(above, p.head...)
+		}
 	}
 	w.pay.reset()
 	w.pay.uint(uint64(len(w.blocks)))
@@ -33,6 +39,7 @@ func (w *Writer) index() error {
 	w.pay.column(colSizes, sizes)
 	w.pay.column(colSums, sums)
 	w.pay.column(colHeads, heads)
+	w.pay.column(colAbove, above)
 	p := binary.LittleEndian.AppendUint64(w.pay.bytes(), uint64(w.end))
 	p = append(p, endMagic...)
 	return w.block(blockIndex, p)
@@ -50,8 +57,8 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 		return nil, err
 	}
 	n := s.head.uint()
-	var c [5]cursor
-	for _, id := range []columnID{colTypes, colSizes, colSums, colHeads} {
+	var c [6]cursor
+	for _, id := range []columnID{colTypes, colSizes, colSums, colHeads, colAbove} {
 		b, err := s.unpack(id, nil)
 		if err != nil {
 			return nil, err
@@ -72,7 +79,10 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 		if b.typ == blockEvents {
 			e.head.decode(&c[colHeads])
 		}
-		if c[colTypes].bad || c[colSizes].bad || c[colSums].bad || c[colHeads].bad || b.length > maxPayload {
+		if b.typ == blockSummary {
+			e.sum.decode(&c[colAbove])
+		}
+		if c[colAbove].bad || c[colTypes].bad || c[colSizes].bad || c[colSums].bad || c[colHeads].bad || b.length > maxPayload {
 			return nil, errIndex
 		}
 		at = b.end()

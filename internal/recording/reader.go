@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -18,25 +20,29 @@ import (
 // A file that is damaged or was cut short still opens, as long as its header is whole: Complete and Damage say what is
 // missing.
 type Reader struct {
-	name    string
-	f       io.ReaderAt
-	close   func() error
-	size    int64
-	header  fileHeader
-	process event.Process
-	threads []event.Thread
-	modules []event.Module
-	pcs     Table[event.PC]
-	nodes   Table[event.Node]
-	samples []event.Sample
-	frames  map[uint32][]event.Frame
-	ending  Ending
-	ended   bool
-	tally   *tally.Summary
-	events  []indexEntry
-	damage  []string
-	seen    map[string]bool
-	budget  int64 // bytes that tables may still unpack to
+	name     string
+	f        io.ReaderAt
+	close    func() error
+	size     int64
+	header   fileHeader
+	process  event.Process
+	threads  []event.Thread
+	modules  []event.Module
+	pcs      Table[event.PC]
+	nodes    Table[event.Node]
+	samples  []event.Sample
+	frames   map[uint32][]event.Frame
+	ending   Ending
+	ended    bool
+	tally    *tally.Summary
+	events   []indexEntry
+	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
+	decoders sync.Pool                // *eventDecoder
+	mu       sync.Mutex               // of damage, seen
+	counting sync.Mutex               // of tally
+	damage   []string
+	seen     map[string]bool
+	budget   int64 // bytes that tables may still unpack to
 }
 
 // Open opens the recording at path.
@@ -86,6 +92,8 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 }
 
 func (r *Reader) damaged(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	s := fmt.Sprintf(format, args...)
 	if !r.seen[s] && len(r.damage) < 1000 {
 		r.seen[s] = true
@@ -105,10 +113,14 @@ func (r *Reader) load(blocks []indexEntry) {
 	)
 	for _, b := range blocks {
 		if b.typ == blockEvents {
-			r.events = append(r.events, b)
+			r.addEvents(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == blockSummary || b.typ == 0 || b.typ > blockSummary {
+		if b.typ == blockSummary {
+			r.addSummary(b)
+			continue
+		}
+		if b.typ == blockIndex || b.typ == 0 || b.typ > blockSummary {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -158,6 +170,34 @@ func (r *Reader) load(blocks []indexEntry) {
 	r.setThreads(threads)
 	r.setModules(modules)
 	r.pcs, r.nodes = newTable(pcs), newTable(nodes)
+}
+
+// addEvents adds a block of events, if it comes after those before it.
+func (r *Reader) addEvents(b indexEntry) {
+	h := &b.head
+	if n := len(r.events); n > 0 {
+		last := &r.events[n-1].head
+		if h.firstEvent < last.firstEvent+last.events || h.begin < last.end || h.firstAlloc < last.firstAlloc+last.allocs {
+			r.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
+			return
+		}
+	}
+	if h.events == 0 || h.end < h.begin || h.firstEvent > math.MaxUint64/2 {
+		r.damaged("the block of events at offset %d: its head is invalid", b.offset)
+		return
+	}
+	r.events = append(r.events, b)
+}
+
+func (r *Reader) addSummary(b indexEntry) {
+	if !b.sum.valid() {
+		r.damaged("the summary at offset %d: its head is invalid", b.offset)
+		return
+	}
+	if r.sums == nil {
+		r.sums = make(map[uint64][]*indexEntry)
+	}
+	r.sums[b.sum.firstEvent] = append(r.sums[b.sum.firstEvent], &b)
 }
 
 func (r *Reader) setThreads(list []entry[event.Thread]) {
@@ -280,27 +320,21 @@ func (e *DamageError) Error() string {
 // one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
 	var lost []string
-	d := eventDecoder{quantum: int64(r.header.quantum), known: r.known, threadCount: len(r.threads)}
-	var buf []byte
-	for _, b := range r.events {
-		p, err := r.payload(b.block, buf)
-		more := true
-		if err == nil {
-			buf = p
-			if err = d.open(p); err == nil {
-				more, err = d.decode(yield)
-			}
-		}
+	d := r.decoder()
+	defer r.decoders.Put(d)
+	more := true
+	for i := 0; i < len(r.events) && more; i++ {
+		err := r.decodeWith(d, i, func(e *event.Event) bool {
+			more = yield(e)
+			return more
+		})
 		if err != nil {
-			s := fmt.Sprintf("the block of events at offset %d: %v", b.offset, err)
+			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)
 			lost = append(lost, s)
 		}
-		if !more {
-			return nil
-		}
 	}
-	if lost != nil {
+	if lost != nil && more {
 		return &DamageError{r.name, lost}
 	}
 	return nil
@@ -318,6 +352,8 @@ func (r *Reader) known(id uint32) bool {
 // Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, as
 // far as the events are whole; Damage tells what is not.
 func (r *Reader) Tally() (*tally.Summary, error) {
+	r.counting.Lock()
+	defer r.counting.Unlock()
 	if r.tally != nil {
 		return r.tally, nil
 	}

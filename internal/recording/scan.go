@@ -97,10 +97,34 @@ func (r *Reader) scan() []indexEntry {
 			r.damaged("at offset %d: block %d follows, %d was expected", at, b.seq, next)
 		}
 		next = b.seq + 1
-		list = append(list, indexEntry{block: b})
+		list = append(list, r.entry(b))
 		at = b.end()
 	}
 	return list
+}
+
+// entry returns what the index would say of a block.
+func (r *Reader) entry(b block) indexEntry {
+	e := indexEntry{block: b}
+	if b.typ != blockEvents && b.typ != blockSummary {
+		return e
+	}
+	var buf [512]byte
+	n, err := readFull(r.f, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+blockHeader)
+	if err != nil {
+		return e
+	}
+	c := cursor{b: buf[:n]}
+	c = cursor{b: c.bytes(c.uint())}
+	if b.typ == blockEvents {
+		e.head.decode(&c)
+	} else {
+		e.sum.decode(&c)
+	}
+	if c.bad {
+		e.head, e.sum = eventsHead{}, summaryHead{}
+	}
+	return e
 }
 
 // resync returns the offset of the first whole block header at or after at.

@@ -40,6 +40,8 @@ type Writer struct {
 	pay     *payload
 	cols    columnWriter
 	pending tables
+	sums    summaries
+	count   uint64 // events blocks in the file
 	blocks  []indexEntry
 	out     []byte
 	end     int64 // of the last whole block
@@ -59,7 +61,8 @@ type file interface {
 
 type indexEntry struct {
 	block
-	head eventsHead // of an events block
+	head eventsHead  // of an events block
+	sum  summaryHead // of a summary
 }
 
 // Create makes a recording at path, replacing a file that is there. With an error it returns a writer that only counts.
@@ -143,17 +146,21 @@ func (w *Writer) Flush() error {
 	w.flushTables()
 	if n := w.enc.head.events; n > 0 {
 		if w.err != nil {
-			w.enc.drop()
+			w.enc.next()
 			w.lost += n
 			return w.err
 		}
 		h := w.enc.finish(w.pay)
 		if w.block(blockEvents, w.pay.bytes()) != nil {
+			w.enc.next()
 			w.lost += n
 			return w.err
 		}
 		w.blocks[len(w.blocks)-1].head = h
 		w.written += n
+		w.summarise(&h, w.count, w.enc.block.Stacks())
+		w.count++
+		w.enc.next()
 	}
 	return w.err
 }

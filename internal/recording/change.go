@@ -1,0 +1,234 @@
+package recording
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Change is what a stretch of events did at one call stack. Deallocations count at the stack of the allocation that they end.
+type Change struct {
+	Stack      uint32
+	Allocs     uint64
+	Bytes      uint64 // requested by them
+	Frees      uint64
+	FreedBytes uint64
+	Temporary  uint64 // of the deallocations, those of temporary allocations
+	// Top is the largest value that Bytes minus FreedBytes had within the stretch, at least 0: the stack's own peak within
+	// it is what was live before it plus Top.
+	Top uint64
+}
+
+// Net is by how many bytes the stretch changed what is live.
+func (c *Change) Net() int64 { return int64(c.Bytes - c.FreedBytes) }
+
+// then adds what the next stretch did.
+func (c *Change) then(n *Change) {
+	if top := c.Net() + int64(n.Top); top > int64(c.Top) {
+		c.Top = uint64(top)
+	}
+	c.Allocs += n.Allocs
+	c.Bytes += n.Bytes
+	c.Frees += n.Frees
+	c.FreedBytes += n.FreedBytes
+	c.Temporary += n.Temporary
+}
+
+// Columns of changes, in an events block (in the order of its dictionary of stacks) and in a summary block (in the order
+// of the stacks' ids, which have a column there).
+const (
+	colChangeStacks columnID = 1  // of a summary block: zigzag differences
+	colChangeAllocs columnID = 8  // varint
+	colChangeFrees  columnID = 9  // zigzag Allocs minus Frees
+	colChangeBytes  columnID = 10 // varint
+	colChangeFreed  columnID = 11 // zigzag Bytes minus FreedBytes
+	colChangeTop    columnID = 12 // varint Bytes minus Top
+	colChangeTemp   columnID = 13 // varint
+)
+
+// summaryRatio is how many events a stack must have on average for the changes to be worth their room: with fewer, reading
+// the events takes as long.
+const summaryRatio = 3
+
+// changeColumns builds the columns of changes.
+type changeColumns struct {
+	stacks, allocs, frees, bytes, freed, top, temp []byte
+	last                                           uint32
+}
+
+func (c *changeColumns) reset() {
+	c.stacks, c.allocs, c.frees, c.bytes = c.stacks[:0], c.allocs[:0], c.frees[:0], c.bytes[:0]
+	c.freed, c.top, c.temp, c.last = c.freed[:0], c.top[:0], c.temp[:0], 0
+}
+
+func (c *changeColumns) add(allocs, frees, bytes, freed, top, temp uint64) {
+	c.allocs = appendUint(c.allocs, allocs)
+	c.frees = appendUint(c.frees, zigzag(int64(allocs-frees)))
+	c.bytes = binary.AppendUvarint(c.bytes, bytes)
+	c.freed = binary.AppendUvarint(c.freed, zigzag(int64(bytes-freed)))
+	c.top = binary.AppendUvarint(c.top, bytes-top)
+	c.temp = appendUint(c.temp, temp)
+}
+
+func (c *changeColumns) write(p *payload) {
+	p.column(colChangeAllocs, c.allocs)
+	p.column(colChangeFrees, c.frees)
+	p.column(colChangeBytes, c.bytes)
+	p.column(colChangeFreed, c.freed)
+	p.column(colChangeTop, c.top)
+	p.column(colChangeTemp, c.temp)
+}
+
+// locals adds the changes of an events block.
+func (c *changeColumns) locals(list []tally.Local) {
+	for i := range list {
+		l := &list[i]
+		c.add(uint64(l.Allocs), uint64(l.Frees), l.Bytes, l.FreedBytes, uint64(l.Top), uint64(l.Temporary))
+	}
+}
+
+var errChanges = errors.New("its summary is invalid")
+
+// decodeChanges appends n changes to dst, whose stacks stack names.
+func decodeChanges(s *columns, n uint64, stack func(i int) uint32, dst []Change) ([]Change, error) {
+	var c [colChangeTemp + 1]cursor
+	for id := colChangeAllocs; id <= colChangeTemp; id++ {
+		b, err := s.unpack(id, nil)
+		if err != nil {
+			return dst, err
+		}
+		if uint64(len(b)) < n { // each has a byte at least
+			return dst, errChanges
+		}
+		c[id] = cursor{b: b}
+	}
+	dst = slices.Grow(dst, int(n))
+	for i := range int(n) {
+		d := Change{Stack: stack(i), Allocs: c[colChangeAllocs].uint(), Bytes: c[colChangeBytes].uint()}
+		d.Frees = d.Allocs - uint64(c[colChangeFrees].int())
+		d.FreedBytes = d.Bytes - uint64(c[colChangeFreed].int())
+		d.Top = d.Bytes - c[colChangeTop].uint()
+		d.Temporary = c[colChangeTemp].uint()
+		dst = append(dst, d)
+	}
+	for id := colChangeAllocs; id <= colChangeTemp; id++ {
+		if c[id].bad {
+			return dst, errChanges
+		}
+	}
+	return dst, nil
+}
+
+// summaryHead is the head of a summary block: what a run of events blocks did, as one.
+type summaryHead struct {
+	level      uint64 // it tells of summaryFan^level events blocks
+	firstBlock uint64 // number of the first of them, counting events blocks from 0
+	blocks     uint64
+	changes    uint64 // stacks that changed
+	firstEvent uint64
+	events     uint64
+	begin, end uint64 // in units of time
+	live       int64  // before it
+	liveCount  int64
+	peak       int64 // largest number of live bytes within it, or before it
+}
+
+// summaryFan is how many events blocks, or summaries of one level, a summary of the next level tells of.
+const (
+	summaryFan    = 16
+	summaryLevels = 6 // 16^6 blocks are 4e12 events
+)
+
+func (h *summaryHead) encode(p *payload) {
+	for _, v := range [...]uint64{h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events, h.begin, h.end - h.begin,
+		zigzag(h.live), zigzag(h.liveCount), zigzag(h.peak)} {
+		p.uint(v)
+	}
+}
+
+func (h *summaryHead) decode(c *cursor) {
+	h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events = c.uint(), c.uint(), c.uint(), c.uint(), c.uint(), c.uint()
+	h.begin = c.uint()
+	h.end = h.begin + c.uint()
+	h.live, h.liveCount, h.peak = c.int(), c.int(), c.int()
+}
+
+func (h *summaryHead) valid() bool {
+	return h.level > 0 && h.level <= summaryLevels && h.blocks > 0 && h.blocks <= 1<<(4*h.level) && h.end >= h.begin &&
+		h.firstEvent <= math.MaxUint64-h.events
+}
+
+// Changes adds up changes, stack by stack. The zero value is empty.
+type Changes struct {
+	where []uint32 // by stack id: number in list plus 1
+	far   map[uint32]uint32
+	list  []Change
+}
+
+// List returns the changes, in no particular order; it is valid until the next Add.
+func (s *Changes) List() []Change { return s.list }
+
+// Of returns what happened at a stack.
+func (s *Changes) Of(stack uint32) Change {
+	if i := s.index(stack); i != 0 {
+		return s.list[i-1]
+	}
+	return Change{Stack: stack}
+}
+
+func (s *Changes) index(stack uint32) uint32 {
+	if stack < uint32(len(s.where)) {
+		return s.where[stack]
+	}
+	return s.far[stack]
+}
+
+// At returns the entry of a stack, to be changed; it is valid until the next call.
+func (s *Changes) At(stack uint32) *Change {
+	if stack < uint32(len(s.where)) {
+		if i := s.where[stack]; i != 0 {
+			return &s.list[i-1]
+		}
+	}
+	return s.open(stack)
+}
+
+func (s *Changes) open(stack uint32) *Change {
+	i := uint32(len(s.list) + 1)
+	switch {
+	case stack < uint32(len(s.where)):
+		s.where[stack] = i
+	case stack < maxDenseStack:
+		grown := make([]uint32, max(int(stack)+1, 2*len(s.where), 1024))
+		copy(grown, s.where)
+		s.where = grown
+		s.where[stack] = i
+	default:
+		if have := s.far[stack]; have != 0 {
+			return &s.list[have-1]
+		}
+		if s.far == nil {
+			s.far = make(map[uint32]uint32)
+		}
+		s.far[stack] = i
+	}
+	s.list = append(s.list, Change{Stack: stack})
+	return &s.list[i-1]
+}
+
+// Add adds what happened next at a stack.
+func (s *Changes) Add(c *Change) { s.At(c.Stack).then(c) }
+
+// reset empties it and keeps its memory.
+func (s *Changes) reset() {
+	for i := range s.list {
+		if id := s.list[i].Stack; id < uint32(len(s.where)) {
+			s.where[id] = 0
+		}
+	}
+	clear(s.far)
+	s.list = s.list[:0]
+}
