@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -25,7 +26,8 @@ type eventDecoder struct {
 	seen        uint32    // stacks that have appeared so far
 	newShape    uint8     // what a stack has when it appears
 	news        []allocAt // the allocations of this block so far
-	event       event.Event
+	// An event of each class: the fields that never apply to it stay as they are.
+	events [3]event.Event
 }
 
 type stackAt struct {
@@ -112,6 +114,16 @@ func (c *cursor) byte() uint8 {
 	}
 	c.bad = true
 	return 0
+}
+
+// small reads a varint that mostly has one byte.
+func (c *cursor) small() uint64 {
+	if c.p < len(c.b) && c.b[c.p] < 0x80 {
+		v := uint64(c.b[c.p])
+		c.p++
+		return v
+	}
+	return c.uint()
 }
 
 var errEvents = errors.New("its columns contradict each other")
@@ -241,14 +253,16 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 	}
 	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
 	x.news = x.news[:0]
-	e := &x.event
-	now := x.head.begin
+	for i := range x.events {
+		x.events[i] = event.Event{Ref: event.NoRef}
+	}
 	left := uint64(0)
 	var t *threadCursors
 	nextSparse := uint64(math.MaxUint64)
 	if x.sparse.left() > 0 {
 		nextSparse = x.sparse.uint()
 	}
+	now, quantum := x.head.begin, x.quantum
 	for n := range x.head.events {
 		for left == 0 {
 			who := runs.uint()
@@ -259,32 +273,38 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 			t = &x.threads[who]
 		}
 		left--
-		d := times.uint()
+		d := times.small()
 		if times.bad || d > x.head.end-now {
 			return true, errEvents
 		}
 		now += d
-		*e = event.Event{Time: int64(now) * x.quantum, Thread: t.index, Ref: event.NoRef}
-		ok := false
 		if t.run == 0 {
-			c := t.cols[colClass-perThread].uint()
-			t.class, t.run = uint8(c&3), c>>2
-		}
-		if t.run == 0 {
-			return true, errEvents
+			c := t.cols[colClass-perThread].small()
+			if t.class, t.run = uint8(c&3), c>>2; t.run == 0 {
+				return true, errEvents
+			}
 		}
 		t.run--
+		var e *event.Event
+		ok := false
 		switch t.class {
 		case classAlloc:
+			e = &x.events[classAlloc]
+			e.Time, e.Thread = int64(now)*quantum, t.index
 			ok = x.alloc(t, e)
 		case classFree:
+			e = &x.events[classFree]
+			e.Time, e.Thread = int64(now)*quantum, t.index
 			ok = x.free(t, e)
 		case classOther:
+			e = &x.events[classOther]
+			e.Time, e.Thread, e.FreeStack = int64(now)*quantum, t.index, 0
 			ok = x.freeShape(t, e) && x.freeStack(t, e) && classOf[e.Kind] == classOther
 		}
 		if !ok {
 			return true, errEvents
 		}
+		rare := n == nextSparse
 		for n == nextSparse {
 			if !x.rare(e) {
 				return true, errEvents
@@ -296,6 +316,9 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 		}
 		if !yield(e) {
 			return false, nil
+		}
+		if rare {
+			*e = event.Event{Ref: event.NoRef}
 		}
 	}
 	return true, nil
@@ -362,12 +385,14 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 	if s.shape == 0 || classOf[e.Kind] != classAlloc {
 		return false
 	}
+	e.Usable = 0
 	if e.Flags&event.HasUsable != 0 {
 		var ok bool
 		if e.Usable, ok = x.readUsable(t, e.Size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
 			return false
 		}
 	}
+	e.Count = 0
 	if counted[e.Func] {
 		e.Count = predictCount(s.unit, e.Size)
 		if t.counts.zeros == 0 {
@@ -378,6 +403,7 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		}
 		s.unit = learnUnit(e.Size, e.Count)
 	}
+	e.Addr = 0
 	if e.Kind == event.Alloc {
 		if uint64(len(x.news)) == x.head.allocs {
 			return false
@@ -390,7 +416,18 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 			}
 		}
 		t.lastNew = x.head.firstAlloc + uint64(len(x.news))
-		x.news = append(x.news, allocAt{e.Size, e.Usable, e.Time, e.Addr, e.Stack, e.Thread})
+		n := len(x.news)
+		if n == cap(x.news) {
+			x.news = slices.Grow(x.news, max(1024, n/2))
+		}
+		x.news = x.news[:n+1]
+		a := &x.news[n] // field by field, since a literal is built elsewhere and copied
+		a.size = e.Size
+		a.usable = e.Usable
+		a.born = e.Time
+		a.addr = e.Addr
+		a.stack = e.Stack
+		a.thread = e.Thread
 	}
 	return true
 }
@@ -412,6 +449,7 @@ func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
 	local := uint32(c[colFree0-perThread].lazy()) | uint32(c[colFree1-perThread].lazy())<<8 |
 		uint32(c[colFree2-perThread].lazy())<<16
 	if local == 0 {
+		e.FreeStack = 0
 		return true
 	}
 	s := x.appear(local - 1)
@@ -435,10 +473,12 @@ func (x *eventDecoder) free(t *threadCursors, e *event.Event) bool {
 	if i := e.Ref - x.head.firstAlloc; e.Ref >= x.head.firstAlloc && i < uint64(len(x.news)) {
 		a := &x.news[i]
 		e.Stack, e.Size, e.Born, e.BornBy, e.Addr = a.stack, a.size, a.born, a.thread, a.addr
+		e.Usable = 0
 		if e.Flags&event.HasUsable != 0 {
 			e.Usable = a.usable
 		}
 		return true
 	}
+	e.Usable = 0
 	return x.far(t, e)
 }

@@ -33,6 +33,7 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 	} else if by != 0 {
 		e.BornBy = uint32(by - 1)
 	}
+	e.Addr = 0
 	if x.head.flags&headAddresses != 0 {
 		t.lastFar += uint64(c[colFarAddr-perThread].int())
 		e.Addr = t.lastFar
