@@ -93,12 +93,13 @@ func BenchmarkEncodeOnly(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			events := programs[name].run(1, benchEvents)
 			x := newEncoder(false)
+			var block sealed
 			from := cpu()
 			b.ResetTimer()
 			for range b.N {
 				for i := range events {
 					if !x.room() {
-						x.begin()
+						x.seal(&block)
 					}
 					x.add(&events[i])
 				}
@@ -126,11 +127,14 @@ func TestColumnBytes(t *testing.T) {
 		}
 		raw, packed := map[columnID]int{}, map[columnID]int{}
 		var s columns
+		var block sealed
+		var pack packing
 		events := programs[name].run(1, benchEvents)
 		for i := range events {
 			x.add(&events[i])
 			if !x.room() || i == len(events)-1 {
-				x.finish(p)
+				x.seal(&block)
+				pack.pack(&block, p)
 				if err := s.parse(p.bytes()); err != nil {
 					t.Fatal(err)
 				}

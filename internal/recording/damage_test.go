@@ -250,7 +250,7 @@ func TestUnknownBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Flush()
-	w.block(77, []byte("from the future"))
+	w.app.block(77, []byte("from the future"))
 	if err := w.Finish(Ending{}); err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,6 @@ type encoder struct {
 	sparse     []byte
 	sparseLast uint64
 	slack      slackTable
-	scratch    []byte
-	changes    changeColumns
 }
 
 const maxDenseStack = 1 << 24
@@ -425,17 +423,25 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 	x.freeShape(t, key)
 }
 
-// next counts the block and makes ready for the next one.
-func (x *encoder) next() {
-	x.nextEvent += x.head.events
-	x.block.Close(int64(x.last)*Quantum, Quantum)
-	x.begin()
+// sealed is a block that is complete and not packed yet.
+type sealed struct {
+	head    eventsHead
+	threads []*threadColumnsOf
+	runs    []byte
+	times   []byte
+	dict    []byte
+	shapes  []byte
+	sparse  []byte
+	stacks  []tally.Local
 }
 
-// finish writes the block into p and returns its head. After that, next.
-func (x *encoder) finish(p *payload) eventsHead {
+// seal counts the block, moves it into s and begins the next one, in the memory that s had.
+func (x *encoder) seal(s *sealed) {
 	if x.cur != nil {
 		x.endRun()
+	}
+	for _, t := range x.threads {
+		t.endClass()
 	}
 	h := &x.head
 	h.end = x.last
@@ -443,41 +449,60 @@ func (x *encoder) finish(p *payload) eventsHead {
 	if x.addresses {
 		h.flags |= headAddresses
 	}
-	if uint64(len(x.stacks))*summaryRatio <= h.events {
+	if h.stacks*summaryRatio <= h.events {
 		h.flags |= headChanges
 	}
+	s.head = *h
+	x.threads, s.threads = s.threads, x.threads
+	x.runs, s.runs = s.runs, x.runs
+	x.times, s.times = s.times, x.times
+	x.dict, s.dict = s.dict, x.dict
+	x.shapes, s.shapes = s.shapes, x.shapes
+	x.sparse, s.sparse = s.sparse, x.sparse
+	s.stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.stacks)
+	x.nextEvent += h.events
+	x.begin()
+}
+
+// packing packs sealed blocks.
+type packing struct {
+	scratch []byte
+	changes changeColumns
+}
+
+// pack writes a block into p.
+func (k *packing) pack(s *sealed, p *payload) {
 	p.reset()
-	h.encode(p)
-	x.scratch = x.scratch[:0]
-	for _, t := range x.threads {
-		t.endClass()
-		x.scratch = binary.AppendUvarint(x.scratch, uint64(t.index))
+	s.head.encode(p)
+	list := k.scratch[:0]
+	for _, t := range s.threads {
+		list = binary.AppendUvarint(list, uint64(t.index))
 		for i := range t.cols {
-			x.scratch = binary.AppendUvarint(x.scratch, uint64(len(t.cols[i])))
+			list = binary.AppendUvarint(list, uint64(len(t.cols[i])))
 		}
 	}
-	p.column(colThreads, x.scratch)
-	p.column(colRuns, x.runs)
-	p.column(colTimes, x.times)
-	p.column(colStacks, x.dict)
-	p.column(colShapes, x.shapes)
-	p.column(colSparse, x.sparse)
-	if h.flags&headChanges != 0 {
-		x.changes.reset()
-		x.changes.locals(x.block.Stacks())
-		x.changes.write(p)
+	k.scratch = list
+	p.column(colThreads, list)
+	p.column(colRuns, s.runs)
+	p.column(colTimes, s.times)
+	p.column(colStacks, s.dict)
+	p.column(colShapes, s.shapes)
+	p.column(colSparse, s.sparse)
+	if s.head.flags&headChanges != 0 {
+		k.changes.reset()
+		k.changes.locals(s.stacks)
+		k.changes.write(p)
 	}
 	for i := range threadColumns {
-		raw := x.scratch[:0]
-		if len(x.threads) == 1 {
-			raw = x.threads[0].cols[i]
+		raw := k.scratch[:0]
+		if len(s.threads) == 1 {
+			raw = s.threads[0].cols[i]
 		} else {
-			for _, t := range x.threads {
+			for _, t := range s.threads {
 				raw = append(raw, t.cols[i]...)
 			}
-			x.scratch = raw
+			k.scratch = raw
 		}
 		p.column(perThread+columnID(i), raw)
 	}
-	return *h
 }

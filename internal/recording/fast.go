@@ -23,7 +23,7 @@ type Request struct {
 func (w *Writer) Alloc(r *Request) {
 	x := w.enc
 	if !x.room() {
-		_ = w.Flush() // kept in w.err
+		w.full()
 	}
 	t := x.enter(uint64(r.Time), r.Thread, classAlloc)
 	local := x.request(t, r.Stack, r.Size, shapeKey(event.Alloc, r.Func, event.HasUsable))
@@ -40,7 +40,7 @@ func (w *Writer) Alloc(r *Request) {
 func (w *Writer) Free(now int64, f event.Func, thread uint32, temporary bool, b *event.Block) {
 	x := w.enc
 	if !x.room() {
-		_ = w.Flush()
+		w.full()
 	}
 	t := x.enter(uint64(now), thread, classFree)
 	key := shapeKey(event.Free, f, 0)

@@ -15,10 +15,10 @@ const (
 	colAbove columnID = 5 // of each summary block: the fields of its head
 )
 
-func (w *Writer) index() error {
+func (a *appender) index() error {
 	var types, sizes, sums, heads, above []byte
-	for i := range w.blocks {
-		b := &w.blocks[i]
+	for i := range a.blocks {
+		b := &a.blocks[i]
 		types = binary.AppendUvarint(types, uint64(b.typ))
 		sizes = binary.AppendUvarint(sizes, uint64(b.length))
 		sums = binary.LittleEndian.AppendUint32(sums, b.checksum)
@@ -33,16 +33,16 @@ func (w *Writer) index() error {
 			above = append(above, p.head...)
 		}
 	}
-	w.pay.reset()
-	w.pay.uint(uint64(len(w.blocks)))
-	w.pay.column(colTypes, types)
-	w.pay.column(colSizes, sizes)
-	w.pay.column(colSums, sums)
-	w.pay.column(colHeads, heads)
-	w.pay.column(colAbove, above)
-	p := binary.LittleEndian.AppendUint64(w.pay.bytes(), uint64(w.end))
+	a.pay.reset()
+	a.pay.uint(uint64(len(a.blocks)))
+	a.pay.column(colTypes, types)
+	a.pay.column(colSizes, sizes)
+	a.pay.column(colSums, sums)
+	a.pay.column(colHeads, heads)
+	a.pay.column(colAbove, above)
+	p := binary.LittleEndian.AppendUint64(a.pay.bytes(), uint64(a.end))
 	p = append(p, endMagic...)
-	return w.block(blockIndex, p)
+	return a.block(blockIndex, p)
 }
 
 var errIndex = errors.New("the index is invalid")

@@ -44,8 +44,8 @@ func (s *summaries) level(n int) *level {
 }
 
 // summarise takes an events block, before it is closed. It writes what has become complete.
-func (w *Writer) summarise(h *eventsHead, number uint64, list []tally.Local) {
-	s := &w.sums
+func (a *appender) summarise(h *eventsHead, number uint64, list []tally.Local) {
+	s := &a.sums
 	l := s.level(0)
 	l.extend(&summaryHead{firstBlock: number, blocks: 1, firstEvent: h.firstEvent, events: h.events, begin: h.begin,
 		end: h.end, live: h.live, liveCount: h.liveCount, peak: h.peak})
@@ -58,7 +58,7 @@ func (w *Writer) summarise(h *eventsHead, number uint64, list []tally.Local) {
 	}
 	for n := 0; n < summaryLevels && s.levels[n].parts == summaryFan; n++ {
 		l := s.levels[n]
-		w.summary(l)
+		a.summary(l)
 		up := s.level(n + 1)
 		up.extend(&l.head)
 		for i := range l.sum.list {
@@ -70,13 +70,13 @@ func (w *Writer) summarise(h *eventsHead, number uint64, list []tally.Local) {
 }
 
 // summary writes a summary block.
-func (w *Writer) summary(l *level) {
-	if w.err != nil {
+func (a *appender) summary(l *level) {
+	if a.err != nil {
 		return
 	}
 	list := l.sum.list
 	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Stack, b.Stack) })
-	c := &w.sums.cols
+	c := &a.sums.cols
 	c.reset()
 	for i := range list {
 		d := &list[i]
@@ -85,11 +85,11 @@ func (w *Writer) summary(l *level) {
 		c.add(d.Allocs, d.Frees, d.Bytes, d.FreedBytes, d.Top, d.Temporary)
 	}
 	l.head.changes = uint64(len(list))
-	w.pay.reset()
-	l.head.encode(w.pay)
-	w.pay.column(colChangeStacks, c.stacks)
-	c.write(w.pay)
-	if w.block(blockSummary, w.pay.bytes()) == nil {
-		w.blocks[len(w.blocks)-1].sum = l.head
+	a.pay.reset()
+	l.head.encode(a.pay)
+	a.pay.column(colChangeStacks, c.stacks)
+	c.write(a.pay)
+	if a.block(blockSummary, a.pay.bytes()) == nil {
+		a.blocks[len(a.blocks)-1].sum = l.head
 	}
 }

@@ -113,6 +113,18 @@ type tables struct {
 	samples []event.Sample
 }
 
+func (t *tables) clear() {
+	t.threads, t.modules, t.pcs, t.nodes, t.samples = t.threads[:0], t.modules[:0], t.pcs[:0], t.nodes[:0], t.samples[:0]
+}
+
+func (t *tables) add(o *tables) {
+	t.threads = append(t.threads, o.threads...)
+	t.modules = append(t.modules, o.modules...)
+	t.pcs = append(t.pcs, o.pcs...)
+	t.nodes = append(t.nodes, o.nodes...)
+	t.samples = append(t.samples, o.samples...)
+}
+
 type columnWriter struct{ id, a, b, c, text []byte }
 
 func (w *columnWriter) reset() {

@@ -1,12 +1,12 @@
 package recording
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sort"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -31,26 +31,31 @@ type Ending struct {
 // Writer writes one recording. It is not safe for concurrent use.
 //
 // An error while writing (a full disk) is kept: the file is cut after its last whole block, events that come later are
-// counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing blocks and nothing panics, so
-// that a recorder can go on draining its target.
+// counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing panics, and nothing waits
+// but for the disk, so that a recorder can go on draining its target.
 type Writer struct {
 	name    string
-	f       file
 	enc     *encoder
-	pay     *payload
-	cols    columnWriter
 	pending tables
-	sums    summaries
-	count   uint64 // events blocks in the file
-	blocks  []indexEntry
-	out     []byte
-	end     int64 // of the last whole block
-	seq     uint32
-	written uint64 // events in the file
-	lost    uint64
-	err     error
+	app     *appender
 	closed  bool
+	broken  atomic.Pointer[error] // app's error
+	// Blocks that are full are packed and written by a goroutine of its own, from the first on: jobs are on their way to
+	// it and come back by spare. While none is on its way, app is the caller's.
+	jobs  chan *job
+	spare chan *job
+	idle  []*job
+	under int // way
 }
+
+// job is a block to be written, and the tables that it refers to.
+type job struct {
+	tables tables
+	block  sealed
+}
+
+// maxJobs is how many blocks may be waiting to be written; each takes some megabytes.
+const maxJobs = 2
 
 // file is what a Writer needs of an *os.File.
 type file interface {
@@ -59,18 +64,12 @@ type file interface {
 	Close() error
 }
 
-type indexEntry struct {
-	block
-	head eventsHead  // of an events block
-	sum  summaryHead // of a summary
-}
-
 // Create makes a recording at path, replacing a file that is there. With an error it returns a writer that only counts.
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		err = fmt.Errorf("cannot create the recording: %w", err)
-		return &Writer{name: path, enc: newEncoder(opts.Addresses), err: err, closed: true}, err
+		w := &Writer{name: path, enc: newEncoder(opts.Addresses), app: &appender{name: path}, closed: true}
+		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(f, path, p, opts)
 	if err != nil {
@@ -81,17 +80,29 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, f: f, enc: newEncoder(opts.Addresses)}
-	if w.pay, w.err = newPayload(); w.err != nil {
-		return w, w.err
+	w := &Writer{name: name, enc: newEncoder(opts.Addresses)}
+	var err error
+	if w.app, err = newAppender(f, name); err == nil {
+		err = w.app.json(blockProcess, p)
 	}
-	h := fileHeader{major: VersionMajor, minor: VersionMinor, quantum: Quantum}.encode()
-	if _, err := f.WriteAt(h, 0); err != nil {
-		w.err = fmt.Errorf("cannot write the recording %s: %w", name, err)
-		return w, w.err
+	return w, w.check(err)
+}
+
+// check takes note of an error of the appender.
+func (w *Writer) check(err error) error {
+	if err != nil && w.broken.Load() == nil {
+		w.app.err = err
+		w.broken.Store(&err)
 	}
-	w.end = headerSize
-	return w, w.json(blockProcess, p)
+	return err
+}
+
+// Err is the error that ended the writing, or nil.
+func (w *Writer) Err() error {
+	if e := w.broken.Load(); e != nil {
+		return *e
+	}
+	return nil
 }
 
 // Thread, Module, PC, Node and Sample add to the tables. What an event names must be added before the event.
@@ -120,11 +131,11 @@ func (w *Writer) Sample(s event.Sample) { w.pending.samples = append(w.pending.s
 // Events adds events, in order. It retains nothing of them. Times are kept in units of Quantum, see Quantise.
 func (w *Writer) Events(events []event.Event) error {
 	for i := range events {
-		if err := w.Event(&events[i]); err != nil && w.err == nil {
+		if err := w.Event(&events[i]); err != nil && w.Err() == nil {
 			return err
 		}
 	}
-	return w.err
+	return w.Err()
 }
 
 // Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is counted.
@@ -134,178 +145,148 @@ func (w *Writer) Event(e *event.Event) error {
 			w.enc.nextEvent+w.enc.head.events, e.Kind, e.Func, e.Flags)
 	}
 	if !w.enc.room() {
-		_ = w.Flush()
+		w.full()
 	}
 	w.enc.add(e)
-	return w.err
+	return w.Err()
+}
+
+// full hands the block and its tables over to be written.
+func (w *Writer) full() {
+	if w.jobs == nil {
+		w.jobs, w.spare = make(chan *job, maxJobs), make(chan *job, maxJobs)
+		go w.work()
+	}
+	j := w.job()
+	w.jobs <- j
+	w.under++
+}
+
+// job seals the block.
+func (w *Writer) job() *job {
+	var j *job
+	switch n := len(w.idle); {
+	case n > 0:
+		j = w.idle[n-1]
+		w.idle = w.idle[:n-1]
+	case w.under < maxJobs:
+		j = new(job)
+	default:
+		j = <-w.spare
+		w.under--
+	}
+	w.enc.seal(&j.block)
+	if w.closed {
+		w.pending = tables{}
+	}
+	j.tables, w.pending = w.pending, j.tables
+	w.pending.clear()
+	return j
+}
+
+func (w *Writer) work() {
+	for j := range w.jobs {
+		w.write(j)
+		w.spare <- j
+	}
+}
+
+// write appends what a job has.
+func (w *Writer) write(j *job) {
+	_ = w.check(w.app.tables(&j.tables))
+	if j.block.head.events > 0 {
+		_ = w.check(w.app.events(&j.block))
+	}
+}
+
+// wait returns when nothing is on its way to be written.
+func (w *Writer) wait() {
+	for ; w.under > 0; w.under-- {
+		w.idle = append(w.idle, <-w.spare)
+	}
 }
 
 // Flush writes everything that was added so far: after it, a crash of the recorder loses nothing of that. Blocks that
 // are not full cost space, so a recorder calls this when nothing happens or every few seconds, not more often.
 func (w *Writer) Flush() error {
-	w.flushTables()
-	if n := w.enc.head.events; n > 0 {
-		if w.err != nil {
-			w.enc.next()
-			w.lost += n
-			return w.err
-		}
-		h := w.enc.finish(w.pay)
-		if w.block(blockEvents, w.pay.bytes()) != nil {
-			w.enc.next()
-			w.lost += n
-			return w.err
-		}
-		w.blocks[len(w.blocks)-1].head = h
-		w.written += n
-		w.summarise(&h, w.count, w.enc.block.Stacks())
-		w.count++
-		w.enc.next()
-	}
-	return w.err
+	w.wait()
+	j := w.job()
+	w.write(j)
+	w.idle = append(w.idle, j)
+	return w.Err()
 }
 
 // Tally returns what the events up to the latest Flush sum up to, whether they could be written or not.
 func (w *Writer) Tally() *tally.Tally { return w.enc.tally }
 
-func (w *Writer) flushTables() {
-	t := &w.pending
-	if w.closed {
-		*t = tables{}
-	}
-	writeTable(w, blockThreads, &t.threads, encodeThreads)
-	writeTable(w, blockModules, &t.modules, encodeModules)
-	writeTable(w, blockPCs, &t.pcs, encodePCs)
-	writeTable(w, blockNodes, &t.nodes, encodeNodes)
-	writeTable(w, blockSamples, &t.samples, func(p *payload, _ *columnWriter, l []event.Sample) { encodeSamples(p, l) })
-}
-
-func writeTable[T any](w *Writer, typ blockType, list *[]T, encode func(*payload, *columnWriter, []T)) {
-	all := *list
-	for len(all) > 0 && w.err == nil {
-		n := min(len(all), tableEntries)
-		w.pay.reset()
-		encode(w.pay, &w.cols, all[:n])
-		if w.block(typ, w.pay.bytes()) == nil {
-			all = all[n:]
-		}
-	}
-	// What could not be written is kept: Finish tries again.
-	*list = append((*list)[:0], all...)
-}
-
 // Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
 func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
+	w.wait()
 	pcs := make([]uint32, 0, len(frames))
 	for pc := range frames {
 		pcs = append(pcs, pc)
 	}
 	sort.Slice(pcs, func(i, j int) bool { return pcs[i] < pcs[j] })
-	writeTable(w, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
-	return w.err
+	if w.Err() == nil {
+		writeTable(w.app, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
+		_ = w.check(w.app.err)
+	}
+	return w.Err()
 }
 
 // LostEvents is the number of events that could not be written.
 func (w *Writer) LostEvents() uint64 {
-	if w.err != nil {
-		return w.lost + w.enc.head.events
+	w.wait()
+	if w.Err() != nil {
+		return w.app.lost + w.enc.head.events
 	}
-	return w.lost
+	return w.app.lost
 }
 
 // Size is the length of the file so far, without what is not yet flushed.
-func (w *Writer) Size() int64 { return w.end }
-
-// Err is the error that ended the writing, or nil.
-func (w *Writer) Err() error { return w.err }
-
-// endingFile is Ending as it is stored.
-type endingFile struct {
-	End    int64        `json:"end"`
-	Exited bool         `json:"exited"`
-	Code   int          `json:"code"`
-	Signal int          `json:"signal"`
-	Status string       `json:"status,omitempty"`
-	Health event.Health `json:"health"`
-	Events uint64       `json:"events"` // in the recording
+func (w *Writer) Size() int64 {
+	w.wait()
+	return w.app.end
 }
 
 // Finish writes what is left and closes the file. It is called once, also after an error: the ending is small and may
 // still fit.
 func (w *Writer) Finish(e Ending) error {
-	w.Flush()
+	_ = w.Flush()
 	if w.closed {
-		return errors.Join(w.err, errors.New("the recording is closed"))
+		return errors.Join(w.Err(), errors.New("the recording is closed"))
 	}
-	first := w.err
+	first := w.Err()
 	if first != nil {
-		e.Health.LostEvents += w.lost
+		e.Health.LostEvents += w.app.lost
 		e.Health.Notes = append(e.Health.Notes, fmt.Sprintf("the recording could not be written to its end: %v", first))
-		w.err = nil
-		w.flushTables()
 	}
 	if e.Tally == nil {
 		e.Tally = w.enc.tally
 	}
-	if w.err == nil {
-		w.pay.reset()
-		w.pay.column(colA, e.Tally.Summary().Marshal())
-		w.block(blockTally, w.pay.bytes())
+	if err := w.app.finish(e); first == nil {
+		first = err
 	}
-	if w.err == nil {
-		w.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, w.written})
-	}
-	if w.err == nil {
-		w.index()
-	}
-	if first == nil {
-		first = w.err
-	}
-	w.closed = true
-	if err := w.f.Close(); first == nil && err != nil {
+	if err := w.close(); first == nil && err != nil {
 		first = fmt.Errorf("cannot write the recording %s: %w", w.name, err)
 	}
-	w.err = first
+	_ = w.check(first)
 	return first
 }
 
 // Abort closes the file as it is: what was flushed can be read.
 func (w *Writer) Abort() error {
+	w.wait()
 	if w.closed {
 		return nil
 	}
+	return w.close()
+}
+
+func (w *Writer) close() error {
 	w.closed = true
-	return w.f.Close()
-}
-
-func (w *Writer) json(t blockType, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
+	if w.jobs != nil {
+		close(w.jobs)
 	}
-	return w.block(t, b)
-}
-
-// block appends one block.
-func (w *Writer) block(t blockType, payload []byte) error {
-	if w.err != nil {
-		return w.err
-	}
-	if len(payload) > maxPayload {
-		w.err = fmt.Errorf("%s: a block of %s would be %d bytes, more than %d", w.name, t, len(payload), maxPayload)
-		return w.err
-	}
-	b := block{typ: t, seq: w.seq, length: uint32(len(payload)), checksum: checksum(payload), offset: w.end}
-	w.out = append(b.encode(w.out[:0]), payload...)
-	if _, err := w.f.WriteAt(w.out, w.end); err != nil {
-		w.err = fmt.Errorf("cannot write the recording %s: %w", w.name, err)
-		if err := w.f.Truncate(w.end); err != nil {
-			w.err = errors.Join(w.err, err)
-		}
-		return w.err
-	}
-	w.blocks = append(w.blocks, indexEntry{block: b})
-	w.end = b.end()
-	w.seq++
-	return nil
+	return w.app.f.Close()
 }

@@ -57,9 +57,6 @@ func (t *Tally) Block() *Block {
 // Open gives a stack its number. Each is opened once in a block.
 func (b *Block) Open(id uint32) { b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)}) }
 
-// Stacks returns what the stacks of the block sum up to so far, by their number.
-func (b *Block) Stacks() []Local { return b.stacks }
-
 func (b *Block) change(a *Local) {
 	if a.last <= b.peak {
 		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int32(a.Allocs)-int32(a.Frees)
@@ -218,8 +215,9 @@ func (b *Block) unseen(local int, e *event.Event, unit int64) {
 	all.LiveBlocks--
 }
 
-// Close adds the block to the tally and empties it. Its last event was at time last, in ns.
-func (b *Block) Close(last, unit int64) {
+// Close adds the block to the tally and returns what its stacks summed up to. The next block begins, in the memory of spare.
+// The last event was at time last, in ns.
+func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	t := b.t
 	all := &t.totals
 	base := t.events
@@ -262,7 +260,9 @@ func (b *Block) Close(last, unit int64) {
 	if b.events > 0 {
 		all.LastTime = max(all.LastTime, last)
 	}
-	b.stacks, b.events, b.peak = b.stacks[:0], 0, 0
+	list := b.stacks
+	b.stacks, b.events, b.peak = spare[:0], 0, 0
+	return list
 }
 
 // merge adds the counts of other events to c.

@@ -20,6 +20,7 @@ func TestBlock(t *testing.T) {
 		one, many := tally.New(), tally.New()
 		blk := many.Block()
 		place := map[uint32]int{}
+		var spare []tally.Local
 		longest := 1 + r.IntN(200)
 		left := r.IntN(longest) + 1
 		for i := range events {
@@ -41,7 +42,7 @@ func TestBlock(t *testing.T) {
 				blk.Add(local, e, 1)
 			}
 			if left--; left == 0 || i == len(events)-1 {
-				blk.Close(e.Time, 1)
+				spare = blk.Close(e.Time, 1, spare)
 				clear(place)
 				left = r.IntN(longest) + 1
 			}

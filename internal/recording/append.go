@@ -1,0 +1,151 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// appender appends blocks to a file.
+type appender struct {
+	name    string
+	f       file
+	pay     *payload
+	pack    packing
+	cols    columnWriter
+	kept    tables // what could not be written yet
+	blocks  []indexEntry
+	out     []byte
+	end     int64 // of the last whole block
+	seq     uint32
+	sums    summaries
+	count   uint64 // events blocks in the file
+	written uint64 // events in the file
+	lost    uint64 // events that could not be written
+	err     error  // the first; nothing is written after it
+}
+
+type indexEntry struct {
+	block
+	head eventsHead  // of an events block
+	sum  summaryHead // of a summary
+}
+
+func newAppender(f file, name string) (a *appender, err error) {
+	a = &appender{name: name, f: f, end: headerSize}
+	if a.pay, err = newPayload(); err != nil {
+		return a, err
+	}
+	h := fileHeader{major: VersionMajor, minor: VersionMinor, quantum: Quantum}.encode()
+	if _, err := f.WriteAt(h, 0); err != nil {
+		return a, fmt.Errorf("cannot write the recording %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// events appends a block of events, and the summaries that it completes.
+func (a *appender) events(s *sealed) error {
+	if a.err == nil {
+		a.pack.pack(s, a.pay)
+	}
+	if a.err != nil || a.block(blockEvents, a.pay.bytes()) != nil {
+		a.lost += s.head.events
+		return a.err
+	}
+	a.blocks[len(a.blocks)-1].head = s.head
+	a.written += s.head.events
+	a.summarise(&s.head, a.count, s.stacks)
+	a.count++
+	return a.err
+}
+
+// tables appends what was added to the tables. What cannot be written is kept: finish tries again.
+func (a *appender) tables(t *tables) error {
+	k := &a.kept
+	k.add(t)
+	if a.err != nil {
+		return a.err
+	}
+	writeTable(a, blockThreads, &k.threads, encodeThreads)
+	writeTable(a, blockModules, &k.modules, encodeModules)
+	writeTable(a, blockPCs, &k.pcs, encodePCs)
+	writeTable(a, blockNodes, &k.nodes, encodeNodes)
+	writeTable(a, blockSamples, &k.samples, func(p *payload, _ *columnWriter, l []event.Sample) { encodeSamples(p, l) })
+	return a.err
+}
+
+func writeTable[T any](a *appender, typ blockType, list *[]T, encode func(*payload, *columnWriter, []T)) {
+	all := *list
+	for len(all) > 0 && a.err == nil {
+		n := min(len(all), tableEntries)
+		a.pay.reset()
+		encode(a.pay, &a.cols, all[:n])
+		if a.block(typ, a.pay.bytes()) == nil {
+			all = all[n:]
+		}
+	}
+	*list = append((*list)[:0], all...)
+}
+
+// endingFile is Ending as it is stored.
+type endingFile struct {
+	End    int64        `json:"end"`
+	Exited bool         `json:"exited"`
+	Code   int          `json:"code"`
+	Signal int          `json:"signal"`
+	Status string       `json:"status,omitempty"`
+	Health event.Health `json:"health"`
+	Events uint64       `json:"events"` // in the recording
+}
+
+// finish appends the tables that are left, the tally, the ending and the index. After an error it tries anew: what is left is
+// small and may fit.
+func (a *appender) finish(e Ending) error {
+	a.err = nil
+	if a.tables(&tables{}) == nil {
+		a.pay.reset()
+		a.pay.column(colA, e.Tally.Summary().Marshal())
+		_ = a.block(blockTally, a.pay.bytes())
+	}
+	if a.err == nil {
+		_ = a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written})
+	}
+	if a.err == nil {
+		_ = a.index()
+	}
+	return a.err
+}
+
+func (a *appender) json(t blockType, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return a.block(t, b)
+}
+
+// block appends one block.
+func (a *appender) block(t blockType, payload []byte) error {
+	if a.err != nil {
+		return a.err
+	}
+	if len(payload) > maxPayload {
+		a.err = fmt.Errorf("%s: a block of %s would be %d bytes, more than %d", a.name, t, len(payload), maxPayload)
+		return a.err
+	}
+	b := block{typ: t, seq: a.seq, length: uint32(len(payload)), checksum: checksum(payload), offset: a.end}
+	a.out = append(b.encode(a.out[:0]), payload...)
+	if _, err := a.f.WriteAt(a.out, a.end); err != nil {
+		a.err = fmt.Errorf("cannot write the recording %s: %w", a.name, err)
+		if err := a.f.Truncate(a.end); err != nil {
+			a.err = errors.Join(a.err, err)
+		}
+		return a.err
+	}
+	a.blocks = append(a.blocks, indexEntry{block: b})
+	a.end = b.end()
+	a.seq++
+	return nil
+}
