@@ -39,27 +39,32 @@ typedef int32_t i32;
 #define ht_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
 // ---------------------------------------------------------------------------------------------------------------------
-// unwind.c, and its memo: what a thread remembers of its last stack
+// walk.c, unwind.c, and their memo: what a thread remembers of its last stack
 
 struct ht_frame; // private to unwind.c
-struct ht_check;
+struct ht_check_pair;
 
 // One per stream, all zero at first; owned by unwind.c. It lives in private memory of the process.
 struct ht_memo {
-	struct ht_frame *frames; // root first
-	struct ht_check *checks;
 	// The innermost frame, if its node is known and all checks may be read as they are; else null.
 	const struct ht_frame *leaf;
-	u32 frame_capacity, check_capacity;
-	u32 depth; // remembered frames; 0: nothing remembered. Set to 0 while the memo is being changed.
-	u32 first_foreign; // 1 + index of the first (outermost) frame on a foreign stack; 0: there is none
+	// Where ht_walk begins to compare: the innermost frame, laid down or loose; null if only the long way is open.
+	const struct ht_frame *top;
+	struct ht_frame *frames; // root first
+	struct ht_check_pair *checks;
 	u64 generation; // ht_state.generation for which it holds
 	u64 low, high; // the thread's own stack: [low, high) is readable while sp >= low
+	struct ht_frame *loose_end; // the last walk's loose frames end here, see walk.c
+	struct ht_frame *spare_end; // where the next walk puts its own
+	u32 depth; // frames that are laid down; 0: nothing is remembered
+	u32 loose; // number of loose frames; they come above the others
+	u32 first_foreign; // 1 + index of the first (outermost) frame on a foreign stack; 0: there is none
+	u32 frame_capacity, check_capacity;
+	u32 next_region;
 	struct {
 		u64 low, high;
 	} regions[4]; // foreign stacks seen last: coroutines, signal stacks
-	u32 next_region;
-	u32 reserved1;
+	struct ht_frame *buffers; // of the loose frames
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
 };
@@ -68,6 +73,8 @@ struct ht_memo {
 HT_INLINE void ht_memo_forget(struct ht_memo *memo)
 {
 	memo->leaf = 0;
+	memo->top = 0;
+	memo->loose = 0;
 	memo->depth = 0;
 }
 
@@ -102,6 +109,8 @@ HT_INLINE int ht_in_loader(u64 pc)
 struct ht_state {
 	// In a page of its own that a fork wipes: 0 in a child that has not noticed yet. Never 0 otherwise.
 	u64 generation;
+	// Not 0: deallocations are recorded with their own call stacks. Beside the generation, which every event reads.
+	u64 free_stacks;
 };
 // Points to that page from ht_init on; to a constant 0 before, so that every event takes the slow way.
 extern struct ht_state *ht_state;
@@ -144,6 +153,8 @@ void *ht_remap(void *p, u64 old_size, u64 new_size);
 
 // Creates and maps the spool. -1: the agent steps aside.
 int ht_spool_init(void);
+// The agent steps aside after all: nothing is left of the spool.
+void ht_spool_drop(void);
 // The spool becomes visible to readers.
 void ht_spool_publish(void);
 
@@ -158,8 +169,12 @@ void ht_chunk_give(u32 index);
 // A stream slot, from the free list or a new one; HT_NONE if there is none.
 u32 ht_stream_take(void);
 void ht_stream_give(u32 index);
-// Appends a chunk, `fill` bytes of it, to the spill file. 0, or -1 when it could not be written.
+// Appends a chunk, `fill` bytes of it, to the spill file. 0; -1 when there is no room for it; HT_UNREACHABLE when the
+// process cannot open the file.
+#define HT_UNREACHABLE (-2)
 HT_COLD int ht_chunk_spill(struct ht_chunk *chunk);
+// A chunk more than the pool has, so that a full one can stay in the spool; HT_NONE if there is no room.
+HT_COLD u32 ht_chunk_add(void);
 
 HT_INLINE struct ht_chunk *ht_chunk_at(u32 index)
 {
@@ -215,6 +230,7 @@ struct ht_thread {
 	struct ht_stream *stream; // never null
 	u64 at; // where the next record goes
 	u64 limit; // beyond it, an event may not fit into the current chunk
+	u64 short_limit; // the same for the short way of record.h; 0 where that is closed
 	u64 pos_base; // ht_stream.pos is pos_base + at
 	u8 *chunk; // where the current chunk lies
 	struct ht_memo memo;
@@ -226,8 +242,31 @@ struct ht_thread {
 	u32 slot; // index of the stream
 };
 
-// The calling thread's state; ht_no_thread, whose stream is always busy, before its first event.
-extern __thread struct ht_thread *ht_self __attribute__((tls_model("initial-exec")));
+struct ht_caller {
+	u64 pc; // return address
+	u64 sp; // the caller's stack pointer after the return
+	u64 fp; // the caller's frame pointer
+};
+
+// The C++ operator hook that is running its real operator in this thread. What that operator itself calls (malloc, or
+// operator new from operator new[]) belongs to the operator's event. An exception or a longjmp may leave this set: so only
+// calls that come from the code of a real operator are ever held against it (hooks_cxx.c).
+struct ht_operator {
+	u64 sp; // the hook's caller's stack pointer; 0: none is running
+	u64 slot; // where the return address into the hook lies
+	u64 kind, size, extra_kind, extra;
+	struct ht_caller caller;
+	u32 asking; // the allocator is being asked for a usable size; sp is not 0 then
+	u32 failed; // the allocation in it failed, and only a new_handler can still save it
+	u32 stack;
+};
+
+// What is the calling thread's own: all of the agent's thread-local storage.
+struct ht_local {
+	struct ht_thread *thread; // its state; ht_no_thread, whose stream is always busy, before its first event
+	struct ht_operator operator;
+};
+extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;
 
 // The uncommon ways into an event: a new thread, a forked child, a signal handler on top of the agent, the agent's

@@ -4,12 +4,15 @@
 #ifndef HT_ARCH_AMD64_H
 #define HT_ARCH_AMD64_H
 
+#include <emmintrin.h>
+
 #include "agent.h"
 
 #define HT_REGS 17
 #define HT_REG_FP 6 // rbp
 #define HT_REG_SP 7 // rsp
 #define HT_REG_PC 16 // the return address column
+#define HT_RED_ZONE 128 // bytes below the stack pointer that are the function's own (psABI, 3.2.2)
 
 // Where the kernel keeps the interrupted registers: uc_mcontext.gregs in the ucontext_t that lies at the stack pointer
 // of the signal trampoline (struct sigcontext in the kernel's asm/sigcontext.h).
@@ -55,6 +58,29 @@ HT_INLINE u64 ht_thread_pointer(void)
 	u64 tp;
 	__asm__("movq %%fs:0, %0" : "=r"(tp));
 	return tp;
+}
+
+// Two words at once.
+typedef __m128i ht_two;
+HT_INLINE ht_two ht_two_at(const u64 *a, const u64 *b)
+{
+	return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const __m128i *)a)), (const double *)b));
+}
+HT_INLINE ht_two ht_two_of(const u64 aligned[2])
+{
+	return *(const ht_two *)aligned;
+}
+HT_INLINE ht_two ht_two_xor(ht_two a, ht_two b)
+{
+	return _mm_xor_si128(a, b);
+}
+HT_INLINE ht_two ht_two_or(ht_two a, ht_two b)
+{
+	return _mm_or_si128(a, b);
+}
+HT_INLINE int ht_two_are_zero(ht_two a)
+{
+	return _mm_movemask_epi8(_mm_cmpeq_epi32(a, _mm_setzero_si128())) == 0xffff;
 }
 
 #endif

@@ -8,7 +8,10 @@
 #define PE_OMIT 0xff
 #define PE_INDIRECT 0x80
 #define PE_PCREL 0x10
+#define PE_TEXTREL 0x20
 #define PE_DATAREL 0x30
+#define PE_FUNCREL 0x40
+#define PE_ALIGNED 0x50
 
 u64 ht_read_uleb(struct ht_reader *r)
 {
@@ -67,21 +70,36 @@ static u32 encoded_size(u8 encoding)
 	return 0;
 }
 
-static u64 read_encoded(struct ht_reader *r, u8 encoding, u64 data)
+// What a value may be relative to. As for libgcc, on this machine there is no base for text, nor one for data but in
+// .eh_frame_hdr.
+struct bases {
+	u64 data, function;
+};
+static const struct bases none;
+
+// 0 is null, whatever it is relative to.
+static u64 read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 encoding, const struct bases *bases)
 {
 	u64 base = 0, v;
 	u32 size = encoded_size(encoding);
 
 	switch (encoding & 0x70) {
 	case 0:
+	case PE_TEXTREL:
 		break;
 	case PE_PCREL:
 		base = r->p;
 		break;
 	case PE_DATAREL:
-		base = data;
+		base = bases->data;
 		break;
-	default: // relative to text or function, aligned: not in use on this machine
+	case PE_FUNCREL:
+		base = bases->function;
+		break;
+	case PE_ALIGNED: // a pointer at the next multiple of its size
+		ht_read_skip(r, -r->p & 7);
+		return ht_read_fixed(r, 8);
+	default:
 		r->bad = 1;
 		return 0;
 	}
@@ -97,7 +115,15 @@ static u64 read_encoded(struct ht_reader *r, u8 encoding, u64 data)
 		r->bad = 1;
 		return 0;
 	}
-	return v + base;
+	if (!v)
+		return 0;
+	v += base;
+	if (encoding & PE_INDIRECT) {
+		struct ht_reader there = reader_at(text, v);
+		v = ht_read_fixed(&there, 8);
+		r->bad |= there.bad;
+	}
+	return v;
 }
 
 // Reads the length of an entry, bounds the reader by it, and tells how wide its offsets are. 0: the terminator.
@@ -164,7 +190,7 @@ static int read_cie(const struct ht_cfi_text *text, u64 at, struct ht_cfi_cie *c
 		} else if (ch == 'P') {
 			u8 encoding = (u8)ht_read_fixed(&r, 1);
 			if (encoding != PE_OMIT)
-				read_encoded(&r, encoding & 0x7f, 0);
+				read_encoded(text, &r, encoding & 0x7f, &none);
 		} else if (ch == 'S') {
 			c->signal = 1;
 		} else if (c->sized) {
@@ -177,7 +203,7 @@ static int read_cie(const struct ht_cfi_text *text, u64 at, struct ht_cfi_cie *c
 		r.p = data_end;
 	c->instructions = r.p;
 	c->instructions_end = r.end;
-	return r.bad || c->return_register != HT_REG_PC || (c->encoding & PE_INDIRECT) ? -1 : 0;
+	return r.bad || c->return_register != HT_REG_PC ? -1 : 0;
 }
 
 // Reads the FDE (and its CIE) at `at`. 1: it is a CIE or the terminator. `end` is where the next entry begins.
@@ -198,8 +224,8 @@ static int read_fde(const struct ht_cfi_text *text, u64 at, struct ht_cfi_fde *f
 		return 1;
 	if (offset > here - text->low || read_cie(text, here - offset, c) < 0)
 		return -1;
-	f->start = read_encoded(&r, c->encoding, 0);
-	f->size = read_encoded(&r, c->encoding & 15, 0);
+	f->start = read_encoded(text, &r, c->encoding, &none);
+	f->size = read_encoded(text, &r, c->encoding & 15, &none);
 	if (c->sized)
 		ht_read_skip(&r, ht_read_uleb(&r));
 	f->instructions = r.p;
@@ -216,7 +242,7 @@ static HT_NOINLINE int search_all(const struct ht_cfi_text *text, u64 at, u64 pc
 		int r = read_fde(text, at, f, c, &end);
 		if (r < 0)
 			return HT_CFI_BAD;
-		if (r == 0 && pc - f->start < f->size)
+		if (r == 0 && f->start && pc - f->start < f->size) // the linker has dropped functions at 0
 			return HT_CFI_OK;
 		if (end - at <= 4)
 			break; // the terminator
@@ -234,18 +260,19 @@ static HT_NOINLINE int search(const struct ht_cfi_text *text, u64 pc, struct ht_
 	u8 version = (u8)head, frame_encoding = (u8)(head >> 8), count_encoding = (u8)(head >> 16);
 	u8 table_encoding = (u8)(head >> 24);
 	u64 frame = 0, count = 0;
+	struct bases bases = {text->hdr, 0};
 	u32 size = encoded_size(table_encoding) * 2;
 
 	if (r->bad || version != 1)
 		return HT_CFI_BAD;
 	if (frame_encoding != PE_OMIT)
-		frame = read_encoded(r, frame_encoding, text->hdr);
+		frame = read_encoded(text, r, frame_encoding, &bases);
 	if (count_encoding != PE_OMIT)
-		count = read_encoded(r, count_encoding, text->hdr);
-	if (r->bad || (frame_encoding != PE_OMIT && frame_encoding & PE_INDIRECT) ||
-	    (count_encoding != PE_OMIT && count_encoding & PE_INDIRECT))
+		count = read_encoded(text, r, count_encoding, &bases);
+	if (r->bad)
 		return HT_CFI_BAD;
-	if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !size || (table_encoding & PE_INDIRECT))
+	if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !size || table_encoding & PE_INDIRECT ||
+	    (table_encoding & 0x70) == PE_ALIGNED)
 		return frame ? search_all(text, frame, pc, &w->fde, &w->cie) : HT_CFI_BAD;
 	if (count > (r->end - r->p) / size)
 		return HT_CFI_BAD;
@@ -254,7 +281,7 @@ static HT_NOINLINE int search(const struct ht_cfi_text *text, u64 pc, struct ht_
 	while (low < high) { // the first entry that starts beyond pc
 		u64 middle = low + (high - low) / 2;
 		*r = reader_at(text, table + middle * size);
-		u64 start = read_encoded(r, table_encoding, text->hdr);
+		u64 start = read_encoded(text, r, table_encoding, &bases);
 		if (r->bad)
 			return HT_CFI_BAD;
 		if (start <= pc)
@@ -265,8 +292,8 @@ static HT_NOINLINE int search(const struct ht_cfi_text *text, u64 pc, struct ht_
 	if (!low)
 		return HT_CFI_NONE;
 	*r = reader_at(text, table + (low - 1) * size);
-	read_encoded(r, table_encoding, text->hdr);
-	u64 at = read_encoded(r, table_encoding, text->hdr);
+	read_encoded(text, r, table_encoding, &bases);
+	u64 at = read_encoded(text, r, table_encoding, &bases);
 	if (r->bad || read_fde(text, at, &w->fde, &w->cie, &high) != 0)
 		return HT_CFI_BAD;
 	return pc - w->fde.start < w->fde.size ? HT_CFI_OK : HT_CFI_NONE;
@@ -329,13 +356,14 @@ static int extended(struct ht_cfi_run *x, u8 op)
 {
 	struct ht_reader *r = &x->r;
 	struct ht_cfi_row *row = &x->w->row;
+	struct bases bases = {0, x->w->fde.start};
 	u64 reg;
 
 	switch (op) {
 	case 0x00: // nop
 		return 0;
 	case 0x01: // set_loc
-		reg = read_encoded(r, x->cie->encoding, 0);
+		reg = read_encoded(&x->text, r, x->cie->encoding, &bases);
 		if (reg > x->pc)
 			return 1;
 		x->location = reg;
@@ -468,11 +496,11 @@ int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 	if (r != HT_CFI_OK)
 		return r;
 	__builtin_memset(&w->row, 0, sizeof(w->row));
-	*x = (struct ht_cfi_run){{cie->instructions, cie->instructions_end, 0}, cie, w, 0, ~0ull, 0, 1};
+	*x = (struct ht_cfi_run){{cie->instructions, cie->instructions_end, 0}, *text, cie, w, 0, ~0ull, 0, 1};
 	if (run(x) < 0)
 		return HT_CFI_BAD;
 	w->initial = w->row;
-	*x = (struct ht_cfi_run){{fde->instructions, fde->instructions_end, 0}, cie, w, fde->start, pc, 0, 0};
+	*x = (struct ht_cfi_run){{fde->instructions, fde->instructions_end, 0}, *text, cie, w, fde->start, pc, 0, 0};
 	if (run(x) < 0)
 		return HT_CFI_BAD;
 	w->signal = cie->signal;

@@ -69,6 +69,7 @@ struct ht_cfi_fde {
 struct ht_cfi_work;
 struct ht_cfi_run {
 	struct ht_reader r;
+	struct ht_cfi_text text;
 	const struct ht_cfi_cie *cie;
 	struct ht_cfi_work *w;
 	u64 location, pc;

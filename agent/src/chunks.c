@@ -4,7 +4,6 @@
 //
 // Nothing waits here but ht_chunk_take: for a recorder, as long as that makes progress.
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,6 +16,7 @@
 #define WAIT_FREE_MS 2000 // with signs of life, but no chunk freed
 
 static u64 stuck_heartbeat = ~0ull; // the recorder's heartbeat when it was found stuck; ~0: it was not
+static u64 starved_at = ~0ull; // chunk_freed when a thread waited in vain although the recorder was well; ~0: none did
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Lists: heads carry a counter in their upper half, so that a head that was taken and came back is not the same.
@@ -57,14 +57,15 @@ static u32 pop_chunk(void)
 	return index;
 }
 
-// The next element never used, as long as there are fewer than `limit`.
-static u32 claim(u32 *next, int type, u32 limit)
+// The next element never used, as long as there are fewer than `limit` and what `more` holds. That is read after the number
+// of those used, anew for every try: others may have added to both since.
+static u32 claim(u32 *next, int type, u32 limit, const u32 *more)
 {
-	u32 index = ht_load(next);
+	u32 index = ht_load_acquire(next);
 	do {
-		if (index >= limit || !ht_array_has(type, index))
+		if (index >= limit + (more ? ht_load_acquire(more) : 0) || !ht_array_has(type, index))
 			return HT_NONE;
-	} while (!__atomic_compare_exchange_n(next, &index, index + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(next, &index, index + 1, 1, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	return index;
 }
 
@@ -73,7 +74,7 @@ static u32 chunk_at_once(void)
 	u32 index = pop_chunk();
 	if (index != HT_NONE)
 		return index;
-	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, POOL_CHUNKS + ht_load(&ht_header->next_stream));
+	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, POOL_CHUNKS, &ht_header->next_stream);
 }
 
 u32 ht_stream_take(void)
@@ -83,7 +84,7 @@ u32 ht_stream_take(void)
 	do {
 		index = (u32)old;
 		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index))
-			return claim(&ht_header->next_stream, HT_SEG_STREAMS, HT_NONE);
+			return claim(&ht_header->next_stream, HT_SEG_STREAMS, HT_NONE, 0);
 		new = ((old >> 32) + 1) << 32 | ht_load(&ht_streams[index].next_free);
 	} while (!__atomic_compare_exchange_n(&ht_header->free_streams, &old, new, 1, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
@@ -105,11 +106,11 @@ static void wake_recorder(void)
 static u32 wait_for_chunk(void)
 {
 	u64 beat = ht_load_acquire(&ht_header->heartbeat);
-	if (beat == ht_load(&stuck_heartbeat))
+	u32 freed = ht_load_acquire(&ht_header->chunk_freed);
+	if (beat == ht_load(&stuck_heartbeat) || freed == ht_load(&starved_at))
 		return HT_NONE;
 	ht_count(HT_C_WAITS);
 	u64 begin = ht_now_ns(CLOCK_MONOTONIC), beat_at = begin, freed_at = begin;
-	u32 freed = ht_load_acquire(&ht_header->chunk_freed);
 	for (;;) {
 		struct timespec nap = {0, 10000000};
 		u32 index = chunk_at_once();
@@ -127,8 +128,13 @@ static u32 wait_for_chunk(void)
 			beat = beat_now, beat_at = now;
 		if (freed_now != freed)
 			freed = freed_now, freed_at = now;
-		if (now - beat_at > WAIT_MS * 1000000ull || now - freed_at > WAIT_FREE_MS * 1000000ull) {
+		if (now - beat_at > WAIT_MS * 1000000ull) {
 			ht_store(&stuck_heartbeat, beat);
+			return HT_NONE;
+		}
+		// All chunks belong to threads that fill theirs slowly, and there is no memory for more.
+		if (now - freed_at > WAIT_FREE_MS * 1000000ull) {
+			ht_store(&starved_at, freed);
 			return HT_NONE;
 		}
 	}
@@ -154,9 +160,9 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 	u64 before = __atomic_fetch_add(&ht_header->spill_size, size, __ATOMIC_RELAXED);
 	long fd = -1;
 	struct stat st;
-	if (before + size <= ht_load(&ht_header->spill_limit))
-		fd = ht_sys4(__NR_openat, AT_FDCWD, ht_spill_path,
-			     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fits = before + size <= ht_load(&ht_header->spill_limit);
+	if (fits)
+		fd = ht_spill_open();
 	if (fd >= 0) {
 		if (ht_sys2(__NR_fstat, fd, &st) == 0 && ht_size_allowed((u64)st.st_size + size))
 			while (done < size) {
@@ -177,5 +183,11 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 		return 0;
 	}
 	__atomic_fetch_sub(&ht_header->spill_size, size, __ATOMIC_RELAXED);
-	return -1;
+	return fits && fd < 0 ? HT_UNREACHABLE : -1;
+}
+
+u32 ht_chunk_add(void)
+{
+	u64 limit = ht_load(&ht_header->spill_limit) / HT_CHUNK_SIZE;
+	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, limit < HT_NONE ? (u32)limit : HT_NONE, 0);
 }

@@ -21,11 +21,11 @@ static int load_signal_frame(u64 *regs, u64 low, u64 high)
 	return 0;
 }
 
-static int load_chain(u64 *regs, u64 low, u64 high)
+static int load_chain(u64 rule, u64 *regs, u64 low, u64 high)
 {
 	u64 fp = regs[HT_REG_FP];
 	if (!fp)
-		return 1;
+		return HT_RULE_FP(rule) == HT_FP_NO_CODE ? -1 : 1;
 	if (fp & 7 || fp < low || fp >= high || high - fp < 16 || fp < regs[HT_REG_SP])
 		return -1;
 	regs[HT_REG_FP] = ((const u64 *)fp)[0];
@@ -45,7 +45,7 @@ static int step(struct ht_memo *memo, struct ht_full *f)
 	const struct ht_loaded *l;
 	int found;
 
-	if (ht_bounds_find(memo, regs[HT_REG_SP], &b) < 0)
+	if ((f->interrupted ? ht_bounds_find_interrupted : ht_bounds_find)(memo, regs[HT_REG_SP], &b) < 0)
 		return -1;
 	f->interrupted = 0;
 	switch (HT_RULE_TYPE(rule)) {
@@ -57,12 +57,16 @@ static int step(struct ht_memo *memo, struct ht_full *f)
 		f->interrupted = HT_PC_INTERRUPTED;
 		return load_signal_frame(regs, b.low, b.high);
 	case HT_R_CHAIN:
-		return load_chain(regs, b.low, b.high);
+		return load_chain(rule, regs, b.low, b.high);
 	}
 	l = ht_module_of(at, s->buffer);
 	if (!l || ht_cfi_find(&l->cfi, at, &s->cfi) != HT_CFI_OK)
 		return -1;
 	found = ht_cfi_step(&l->cfi, &s->cfi, regs, b.low, b.high);
+	// Registers that are kept elsewhere than on the stack, as setcontext's are in the context.
+	if (found == HT_CFI_BAD && !s->cfi.row.cfa_is_expression &&
+	    ht_bounds_find(memo, regs[s->cfi.row.cfa_register], &b) == 0)
+		found = ht_cfi_step(&l->cfi, &s->cfi, regs, b.low, b.high);
 	if (found != HT_CFI_OK)
 		return found == HT_CFI_NONE ? 1 : -1;
 	if (s->cfi.signal)

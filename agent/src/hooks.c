@@ -17,17 +17,23 @@
 
 #include "record.h"
 
+void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp)
+{
+	const u64 *frame = (const u64 *)caller_sp - 2; // of the hook: see HT_CALLER
+	u32 stack = ht_capture(&t->memo, frame[1], caller_sp, frame[0]);
+	ht_write_stacked(t, HT_K_STACKED | (kind & 31), (u64)p, 0, 0, 0, 0, stack);
+}
+
 HT_EXPORT void *malloc(size_t size)
 {
 	void *p = ht_real.malloc(size);
-	ht_record_allocation(HT_K_MALLOC, p, size, 0, 0, HT_CALLER());
-	return p;
+	return ht_record_common_allocation(HT_K_MALLOC, p, size, HT_FRAME());
 }
 
 HT_EXPORT void free(void *p)
 {
-	if (p)
-		ht_record_deallocation(HT_K_FREE, p, HT_CALLER());
+	if (ht_likely(p != 0))
+		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
 	ht_real.free(p);
 }
 
@@ -64,7 +70,9 @@ HT_EXPORT void *calloc(size_t count, size_t size)
 	void *p = ht_real.calloc(count, size);
 	if (ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
 		total = ~0ull;
-	ht_record_allocation(HT_K_CALLOC, p, total, count > 1 && size > 1 ? HT_X_COUNT : 0, count, HT_CALLER());
+	if (count <= 1 || size <= 1)
+		return ht_record_common_allocation(HT_K_CALLOC, p, total, HT_FRAME());
+	ht_record_allocation(HT_K_CALLOC, p, total, HT_X_COUNT, count, HT_CALLER());
 	return p;
 }
 

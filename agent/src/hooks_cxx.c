@@ -8,14 +8,12 @@
 
 #include "record.h"
 
-__thread struct ht_operator ht_operator __attribute__((tls_model("initial-exec")));
-
 // ---------------------------------------------------------------------------------------------------------------------
 // What belongs to an operator, and what becomes of one that throws
 
 static void write_failure(void)
 {
-	struct ht_operator *o = &ht_operator;
+	struct ht_operator *o = &ht_local.operator;
 	struct ht_thread *t = ht_begin(o->caller);
 	if (t)
 		ht_write_stacked(t, o->kind, 0, o->size, o->size, o->extra_kind, o->extra, o->stack);
@@ -23,32 +21,33 @@ static void write_failure(void)
 
 static void left_by_exception(void)
 {
-	if (ht_operator.failed)
+	if (ht_local.operator.failed)
 		write_failure();
-	ht_operator.failed = 0;
-	ht_operator.sp = 0;
+	ht_local.operator.failed = 0;
+	ht_local.operator.sp = 0;
 }
 
 // The operator is over, although nobody said so: we are above it on the stack, or the return address into its hook no
 // longer stands where the call put it.
 static int is_over(u64 sp)
 {
-	if (!ht_on_stack(ht_self, sp, ht_operator.slot))
+	if (!ht_on_stack(ht_local.thread, sp, ht_local.operator.slot))
 		return 0;
-	return sp >= ht_operator.sp || (sp <= ht_operator.slot && !ht_in_agent(*(const u64 *)ht_operator.slot));
+	return sp >= ht_local.operator.sp ||(
+			     sp <= ht_local.operator.slot && !ht_in_agent(*(const u64 *)ht_local.operator.slot));
 }
 
 #define ONLY_ASKING (~0ull) // in place of a stack position: no operator is running
 
 int ht_operator_holds(u64 pc, u64 sp)
 {
-	if (ht_operator.asking && pc - ht_allocator_low < ht_allocator_size)
+	if (ht_local.operator.asking && pc - ht_allocator_low<ht_allocator_size)
 		return 1;
-	if (ht_operator.sp == ONLY_ASKING)
+	if (ht_local.operator.sp == ONLY_ASKING)
 		return 0;
 	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return address
 	// into our hook on the stack.
-	if (sp < ht_operator.sp && (ht_in_agent(pc) || ht_in_operator(pc)))
+	if (sp < ht_local.operator.sp &&(ht_in_agent(pc) || ht_in_operator(pc)))
 		return 1;
 	if (is_over(sp))
 		left_by_exception();
@@ -60,7 +59,7 @@ void ht_operator_failed(void)
 {
 	static void *(*get_new_handler)(void);
 	static u32 looked;
-	struct ht_operator *o = &ht_operator;
+	struct ht_operator *o = &ht_local.operator;
 	struct ht_thread *t;
 
 	if (o->failed || (o->kind != HT_K_NEW && o->kind != HT_K_NEW_ARRAY && o->kind != HT_K_NEW_ALIGNED &&
@@ -74,7 +73,7 @@ void ht_operator_failed(void)
 	if (!t)
 		return;
 	o->stack = ht_capture(&t->memo, o->caller.pc, o->caller.sp, o->caller.fp);
-	ht_end(t, (u64 *)t->at);
+	ht_end(t, t->stream, (u64 *)t->at);
 	if (get_new_handler && get_new_handler())
 		o->failed = 1;
 	else
@@ -84,15 +83,15 @@ void ht_operator_failed(void)
 // tcmalloc allocates when it is first asked. That is our doing, not the program's, and must not be asked about in turn.
 u64 ht_ask_usable(const void *p)
 {
-	u64 sp = ht_operator.sp, size;
-	if (!ht_real.usable_size || ht_operator.asking)
+	u64 sp = ht_local.operator.sp, size;
+	if (!ht_real.usable_size || ht_local.operator.asking)
 		return ~0ull;
 	if (!sp)
-		ht_operator.sp = ONLY_ASKING;
-	ht_operator.asking = 1;
+		ht_local.operator.sp = ONLY_ASKING;
+	ht_local.operator.asking = 1;
 	size = ht_real.usable_size((void *)p);
-	ht_operator.asking = 0;
-	ht_operator.sp = sp;
+	ht_local.operator.asking = 0;
+	ht_local.operator.sp = sp;
 	return size;
 }
 
@@ -112,24 +111,24 @@ HT_INLINE u64 stack_pointer(void)
 #define GUARDED(kind_, size_, extra_kind_, extra_, caller_, call) \
 	do { \
 		struct ht_operator outer; \
-		u64 had_outer = ht_operator.sp; \
+		u64 had_outer = ht_local.operator.sp; \
 		if (ht_unlikely(had_outer)) \
-			outer = ht_operator; \
-		ht_operator.asking = 0; \
-		ht_operator.slot = stack_pointer() - 8; \
-		ht_operator.kind = kind_; \
-		ht_operator.size = size_; \
-		ht_operator.extra_kind = extra_kind_; \
-		ht_operator.extra = extra_; \
-		ht_operator.caller = caller_; \
-		ht_operator.failed = 0; \
+			outer = ht_local.operator; \
+		ht_local.operator.asking = 0; \
+		ht_local.operator.slot = stack_pointer() - 8; \
+		ht_local.operator.kind = kind_; \
+		ht_local.operator.size = size_; \
+		ht_local.operator.extra_kind = extra_kind_; \
+		ht_local.operator.extra = extra_; \
+		ht_local.operator.caller = caller_; \
+		ht_local.operator.failed = 0; \
 		HT_FENCE(); \
-		ht_operator.sp = caller_.sp; \
+		ht_local.operator.sp = caller_.sp; \
 		call; \
-		ht_operator.sp = 0; \
+		ht_local.operator.sp = 0; \
 		HT_FENCE(); \
 		if (ht_unlikely(had_outer)) \
-			ht_operator = outer; \
+			ht_local.operator= outer; \
 	} while (0)
 
 HT_INLINE void *fallback_new(size_t size, size_t alignment)
@@ -147,7 +146,9 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 			return real ? real ARGUMENTS : fallback_new(size, alignment); \
 		GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
 			p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
-		ht_record_allocation(kind, p, size, (alignment) ? HT_X_ALIGN : 0, alignment, c); \
+		if (!(alignment)) \
+			return ht_record_common_allocation(kind, p, size, HT_FRAME()); \
+		ht_record_allocation(kind, p, size, HT_X_ALIGN, alignment, c); \
 		return p; \
 	}
 
@@ -162,7 +163,7 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 			real ARGUMENTS; \
 			return; \
 		} \
-		ht_record_deallocation(kind_, p, c); \
+		p = ht_record_common_deallocation(kind_, p, HT_FRAME()); \
 		GUARDED(kind_, 0, 0, 0, c, real ARGUMENTS); \
 	}
 

@@ -16,7 +16,7 @@
 
 HT_INLINE int is_event(struct ht_caller c)
 {
-	if (ht_unlikely(ht_self == &ht_no_thread))
+	if (ht_unlikely(ht_local.thread == &ht_no_thread))
 		ht_init(); // finds the allocator
 	return c.pc - ht_allocator_low >= ht_allocator_size && !ht_is_nested(c);
 }

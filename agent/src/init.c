@@ -10,6 +10,8 @@
 static const struct ht_state not_yet;
 struct ht_state *ht_state = (struct ht_state *)&not_yet;
 
+static u64 free_stacks; // outlives a fork; ht_state's does not
+
 static enum { FRESH, STARTING, UP, ASIDE } phase;
 
 static void after_fork_hook(void)
@@ -29,14 +31,18 @@ static int make_state_page(void)
 	if (ht_sys3(__NR_madvise, s, 4096, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
 		__register_atfork(0, 0, after_fork_hook, 0);
 	s->generation = 1;
+	s->free_stacks = free_stacks;
 	ht_state = s;
 	return 0;
 }
 
 static void claim_process(u32 parent)
 {
-	u32 slot = __atomic_fetch_add(&ht_header->next_proc, 1, __ATOMIC_RELAXED);
+	u32 slot;
 	ht_pid = (u32)ht_sys0(__NR_getpid);
+	// Between taking a slot and filling it there is as little as can be: a reader waits for it.
+	ht_array_has(HT_SEG_PROCS, ht_load(&ht_header->next_proc));
+	slot = __atomic_fetch_add(&ht_header->next_proc, 1, __ATOMIC_RELAXED);
 	ht_process = slot;
 	if (!ht_array_has(HT_SEG_PROCS, slot)) {
 		phase = ASIDE; // 65,536 children: the rest runs unrecorded
@@ -55,6 +61,7 @@ static HT_COLD void after_fork(void)
 {
 	// A number that no memo of this process can bear.
 	ht_state->generation = ht_clock() | 1;
+	ht_state->free_stacks = free_stacks;
 	ht_threads_after_fork();
 	ht_tables_after_fork();
 	claim_process(ht_process);
@@ -64,13 +71,16 @@ static HT_COLD void start(void)
 {
 	ht_real_init();
 	ht_environ_init();
+	free_stacks = ht_number(ht_environ_get("HEAPTAP_FREE_STACKS"), 0);
 	int ok = ht_spool_init() == 0;
 	if (ok) {
 		claim_process(HT_NONE);
 		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0 && make_state_page() == 0;
+		if (ok)
+			ht_spool_publish();
+		else
+			ht_spool_drop();
 	}
-	if (ok)
-		ht_spool_publish();
 	ht_environ_done();
 	ht_store_release(&phase, ok ? UP : ASIDE);
 }

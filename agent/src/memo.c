@@ -10,10 +10,22 @@
 
 #define FIRST_FRAMES 340 // 4 pages
 #define FIRST_CHECKS 512 // 2 pages
+#define BUFFERS (2 * (HT_LOOSE_MAX + 1) * sizeof(struct ht_frame)) // 1 page
 
+// Even, as what it is given.
 static u32 larger(u32 capacity)
 {
-	return capacity < 4096 ? capacity * 2 : capacity + capacity / 4;
+	return capacity < 4096 ? capacity * 2 : capacity + (capacity / 4 & ~1u);
+}
+
+HT_NOINLINE i32 ht_find_mismatch(const struct ht_check_pair *c, u32 n)
+{
+	while (n > 0) {
+		n--;
+		if (*HT_CHECK_AT(c, n) != HT_CHECK_VALUE(c, n))
+			return (i32)n;
+	}
+	return -1;
 }
 
 int ht_memo_start(struct ht_memo *memo)
@@ -26,8 +38,17 @@ int ht_memo_start(struct ht_memo *memo)
 		HT_FENCE();
 		memo->frames = f;
 	}
+	if (!memo->buffers) {
+		struct ht_frame *f = ht_map(BUFFERS);
+		if (!f)
+			return -1;
+		memo->loose_end = f + HT_LOOSE_MAX + 1;
+		memo->spare_end = memo->loose_end + HT_LOOSE_MAX + 1;
+		HT_FENCE();
+		memo->buffers = f;
+	}
 	if (!memo->checks) {
-		struct ht_check *c = ht_map(FIRST_CHECKS * sizeof(*c));
+		struct ht_check_pair *c = ht_map(FIRST_CHECKS / 2 * sizeof(*c));
 		if (!c)
 			return -1;
 		memo->check_capacity = FIRST_CHECKS;
@@ -63,7 +84,7 @@ int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames)
 int ht_memo_more_checks(struct ht_memo *memo, u32 checks)
 {
 	u32 old = memo->check_capacity, capacity = old;
-	struct ht_check *now = memo->checks, *c;
+	struct ht_check_pair *now = memo->checks, *c;
 
 	while (capacity < checks)
 		capacity = larger(capacity);
@@ -71,7 +92,7 @@ int ht_memo_more_checks(struct ht_memo *memo, u32 checks)
 		return 0;
 	memo->checks = 0;
 	HT_FENCE();
-	c = ht_remap(now, old * sizeof(*c), capacity * sizeof(*c));
+	c = ht_remap(now, old / 2 * sizeof(*c), capacity / 2 * sizeof(*c));
 	if (!c) {
 		memo->checks = now;
 		return -1;
@@ -89,7 +110,9 @@ void ht_memo_free(struct ht_memo *memo)
 	if (memo->frames)
 		ht_unmap(memo->frames, memo->frame_capacity * sizeof(struct ht_frame));
 	if (memo->checks)
-		ht_unmap(memo->checks, memo->check_capacity * sizeof(struct ht_check));
+		ht_unmap(memo->checks, memo->check_capacity / 2 * sizeof(struct ht_check_pair));
+	if (memo->buffers)
+		ht_unmap(memo->buffers, BUFFERS);
 	if (memo->scratch)
 		ht_unmap(memo->scratch, memo->scratch_size);
 	__builtin_memset(memo, 0, sizeof(*memo));

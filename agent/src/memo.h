@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memo.h: what a thread remembers of its last stack, in detail; unwind.c explains it.
+// memo.h: what a thread remembers of its last stack, in detail; unwind.c and walk.c explain it.
 #ifndef HT_MEMO_H
 #define HT_MEMO_H
 
 #include "agent.h"
+#include "arch_amd64.h"
 
 struct ht_frame {
 	u64 pc; // return address into the function, or HT_PC_INTERRUPTED | interrupted one
@@ -17,14 +18,20 @@ struct ht_frame {
 #define HT_FP_LIVE 0x80000000u // the outer frames depend on fp
 #define HT_CHECKS(f) ((f)->checks & ~HT_FP_LIVE)
 
-struct ht_check {
-	const u64 *at;
-	u64 value;
-};
+// Checks come in pairs, so that two values are compared at once; number i is half i & 1 of pair i / 2.
+struct ht_check_pair {
+	const u64 *at[2];
+	u64 value[2];
+} __attribute__((aligned(16)));
+#define HT_CHECK_AT(c, i) ((c)[(i) >> 1].at[(i)&1])
+#define HT_CHECK_VALUE(c, i) ((c)[(i) >> 1].value[(i)&1])
 
-// A walk keeps its new frames at the end of the array, the leaf in the last element: so they need no memory of their own
+// ht_unwind keeps its new frames at the end of the array, the leaf in the last element: so they need no memory of their own
 // until they are complete.
 #define HT_FRAMES_MAX (1u << 20)
+
+// ht_walk keeps its new frames in buffers of their own, with one element before them.
+#define HT_LOOSE_MAX 41
 
 // Makes the arrays; 0 or -1.
 HT_COLD int ht_memo_start(struct ht_memo *memo);
@@ -33,39 +40,73 @@ HT_COLD int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames);
 // Room for at least this many checks.
 HT_COLD int ht_memo_more_checks(struct ht_memo *memo, u32 checks);
 
-// The highest check that does not hold, or -1: all do.
-#define HT_DIFFERS(i) (*k[-(i)].at ^ k[-(i)].value)
-HT_INLINE i32 ht_find_mismatch(const struct ht_check *c, u32 n)
+HT_INLINE ht_two ht_differs(const struct ht_check_pair *c)
 {
-	const struct ht_check *k = c + n;
-	for (; n >= 8; n -= 8, k -= 8)
-		if (ht_unlikely((HT_DIFFERS(1) | HT_DIFFERS(2) | HT_DIFFERS(3) | HT_DIFFERS(4) | HT_DIFFERS(5) |
-				 HT_DIFFERS(6) | HT_DIFFERS(7) | HT_DIFFERS(8)) != 0))
-			break;
-	if (n & 4 && n < 8 && !(HT_DIFFERS(1) | HT_DIFFERS(2) | HT_DIFFERS(3) | HT_DIFFERS(4)))
-		n -= 4;
-	while (n > 0) {
-		n--;
-		if (*c[n].at != c[n].value)
-			return (i32)n;
-	}
-	return -1;
+	return ht_two_xor(ht_two_at(c->at[0], c->at[1]), ht_two_of(c->value));
 }
 
-// The long way of ht_capture: a walk, until it meets what is remembered.
+// The highest one of the first n checks that does not hold, or -1.
+HT_NOINLINE i32 ht_find_mismatch(const struct ht_check_pair *c, u32 n);
+
+// Do the first n checks hold? From the top down.
+HT_INLINE int ht_all_hold(const struct ht_check_pair *c, u32 n)
+{
+	const struct ht_check_pair *k = c + n / 2;
+	if (n & 1 && ht_unlikely(*k->at[0] != k->value[0]))
+		return 0;
+	if (n & 2) {
+		k--;
+		if (ht_unlikely(!ht_two_are_zero(ht_differs(k))))
+			return 0;
+	}
+	if (n & 4) {
+		k -= 2;
+		if (ht_unlikely(!ht_two_are_zero(ht_two_or(ht_differs(k), ht_differs(k + 1)))))
+			return 0;
+	}
+	while (k > c) {
+		k -= 4;
+		ht_two lower = ht_two_or(ht_differs(k), ht_differs(k + 1));
+		ht_two upper = ht_two_or(ht_differs(k + 2), ht_differs(k + 3));
+		if (ht_unlikely(!ht_two_are_zero(ht_two_or(lower, upper))))
+			return 0;
+	}
+	return 1;
+}
+
+// Appends n new frames (root first: pc, sp, fp and rule) to the first `base` remembered ones and completes them and their
+// checks. `up` is what the first of them returned to; `flag` is HT_NODE_TRUNCATED if the stack was cut there. There is room.
+void ht_settle(struct ht_memo *memo, u32 base, const struct ht_frame *new, u32 n, const struct ht_frame *up, u32 flag);
+// Makes the nodes that the path to frames[leaf] lacks; returns the deepest one there is. `flag` as above.
+HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag);
+// Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: there is no
+// memory, and nothing is remembered.
+HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost);
+
+// If the leaf is not the same: a walk, until it meets what is remembered.
 HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);
+// The same, for all stacks.
+HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);
+
+// The remembered leaf if nothing has changed since, else null. As ht_capture; the generation is known to be the same.
+HT_INLINE const struct ht_frame *ht_memo_same(const struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
+{
+	const struct ht_frame *leaf = memo->leaf;
+	if (ht_likely(leaf && leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp)) &&
+	    ht_likely(ht_all_hold(memo->checks, HT_CHECKS(leaf))))
+		return leaf;
+	return 0;
+}
 
 // Returns the stack id of the call stack whose leaf is the call with return address pc, made by a caller whose stack
 // pointer after the return is sp and whose frame pointer is fp; 0 if there is none (counted). fp is only used where call
 // frame information says so. The caller has set ht_stream.busy; this is never entered twice for one memo.
 HT_INLINE u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
-	const struct ht_frame *leaf = memo->leaf;
-	if (ht_likely(leaf && leaf->sp == sp && leaf->pc == pc && (!(leaf->checks & HT_FP_LIVE) || leaf->fp == fp) &&
-		      memo->generation == ht_load(&ht_state->generation)) &&
-	    ht_likely(ht_find_mismatch(memo->checks, HT_CHECKS(leaf)) < 0))
-		return leaf->node;
-	return ht_walk(memo, pc, sp, fp);
+	const struct ht_frame *leaf = 0;
+	if (ht_likely(memo->generation == ht_load(&ht_state->generation)))
+		leaf = ht_memo_same(memo, pc, sp, fp);
+	return ht_likely(leaf != 0) ? leaf->node : ht_walk(memo, pc, sp, fp);
 }
 
 #endif

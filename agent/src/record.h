@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// record.h: from an intercepted call to a published record. All of it is inlined into the hooks.
+// record.h: from an intercepted call to a published record.
+//
+// There are two ways. The long one copes with everything. The short one is for the commonest functions as long as nothing
+// is uncommon; it is inlined into their hooks and calls nothing, so that these need no registers but those that a call may
+// change. Whatever it cannot do it leaves to functions of record.c, which begin where it stopped.
 //
 // The order of stores is the promise that the recorder relies on: busy is set before the clock is read; the record is
 // written before pos makes it visible; busy is cleared last. x86 keeps stores in order, so compiler barriers are enough
@@ -12,32 +16,13 @@
 #include "memo.h"
 #include "sys.h"
 
-struct ht_caller {
-	u64 pc; // return address
-	u64 sp; // the caller's stack pointer after the return
-	u64 fp; // the caller's frame pointer
-};
-
 // In a function that keeps a frame pointer (the hooks are compiled so): x86-64 psABI, figure 3.3.
-#define HT_CALLER() \
-	({ \
-		u64 *frame_ = __builtin_frame_address(0); \
-		(struct ht_caller){frame_[1], (u64)(frame_ + 2), frame_[0]}; \
-	})
-
-// The C++ operator hook that is running its real operator in this thread. What that operator itself calls (malloc, or
-// operator new from operator new[]) belongs to the operator's event. An exception or a longjmp may leave this set: so only
-// calls that come from the code of a real operator are ever held against it (hooks_cxx.c).
-struct ht_operator {
-	u64 sp; // the hook's caller's stack pointer; 0: none is running
-	u64 slot; // where the return address into the hook lies
-	u64 kind, size, extra_kind, extra;
-	struct ht_caller caller;
-	u32 asking; // the allocator is being asked for a usable size; sp is not 0 then
-	u32 failed; // the allocation in it failed, and only a new_handler can still save it
-	u32 stack;
-};
-extern __thread struct ht_operator ht_operator __attribute__((tls_model("initial-exec")));
+#define HT_FRAME() ((const u64 *)__builtin_frame_address(0))
+#define HT_CALLER() ht_caller_of(HT_FRAME())
+HT_INLINE struct ht_caller ht_caller_of(const u64 *frame)
+{
+	return (struct ht_caller){frame[1], (u64)(frame + 2), frame[0]};
+}
 
 HT_COLD int ht_operator_holds(u64 pc, u64 sp);
 HT_COLD void ht_operator_failed(void);
@@ -46,13 +31,13 @@ HT_NOINLINE u64 ht_ask_usable(const void *p);
 
 HT_INLINE int ht_is_nested(struct ht_caller c)
 {
-	return ht_unlikely(ht_operator.sp != 0) && ht_operator_holds(c.pc, c.sp);
+	return ht_unlikely(ht_local.operator.sp != 0) && ht_operator_holds(c.pc, c.sp);
 }
 
 // Begins an event: null if it cannot be recorded.
 HT_INLINE struct ht_thread *ht_begin(struct ht_caller c)
 {
-	struct ht_thread *t = ht_self;
+	struct ht_thread *t = ht_local.thread;
 	if (ht_unlikely(t->stream->busy || !ht_state->generation)) {
 		t = ht_thread_enter(t, c.sp);
 		if (!t)
@@ -68,9 +53,8 @@ HT_INLINE struct ht_thread *ht_begin(struct ht_caller c)
 }
 
 // Publishes what was written up to `end` and ends the event.
-HT_INLINE void ht_end(struct ht_thread *t, const u64 *end)
+HT_INLINE void ht_end(struct ht_thread *t, struct ht_stream *s, const u64 *end)
 {
-	struct ht_stream *s = t->stream;
 	t->at = (u64)end;
 	ht_store_release(&s->pos, t->pos_base + (u64)end);
 	HT_FENCE();
@@ -111,7 +95,7 @@ HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 
 	w[0] = (address & HT_ADDR_MASK) | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT;
 	w[1] = low | (u64)stack << 32;
 	w[2] = ht_clock();
-	ht_end(t, w + 3);
+	ht_end(t, t->stream, w + 3);
 }
 
 // One event of class 0. extra_kind and extra: an extra record, if extra_kind is not 0.
@@ -133,6 +117,10 @@ HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra
 		ht_operator_failed();
 }
 
+// The end of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Of the caller it gets what the hook has
+// at hand anyhow: so the hooks do not pay for the case that it is not wanted.
+HT_COLD void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp);
+
 // A deallocation of p that is about to happen.
 HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
@@ -141,10 +129,100 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
+	if (ht_unlikely(ht_state->free_stacks)) {
+		ht_write_deallocation_stacked(t, kind, p, c.sp);
+		return;
+	}
 	u64 *w = (u64 *)t->at;
 	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
 	w[1] = ht_clock();
-	ht_end(t, w + 2);
+	ht_end(t, t->stream, w + 2);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The short way. `frame` is the hook's own, see HT_CALLER.
+
+// Keeps the compiler from calling as its last act, when its own frame is gone already: what is called reads it.
+#define HT_KEEP_FRAME(p) __asm__("" : "+r"(p))
+
+// The whole of an allocation's event, the long way. Returns p.
+HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
+// The same from where a stack is needed that is not the last one: busy is set, and the record's address and size are written.
+HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
+// The whole of a deallocation's event, the long way. Returns p.
+HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
+
+// A record of class 0.
+struct ht_stacked {
+	u64 first;
+	u32 size, stack;
+	u64 time;
+};
+
+// An allocation that returned p. Returns p.
+HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u64 *frame)
+{
+	struct ht_thread *t = ht_local.thread;
+	struct ht_stream *s = t->stream;
+	struct ht_stacked *w;
+	u64 sp = (u64)(frame + 2), word, slack;
+	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0) ||
+	    ht_unlikely(ht_load(&ht_state->generation) != t->memo.generation) || ht_unlikely(!p))
+		goto uncommon;
+	ht_store(&s->busy, sp);
+	HT_FENCE();
+	w = (struct ht_stacked *)t->at;
+	if (ht_unlikely((u64)w > t->short_limit))
+		goto undo;
+	word = ((const u64 *)p)[-1]; // see ht_usable
+	slack = (word & ~7ull) - 8 - size;
+	if (ht_unlikely(slack >= HT_SLACK_EXTRA) || ht_unlikely(word & (~0ull << 32 | 2)))
+		goto undo;
+	w->first = (u64)p | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT; // glibc's addresses are short enough
+	w->size = (u32)size;
+	const struct ht_frame *leaf = ht_memo_same(&t->memo, frame[1], sp, frame[0]);
+	if (ht_unlikely(!leaf)) {
+		p = ht_allocated_elsewhere(t, p, frame);
+		HT_KEEP_FRAME(p);
+		return p;
+	}
+	w->stack = leaf->node;
+	w->time = ht_clock();
+	ht_end(t, s, (u64 *)(w + 1));
+	return p;
+undo:
+	ht_store(&s->busy, 0);
+uncommon:
+	p = ht_allocated(kind, p, size, frame);
+	HT_KEEP_FRAME(p);
+	return p;
+}
+
+// A deallocation of p, which is not null, that is about to happen. Returns p.
+HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *frame)
+{
+	struct ht_thread *t = ht_local.thread;
+	struct ht_stream *s = t->stream;
+	u64 *w;
+	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0) ||
+	    ht_unlikely(!ht_load(&ht_state->generation)) || ht_unlikely(ht_state->free_stacks) ||
+	    ht_unlikely(ht_in_loader(frame[1])))
+		goto uncommon;
+	ht_store(&s->busy, (u64)(frame + 2));
+	HT_FENCE();
+	w = (u64 *)t->at;
+	if (ht_unlikely((u64)w > t->short_limit)) {
+		ht_store(&s->busy, 0);
+		goto uncommon;
+	}
+	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
+	w[1] = ht_clock();
+	ht_end(t, s, w + 2);
+	return p;
+uncommon:
+	p = ht_deallocated(kind, p, frame);
+	HT_KEEP_FRAME(p);
+	return p;
 }
 
 #endif

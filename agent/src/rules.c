@@ -114,7 +114,9 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 	if (!l || !l->cfi.hdr) {
 		if (at_trampoline(pc))
 			return HT_R_SIGNAL;
-		return l || ht_is_generated(at, s->buffer) ? HT_R_CHAIN : HT_R_BAD | HT_FP_NO_CODE << 3;
+		if (l)
+			return HT_R_CHAIN;
+		return (ht_is_generated(at, s->buffer) ? HT_R_CHAIN : HT_R_BAD) | HT_FP_NO_CODE << 3;
 	}
 	found = ht_cfi_find(&l->cfi, at, &s->cfi);
 	if (found == HT_CFI_NONE) {

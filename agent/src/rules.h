@@ -26,11 +26,12 @@ enum ht_rule_fp {
 	HT_FP_SAME = 0,
 	HT_FP_AT_CFA = 1, // *(CFA + offset)
 	HT_FP_AT_FP = 2, // *(fp + offset)
-	HT_FP_NO_CODE = 3, // with HT_R_BAD
+	HT_FP_NO_CODE = 3, // with HT_R_BAD and HT_R_CHAIN: of no module
 };
 
 #define HT_RULE_TYPE(r) ((u32)(r)&7)
 #define HT_RULE_FP(r) ((u32)((r) >> 3) & 3)
+#define HT_RULE_FP_STAYS(r) (!((r)&0x18)) // HT_FP_SAME
 #define HT_RULE_FP_OFFSET(r) ((u64)((i64)(int16_t)(r) >> 5) * 8)
 #define HT_RULE_PC_ID(r) ((u32)((r) >> 16) & 0xffffff)
 #define HT_RULE_OFFSET(r) ((u64)((i64)(r) >> 40) * 8)
@@ -61,7 +62,7 @@ extern u64 ht_rule_table;
 // Call sites that lie within 64 bytes share a cache line.
 HT_INLINE u64 ht_rule_slot(u64 pc, u32 bits)
 {
-	return (pc >> 6) * 0x9e3779b97f4a7c15ull >> (64 - bits + 2) << 2;
+	return (pc >> 6) * 0x9e3779b97f4a7c15ull >> 32 & ((1ull << bits) - 4);
 }
 
 // Compiles the rule and publishes it. 0 only if there is no working memory.
@@ -85,6 +86,34 @@ HT_INLINE u64 ht_rule_get(struct ht_memo *memo, u64 pc)
 			break;
 	}
 	return ht_rule_make(memo, pc);
+}
+
+// The table as it was when a walk began, taken apart once.
+struct ht_rule_view {
+	u64 word;
+	u64 entries; // address
+	u64 mask; // of a slot's offset in bytes
+};
+
+HT_INLINE struct ht_rule_view ht_rule_view(void)
+{
+	u64 word = ht_load_acquire(&ht_rule_table);
+	return (struct ht_rule_view){word, (u64)HT_RULE_ENTRIES(word), ((1ull << HT_RULE_BITS(word)) - 4) * 16};
+}
+
+// As ht_rule_get; fast where the rule lies in the cache line that is its first place.
+HT_INLINE u64 ht_rule_see(const struct ht_rule_view *v, struct ht_memo *memo, u64 pc)
+{
+	u64 offset = (pc >> 6) * 0x9e3779b97f4a7c15ull >> 28 & v->mask; // 16 times ht_rule_slot
+	const struct ht_rule_entry *e = (const struct ht_rule_entry *)(v->entries + offset);
+	for (u32 i = 0; i < 4; i++, e++)
+		if (ht_likely(ht_load_acquire(&e->pc) == pc)) {
+			u64 rule = ht_load_acquire(&e->rule);
+			if (ht_likely(rule != 0 && ht_load(&ht_rule_table) == v->word))
+				return rule;
+			break;
+		}
+	return ht_rule_get(memo, pc);
 }
 
 // Forgets the rules for addresses in [start, end): all of them, or only those that belong to no module.

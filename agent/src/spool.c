@@ -2,14 +2,16 @@
 //
 // spool.c: the shared file through which events leave the process: how it is made, mapped and enlarged.
 //
-// Arrays live in reserved address space and grow by segments of the file, mapped one behind the other. A page of the file
-// is allocated before it is touched: a store to a page that a full tmpfs cannot provide would be a SIGBUS in the target.
-// The file is opened by its path whenever that is needed and closed at once: a target may close or reuse any descriptor.
+// The whole file is mapped once, at the start, as long as it may ever become: it is sparse, and most of the mapping is
+// inaccessible. An array grows by segments that become accessible one after the other. That takes neither a descriptor nor
+// a path nor a right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its
+// namespaces goes on being recorded. A page is asked of the kernel before it is touched: a store to a page that a full
+// tmpfs cannot provide would be a SIGBUS in the target.
 //
 // Nothing here takes a lock.
 
 #include <fcntl.h>
-#include <linux/falloc.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -31,7 +33,9 @@ u64 ht_mapped[HT_SEG_TYPES];
 
 static u8 *array_base[HT_SEG_TYPES];
 static char spool_path[PATH_MAX_HERE];
-char ht_spill_path[PATH_MAX_HERE];
+static char spill_folder[PATH_MAX_HERE];
+static char spill_name[256];
+static u64 spill_folder_device, spill_folder_inode;
 
 static const struct array {
 	u64 element; // bytes of an element
@@ -46,7 +50,9 @@ static const struct array {
 	[HT_SEG_NODES] = {sizeof(struct ht_node), 256u << 10, 1u << 30},
 	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20},
 };
-static u32 reserve_shift; // address space is scarce: reserve less by this power of two
+static u64 spool_size; // of the mapping
+static int in_run; // of heaptap run; else the library was preloaded by hand
+static u32 reserve_shift; // address space or file size is limited: reserve less by this power of two
 
 void *ht_map(u64 size)
 {
@@ -76,36 +82,12 @@ u64 ht_now_ns(int clock)
 // ---------------------------------------------------------------------------------------------------------------------
 // Segments
 
-static long open_spool(void)
-{
-	return ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-}
-
 int ht_size_allowed(u64 end)
 {
 	struct rlimit limit;
 	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
 		return 1;
 	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
-}
-
-static int allocate_range(long fd, u64 offset, u64 length)
-{
-	static const char zeros[4096];
-	long r;
-	if (!ht_size_allowed(offset + length))
-		return -1;
-	do
-		r = ht_sys4(__NR_fallocate, fd, 0, offset, length);
-	while (r == -4 /* EINTR */);
-	if (r == 0)
-		return 0;
-	if (r != -95 /* EOPNOTSUPP */ && r != -38 /* ENOSYS */)
-		return -1;
-	for (u64 done = 0; done < length; done += sizeof(zeros))
-		if (ht_sys4(__NR_pwrite64, fd, zeros, sizeof(zeros), offset + done) != (long)sizeof(zeros))
-			return -1;
-	return 0;
 }
 
 static u64 reserved(int type)
@@ -119,46 +101,30 @@ static u64 segment_length(int type, u32 n)
 	return n == 0 ? arrays[type].first : arrays[type].first << (n - 1);
 }
 
-// Adds segment n of an array, or leaves that to somebody who is at it: a thousand children that all need one at the same
-// moment are to make one. But a maker may have been killed, or we are a signal handler on top of it, so patience ends.
-static u64 add_segment(long fd, int type, u32 n)
+// Makes the pages of a part of the mapping accessible, and has the kernel find memory or disk for them. What they hold
+// already, they keep: any number of threads and processes may do this to the same pages at the same time.
+static int provide(u8 *at, u64 length)
 {
-	u64 *place = &ht_header->segments[type][n];
-	u64 length = segment_length(type, n), seen = 0;
-	struct timespec nap = {0, 1000000};
-
-	if (!__atomic_compare_exchange_n(place, &seen, HT_SEGMENT_COMING, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		for (u32 i = 0; i < 100 && (seen = ht_load_acquire(place)) == HT_SEGMENT_COMING; i++)
-			ht_sys2(__NR_nanosleep, &nap, 0);
-	else
-		seen = HT_SEGMENT_COMING;
-	if (seen != HT_SEGMENT_COMING)
-		return seen;
-	u64 offset = __atomic_fetch_add(&ht_header->file_end, length, __ATOMIC_RELAXED);
-	if (allocate_range(fd, offset, length) < 0) {
-		__atomic_compare_exchange_n(place, &seen, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-		return 0;
-	}
-	if (__atomic_compare_exchange_n(place, &seen, offset, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return offset;
-	ht_sys4(__NR_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length);
-	return seen == HT_SEGMENT_COMING ? 0 : seen;
-}
-
-static int map_segment(int type, u32 n, u64 at)
-{
-	u64 offset = ht_load_acquire(&ht_header->segments[type][n]);
-	long fd = open_spool(), r = -1;
-	if (fd < 0)
+	long r = ht_sys3(__NR_mprotect, at, length, PROT_READ | PROT_WRITE);
+	if (r < 0)
 		return -1;
-	if (offset <= HT_SEGMENT_COMING)
-		offset = add_segment(fd, type, n);
-	if (offset)
-		r = ht_sys6(__NR_mmap, array_base[type] + at, segment_length(type, n), PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, offset);
-	ht_sys1(__NR_close, fd);
-	return r < 0 && r > -4096 ? -1 : 0;
+	do
+		r = ht_sys3(__NR_madvise, at, length, 23 /* MADV_POPULATE_WRITE */);
+	while (r == -4 /* EINTR */);
+	if (r == 0 || r == -14 /* EFAULT */ || r == -12 /* ENOMEM */)
+		return r == 0 ? 0 : -1;
+	// Linux before 5.14. Here the kernel ors 0 to a word of every page, and where our own store would be a SIGBUS, it is
+	// an error. Nobody is woken.
+	for (u64 i = 0; i < length; i += 4096)
+		if (ht_sys6(__NR_futex, at, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, at + i,
+			    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) < 0)
+			return -1;
+	return 0;
 }
+
+// Where there was no memory, there will hardly be any for the next event: tries are RETRY ticks of the clock apart.
+#define RETRY (1ull << 28)
+static u64 refused[HT_SEG_TYPES]; // clock at the latest failure, 0 if there was none
 
 int ht_array_reach(int type, u64 index)
 {
@@ -169,11 +135,17 @@ int ht_array_reach(int type, u64 index)
 		if (index < have)
 			return 0;
 		u64 length = segment_length(type, n);
+		u8 *at = array_base[type] + bytes;
 		if (n >= HT_SEGMENTS || bytes + length > reserved(type))
 			return -1;
-		// Another thread may do the same at the same time: it maps the same bytes to the same place.
-		if (map_segment(type, n, bytes) < 0)
+		u64 before = ht_load(&refused[type]);
+		if (before && ht_clock() - before < RETRY)
 			return -1;
+		if (provide(at, length) < 0) {
+			ht_store(&refused[type], ht_clock());
+			return -1;
+		}
+		ht_store_release(&ht_header->segments[type][n], (u64)(at - (u8 *)ht_header));
 		__atomic_compare_exchange_n(&ht_mapped[type], &have, have + length / a->element, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}
@@ -229,19 +201,59 @@ static long create_alone(const char *folder, const char *exe, u64 pid)
 	return fd;
 }
 
+// A later root or mount namespace may have another folder by that name: what is written there nobody would find.
+static long open_spill_folder(struct stat *st)
+{
+	long fd = ht_sys4(__NR_openat, AT_FDCWD, spill_folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd >= 0 && ht_sys2(__NR_fstat, fd, st) < 0) {
+		ht_sys1(__NR_close, fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 static void name_spill(const char *folder)
 {
-	u64 n;
-	ht_spill_path[0] = 0;
-	if (folder) {
-		ht_append(ht_spill_path, sizeof(ht_spill_path), folder);
-		ht_append(ht_spill_path, sizeof(ht_spill_path), "/");
-		n = ht_append(ht_spill_path, sizeof(ht_spill_path), base_name(spool_path));
-	} else {
-		n = ht_append(ht_spill_path, sizeof(ht_spill_path), spool_path);
-	}
+	struct stat st;
+	const char *name = base_name(spool_path);
+	u64 n = ht_append(spill_folder, sizeof(spill_folder), folder ? folder : spool_path);
+	if (!folder && n > ht_strlen(name))
+		spill_folder[n - ht_strlen(name)] = 0;
+	n = ht_append(spill_name, sizeof(spill_name), name);
 	for (u32 i = 0; i < 5; i++) // spool -> spill
-		ht_spill_path[n - 5 + i] = "spill"[i];
+		spill_name[n - 5 + i] = "spill"[i];
+	long fd = open_spill_folder(&st);
+	if (fd >= 0) {
+		spill_folder_device = st.st_dev;
+		spill_folder_inode = st.st_ino;
+		ht_sys1(__NR_close, fd);
+	}
+}
+
+long ht_spill_open(void)
+{
+	struct stat st;
+	long file = -1, fd = open_spill_folder(&st);
+	if (fd < 0)
+		return -1;
+	if (st.st_dev == spill_folder_device && st.st_ino == spill_folder_inode)
+		file = ht_sys4(__NR_openat, fd, spill_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+			       0600);
+	ht_sys1(__NR_close, fd);
+	return file;
+}
+
+// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside for .spool.
+static void leave_mark(void)
+{
+	u64 n = ht_strlen(spool_path);
+	if (!in_run || n < 5)
+		return;
+	for (u32 i = 0; i < 5; i++)
+		spool_path[n - 5 + i] = "aside"[i];
+	long fd = ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		ht_sys1(__NR_close, fd);
 }
 
 // Without `heaptap run` nobody else can tell the user.
@@ -253,23 +265,42 @@ static void complain(const char *what)
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
-static int reserve_arrays(void)
+// May the address space grow by this much, and by three times as much for the target?
+static int has_space(u64 size)
 {
-	struct rlimit limit;
-	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		reserve_shift = 4;
-	for (; reserve_shift < 8; reserve_shift++) {
-		u64 total = 0;
+	struct rlimit space;
+	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &space) < 0 || space.rlim_cur == RLIM_INFINITY)
+		return 1;
+	if (size > 38u << 20 && size > space.rlim_cur / 64)
+		return 0;
+	long p = ht_sys6(__NR_mmap, 0, 4 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p < 0 && p > -4096)
+		return 0;
+	ht_sys2(__NR_munmap, p, 4 * size);
+	return 1;
+}
+
+// Maps header and arrays, with as much room to grow as limits allow. docs/guide.md says what that comes to.
+static int map_spool(long fd)
+{
+	for (reserve_shift = 0; reserve_shift <= 8; reserve_shift++) {
+		u64 total = HT_HEADER_SIZE;
 		for (int type = 1; type < HT_SEG_TYPES; type++)
 			total += reserved(type);
-		long p = ht_sys6(__NR_mmap, 0, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (!has_space(total) || !ht_size_allowed(total) || ht_sys2(__NR_ftruncate, fd, total) < 0)
+			continue;
+		long p = ht_sys6(__NR_mmap, 0, total, PROT_NONE, MAP_SHARED, fd, 0);
 		if (p < 0 && p > -4096)
 			continue;
+		ht_sys3(__NR_madvise, p, total, MADV_DONTDUMP);
+		ht_header = (struct ht_header *)p;
+		spool_size = total;
+		u8 *next = (u8 *)p + HT_HEADER_SIZE;
 		for (int type = 1; type < HT_SEG_TYPES; type++) {
-			array_base[type] = (u8 *)p;
-			p += (long)reserved(type);
+			array_base[type] = next;
+			next += reserved(type);
 		}
-		return 0;
+		return provide((u8 *)p, HT_HEADER_SIZE);
 	}
 	return -1;
 }
@@ -326,7 +357,7 @@ static void fill_header(u64 pid, const char *run)
 	h->mono0 = h->mono1 = ht_now_ns(CLOCK_MONOTONIC);
 	h->real0 = ht_now_ns(CLOCK_REALTIME);
 	h->spill_limit = ht_number(ht_environ_get("HEAPTAP_SPILL_LIMIT"), 4ull << 30);
-	h->file_end = HT_HEADER_SIZE;
+	h->file_end = spool_size;
 	h->next_uid = 1;
 	h->next_module = h->next_pc = h->next_node = 1;
 	h->free_chunks = h->free_streams = HT_LIST_EMPTY;
@@ -348,20 +379,19 @@ int ht_spool_init(void)
 	exe[n > 0 ? n : 0] = 0;
 
 	long fd = run ? create_in_run(run, pid) : create_alone(folder ? folder : ".", *exe ? exe : "program", pid);
+	in_run = run != 0;
 	if (fd < 0) {
 		if (!run)
 			complain("cannot create a spool file");
+		leave_mark();
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
 
-	long p = -1;
-	if (allocate_range(fd, 0, HT_HEADER_SIZE) == 0 && reserve_arrays() == 0)
-		p = ht_sys6(__NR_mmap, 0, HT_HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	int mapped = map_spool(fd);
 	ht_sys1(__NR_close, fd);
-	if (p < 0 && p > -4096)
+	if (mapped < 0)
 		goto fail;
-	ht_header = (struct ht_header *)p;
 	fill_header(pid, run);
 	for (u32 i = 0; i < sizeof(first_types); i++)
 		if (ht_array_reach(first_types[i], 0) < 0)
@@ -376,11 +406,19 @@ int ht_spool_init(void)
 	return 0;
 
 fail:
-	ht_header = 0;
-	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
+	ht_spool_drop();
 	if (!run)
 		complain("not enough disk space or address space for the spool");
 	return -1;
+}
+
+void ht_spool_drop(void)
+{
+	if (ht_header)
+		ht_sys2(__NR_munmap, ht_header, spool_size);
+	ht_header = 0;
+	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
+	leave_mark();
 }
 
 void ht_spool_publish(void)

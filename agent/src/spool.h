@@ -6,8 +6,8 @@
 
 #include "agent.h"
 
-// Where chunks go that nobody takes.
-extern char ht_spill_path[];
+// Opens the spill file, where chunks go that nobody takes, to append to it. A descriptor, or -1: it cannot be reached.
+long ht_spill_open(void);
 // Past RLIMIT_FSIZE the kernel does not only refuse, it sends SIGXFSZ: may a file reach this size?
 int ht_size_allowed(u64 end);
 u64 ht_now_ns(int clock);

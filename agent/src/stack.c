@@ -7,6 +7,7 @@
 // sp is on that stack (a guard page would lie between it and any other one). Each page is asked for once per thread.
 
 #include "stack.h"
+#include "arch_amd64.h"
 #include "rules.h"
 #include "sys.h"
 
@@ -109,4 +110,11 @@ int ht_bounds_find(struct ht_memo *memo, u64 sp, struct ht_bounds *b)
 	b->high = m.end;
 	b->own = 0;
 	return 0;
+}
+
+int ht_bounds_find_interrupted(struct ht_memo *memo, u64 sp, struct ht_bounds *b)
+{
+	if (ht_bounds_find(memo, sp - HT_RED_ZONE, b) == 0 && sp < b->high)
+		return 0;
+	return ht_bounds_find(memo, sp, b);
 }

@@ -22,5 +22,7 @@ HT_INLINE int ht_on_own_stack(const struct ht_memo *memo, u64 sp)
 
 // Sets b to the readable memory around sp. 0, or -1: none is known to be.
 HT_COLD int ht_bounds_find(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
+// The same for a frame that a signal has interrupted: what it has just popped, or keeps in the red zone, lies below its sp.
+HT_COLD int ht_bounds_find_interrupted(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
 
 #endif

@@ -25,7 +25,7 @@ enum { STATE_FREE = 0, STATE_LIVE = 1, STATE_TAKEN = 2 };
 
 static struct ht_stream no_stream = {.busy = 1};
 struct ht_thread ht_no_thread = {.stream = &no_stream};
-__thread struct ht_thread *ht_self __attribute__((tls_model("initial-exec"))) = &ht_no_thread;
+__thread struct ht_local ht_local __attribute__((tls_model("initial-exec"))) = {.thread = &ht_no_thread};
 
 static struct ht_thread *all; // head of the list of all states
 static struct ht_thread *inspected; // where the last look for dead owners stopped
@@ -57,12 +57,18 @@ static void lose(struct ht_stream *s, u64 events)
 	__atomic_fetch_add(&ht_header->counters[HT_C_LOST], events, __ATOMIC_RELAXED);
 }
 
-// Writes the current chunk to the spill file, or loses it.
-static void spill(struct ht_thread *t)
+// Writes the current chunk to the spill file, or loses it, so that its memory can be used again. A process that cannot reach
+// that file, in another root or as another user, keeps the chunk in the spool if it gets another one in its stead.
+static u32 spill(struct ht_thread *t)
 {
 	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
-	if (c->fill > HT_CHUNK_HEADER && ht_chunk_spill(c) < 0)
+	u32 index = HT_NONE;
+	int r = c->fill > HT_CHUNK_HEADER ? ht_chunk_spill(c) : 0;
+	if (r == HT_UNREACHABLE)
+		index = ht_chunk_add();
+	if (r < 0 && index == HT_NONE)
 		lose(t->stream, count_events(t->chunk, c->fill));
+	return index;
 }
 
 static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
@@ -81,6 +87,7 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	t->chunk = (u8 *)c;
 	t->at = (u64)c + HT_CHUNK_HEADER;
 	t->limit = (u64)c + HT_CHUNK_SIZE - HT_RECORD_MAX;
+	t->short_limit = ht_glibc ? t->limit : 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
 }
 
@@ -93,8 +100,9 @@ void ht_thread_next_chunk(struct ht_thread *t)
 	ht_store_release(&c->fill, (u32)(t->at - (u64)c));
 	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		index = ht_chunk_take();
+	if (index == HT_NONE)
+		index = spill(t);
 	if (index == HT_NONE) {
-		spill(t);
 		start_chunk(t, c, seq + 1);
 	} else {
 		start_chunk(t, ht_chunk_at(index), seq + 1);
@@ -115,6 +123,8 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	if (slot == HT_NONE)
 		return -1;
 	index = ht_chunk_take();
+	if (index == HT_NONE) // chunks that had to stay in the spool count against the pool
+		index = ht_chunk_add();
 	if (index == HT_NONE) {
 		ht_stream_give(slot);
 		return -1;
@@ -148,10 +158,14 @@ static void close_stream(struct ht_thread *t)
 	ht_store(&s->busy, 0);
 	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
 		((struct ht_chunk *)t->chunk)->fill = (u32)(t->at - (u64)t->chunk);
-		spill(t);
+		u32 other = spill(t);
 		ht_store_release(&s->state, HT_STREAM_ENDED);
-		ht_chunk_give(s->chunk);
-		ht_stream_give(t->slot);
+		if (other == HT_NONE) {
+			ht_chunk_give(s->chunk);
+			ht_stream_give(t->slot);
+		} else { // what was not written stays, slot and all, and the next thread takes the other chunk
+			ht_chunk_give(other);
+		}
 	} else {
 		ht_store_release(&s->state, HT_STREAM_ENDED);
 	}
@@ -178,7 +192,7 @@ static void forget(struct ht_thread *t)
 static int owner_is_gone(struct ht_thread *t, u32 tid)
 {
 	u32 owner = ht_load_acquire(&t->tid);
-	return owner != tid ? is_dead(owner) : ht_self == &ht_no_thread;
+	return owner != tid ? is_dead(owner) : ht_local.thread == &ht_no_thread;
 }
 
 // Looks at a few states, in turn, for one that is free or whose thread is gone.
@@ -238,7 +252,7 @@ void ht_threads_after_fork(void)
 		t->stream = &no_stream;
 		ht_store(&t->state, STATE_FREE);
 	}
-	ht_self = &ht_no_thread;
+	ht_local.thread = &ht_no_thread;
 }
 
 static struct ht_thread *lose_event(void)
@@ -254,12 +268,12 @@ struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
 {
 	if (!ht_init())
 		return 0;
-	t = ht_self; // a forked child has just lost it
+	t = ht_local.thread; // a forked child has just lost it
 	if (t == &ht_no_thread) {
 		t = make_state((u32)ht_sys0(__NR_gettid), 0, sp);
 		if (!t)
 			return lose_event();
-		ht_self = t;
+		ht_local.thread = t;
 		return t;
 	}
 	for (;;) {

@@ -16,7 +16,9 @@
 // comparisons fail. There is no sound shortcut that would leave out the deeper cells without hijacking return addresses,
 // and that breaks exceptions and shadow stacks.
 //
-// While the memo changes its depth is 0: a signal handler may leave us by longjmp.
+// The common case of all this is in walk.c, in a form that is fast; what is here copes with everything.
+//
+// While the memo changes it holds nothing, or less than before: a signal handler may leave us by longjmp.
 //
 // Frames that lie outside of the thread's own stack are remembered too, but their cells are only read after asking the
 // kernel whether they are still mapped (stack.h). memo->first_foreign tells the first such frame.
@@ -54,16 +56,17 @@ enum { GO_ON, END, CUT };
 // The same where some cells lie on foreign stacks. A cell that cannot be read does not hold.
 static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 {
-	const struct ht_check *c = w->memo->checks;
+	const struct ht_check_pair *c = w->memo->checks;
 	struct ht_bounds b = w->bounds;
 	for (u32 switches = 0; n > 0;) {
-		u64 at = (u64)c[--n].at;
+		n--;
+		u64 at = (u64)HT_CHECK_AT(c, n);
 		if (at < b.low || at > b.high - 8) {
 			// Its page, and what lies above it up to the end of that stack.
 			if (++switches > SWITCHES_MAX || ht_bounds_find(w->memo, at, &b) < 0 || at > b.high - 8)
 				return (i32)n;
 		}
-		if (*c[n].at != c[n].value)
+		if (*HT_CHECK_AT(c, n) != HT_CHECK_VALUE(c, n))
 			return (i32)n;
 	}
 	return -1;
@@ -86,11 +89,11 @@ static int switch_stack(struct walk *w)
 }
 
 // By frame pointer: a guess, but one that holds in all code that keeps them, as compilers at run time do.
-static int step_by_chain(struct walk *w)
+static int step_by_chain(struct walk *w, u64 rule)
 {
 	const u64 *frame = (const u64 *)w->fp;
-	if (!w->fp)
-		return END;
+	if (!w->fp) // generated code is called by somebody: it uses the register for something else
+		return HT_RULE_FP(rule) == HT_FP_NO_CODE ? CUT : END;
 	if (w->fp & 7 || w->fp < w->sp || !readable(w, w->fp, 16))
 		return CUT;
 	ht_count(HT_C_GUESSED);
@@ -108,7 +111,9 @@ static int step_from_signal(struct walk *w)
 	w->pc = *(const u64 *)(u + HT_UCONTEXT_PC) | HT_PC_INTERRUPTED;
 	w->sp = *(const u64 *)(u + HT_UCONTEXT_SP);
 	w->fp = *(const u64 *)(u + HT_UCONTEXT_FP);
-	return switch_stack(w);
+	if (++w->switches > SWITCHES_MAX || ht_bounds_find_interrupted(w->memo, w->sp, &w->bounds) < 0)
+		return CUT;
+	return GO_ON;
 }
 
 static int step_fully(struct walk *w)
@@ -161,116 +166,13 @@ static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
 	case HT_R_SIGNAL:
 		return step_from_signal(w);
 	case HT_R_CHAIN:
-		return step_by_chain(w);
+		return step_by_chain(w, rule);
 	case HT_R_COMPLEX:
 		return step_fully(w);
 	}
 	if (HT_RULE_FP(rule) != HT_FP_NO_CODE)
 		ht_count(HT_C_BAD_CFI);
 	return CUT;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// From frames to a node
-
-// Makes the nodes that the path to frames[leaf] lacks; returns the deepest one there is.
-static HT_NOINLINE u32 make_path(struct ht_frame *frames, u32 leaf, u32 root_flag)
-{
-	u32 i = leaf, parent = 0;
-	while (i > 0 && !frames[i - 1].node && !(frames[i - 1].node = ht_cct_find(frames[i - 1].hash)))
-		i--;
-	if (i > 0)
-		parent = frames[i - 1].node;
-	for (; i <= leaf; i++) {
-		u32 id = HT_RULE_PC_ID(frames[i].rule), node;
-		if (!id) {
-			ht_count(HT_C_TABLE_FULL);
-			return parent;
-		}
-		node = ht_cct_insert(frames[i].hash, parent, i == 0 ? id | root_flag : id);
-		if (!node)
-			return parent;
-		frames[i].node = parent = node;
-	}
-	return parent;
-}
-
-// Appends the checks of one frame, whose caller is `up`, and tells whether its fp is live.
-static HT_NOINLINE u32 add_checks_uncommon(struct ht_check *c, u32 n, const struct ht_frame *f,
-					   const struct ht_frame *up, u32 *live)
-{
-	u64 up_pc = up->pc & ~HT_PC_INTERRUPTED;
-	switch (HT_RULE_TYPE(f->rule)) {
-	case HT_R_SIGNAL:
-		c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_PC);
-		c[n++].value = up_pc;
-		c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_SP);
-		c[n++].value = up->sp;
-		if (*live) {
-			c[n].at = (const u64 *)(f->sp + HT_UCONTEXT_FP);
-			c[n++].value = up->fp;
-		}
-		*live = 0;
-		break;
-	case HT_R_CHAIN:
-		if (f->fp) {
-			c[n].at = (const u64 *)f->fp;
-			c[n++].value = up->fp;
-			c[n].at = (const u64 *)f->fp + 1;
-			c[n++].value = up_pc;
-		}
-		*live = HT_FP_LIVE;
-		break;
-	default: // the end, or not to be remembered
-		*live = 0;
-	}
-	return n;
-}
-
-// Moves the walk's new frames to their place above the `base` frames that are still valid and completes them.
-static u32 settle(struct walk *w, u32 base, int how)
-{
-	struct ht_memo *memo = w->memo;
-	struct ht_frame *frames = memo->frames;
-	struct ht_check *checks = memo->checks;
-	struct ht_frame root = {w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0}; // what the outermost frame returns to
-	const struct ht_frame *up = base ? &frames[base - 1] : &root;
-	const struct ht_frame *x = &frames[memo->frame_capacity - w->n];
-	struct ht_frame *f = &frames[base];
-	u32 n = HT_CHECKS(up), live = up->checks & HT_FP_LIVE;
-	u64 hash = up->hash;
-	u32 flag = base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0;
-
-	for (u32 i = w->n; i > 0; i--, x++, up = f++) {
-		u64 rule = x->rule, pc = x->pc, sp = x->sp, fp = x->fp;
-		u32 type = HT_RULE_TYPE(rule), where = HT_RULE_FP(rule);
-		f->pc = pc;
-		f->sp = sp;
-		f->fp = fp;
-		f->rule = rule;
-		f->hash = hash = ht_cct_hash(hash, HT_RULE_PC_ID(rule) | flag);
-		flag = 0;
-		f->node = 0;
-		if (ht_likely(type - HT_R_SP <= HT_R_LOAD_FP - HT_R_SP)) {
-			u64 cfa = up->sp;
-			if (where != HT_FP_SAME && live) {
-				checks[n].at =
-					(const u64 *)((where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule));
-				checks[n++].value = up->fp;
-			}
-			if (type == HT_R_LOAD_FP) {
-				checks[n].at = (const u64 *)(fp + HT_RULE_OFFSET(rule));
-				checks[n++].value = cfa;
-			}
-			checks[n].at = (const u64 *)(cfa - 8);
-			checks[n++].value = up->pc; // a return address: no flag
-			live = type != HT_R_SP || where == HT_FP_AT_FP ? HT_FP_LIVE : where == HT_FP_SAME ? live : 0;
-		} else {
-			n = add_checks_uncommon(checks, n, f, up, &live);
-		}
-		f->checks = n | live;
-	}
-	return base + w->n;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -307,7 +209,9 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (k < known) {
 				i32 m;
 				if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
-					m = ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
+					m = ht_all_hold(memo->checks, HT_CHECKS(&frames[k]))
+						    ? -1
+						    : ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
 				else
 					m = find_mismatch_carefully(w, HT_CHECKS(&frames[k]));
 				if (m < 0) {
@@ -400,17 +304,20 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 	}
 }
 
-u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
+HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
 	struct walk w = {memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	u32 depth, base, total, node;
 	int how;
 
-	if (ht_unlikely(memo->generation != ht_load_acquire(&ht_state->generation) || !memo->frames || !memo->checks) &&
+	if (ht_unlikely(memo->generation != ht_load_acquire(&ht_state->generation) || !memo->frames || !memo->buffers ||
+			!memo->checks) &&
 	    forget(memo) < 0) {
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}
+	if (memo->loose)
+		ht_lay_down(memo, memo->loose_end - 1);
 	depth = memo->depth;
 	ht_memo_forget(memo);
 	HT_FENCE();
@@ -432,20 +339,25 @@ u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}
-	settle(&w, base, how);
+	const struct ht_frame up = {w.pc, w.sp, w.fp, 0, HT_CCT_ROOT, 0, 0}; // what the outermost frame returned to
+	ht_settle(memo, base, &memo->frames[memo->frame_capacity - w.n], w.n, &up,
+		  base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0);
 
 	struct ht_frame *leaf = &memo->frames[total - 1];
 	node = leaf->node;
 	if (!node) {
 		node = leaf->node = ht_cct_find(leaf->hash);
 		if (ht_unlikely(!node))
-			node = make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
+			node = ht_make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
 	}
 	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
 		memo->first_foreign = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
-	if (ht_likely(memo->depth == total && node && !memo->first_foreign))
+	if (memo->first_foreign || !memo->depth)
+		return node;
+	memo->top = &memo->frames[memo->depth - 1];
+	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))
 		memo->leaf = leaf;
 	return node;
 }

@@ -244,10 +244,9 @@ enum ht_seg_type {
 };
 
 // Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
-// that n + 1 segments hold segment_first[type] << n. Only its place in the file varies; it is published by a single
-// compare-and-swap, so that growing needs no lock. (A loser of that race leaves a hole in the file.)
+// that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a segment's
+// place in it is published when its pages are there.
 #define HT_SEGMENTS 28
-#define HT_SEGMENT_COMING 1 // in place of an offset: somebody is making it
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
 // state unique (ABA) in the high half.
@@ -296,7 +295,7 @@ struct ht_header {
 	uint64_t reserved0[5];
 
 	// changed by the agent
-	uint64_t file_end; // where the next segment goes
+	uint64_t file_end; // end of the last segment that there may ever be
 	uint64_t spill_size;
 	uint64_t next_uid;
 	uint32_t next_proc, next_stream, next_chunk; // elements ever used

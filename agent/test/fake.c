@@ -12,7 +12,7 @@
 #include "../src/modules.h"
 
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
-static struct ht_state state = {1};
+static struct ht_state state = {.generation = 1};
 struct ht_state *ht_state = &state;
 struct ht_header *ht_header = &header;
 struct ht_pc *ht_pcs;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. With libFuzzer
-// (-fsanitize=fuzzer -DLIBFUZZER) the input is a section; by itself it makes its own for as many seconds as its argument
-// says: real sections of this process with bytes changed, and well-formed ones with random instructions.
+// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. By itself it makes its own input for as
+// many seconds as its argument says: real sections of this process with bytes changed, and well-formed ones with random
+// instructions. With libFuzzer (clang -fsanitize=fuzzer -DLIBFUZZER) an input is the distance of an address from
+// .eh_frame_hdr, 32 bits, and the two sections as they lie in a file.
 
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -39,11 +40,16 @@ static void try(const struct ht_cfi_text *text, u64 pc, u64 noise)
 #ifdef LIBFUZZER
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	i32 distance;
+	if (size < sizeof(distance))
+		return 0;
+	memcpy(&distance, data, sizeof(distance));
+	size -= sizeof(distance);
 	u8 *copy = malloc(size);
 	struct ht_cfi_text text = {(u64)copy, (u64)copy + size, (u64)copy};
-	memcpy(copy, data, size);
-	for (u64 i = 0; i < 8; i++)
-		try(&text, (u64)copy + CODE + i * 0x80, i * 0x9e3779b97f4a7c15ull);
+	memcpy(copy, data + sizeof(distance), size);
+	for (u64 i = 0; i < 4; i++)
+		try(&text, (u64)copy + (u64)(i64)distance + i * 4, i * 0x9e3779b97f4a7c15ull);
 	free(copy);
 	return 0;
 }
@@ -91,11 +97,14 @@ static void damaged(const struct ht_loaded *l)
 
 static void made_up(void)
 {
-	static const u8 encodings[] = {0x1b, 0x1c, 0x00, 0x01, 0x04};
-	static const u8 tables[] = {0x3b, 0x04, 0xff};
+	static const u8 encodings[] = {0x1b, 0x1c, 0x00, 0x01, 0x04, 0x09, 0x0c, 0x10, 0x11,
+				       0x13, 0x14, 0x19, 0x24, 0x44, 0x50, 0x80, 0x9b};
+	static const u8 tables[] = {0x3b, 0x04, 0xff, 0x0c, 0x1b, 0x33, 0x31};
+	static const u8 frames[] = {0, 0x3b, 0x9b, 0x50, 0x04};
 	u8 program[64];
 	u32 size = (u32)(rnd() % sizeof(program));
-	struct shape h = {encodings[rnd() % 5], 1, "zR", rnd() % 4 == 0, tables[rnd() % 3]};
+	struct shape h = {encodings[rnd() % sizeof(encodings)], 1, "zR", rnd() % 4 == 0, tables[rnd() % sizeof(tables)],
+			  frames[rnd() % sizeof(frames)],	0, 0};
 	for (u32 i = 0; i < size; i++)
 		program[i] = nasty();
 	if (size > 8 && rnd() % 2) { // an expression, as the CFA or for rbp

@@ -35,8 +35,11 @@ struct shape {
 	const char *augmentation;
 	int wide; // 64-bit DWARF
 	u8 table; // encoding of the table; 0xff: none
+	u8 frame; // of the pointer to .eh_frame; 0: 0x1b
+	u8 count; // of the number of entries; 0: 0x03
+	int near; // the functions lie within 16 bits
 };
-static const struct shape usual = {0x1b, 1, "zR", 0, 0x3b};
+static const struct shape usual = {.encoding = 0x1b, .version = 1, .augmentation = "zR", .table = 0x3b};
 
 #define INITIAL "\x0c\x07\x08\x90\x01" // def_cfa rsp+8; rip at cfa-8
 
@@ -62,35 +65,59 @@ static void end_entry(struct section *s, u32 begin, int wide)
 	memcpy(s->bytes + begin - (wide ? 8 : 4), &length, wide ? 8 : 4);
 }
 
-static void put_address(struct section *s, const struct shape *h, u64 base, u64 address, int is_size)
+// Appends a value in one of the pointer encodings (LSB, "DWARF Exception Header Encoding"). `base` is where the section
+// will lie, `data` what is relative to data is relative to, `cell` a place in the section for what is encoded indirectly.
+static void put_encoded(struct section *s, u8 e, u64 base, u64 data, u32 cell, u64 v)
 {
-	u8 e = is_size ? h->encoding & 15 : h->encoding;
-	u64 v = is_size ? address : address - ((e & 0x70) == 0x10 ? base + s->size : 0);
-	if ((e & 7) == 3)
-		put(s, v, 4);
-	else if ((e & 7) == 0 || (e & 7) == 4)
+	if ((e & 0x70) == 0x50) { // aligned
+		while ((base + s->size) & 7)
+			put(s, 0, 1);
 		put(s, v, 8);
-	else if (e == 1) {
-		do {
-			put(s, (v & 127) | (v > 127 ? 128 : 0), 1);
-			v >>= 7;
-		} while (v);
+		return;
+	}
+	if (e & 0x80) {
+		memcpy(s->bytes + cell, &v, 8);
+		v = base + cell;
+	}
+	v -= (e & 0x70) == 0x10 ? base + s->size : (e & 0x70) == 0x30 ? data : 0;
+	switch (e & 15) {
+	case 1:
+		for (; v > 127; v >>= 7)
+			put(s, (v & 127) | 128, 1);
+		put(s, v, 1);
+		break;
+	case 9:
+		for (; (i64)v > 63 || (i64)v < -64; v = (u64)((i64)v >> 7))
+			put(s, (v & 127) | 128, 1);
+		put(s, v & 127, 1);
+		break;
+	case 2:
+	case 10:
+		put(s, v, 2);
+		break;
+	case 3:
+	case 11:
+		put(s, v, 4);
+		break;
+	default:
+		put(s, v, 8);
 	}
 }
 
 // Two functions of 0x100 bytes with a gap of as many between them; `program` belongs to the second.
-static struct built build(const struct shape *h, const char *program, u32 size)
+__attribute__((unused)) static struct built build(const struct shape *h, const char *program, u32 size)
 {
 	struct built b;
 	struct section s = {{0}, 0};
-	u32 header = 4 + 4 + 4 + 2 * 16, begin, cie, fde[2];
+	u32 header = 4 + 8 + 8 + 2 * 16, cells = header + 4, begin, cie, fde[2];
+	u64 code = h->near ? 0x1800 : CODE;
 
 	b.memory = malloc(4096);
 	u64 base = (u64)b.memory; // moved to the end of the allocation below
 	memset(b.memory, 0, 4096);
 	for (int pass = 0; pass < 2; pass++) {
 		memset(&s, 0, sizeof(s));
-		s.size = header + 4;
+		s.size = cells + 3 * 8;
 		cie = s.size;
 		begin = begin_entry(&s, h->wide);
 		put(&s, 0, h->wide ? 8 : 4);
@@ -121,8 +148,8 @@ static struct built build(const struct shape *h, const char *program, u32 size)
 			fde[i] = s.size;
 			begin = begin_entry(&s, h->wide);
 			put(&s, s.size - cie, h->wide ? 8 : 4);
-			put_address(&s, h, base, base + CODE + i * 0x200, 0);
-			put_address(&s, h, base, 0x100, 1);
+			put_encoded(&s, h->encoding, base, 0, cells + i * 8, base + code + i * 0x200);
+			put_encoded(&s, h->encoding & 15, base, 0, 0, 0x100);
 			if (h->augmentation[0] == 'z')
 				put(&s, 0, 1);
 			if (i == 1)
@@ -134,22 +161,24 @@ static struct built build(const struct shape *h, const char *program, u32 size)
 	}
 	memcpy((void *)base, s.bytes, s.size);
 	struct section t = {{0}, 0}; // the header
+	u8 frame = h->frame ? h->frame : 0x1b, count = h->count ? h->count : 0x03;
+	memcpy(t.bytes + cells, s.bytes + cells, 3 * 8);
 	put(&t, 1, 1);
-	put(&t, 0x1b, 1);
-	put(&t, h->table == 0xff ? 0xff : 0x03, 1);
+	put(&t, frame, 1);
+	put(&t, h->table == 0xff ? 0xff : count, 1);
 	put(&t, h->table, 1);
-	put(&t, header + 4 - 4, 4);
+	put_encoded(&t, frame, base, base, cells + 16, base + cie);
 	if (h->table != 0xff) {
-		put(&t, 2, 4);
+		put_encoded(&t, count, base, base, 0, 2);
 		for (u32 i = 0; i < 2; i++) {
-			u64 origin = (h->table & 0x70) == 0x30 ? base : 0;
-			put(&t, base + CODE + i * 0x200 - origin, (h->table & 7) == 3 ? 4 : 8);
-			put(&t, base + fde[i] - origin, (h->table & 7) == 3 ? 4 : 8);
+			put_encoded(&t, h->table, base, base, 0, base + code + i * 0x200);
+			put_encoded(&t, h->table, base, base, 0, base + fde[i]);
 		}
 	}
+	memcpy((void *)(base + cells), t.bytes + cells, 3 * 8);
 	memcpy((void *)base, t.bytes, t.size);
 	b.text = (struct ht_cfi_text){base, base + s.size, base};
-	b.code = base + CODE;
+	b.code = base + code;
 	return b;
 }
 

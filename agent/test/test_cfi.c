@@ -28,11 +28,56 @@ static struct ht_cfi_work work;
 static void test_encodings(void)
 {
 	static const struct shape shapes[] = {
-		{0x1b, 1, "zR", 0, 0x3b}, {0x1b, 1, "zPLR", 0, 0x3b}, {0x1b, 3, "zR", 0, 0x3b},
-		{0x1b, 4, "zR", 0, 0x3b}, {0x1b, 1, "zR", 1, 0x3b},   {0x1c, 1, "zR", 0, 0x3b},
-		{0x00, 1, "zR", 0, 0x3b}, {0x00, 1, "", 0, 0x3b},     {0x04, 1, "zR", 0, 0x3c},
-		{0x01, 1, "zR", 0, 0x3b}, {0x1b, 1, "zR", 0, 0x04},   {0x1b, 1, "zRS", 0, 0x3b},
-		{0x1b, 1, "zR", 0, 0xff}, {0x1c, 1, "zR", 1, 0xff},   {0x1b, 1, "zRX", 0, 0x3b},
+		{0x1b, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x1b, 1, "zPLR", 0, 0x3b, 0, 0, 0},
+		{0x1b, 3, "zR", 0, 0x3b, 0, 0, 0},
+		{0x1b, 4, "zR", 0, 0x3b, 0, 0, 0},
+		{0x1b, 1, "zR", 1, 0x3b, 0, 0, 0},
+		{0x1b, 1, "zRS", 0, 0x3b, 0, 0, 0},
+		{0x1b, 1, "zRX", 0, 0x3b, 0, 0, 0},
+		{0x00, 1, "", 0, 0x3b, 0, 0, 0},
+		// The functions' addresses: absptr, udata8, sdata8, uleb128, sleb128, udata2, sdata2, udata4.
+		{0x00, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x04, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x0c, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x01, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x09, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x12, 1, "zR", 0, 0x3b, 0, 0, 1},
+		{0x1a, 1, "zR", 0, 0x3b, 0, 0, 1},
+		{0x13, 1, "zR", 0, 0x3b, 0, 0, 0},
+		// Relative to the place: absptr, udata8, sdata8, uleb128, sleb128.
+		{0x10, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x14, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x1c, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x11, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x19, 1, "zR", 0, 0x3b, 0, 0, 0},
+		// Relative to text, data, function, of which there are none; aligned; indirect, absolute and relative.
+		{0x20, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x24, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x30, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x40, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x50, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x80, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x9b, 1, "zR", 0, 0x3b, 0, 0, 0},
+		{0x9c, 1, "zR", 0, 0xff, 0, 0, 0},
+		// The table: absolute, relative to the place, to the header; of a kind that must be searched from the start; none.
+		{0x1b, 1, "zR", 0, 0x04, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0x0c, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0x1b, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0x33, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0x3c, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0x32, 0, 0, 1},
+		{0x1b, 1, "zR", 0, 0x31, 0, 0, 0},
+		{0x1b, 1, "zR", 0, 0xff, 0, 0, 0},
+		{0x1c, 1, "zR", 1, 0xff, 0, 0, 0},
+		// The header's other fields.
+		{0x1b, 1, "zR", 0, 0xff, 0x3b, 0, 0},
+		{0x1b, 1, "zR", 0, 0xff, 0x9b, 0, 0},
+		{0x1b, 1, "zR", 0, 0xff, 0x04, 0, 0},
+		{0x1b, 1, "zR", 0, 0x3b, 0x50, 0, 0},
+		{0x1b, 1, "zR", 0, 0x3b, 0x1c, 0x04, 0},
+		{0x1b, 1, "zR", 0, 0x3b, 0x1b, 0x01, 0},
+		{0x1b, 1, "zR", 0, 0x3b, 0x1b, 0x09, 0},
 	};
 	for (u32 i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		struct built b = build(&shapes[i], "\x44\x0e\x20", 3); // advance 4; def_cfa_offset 32
@@ -59,6 +104,20 @@ static void test_encodings(void)
 		}
 		free(b.memory);
 	}
+}
+
+// DW_CFA_set_loc, absolute and relative to the function.
+static void test_set_loc(void)
+{
+	struct shape relative = usual;
+	relative.encoding = 0x44;
+	struct built b = build(&relative, "\x01\x04\0\0\0\0\0\0\0\x0e\x20", 11); // set_loc 4; def_cfa_offset 32
+	for (u64 at = 0x200; at < 0x208; at++) {
+		int r = ht_cfi_find(&b.text, b.code + at, &work);
+		EXPECT(r == HT_CFI_OK && work.row.cfa_value == (at < 0x204 ? 8 : 32), "at %lx: %d, %ld", at, r,
+		       work.row.cfa_value);
+	}
+	free(b.memory);
 }
 
 // Programs of instructions, what they say, and what they do to a small stack.
@@ -293,8 +352,7 @@ static void test_headers(void)
 		int result;
 	} cases[] = {
 		{0, 2, HT_CFI_BAD}, // version
-		{1, 0x9b, HT_CFI_BAD}, // indirect
-		{1, 0x50, HT_CFI_BAD}, // aligned
+		{1, 0x60, HT_CFI_BAD}, // no such encoding
 		{8, 0xff, HT_CFI_BAD}, // more entries than there is room
 		{10, 0x7f, HT_CFI_BAD}, {16, 0x7f, HT_CFI_BAD}, // first entry's FDE
 	};
@@ -310,6 +368,7 @@ static void test_headers(void)
 int main(void)
 {
 	test_encodings();
+	test_set_loc();
 	test_programs();
 	test_expressions();
 	test_plt();

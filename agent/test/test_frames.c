@@ -5,6 +5,7 @@
 
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,52 @@ __attribute__((noinline)) static int test_generated(void)
 	return (int)failed;
 }
 
+// A function that is interrupted right before it returns, on a stack of its own. Where its caller's rbp was saved is by
+// now below the stack pointer, and in another page.
+void interrupted_at_return(void);
+void interrupted(void);
+void on_stack(function, u8 *sp);
+__asm__(".text\n"
+	".type interrupted_at_return, @function\ninterrupted_at_return:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+	"pop %rbp\n.cfi_adjust_cfa_offset -8\n"
+	".type interrupted, @function\ninterrupted:\n" // with the same information here
+	"int3\nret\n.cfi_endproc\n"
+
+	".type on_stack, @function\non_stack:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+	"mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+	"mov %rsi, %rsp\ncall *%rdi\n"
+	"leave\n.cfi_def_cfa %rsp, 8\n.cfi_restore %rbp\nret\n.cfi_endproc\n");
+
+static void on_trap(int signal)
+{
+	(void)signal;
+	check_event();
+}
+
+static int test_interrupted(void)
+{
+	static u8 handler_stack[1 << 16];
+	stack_t s = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)};
+	struct sigaction a = {.sa_handler = on_trap, .sa_flags = SA_ONSTACK};
+	u8 *p = mmap(0, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long before = check_mismatches, events = check_events;
+
+	sigaltstack(&s, 0);
+	sigaction(SIGTRAP, &a, 0);
+	for (int at = -16; at <= 256;
+	     at += 8) // the first time, the bounds of the stack are looked up; later they are known
+		on_stack(interrupted_at_return, p + 8192 + 8 + at);
+	munmap(p, 8192);
+	on_stack(interrupted, p + 8192 + 256 + 8);
+	on_stack(interrupted, p + 8192 + 16 + 8); // there may be nothing below it
+	int failed = check_mismatches != before || check_events != events + 37;
+	printf("interrupted at its return%*s%s\n", 5, "", failed ? "FAILED" : "ok");
+	munmap(p, 4 * 4096);
+	return failed;
+}
+
 static int test_fork(void)
 {
 	int status = 0;
@@ -313,6 +360,7 @@ int main(void)
 	}
 	int failed = used | check_report("odd frames", 3000);
 	failed |= test_generated();
+	failed |= test_interrupted();
 	failed |= test_fork();
 	failed |= test_deep();
 	return failed;

@@ -13,8 +13,9 @@ import (
 
 func newEnvCommand() *cobra.Command {
 	var shell string
+	var freeStacks bool
 	cmd := &cobra.Command{
-		Use:   "env [--shell sh|fish|csh]",
+		Use:   "env [--shell sh|fish|csh] [--free-stacks]",
 		Short: "Print shell lines that load the agent without heaptap run",
 		Long: `Env prints the shell lines after which every program that this shell starts is recorded without a recorder: each leaves a
 file NAME.PID.spool in HEAPTAP_DIR, or in its working directory. "heaptap report NAME.PID.spool" opens it.
@@ -32,7 +33,7 @@ This is for programs that somebody else starts: services, test runners, batch sy
 			if err != nil {
 				return err
 			}
-			text, err := envLines(shell, library.Preload)
+			text, err := envLines(shell, library.Preload, freeStacks)
 			if err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ This is for programs that somebody else starts: services, test runners, batch sy
 		},
 	}
 	cmd.Flags().StringVar(&shell, "shell", "", "whose syntax: sh (also bash, zsh, dash, ksh), fish, csh (also tcsh); default: $SHELL's")
+	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too")
 	return cmd
 }
 
@@ -52,9 +54,23 @@ func shellOf(path string) string {
 	return "sh"
 }
 
-// envLines sets LD_PRELOAD to the library and what was there. The library's path may hold the loader's token
-// $PLATFORM, so it is quoted.
-func envLines(shell, library string) (string, error) {
+// envLines sets LD_PRELOAD to the library and what was there, and what else the agent is to know. The library's path may
+// hold the loader's token $PLATFORM, so it is quoted.
+func envLines(shell, library string, freeStacks bool) (string, error) {
+	text, err := preloadLines(shell, library)
+	if err != nil || !freeStacks {
+		return text, err
+	}
+	switch shell {
+	case "fish":
+		return text + "set -gx " + launch.FreeStacksVariable + " 1\n", nil
+	case "csh", "tcsh":
+		return text + "setenv " + launch.FreeStacksVariable + " 1\n", nil
+	}
+	return text + "export " + launch.FreeStacksVariable + "=1\n", nil
+}
+
+func preloadLines(shell, library string) (string, error) {
 	switch shell {
 	case "sh", "bash", "zsh", "dash", "ksh":
 		return fmt.Sprintf("export LD_PRELOAD=%s\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", quote(library)), nil

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +37,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}()
 	return record.Run(ctx, record.Config{
 		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
-		SpillLimit: link.Config.SpillLimit, Main: main, MainEnded: ended, Version: version(),
+		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush, Main: main, MainEnded: ended, Version: version(),
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Started:
@@ -67,24 +65,16 @@ func recordingOf(r record.Report) *launch.Recording {
 	return rec
 }
 
-// rescue makes recordings of what a dead recorder had not drained. They get names of their own, NAME.PID.rest.htap: what
-// the recorder had written is kept.
+// rescue completes the recordings of a spool that a dead recorder left.
 func rescue(ctx context.Context, spool string, config launch.RecorderConfig) ([]launch.Recording, error) {
 	var list []launch.Recording
-	output := strings.TrimSuffix(config.Output, ".htap") + ".rest.htap"
-	err := record.ConvertWith(ctx, spool, record.Config{
-		RunDir: config.RunDir, Output: output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit, Version: version(),
+	err := record.Recover(ctx, spool, record.Config{
+		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit, Version: version(),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil {
-				rec := *recordingOf(r)
-				rec.Rest = true
-				list = append(list, rec)
+				list = append(list, *recordingOf(r))
 			}
 		},
 	})
-	if err == nil {
-		os.Remove(strings.TrimSuffix(spool, ".spool") + ".spill")
-		os.Remove(filepath.Join(config.SpillDir, strings.TrimSuffix(filepath.Base(spool), ".spool")+".spill"))
-	}
 	return list, err
 }

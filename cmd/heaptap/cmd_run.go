@@ -12,8 +12,8 @@ import (
 )
 
 func newRunCommand() *cobra.Command {
-	var output, limit string
-	var quiet bool
+	var output, limit, logTo string
+	var quiet, freeStacks bool
 	top := 5
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
@@ -51,9 +51,22 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 			}
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
-			result, err := launch.Run(launch.Config{
-				Args: args, Output: out, SpillLimit: spill, Console: console, Rescue: rescue,
-			})
+			config := launch.Config{
+				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Console: console, Rescue: rescue,
+			}
+			var log *liveLog
+			if logTo != "" {
+				if log, err = openLog(logTo); err != nil {
+					return &launch.StatusError{Status: launch.StatusFailed, Err: err}
+				}
+				config.Heard, config.Flush = log.heard, logDelay
+			}
+			result, err := launch.Run(config)
+			if log != nil {
+				if err := log.close(); err != nil {
+					console.Warn("the log is not whole: %v", err)
+				}
+			}
 			if err != nil {
 				return err
 			}
@@ -68,6 +81,8 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name) or into a folder; default %n.%p.htap")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
+	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
+	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
 	return cmd
 }

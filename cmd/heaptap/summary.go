@@ -109,9 +109,6 @@ func files(console *launch.Console, list []launch.Recording) {
 		if r.Error != "" {
 			detail += ", not whole"
 		}
-		if r.Rest {
-			detail += ", the rest after the recorder died"
-		}
 		fmt.Fprintf(&b, "%-13s %s (%s)\n", name, shorten(r.Path), detail)
 	}
 	if len(list) > 0 {

@@ -14,6 +14,9 @@ const (
 	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
 )
 
+// FreeStacksVariable set to 1 has the agent record deallocations with their own call stacks.
+const FreeStacksVariable = "HEAPTAP_FREE_STACKS"
+
 // targetEnv is the environment of the target: exactly the given one, and what the agent needs.
 func targetEnv(env []string, preload, runDir, spillDir string, spillLimit int64) []string {
 	env = set(env, preloadVariable, func(old string) string { return joinPreload(preload, old) })

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -14,8 +15,21 @@ import (
 const enoughShared = 256 << 20
 
 // makeRunFolder makes the folder for the run's spools: in memory if there is room, else beside the output.
+//
+// Root's programs may become others and then execute programs, whose agents make their spools as those users: so whoever
+// knows the name of root's folder may add to it. Nobody can guess it, list it, or touch what others have put there.
 func makeRunFolder(outputDir string) (string, error) {
-	pattern := fmt.Sprintf("heaptap-%d-", os.Getuid())
+	dir, err := makePrivateFolder(outputDir)
+	if err == nil && os.Geteuid() == 0 {
+		err = os.Chmod(dir, os.ModeSticky|0o733)
+	}
+	return dir, err
+}
+
+func makePrivateFolder(outputDir string) (string, error) {
+	secret := make([]byte, 12)
+	_, _ = rand.Read(secret) // never fails
+	pattern := fmt.Sprintf("heaptap-%d-%x-", os.Getuid(), secret)
 	var fs unix.Statfs_t
 	if unix.Statfs("/dev/shm", &fs) == nil && fs.Type == unix.TMPFS_MAGIC && int64(fs.Bavail)*fs.Bsize >= enoughShared {
 		if dir, err := os.MkdirTemp("/dev/shm", pattern); err == nil {
@@ -36,6 +50,15 @@ func removeRunFolder(dir string) (spools []string) {
 		os.RemoveAll(dir)
 	}
 	return spools
+}
+
+// takeMarks removes the marks of the agents that stepped aside, and returns how many there were.
+func takeMarks(dir string) int {
+	marks, _ := filepath.Glob(filepath.Join(dir, "*.aside"))
+	for _, m := range marks {
+		os.Remove(m)
+	}
+	return len(marks)
 }
 
 // Output is where recordings go: a template whose folder exists and can be written to.

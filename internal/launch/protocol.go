@@ -23,6 +23,7 @@ type RecorderConfig struct {
 	Output     string // template, absolute
 	SpillDir   string
 	SpillLimit int64
+	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
 }
 
 // MainProcess is the process that run started.
@@ -63,7 +64,6 @@ type Recording struct {
 	Lost    uint64
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
-	Rest    bool   `json:",omitempty"` // rescued by run itself after the recorder's death
 }
 
 // Settled says that everything about processes that have ended is written.

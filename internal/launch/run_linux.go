@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,7 +19,11 @@ type Config struct {
 	Args       []string // the command and its arguments
 	Output     Output
 	SpillLimit int64
+	FreeStacks bool // record the call stack of each deallocation, too
 	Console    *Console
+	// Heard is called when a recording was begun, and when it is finished; it may be nil. It must not wait for anything.
+	Heard func(rec Recording, finished bool)
+	Flush time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
 	// Rescue makes recordings of a spool that a dead recorder left.
 	Rescue func(ctx context.Context, spool string, config RecorderConfig) ([]Recording, error)
 }
@@ -127,14 +134,18 @@ func (s *session) prepare(env []string) ([]string, error) {
 	}
 	s.recorderConfig = RecorderConfig{
 		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template,
-		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit,
+		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
 		os.RemoveAll(runDir)
 		return nil, err
 	}
-	return targetEnv(env, library.Preload, runDir, s.config.Output.Dir, s.config.SpillLimit), nil
+	env = targetEnv(env, library.Preload, runDir, s.config.Output.Dir, s.config.SpillLimit)
+	if s.config.FreeStacks {
+		env = set(env, FreeStacksVariable, func(string) string { return "1" })
+	}
+	return env, nil
 }
 
 // abandon undoes prepare: the target did not start.
@@ -272,6 +283,9 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 
 // hear takes in what the recorder says.
 func (s *session) hear(m fromRecorder) {
+	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.config.Heard != nil {
+		s.config.Heard(*rec, m.Finished != nil)
+	}
 	switch {
 	case m.Finished != nil:
 		s.result.Recordings = append(s.result.Recordings, *m.Finished)
@@ -311,7 +325,13 @@ func (s *session) settle() {
 	s.console.Clear()
 	s.result.Complete = time.Since(s.started)
 	for _, note := range s.notes {
-		s.console.Warn("%s", note)
+		if !s.toldLater(note) {
+			s.console.Warn("%s", note)
+		}
+	}
+	aside := takeMarks(s.runDir)
+	if aside > 0 {
+		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
 	}
 	if s.settled == nil {
 		if s.recorderDied {
@@ -323,9 +343,19 @@ func (s *session) settle() {
 	s.result.Running = s.settled.Running
 	if s.mainExpected && s.settled.Seen == 0 {
 		s.result.Recorded = false
+		if aside > 0 {
+			return
+		}
 		s.console.Warn("nothing was recorded: the agent did not come up in the target; "+
 			"it may be static, setuid, clean its environment, or may not read %s", s.runDir)
 	}
+}
+
+// toldLater says whether a note is about the error of a recording, which is told with that recording.
+func (s *session) toldLater(note string) bool {
+	return slices.ContainsFunc(s.result.Recordings, func(r Recording) bool {
+		return r.Error != "" && strings.HasPrefix(note, r.Error)
+	})
 }
 
 // collect hears the recorder until it has settled, died, or been given up.

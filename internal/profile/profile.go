@@ -25,6 +25,8 @@ type Profile struct {
 	Samples  []event.Sample
 	Modules  []event.Module
 	Runtime  Leak // of what is leaked, the runtime's part
+	// Unmatched are the deallocations that ended no block: there are Totals.Unmatched of them.
+	Unmatched []Unmatched
 
 	nodes   *recording.Table[event.Node]
 	symbols symbols
@@ -94,6 +96,12 @@ func Load(r *recording.Reader) (*Profile, error) {
 			p.Runtime.Blocks += s.LeakedBlocks()
 		}
 		p.Stacks = append(p.Stacks, st)
+	}
+	if sum.Totals.Unmatched > 0 {
+		var damage *recording.DamageError // of which the recording has told already
+		if err := p.loadUnmatched(r); err != nil && !errors.As(err, &damage) {
+			return nil, err
+		}
 	}
 	return p, nil
 }

@@ -110,6 +110,11 @@ type merger struct {
 	path map[[2]uint32]uint32
 }
 
+func newMerger(p *Profile) *merger {
+	return &merger{p, make(map[uint32]uint32), make(map[string]uint32), make(map[uint32]uint32),
+		make(map[[2]uint32]uint32)}
+}
+
 func (m *merger) pc(pc uint32) uint32 {
 	if k, ok := m.pcs[pc]; ok {
 		return k
@@ -169,8 +174,7 @@ func (m *merger) stack(id uint32) uint32 {
 
 // Groups returns the stacks merged by what they read as, in no special order.
 func (p *Profile) Groups() []Group {
-	m := merger{p, make(map[uint32]uint32), make(map[string]uint32), make(map[uint32]uint32),
-		make(map[[2]uint32]uint32)}
+	m := newMerger(p)
 	type key struct {
 		stack uint32
 		class Class

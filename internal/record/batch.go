@@ -45,11 +45,21 @@ func (b *batch) extend(x *extras) {
 	*x = extras{}
 }
 
-// until says that the records up to here which runs does not tell of are a stream's.
-func (b *batch) until(s *stream) {
+// until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
+func (p *process) until(s *stream, at, latest int, kind uint8) {
+	b := &p.batch
 	n := b.n - b.told
 	if n == 0 {
 		return
+	}
+	if latest >= 0 {
+		q := &s.pieces[s.head]
+		s.done, s.latest = position{q.seq, q.off + uint32(at)}, position{q.seq, q.off + uint32(latest)}
+		s.began = meanings[kind].op == ledger.OpReallocBegin
+		if !s.touched && p.state != nil {
+			s.touched = true
+			p.touched = append(p.touched, s)
+		}
 	}
 	b.told = b.n
 	if k := len(b.runs); k > 0 && b.runs[k-1].stream == s {
@@ -75,6 +85,10 @@ func (p *process) settle() {
 	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
 	if err := p.out.Err(); err != nil && !p.failed {
 		p.fail(err)
+	}
+	// Before the block is full, since here, and not within a batch, it is known what the block has of each stream.
+	if p.out.Room() < 8*batchSize {
+		p.checkpoint(p.out.FlushLater)
 	}
 }
 

@@ -53,7 +53,11 @@ func (c *census) mapped(inode uint64, since time.Time) bool {
 		c.ask()
 		return true
 	}
-	return c.inodes[inode] || c.inodes2[inode]
+	if c.inodes[inode] || c.inodes2[inode] {
+		c.ask()
+		return true
+	}
+	return false
 }
 
 // quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
@@ -107,7 +111,7 @@ func (c *census) look() (inodes map[uint64]bool, young bool) {
 		if pid == self {
 			continue
 		}
-		if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && bytes.Contains(maps, dir) {
+		if maps, err := readProc(pid, "maps"); err == nil && bytes.Contains(maps, dir) {
 			for line := range bytes.Lines(maps) {
 				f := bytes.Fields(line)
 				if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {

@@ -25,6 +25,9 @@ type Config struct {
 	// MainEnded delivers how the main process ended, once; it may be nil. If it is closed or silent, the recording does
 	// not say.
 	MainEnded <-chan Status
+	// Flush bounds how long events stay in the recorder's memory before they are in the file; 0 means flushInterval. Short
+	// times make blocks small and files larger: they are for those who read a recording while it is being written.
+	Flush time.Duration
 	// Addresses says that the blocks' addresses are to be kept in the recordings.
 	Addresses bool
 	// Version of heaptap, noted in the recordings.
@@ -34,6 +37,8 @@ type Config struct {
 
 	// memory bounds the queue; 0 means queueMemory. For tests.
 	memory int64
+	// inPlace puts what is recovered into the place of the recordings that a recorder has left.
+	inPlace bool
 	// nameless leaves out the search for names. For benchmarks.
 	nameless bool
 }

@@ -54,8 +54,9 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	o.sink = sink{run: r, w: o.w}
 	o.w.final = true
 	o.w.counter0, o.w.mono0 = sameBoot(s)
+	left := r.resume(o, filepath.Dir(spoolPath))
 	r.workers.Go(o.w.work)
-	err = r.readAll(ctx, o)
+	err = r.readAll(ctx, o, left)
 	for slot := range o.lives {
 		o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot)})
 	}
@@ -68,16 +69,16 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	return errors.Join(err, failed)
 }
 
-// readAll takes everything from a spool.
-func (r *run) readAll(ctx context.Context, o *source) error {
+// readAll takes everything from a spool, after what a recorder has left of it.
+func (r *run) readAll(ctx context.Context, o *source, left []item) error {
+	if len(left) > 0 {
+		// Before the streams: what the journal has is older.
+		r.tellProcesses(o)
+		o.w.queue.push(left...)
+	}
 	for ctx.Err() == nil {
 		err := o.reader.Round(&o.sink, func(uint32) bool { return true })
-		list, _ := o.reader.Processes(o.known)
-		for _, p := range list {
-			o.known = p.Slot + 1
-			o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
-			o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
-		}
+		r.tellProcesses(o)
 		o.w.queue.push(o.sink.items...)
 		clear(o.sink.items)
 		o.sink.items = o.sink.items[:0]
@@ -91,6 +92,15 @@ func (r *run) readAll(ctx context.Context, o *source) error {
 		}
 	}
 	return ctx.Err()
+}
+
+func (r *run) tellProcesses(o *source) {
+	list, _ := o.reader.Processes(o.known)
+	for _, p := range list {
+		o.known = p.Slot + 1
+		o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
+		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
+	}
 }
 
 // spillDir finds the folder of the spill file of a spool: the one that the agent was told, if the file is there.

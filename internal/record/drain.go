@@ -34,7 +34,8 @@ type source struct {
 
 // Spilled takes records that the agent has put into its spill file.
 func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
-	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: piece{raw: f, at: offset, full: n}})
+	seq, off := st.Position()
+	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: piece{raw: f, at: offset, full: n, seq: seq, off: off}})
 }
 
 // look opens the spools that have appeared in the run's folder.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
@@ -19,9 +20,11 @@ import (
 // for alive as long as anybody maps the spool (see census).
 type life struct {
 	pid      int
+	parent   uint32 // slot of the process that forked it
 	random   uint64
 	fd       int    // pidfd, or -1
 	verified bool   // fd is the process that wrote the spool
+	unshared bool   // ids of the processes that it forks mean something else here
 	replaced bool   // it has made another spool since
 	gone     bool   // it has ended: the next round takes its last records
 	over     bool   // and the worker knows
@@ -32,7 +35,7 @@ type life struct {
 }
 
 func newLife(p spool.Process) *life {
-	l := &life{pid: p.PID, random: p.Random, fd: -1}
+	l := &life{pid: p.PID, parent: p.Parent, random: p.Random, fd: -1}
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	switch {
 	case err == nil:
@@ -42,6 +45,24 @@ func newLife(p spool.Process) *life {
 		l.verified = l.sameImage()
 	}
 	return l
+}
+
+// trusted says whether a process's id means the same here as to itself: it was seen to, or its parent's does and the parent
+// has not unshared the ids of its children.
+func trusted(lives []*life, l *life) bool {
+	switch {
+	case l.verified:
+		return true
+	case l.parent >= uint32(len(lives)) || lives[l.parent] == l: // the first one
+		return slices.ContainsFunc(lives, func(o *life) bool { return o.verified })
+	}
+	parent := lives[l.parent]
+	if !parent.unshared && parent.verified {
+		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid_for_children", parent.pid))
+		ours, ourErr := os.Readlink("/proc/self/ns/pid")
+		parent.unshared = err == nil && ourErr == nil && theirs != ours
+	}
+	return !parent.unshared && trusted(lives, parent)
 }
 
 // check looks whether the process has ended. trusted says that process ids of this spool's processes mean the same here.
@@ -104,24 +125,9 @@ func (l *life) close() {
 	}
 }
 
-// exists says whether there is a process with that id that is not a zombie.
-func exists(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	// The name is in parentheses and may contain any.
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] == ')' {
-			return i+2 < len(b) && b[i+2] != 'Z' && b[i+2] != 'X'
-		}
-	}
-	return false
-}
-
 // auxRandom returns the address of a process's random bytes, which differs between images.
 func auxRandom(pid int) (uint64, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	b, err := readProc(pid, "auxv")
 	if err != nil {
 		return 0, false
 	}

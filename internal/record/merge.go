@@ -30,6 +30,12 @@ type stream struct {
 	held    uint64 // latest round in which its writer was amid an event
 	pending bool   // it is in the heap
 
+	// For the state that outlives the recorder: up to where the stream's records were handed over, where the latest of
+	// them begins, and whether that is the begin of a realloc.
+	done, latest position
+	began        bool
+	touched      bool // since the latest state
+
 	thread   uint32 // index in the recording
 	known    bool   // thread is valid
 	badBytes bool   // the recording has a note about it
@@ -40,6 +46,8 @@ func (p *process) consume(s *stream, limit uint64) bool {
 	for {
 		b, at, last := s.b, s.at, s.last
 		bt := &p.batch
+		begins, lastBegins := at, -1 // of the record that comes, with what belongs to it; of the latest one
+		lastKind := uint8(0)
 		for len(b)-at >= 16 {
 			w0 := binary.LittleEndian.Uint64(b[at:])
 			w1 := binary.LittleEndian.Uint64(b[at+8:])
@@ -73,7 +81,7 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			}
 			if t >= limit {
 				s.time, s.at, s.last = t, at, last
-				bt.until(s)
+				p.until(s, begins, lastBegins, lastKind)
 				return true
 			}
 			last = t
@@ -89,11 +97,7 @@ func (p *process) consume(s *stream, limit uint64) bool {
 				stack = id
 			}
 			h := ledger.Hash(w0 & wire.AddrMask)
-			p.touched += p.ledger.Fetch(h)
-			if bt.n == len(bt.list) {
-				bt.until(s)
-				p.settle()
-			}
+			p.fetched += p.ledger.Fetch(h)
 			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
 			r := &bt.list[bt.n&(batchSize-1)]
 			r.w0 = w0
@@ -106,9 +110,15 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			if s.x.have != 0 {
 				bt.extend(&s.x)
 			}
+			begins, lastBegins, lastKind = at, begins, kind
+			if bt.n == len(bt.list) {
+				s.at, s.last = at, last
+				p.until(s, begins, lastBegins, lastKind)
+				p.settle()
+			}
 		}
 		s.last = last
-		bt.until(s)
+		p.until(s, begins, lastBegins, lastKind)
 		if at < len(b) {
 			p.broken(s, b, at)
 		}
@@ -132,7 +142,7 @@ func (p *process) broken(s *stream, b []byte, at int) int {
 func (p *process) nextPiece(s *stream) bool {
 	for {
 		if s.b != nil {
-			s.pieces[s.head].release()
+			p.over(s, &s.pieces[s.head])
 			s.head++
 			s.b = nil
 		}
@@ -146,12 +156,13 @@ func (p *process) nextPiece(s *stream) bool {
 		}
 		q := &s.pieces[s.head]
 		b, err := q.load(s.buf)
+		s.done = position{q.seq, q.off}
 		if err != nil {
 			// Its events were counted in the piece's bytes only: say at least that many of the shortest.
 			p.lost += uint64(q.full / 24)
 			p.note("%v; about %d events are missing.", err, q.full/24)
 			b = []byte{}
-		} else if q.block == nil {
+		} else if q.data == nil {
 			s.buf = b
 		}
 		s.b, s.at = b, 0

@@ -37,7 +37,7 @@ func newScript(t *testing.T) *script {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c := &script{t: t, store: newStore(dir, 0, 0), stream: map[uint64]*stream{}}
+	c := &script{t: t, store: newStore(dir, 0, 0, nil), stream: map[uint64]*stream{}}
 	r := newRun(t.Context(), Config{RunDir: dir, Output: filepath.Join(dir, "out.htap"), Report: c.reps.add})
 	r.counter0 = 0
 	c.w = r.newWorker(s, true)
@@ -63,7 +63,7 @@ func (c *script) arrive(uid uint64, times ...uint64) {
 	}
 	room := c.store.buffer(len(b))
 	copy(room, b)
-	q, _, err := c.store.keep(room)
+	q, _, err := c.store.keep(room, &origin{uid: uid})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -2,7 +2,9 @@ package record
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -23,7 +25,7 @@ type process struct {
 	out     *recording.Writer
 	err     error // why nothing, or nothing more, is written
 	ledger  *ledger.Ledger
-	touched uint64 // see Ledger.Fetch
+	fetched uint64 // see Ledger.Fetch
 	clock   *clockMap
 	heap    []*stream
 	bound   uint64 // all older events are merged; at the latest round
@@ -31,6 +33,9 @@ type process struct {
 	latest  uint64 // timestamp of the latest event
 	time    int64  // and its time, in the recording's units
 	batch   batch
+	state   *state    // what Recover needs; nil: nothing
+	touched []*stream // since the latest checkpoint
+	overs   []overPiece
 	request recording.Request
 	op      ledger.Op
 	emit    func(*event.Event)
@@ -38,6 +43,7 @@ type process struct {
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever
 	threads map[threadKey]uint32
+	numbers uint32 // threads ever
 
 	nodeID   []uint32     // of the spool's node in the recording, 0: none yet
 	steps    []spool.Step // memory for newNode
@@ -58,6 +64,9 @@ type process struct {
 	uncreated  bool // there is no file
 	ended      bool
 }
+
+// recoveredSuffix ends the name of a recording that will take the place of another one.
+const recoveredSuffix = ".recovered"
 
 type threadKey struct {
 	tid   uint32
@@ -102,9 +111,26 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	if p.path = w.path; info.Slot != 0 {
 		p.path = w.run.names.next(info.PID, w.meta.Exe)
 	}
-	p.out, p.err = recording.Create(p.path, desc, recording.Options{Addresses: w.run.config.Addresses})
+	saved := w.saved[info.Slot]
+	if saved != nil && w.run.config.inPlace {
+		p.path = saved.Recording + recoveredSuffix
+	}
+	if saved != nil && saved.finished {
+		p.ended = true // all is in its recording
+		return p
+	}
+	opts := recording.Options{Addresses: w.run.config.Addresses}
+	if w.run.journal != nil {
+		if p.state = newState(p); p.state != nil {
+			opts.Births = p.state.births
+		}
+	}
+	p.out, p.err = recording.Create(p.path, desc, opts)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
+	}
+	if saved != nil {
+		p.restore(saved)
 	}
 	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
@@ -182,7 +208,8 @@ func (p *process) newThread(s *stream, now int64) {
 	}
 	i, ok := p.threads[key]
 	if !ok {
-		i = uint32(len(p.threads))
+		i = p.numbers
+		p.numbers++
 		p.threads[key] = i
 		p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
 	}
@@ -198,7 +225,8 @@ func (p *process) finish(status Status) {
 	p.mergeRest()
 	p.ledger.Finish(p.emit)
 	end := max(p.time*recording.Quantum, p.end())
-	_ = p.out.Flush() // whatever becomes of the names, the events are safe
+	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
+	_ = p.out.Flush()
 	p.loadModules()
 	p.symbols()
 	totals := p.out.Tally().Totals()
@@ -214,9 +242,21 @@ func (p *process) finish(status Status) {
 		p.err = err
 	}
 	e.Health.LostEvents += max(lost, p.out.LostEvents())
+	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
+		if err := os.Rename(p.path, name); err != nil {
+			p.err = err
+		} else {
+			p.path = name
+		}
+	}
+	p.state.finish()
+	for i := range p.overs {
+		p.overs[i].piece.release()
+	}
+	p.overs, p.touched = nil, nil
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
-		Threads: len(p.threads), Health: e.Health, Elapsed: time.Duration(end),
+		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end),
 	})
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.

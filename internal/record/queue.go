@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -29,27 +30,38 @@ type piece struct {
 	file  *spillFile // packed at offset
 	raw   *os.File   // or as it is
 	at    int64
-	size  int // bytes on disk
-	full  int // bytes of records
+	size  int    // bytes on disk
+	full  int    // bytes of records
+	seq   uint64 // chunk of the stream that the records are from
+	off   uint32 // where in it they begin
 }
 
-// memBlock is memory for several pieces; it goes back to the store when the last one is done with.
+// end is the position after the piece's last record.
+func (p *piece) end() position { return position{p.seq, p.off + uint32(p.full)} }
+
+// memBlock is memory for several pieces; it goes back to the store when the last one is done with. It is part of the
+// journal, if the store has one: each piece has a header before it, and what was handed over before the recorder was
+// killed is still there.
 type memBlock struct {
 	store *store
 	b     []byte
+	at    int64 // in the journal, or -1
+	empty bool  // its memory was given back
 	refs  atomic.Int32
 }
 
 func (m *memBlock) release() {
 	if m.refs.Add(-1) == 0 {
+		journalFill(m.b, 0)
 		m.store.put(m)
 	}
 }
 
-// spillFile is a file without a name: it is gone when the last piece in it was read, or the recorder is dead.
+// spillFile holds packed pieces. Without a journal it has no name and is gone with the recorder.
 type spillFile struct {
 	f     *os.File
 	store *store
+	path  string // "": it has no name
 	end   int64
 	refs  atomic.Int32
 }
@@ -58,6 +70,9 @@ func (s *spillFile) release() {
 	if s.refs.Add(-1) == 0 {
 		s.store.disk.Add(-s.end)
 		_ = s.f.Close()
+		if s.path != "" {
+			_ = os.Remove(s.path)
+		}
 	}
 }
 
@@ -69,6 +84,7 @@ type store struct {
 	disk    atomic.Int64
 	mu      sync.Mutex
 	free    []*memBlock
+	empty   []*memBlock  // without memory of their own at the moment
 	blocks  atomic.Int64 // in use
 	spilled int64        // bytes that ever went to disk
 	current *memBlock
@@ -77,9 +93,11 @@ type store struct {
 	packed  []byte
 	file    *spillFile
 	err     error // the disk's first error: nothing more goes there
+	journal *journal
 }
 
-func newStore(dir string, memory, limit int64) *store {
+// newStore returns a store that spills to dir. With a journal, what it keeps outlives the recorder.
+func newStore(dir string, memory, limit int64, j *journal) *store {
 	if memory <= 0 {
 		memory = queueMemory
 	}
@@ -90,7 +108,7 @@ func newStore(dir string, memory, limit int64) *store {
 			limit = min(limit, int64(fs.Bavail)*fs.Bsize/2)
 		}
 	}
-	return &store{dir: dir, limit: limit, memory: memory}
+	return &store{dir: dir, limit: limit, memory: memory, journal: j}
 }
 
 func (s *store) put(m *memBlock) {
@@ -99,6 +117,9 @@ func (s *store) put(m *memBlock) {
 	defer s.mu.Unlock()
 	if len(s.free) < 16 {
 		s.free = append(s.free, m)
+	} else if m.at >= 0 {
+		m.empty = s.journal.hollow(m.at)
+		s.empty = append(s.empty, m)
 	}
 }
 
@@ -111,22 +132,34 @@ func (s *store) get() *memBlock {
 		s.free = s.free[:n-1]
 		return m
 	}
-	return &memBlock{store: s, b: make([]byte, blockSize)}
+	if n := len(s.empty); n > 0 {
+		m := s.empty[n-1]
+		if !m.empty || s.journal.fill(m.at) {
+			s.empty = s.empty[:n-1]
+			m.empty = false
+			binary.LittleEndian.PutUint64(m.b, journalMagic)
+			return m
+		}
+	}
+	b, at := s.journal.block()
+	return &memBlock{store: s, b: b, at: at}
 }
 
 // buffer returns room for a piece of n bytes; keep or drop it before the next call.
 func (s *store) buffer(n int) []byte {
-	if s.current != nil && len(s.current.b)-s.used >= n {
-		return s.current.b[s.used : s.used+n : s.used+n]
+	if s.current != nil && len(s.current.b)-s.used >= journalHeader+n {
+		at := s.used + journalHeader
+		return s.current.b[at : at+n : at+n]
 	}
 	if s.current != nil {
 		s.current.release()
 		s.current = nil
 	}
-	if s.blocks.Load()*blockSize < s.memory && n <= blockSize {
-		s.current, s.used = s.get(), 0
+	if s.blocks.Load()*blockSize < s.memory && n <= blockSize-journalStart-journalHeader {
+		s.current, s.used = s.get(), journalStart
 		s.current.refs.Store(1)
-		return s.current.b[:n:n]
+		at := s.used + journalHeader
+		return s.current.b[at : at+n : at+n]
 	}
 	if cap(s.scratch) < n {
 		s.scratch = make([]byte, n)
@@ -137,16 +170,19 @@ func (s *store) buffer(n int) []byte {
 var errFull = errors.New("the limit for spilled events is reached")
 
 // keep makes a piece of a buffer. With an error, the records are lost; lost is their number.
-func (s *store) keep(b []byte) (p piece, lost int, err error) {
+func (s *store) keep(b []byte, of *origin) (p piece, lost int, err error) {
+	defer func() { p.seq, p.off = of.at.seq, of.at.off }()
 	if m := s.current; m != nil {
 		m.refs.Add(1)
-		s.used += len(b)
+		of.encode(m.b[s.used:], len(b), 0)
+		s.used += journalHeader + (len(b)+7)&^7
+		journalFill(m.b, s.used)
 		return piece{data: b, block: m, full: len(b)}, 0, nil
 	}
 	if s.err == nil && s.disk.Load()+int64(len(b)) > s.limit {
 		err = errFull
 	} else if s.err == nil {
-		if p, err = s.toDisk(b); err == nil {
+		if p, err = s.toDisk(b, of); err == nil {
 			if p.full < len(b) {
 				lost = 1 // at least: what follows is no record
 			}
@@ -158,26 +194,30 @@ func (s *store) keep(b []byte) (p piece, lost int, err error) {
 	return piece{}, lost, err
 }
 
-func (s *store) toDisk(b []byte) (p piece, err error) {
+func (s *store) toDisk(b []byte, of *origin) (p piece, err error) {
 	if s.file == nil || s.file.end >= spillFileSize {
 		if s.file != nil {
 			s.file.release()
 			s.file = nil
 		}
-		f, err := tempFile(s.dir)
+		f, path, err := s.journal.spillFile(s.dir)
 		if err != nil {
 			return p, fmt.Errorf("cannot make a spill file in %s: %w", s.dir, err)
 		}
-		s.file = &spillFile{f: f, store: s}
+		s.file = &spillFile{f: f, store: s, path: path}
 		s.file.refs.Store(1)
 	}
-	out, _, used := spill.Encode(s.packed[:0], b)
+	if cap(s.packed) < journalHeader {
+		s.packed = make([]byte, journalHeader, blockSize)
+	}
+	out, _, used := spill.Encode(s.packed[:journalHeader], b)
 	s.packed = out
+	of.encode(out, used, len(out)-journalHeader)
 	f := s.file
 	if _, err := f.f.WriteAt(out, f.end); err != nil {
 		return p, fmt.Errorf("cannot write events to a spill file in %s: %w", s.dir, err)
 	}
-	p = piece{file: f, at: f.end, size: len(out), full: used}
+	p = piece{file: f, at: f.end + journalHeader, size: len(out) - journalHeader, full: used}
 	f.refs.Add(1)
 	f.end += int64(len(out))
 	s.disk.Add(int64(len(out)))
@@ -212,7 +252,7 @@ func (s *store) close() {
 
 // load returns the records of a piece; what is on disk is read into buf.
 func (p *piece) load(buf []byte) ([]byte, error) {
-	if p.block != nil {
+	if p.data != nil {
 		return p.data, nil
 	}
 	if p.raw != nil {

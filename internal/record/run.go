@@ -19,6 +19,7 @@ type run struct {
 	config  Config
 	names   *names
 	store   *store
+	journal *journal // nil: none
 	census  *census
 	sources []*source
 	seen    map[string]bool // names of spools
@@ -63,7 +64,11 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
 	}
 	r := newRun(ctx, config)
-	defer r.store.close()
+	var err error
+	if r.journal, err = openJournal(config.RunDir); err != nil {
+		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
+	}
+	r.store.journal = r.journal
 	stop := make(chan struct{})
 	var helpers sync.WaitGroup
 	helpers.Go(func() { r.census.serve(stop) })
@@ -79,6 +84,8 @@ func Run(ctx context.Context, config Config) error {
 	for _, o := range r.sources {
 		o.remove()
 	}
+	r.store.close()
+	r.journal.remove()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
@@ -95,7 +102,7 @@ func newRun(ctx context.Context, config Config) *run {
 	if dir == "" {
 		dir = r.names.dir()
 	}
-	r.store = newStore(dir, config.memory, config.SpillLimit)
+	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
 	r.mainKnown = config.Main == nil
 	return r
@@ -250,13 +257,9 @@ func (r *run) checkLives(now time.Time) {
 		if o.closed {
 			continue
 		}
-		trusted := false
-		for _, l := range o.lives {
-			trusted = trusted || l.verified
-		}
 		for _, l := range o.lives {
 			if !l.over {
-				l.check(now, trusted, func(since time.Time) bool { return r.census.mapped(o.inode, since) })
+				l.check(now, trusted(o.lives, l), func(since time.Time) bool { return r.census.mapped(o.inode, since) })
 			}
 		}
 	}
@@ -369,7 +372,7 @@ func (o *source) pending() bool {
 func (o *source) remove() {
 	o.reader.Close()
 	o.spool.Close()
-	for _, path := range []string{o.spool.Path(), o.spool.SpillPath()} {
+	for _, path := range append(o.w.stateFiles(), o.spool.Path(), o.spool.SpillPath()) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			continue // not ours to remove, or gone
 		}

@@ -13,6 +13,7 @@ import (
 // sampler reads how much memory a process has, as the kernel counts it.
 type sampler struct {
 	pid      int
+	dir      string // the kernel's files of the process, or of a thread when its first one has ended
 	slot     uint32
 	w        *worker
 	started  time.Time
@@ -38,7 +39,7 @@ const (
 
 func newSampler(pid int, slot uint32, w *worker) *sampler {
 	return &sampler{
-		pid: pid, slot: slot, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
+		pid: pid, dir: "/proc/" + strconv.Itoa(pid), slot: slot, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
 		buf: make([]byte, 8192),
 	}
 }
@@ -91,7 +92,7 @@ func (s *sampler) read(name string) []byte {
 }
 
 func (s *sampler) proc(file string) []byte {
-	return s.read("/proc/" + strconv.Itoa(s.pid) + "/" + file)
+	return s.read(s.dir + "/" + file)
 }
 
 func (s *sampler) close() {
@@ -107,7 +108,14 @@ func (s *sampler) statm(smp *event.Sample) bool {
 		return false
 	}
 	smp.Virtual, smp.RSS = number(f[0])*s.pageSize, number(f[1])*s.pageSize
-	return smp.Virtual > 0 // a zombie has none
+	if smp.Virtual > 0 {
+		return true
+	}
+	// A zombie has none; but other threads may go on.
+	if dir := livingThread(s.pid); dir != "" {
+		s.dir = dir
+	}
+	return false
 }
 
 func (s *sampler) stat(smp *event.Sample) {

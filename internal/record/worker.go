@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -61,8 +62,10 @@ type worker struct {
 
 	modules    []spool.Module
 	badModules bool
-	final      bool   // nobody writes to the spool any more
-	endCounter uint64 // counter when the latest process was found to have ended
+	final      bool                   // nobody writes to the spool any more
+	saved      map[uint32]*savedState // of a recorder that was killed, by slot
+	restored   map[uint64]*stream     // by uid
+	endCounter uint64                 // counter when the latest process was found to have ended
 	flushed    time.Time
 	finished   atomic.Int32 // processes whose recordings are finished
 	counter0   uint64       // a reading of both clocks when the worker started
@@ -111,12 +114,12 @@ func (w *worker) work() {
 		for i := range items {
 			w.item(&items[i])
 		}
-		if time.Since(w.flushed) > flushInterval {
+		if time.Since(w.flushed) > cmp.Or(w.run.config.Flush, flushInterval) {
 			w.flushed = time.Now()
 			for _, p := range w.procs {
 				if p != nil && !p.ended {
 					p.loadModules()
-					_ = p.out.Flush() // an error shows again with the next events
+					p.checkpoint(p.flush) // an error shows again with the next events
 				}
 			}
 		}
@@ -234,9 +237,11 @@ func (k *sink) stream(st *spool.Stream) *stream {
 	if s, ok := st.Tag.(*stream); ok {
 		return s
 	}
-	s := &stream{
-		uid: st.UID, start: st.Start, proc: st.Proc, tid: st.TID, level: st.Level, name: st.Name,
+	s := k.w.restored[st.UID]
+	if s == nil {
+		s = &stream{uid: st.UID, start: st.Start, proc: st.Proc, tid: st.TID, level: st.Level}
 	}
+	s.name = st.Name
 	st.Tag = s
 	return s
 }
@@ -246,7 +251,8 @@ func (k *sink) Buffer(n int) []byte { return k.run.store.buffer(n) }
 
 // Data takes records.
 func (k *sink) Data(st *spool.Stream, b []byte) {
-	q, lost, err := k.run.store.keep(b)
+	of := originOf(k.w.spool.Info().Inode, st)
+	q, lost, err := k.run.store.keep(b, &of)
 	if err != nil && !k.full {
 		k.full = true
 		k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf(

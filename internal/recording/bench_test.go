@@ -92,7 +92,7 @@ func BenchmarkEncodeOnly(b *testing.B) {
 	for _, name := range shapes {
 		b.Run(name, func(b *testing.B) {
 			events := programs[name].run(1, benchEvents)
-			x := newEncoder(false)
+			x := newEncoder(Options{})
 			var block sealed
 			from := cpu()
 			b.ResetTimer()
@@ -120,7 +120,7 @@ func TestColumnBytes(t *testing.T) {
 		colWideSlack: "wideslack", colRef: "ref", colFar0: "far0", colFar1: "far1", colFarSize: "farsize",
 		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby"}
 	for _, name := range shapes {
-		x := newEncoder(false)
+		x := newEncoder(Options{})
 		p, err := newPayload()
 		if err != nil {
 			t.Fatal(err)

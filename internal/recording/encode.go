@@ -11,7 +11,8 @@ import (
 // encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
 // as large as the block will be before it is packed.
 type encoder struct {
-	addresses bool
+	addresses  bool
+	keepBirths bool
 
 	// over the whole recording
 	where     []place          // by stack id
@@ -43,6 +44,7 @@ type encoder struct {
 	newShape   uint8 // of the stack that came last into the dictionary
 	sparse     []byte
 	sparseLast uint64
+	births     []uint64 // addresses of the block's allocations, 0: ended; if they are kept
 	slack      slackTable
 }
 
@@ -77,8 +79,8 @@ type threadColumnsOf struct {
 	cols     [threadColumns][]byte
 }
 
-func newEncoder(addresses bool) *encoder {
-	e := &encoder{addresses: addresses, byThread: make(map[uint32]*threadColumnsOf), tally: tally.New()}
+func newEncoder(opts Options) *encoder {
+	e := &encoder{addresses: opts.Addresses, keepBirths: opts.Births != nil, byThread: make(map[uint32]*threadColumnsOf), tally: tally.New()}
 	e.block = e.tally.Block()
 	e.begin()
 	return e
@@ -365,6 +367,9 @@ func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
 	x.live += int64(size)
 	x.liveCount++
 	x.head.peak = max(x.head.peak, x.live)
+	if x.keepBirths {
+		x.births = append(x.births, addr)
+	}
 	if x.addresses {
 		a := &t.cols[colAddr-perThread]
 		*a = binary.AppendUvarint(*a, zigzag(int64(addr-t.lastAddr)))
@@ -417,6 +422,9 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 	d := zigzag(int64(ref - t.lastRef))
 	t.lastRef = ref
 	t.cols[colRef-perThread] = appendUint(t.cols[colRef-perThread], d)
+	if i := ref - x.head.firstAlloc; i < uint64(len(x.births)) {
+		x.births[i] = 0
+	}
 	if ref == t.lastNew && key&reallocIn == 0 {
 		key ^= temporaryIn
 	}
@@ -433,6 +441,7 @@ type sealed struct {
 	shapes  []byte
 	sparse  []byte
 	stacks  []tally.Local
+	births  []uint64
 }
 
 // seal counts the block, moves it into s and begins the next one, in the memory that s had.
@@ -459,6 +468,7 @@ func (x *encoder) seal(s *sealed) {
 	x.dict, s.dict = s.dict, x.dict
 	x.shapes, s.shapes = s.shapes, x.shapes
 	x.sparse, s.sparse = s.sparse, x.sparse
+	x.births, s.births = s.births[:0], x.births
 	s.stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.stacks)
 	x.nextEvent += h.events
 	x.begin()

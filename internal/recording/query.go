@@ -107,10 +107,12 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) boo
 }
 
 func (r *Reader) decoder() *eventDecoder {
-	if d, ok := r.decoders.Get().(*eventDecoder); ok {
-		return d
+	d, ok := r.decoders.Get().(*eventDecoder)
+	if !ok {
+		d = &eventDecoder{quantum: int64(r.header.quantum), known: r.known}
 	}
-	return &eventDecoder{quantum: int64(r.header.quantum), known: r.known, threadCount: len(r.threads)}
+	d.threadCount = len(r.threads)
+	return d
 }
 
 // EventsBetween yields the events between two cuts, in order, with their numbers, counting from 0, until yield returns

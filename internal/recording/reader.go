@@ -8,7 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -34,7 +34,9 @@ type Reader struct {
 	frames   map[uint32][]event.Frame
 	ending   Ending
 	ended    bool
+	promised uint64 // events, by the ending
 	tally    *tally.Summary
+	counted  bool // tally was counted here
 	events   []indexEntry
 	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
 	decoders sync.Pool                // *eventDecoder
@@ -43,6 +45,12 @@ type Reader struct {
 	damage   []string
 	seen     map[string]bool
 	budget   int64 // bytes that tables may still unpack to
+
+	blocks  []indexEntry // all that were found
+	found   bool         // the description of the process
+	scanned int64        // end of the last block that was found
+	open    []string     // damage at the end, which a recorder that still writes will mend
+	measure func() (int64, error)
 }
 
 // Open opens the recording at path.
@@ -68,6 +76,13 @@ func Open(path string) (*Reader, error) {
 		return nil, err
 	}
 	r.close = f.Close
+	r.measure = func() (int64, error) {
+		st, err := f.Stat()
+		if err != nil {
+			return 0, err
+		}
+		return st.Size(), nil
+	}
 	return r, nil
 }
 
@@ -84,8 +99,11 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 		return nil, err
 	}
 	blocks, ok := r.findIndex()
-	if !ok {
-		blocks = r.scan()
+	if ok {
+		r.scanned = size
+	} else {
+		r.scanned = headerSize
+		blocks = r.scan(0)
 	}
 	r.load(blocks)
 	return r, nil
@@ -109,8 +127,8 @@ func (r *Reader) load(blocks []indexEntry) {
 		pcs     []entry[event.PC]
 		nodes   []entry[event.Node]
 		s       columns
-		found   bool
 	)
+	r.blocks = append(r.blocks, blocks...)
 	for _, b := range blocks {
 		if b.typ == blockEvents {
 			r.addEvents(b)
@@ -128,7 +146,7 @@ func (r *Reader) load(blocks []indexEntry) {
 		case err != nil:
 		case b.typ == blockProcess:
 			if err = json.Unmarshal(p, &r.process); err == nil {
-				found = true
+				r.found = true
 			}
 		case b.typ == blockEnding:
 			err = r.loadEnding(p)
@@ -161,15 +179,16 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
 		}
 	}
-	if !found {
-		r.damaged("the description of the process is missing")
+	if !r.found {
+		r.open = append(r.open, "the description of the process is missing")
 	}
 	if !r.ended {
-		r.damaged("the ending is missing: the recorder was stopped or ran out of disk before the end, or the file was cut")
+		r.open = append(r.open, "the ending is missing: the recorder was stopped or ran out of disk before the end, or the file was cut")
 	}
 	r.setThreads(threads)
 	r.setModules(modules)
-	r.pcs, r.nodes = newTable(pcs), newTable(nodes)
+	r.pcs.add(pcs)
+	r.nodes.add(nodes)
 }
 
 // addEvents adds a block of events, if it comes after those before it.
@@ -201,15 +220,15 @@ func (r *Reader) addSummary(b indexEntry) {
 }
 
 func (r *Reader) setThreads(list []entry[event.Thread]) {
-	top := 0
+	top := len(r.threads)
 	for _, t := range list {
-		if uint64(t.id) > maxGap*uint64(len(list))+4096 {
+		if uint64(t.id) > maxGap*uint64(len(r.threads)+len(list))+4096 {
 			r.damaged("thread %d of %d has an impossible number", t.id, len(list))
 			continue
 		}
 		top = max(top, int(t.id)+1)
 	}
-	r.threads = make([]event.Thread, top)
+	r.threads = append(r.threads, make([]event.Thread, top-len(r.threads))...)
 	for _, t := range list {
 		if int64(t.id) < int64(top) {
 			r.threads[t.id] = t.v
@@ -219,6 +238,9 @@ func (r *Reader) setThreads(list []entry[event.Thread]) {
 
 func (r *Reader) setModules(list []event.Module) {
 	at := make(map[uint32]int)
+	for i := range r.modules {
+		at[r.modules[i].ID] = i
+	}
 	for _, m := range list {
 		if i, ok := at[m.ID]; ok {
 			r.modules[i] = m
@@ -235,7 +257,7 @@ func (r *Reader) loadEnding(p []byte) error {
 		return err
 	}
 	r.ending = Ending{End: e.End, Exited: e.Exited, Code: e.Code, Signal: e.Signal, Status: e.Status, Health: e.Health}
-	r.ended = true
+	r.ended, r.promised = true, e.Events
 	return nil
 }
 
@@ -248,7 +270,7 @@ func (r *Reader) loadTally(s *columns) error {
 	if err != nil {
 		return err
 	}
-	r.tally = t
+	r.tally, r.counted = t, false
 	return nil
 }
 
@@ -289,10 +311,10 @@ func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
 func (r *Reader) Health() event.Health { return r.ending.Health }
 
 // Complete reports whether the file is whole and tells of the process up to its end.
-func (r *Reader) Complete() bool { return r.ended && len(r.damage) == 0 }
+func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) == 0 }
 
 // Damage says in sentences what is missing.
-func (r *Reader) Damage() []string { return r.damage }
+func (r *Reader) Damage() []string { return slices.Concat(r.damage, r.open) }
 
 // Close closes the file.
 func (r *Reader) Close() error {
@@ -316,30 +338,6 @@ func (e *DamageError) Error() string {
 	return s
 }
 
-// Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
-// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end.
-func (r *Reader) Events(yield func(*event.Event) bool) error {
-	var lost []string
-	d := r.decoder()
-	defer r.decoders.Put(d)
-	more := true
-	for i := 0; i < len(r.events) && more; i++ {
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
-			more = yield(e)
-			return more
-		})
-		if err != nil {
-			s := strings.TrimPrefix(err.Error(), r.name+": ")
-			r.damaged("%s", s)
-			lost = append(lost, s)
-		}
-	}
-	if lost != nil && more {
-		return &DamageError{r.name, lost}
-	}
-	return nil
-}
-
 // known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
 func (r *Reader) known(id uint32) bool {
 	if id < 1<<22 {
@@ -357,6 +355,7 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 	if r.tally != nil {
 		return r.tally, nil
 	}
+	r.counted = true
 	s, err := r.Recount()
 	var damage *DamageError
 	if errors.As(err, &damage) {

@@ -38,7 +38,7 @@ func (r *Reader) findIndex() ([]indexEntry, bool) {
 		return nil, false
 	}
 	list, err := decodeIndex(p, at)
-	return list, err == nil
+	return append(list, indexEntry{block: b}), err == nil
 }
 
 func (r *Reader) blockAt(at int64) (block, bool) {
@@ -71,26 +71,27 @@ func (r *Reader) payload(b block, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// scan finds the blocks of a file without an index: the recorder ended before it could write one, or the file is
-// damaged. Where a header is damaged, it looks for the next whole one.
-func (r *Reader) scan() []indexEntry {
+// scan finds the blocks from r.scanned on, the first of which should have number next. It reads files without an index: the
+// recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it looks for
+// the next whole one.
+func (r *Reader) scan(next uint32) []indexEntry {
 	var list []indexEntry
-	next := uint32(0)
-	for at := int64(headerSize); at < r.size; {
+	for r.scanned < r.size {
+		at := r.scanned
 		b, ok := r.blockAt(at)
 		if !ok {
 			found, ok := r.resync(at + 1)
 			if !ok {
-				r.damaged("from offset %d to the end (%d bytes): no whole block", at, r.size-at)
+				r.open = append(r.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at, r.size-at))
 				break
 			}
 			r.damaged("at offset %d: %d bytes are no block", at, found-at)
-			at = found
+			r.scanned = found
 			continue
 		}
 		if b.end() > r.size {
-			r.damaged("at offset %d: the file ends within a block of %s (%d of %d bytes)", at, b.typ,
-				r.size-at-blockHeader, b.length)
+			r.open = append(r.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at, b.typ,
+				r.size-at-blockHeader, b.length))
 			break
 		}
 		if b.seq != next {
@@ -98,7 +99,7 @@ func (r *Reader) scan() []indexEntry {
 		}
 		next = b.seq + 1
 		list = append(list, r.entry(b))
-		at = b.end()
+		r.scanned = b.end()
 	}
 	return list
 }

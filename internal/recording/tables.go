@@ -39,31 +39,39 @@ type entry[T any] struct {
 // file might not.
 const maxGap = 8
 
-func newTable[T any](entries []entry[T]) Table[T] {
-	var t Table[T]
-	top := uint32(0)
-	for i := range entries {
-		top = max(top, entries[i].id)
-	}
+// add adds entries, or replaces those that were there.
+func (t *Table[T]) add(entries []entry[T]) {
 	if len(entries) == 0 {
-		return t
+		return
 	}
-	if uint64(top) > maxGap*uint64(len(entries))+4096 {
-		t.sparse = make(map[uint32]T, len(entries))
+	size := len(t.dense)
+	for i := range entries {
+		size = max(size, int(entries[i].id)+1)
+	}
+	if t.sparse == nil && size > maxGap*(t.count+len(entries))+4096 {
+		t.sparse = make(map[uint32]T, t.count+len(entries))
+		for i, ok := range t.filled {
+			if ok {
+				t.sparse[uint32(i)] = t.dense[i]
+			}
+		}
+		t.dense, t.filled = nil, nil
+	}
+	if t.sparse != nil {
 		for _, e := range entries {
 			t.sparse[e.id] = e.v
 		}
 		t.count = len(t.sparse)
-		return t
+		return
 	}
-	t.dense, t.filled = make([]T, top+1), make([]bool, top+1)
+	t.dense = append(t.dense, make([]T, size-len(t.dense))...)
+	t.filled = append(t.filled, make([]bool, size-len(t.filled))...)
 	for _, e := range entries {
 		if !t.filled[e.id] {
 			t.count++
 		}
 		t.dense[e.id], t.filled[e.id] = e.v, true
 	}
-	return t
 }
 
 // Get returns the entry at i and whether there is one.

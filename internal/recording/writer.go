@@ -15,6 +15,9 @@ import (
 // Options say what a recording holds beyond what every one holds.
 type Options struct {
 	Addresses bool // the address of every block
+	// Births, if it is not nil, is told of the allocations of each block of events once that was written, or could not be: the
+	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
+	Births func(first uint64, addrs []uint64)
 }
 
 // Ending is what is known once the process has ended.
@@ -37,6 +40,7 @@ type Writer struct {
 	name    string
 	enc     *encoder
 	pending tables
+	opts    Options
 	app     *appender
 	closed  bool
 	broken  atomic.Pointer[error] // app's error
@@ -52,6 +56,7 @@ type Writer struct {
 type job struct {
 	tables tables
 	block  sealed
+	then   func()
 }
 
 // maxJobs is how many blocks may be waiting to be written; each takes some megabytes.
@@ -68,7 +73,7 @@ type file interface {
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		w := &Writer{name: path, enc: newEncoder(opts.Addresses), app: &appender{name: path}, closed: true}
+		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(f, path, p, opts)
@@ -80,7 +85,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts.Addresses)}
+	w := &Writer{name: name, enc: newEncoder(opts), opts: opts}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		err = w.app.json(blockProcess, p)
@@ -151,13 +156,26 @@ func (w *Writer) Event(e *event.Event) error {
 	return w.Err()
 }
 
+// Room is how many events the block that is being filled takes before it is handed over to be written.
+func (w *Writer) Room() int { return BlockEvents - int(w.enc.head.events) }
+
+// Handed is the number of events that were added so far.
+func (w *Writer) Handed() uint64 { return w.enc.nextEvent + w.enc.head.events }
+
+// FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then: from another goroutine,
+// but never at the same time as another then or Options.Births.
+func (w *Writer) FlushLater(then func()) { w.hand(then) }
+
 // full hands the block and its tables over to be written.
-func (w *Writer) full() {
+func (w *Writer) full() { w.hand(nil) }
+
+func (w *Writer) hand(then func()) {
 	if w.jobs == nil {
 		w.jobs, w.spare = make(chan *job, maxJobs), make(chan *job, maxJobs)
 		go w.work()
 	}
 	j := w.job()
+	j.then = then
 	w.jobs <- j
 	w.under++
 }
@@ -196,6 +214,13 @@ func (w *Writer) write(j *job) {
 	_ = w.check(w.app.tables(&j.tables))
 	if j.block.head.events > 0 {
 		_ = w.check(w.app.events(&j.block))
+		if w.opts.Births != nil {
+			w.opts.Births(j.block.head.firstAlloc, j.block.births)
+		}
+	}
+	if j.then != nil {
+		j.then()
+		j.then = nil
 	}
 }
 

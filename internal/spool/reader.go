@@ -34,6 +34,9 @@ type Stream struct {
 	busy    bool
 }
 
+// Position returns where in the stream the records begin that a Sink is just given: the number of a chunk, and a byte of it.
+func (st *Stream) Position() (seq uint64, off uint32) { return st.seq, st.off }
+
 // Sink takes what a Reader finds. The calls come from within Round.
 type Sink interface {
 	// Buffer returns room for n bytes. It is filled in and passed to Data, or not used.
@@ -56,6 +59,10 @@ type Reader struct {
 	chunks  *array
 	spill   spill
 	slots   []*Stream
+	starts  map[uint64]place // of streams, by uid, that are not to be read from their beginning
+	told    uint32           // processes that can be told of
+	gap     uint32           // a process that is not complete, and since when
+	gapAt   time.Time        //
 	// Busy are the streams whose writer was amid an event in the latest Round, so that an older event than that
 	// round's may still come. A writer that stays there for longer than Patience is not among them any more.
 	Busy []*Stream
@@ -85,6 +92,49 @@ func (s *Spool) Reader() *Reader {
 	}
 }
 
+// place is a position in a stream.
+type place struct {
+	seq uint64
+	off uint32
+}
+
+// Seek has a stream read from a position on. It is called before the first Round.
+func (r *Reader) Seek(uid, seq uint64, off uint32) {
+	if r.starts == nil {
+		r.starts = map[uint64]place{}
+	}
+	r.starts[uid] = place{seq, max(off, wire.ChunkHeaderSize)}
+}
+
+// start puts a stream that was just found to where it is to be read from.
+func (r *Reader) start(st *Stream) {
+	p, ok := r.starts[st.UID]
+	if !ok {
+		return
+	}
+	st.seq, st.off = p.seq, p.off
+	st.chunk, _ = r.inPool(st)
+}
+
+// inPool looks for the first chunk in the pool that the stream has from where it is on.
+func (r *Reader) inPool(st *Stream) (chunk uint32, seq uint64) {
+	chunk, seq = wire.None, ^uint64(0)
+	n := atomic.LoadUint32(&r.s.header.NextChunk)
+	for i := uint32(0); i < n; i++ {
+		c := (*wire.Chunk)(r.chunks.at(i))
+		if c == nil {
+			break
+		}
+		if c.Magic != wire.ChunkMagic || atomic.LoadUint64(&c.UID) != st.UID {
+			continue
+		}
+		if s := atomic.LoadUint64(&c.Seq); s >= st.seq && s < seq {
+			chunk, seq = i, s
+		}
+	}
+	return chunk, seq
+}
+
 // Close gives the reader's memory back.
 func (r *Reader) Close() {
 	r.procs.close()
@@ -96,19 +146,41 @@ func (r *Reader) Close() {
 // Processes returns the processes from a slot on, up to one that is not complete yet.
 func (r *Reader) Processes(from uint32) (list []Process, err error) {
 	err = guard(r.s.path, func() error {
-		n := atomic.LoadUint32(&r.s.header.NextProc)
-		for i := from; i < n; i++ {
-			p := (*wire.Proc)(r.procs.at(i))
-			if p == nil || atomic.LoadUint32(&p.State) != wire.ProcLive {
-				break
+		for n := r.published(from); from < n; from++ {
+			p := (*wire.Proc)(r.procs.at(from))
+			if atomic.LoadUint32(&p.State) == wire.ProcLive {
+				list = append(list, Process{
+					Slot: from, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
+				})
+			} else {
+				list = append(list, Process{Slot: from, Parent: wire.None, ForkTime: r.s.info.Counter})
 			}
-			list = append(list, Process{
-				Slot: i, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
-			})
 		}
 		return nil
 	})
 	return list, err
+}
+
+// published returns how many of the processes, from a slot on, can be told of: all that are complete, in their order. One
+// that was killed between taking its slot and filling it holds the others up for a moment only; it has no id then.
+func (r *Reader) published(from uint32) uint32 {
+	n := atomic.LoadUint32(&r.s.header.NextProc)
+	for ; from < n; from++ {
+		p := (*wire.Proc)(r.procs.at(from))
+		if p == nil {
+			break
+		}
+		if atomic.LoadUint32(&p.State) == wire.ProcLive {
+			continue
+		}
+		if r.gap != from || r.gapAt.IsZero() {
+			r.gap, r.gapAt = from, time.Now()
+		}
+		if time.Since(r.gapAt) < r.Patience {
+			break
+		}
+	}
+	return from
 }
 
 // Open says whether a process has a stream that was not read to its end.
@@ -132,6 +204,8 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 				return err
 			}
 		}
+		// A stream whose process cannot be told of yet, since another one is just filling a slot before it, waits.
+		r.told = r.published(r.told)
 		n := atomic.LoadUint32(&r.s.header.NextStream)
 		for i := uint32(0); i < n; i++ {
 			slot := (*wire.Stream)(r.streams.at(i))
@@ -162,12 +236,16 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		return
 	}
 	if st == nil {
+		if slot.Proc >= r.told && slot.Proc < atomic.LoadUint32(&r.s.header.NextProc) {
+			return
+		}
 		name := slot.Name
 		st = &Stream{
 			UID: uid, Start: slot.Start, TID: slot.TID, Level: slot.Level, Proc: slot.Proc,
 			chunk: slot.FirstChunk, off: wire.ChunkHeaderSize,
 			Name: string(name[:max(0, bytes.IndexByte(append(name[:], 0), 0))]),
 		}
+		r.start(st)
 		r.slots[i] = st
 	}
 	dead := over != nil && over(st.Proc)
@@ -303,6 +381,12 @@ func (r *Reader) fromSpill(sink Sink, st *Stream, limit uint64) bool {
 	}
 	c, next, ok := r.spill.take(st.UID, st.seq)
 	if !ok {
+		if r.starts != nil {
+			// Where the reader began there may be no chunk any more that says where the next one lies.
+			if at, seq := r.inPool(st); seq < next {
+				st.chunk, next = at, seq
+			}
+		}
 		st.seq, st.off = min(next, limit), wire.ChunkHeaderSize
 		return true
 	}
@@ -353,9 +437,9 @@ func (r *Reader) orphans(sink Sink) error {
 			continue
 		}
 		c := r.spill.streams[uid].first
-		r.finish(sink, &Stream{
-			UID: uid, Start: c.Start, TID: c.TID, Level: c.Level, Proc: c.Proc, off: wire.ChunkHeaderSize,
-		})
+		st := &Stream{UID: uid, Start: c.Start, TID: c.TID, Level: c.Level, Proc: c.Proc, off: wire.ChunkHeaderSize}
+		r.start(st)
+		r.finish(sink, st)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type jsonReport struct {
 	Temporary       jsonTemporary     `json:"temporary"`
 	Maps            jsonMaps          `json:"maps"`
 	Functions       map[string]uint64 `json:"functions"`
+	Unmatched       []jsonUnmatched   `json:"unmatched"`
 	Samples         jsonSamples       `json:"samples"`
 	Health          jsonHealth        `json:"health"`
 	PerThread       []jsonThread      `json:"per_thread"`
@@ -273,13 +274,17 @@ func jsonFrames(list []profile.Frame) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		text, err := json.Marshal(jsonFrame{f.Function, f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)})
+		text, err := json.Marshal(jsonFrameOf(&f))
 		if err != nil {
 			return nil, err
 		}
 		b = append(b, text...)
 	}
 	return b, nil
+}
+
+func jsonFrameOf(f *profile.Frame) jsonFrame {
+	return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)}
 }
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
@@ -322,6 +327,7 @@ func jsonHead(p *profile.Profile) *jsonReport {
 			p.Runtime.Blocks},
 		Temporary: jsonTemporary{t.Temporary, t.TemporaryBytes},
 		Functions: make(map[string]uint64),
+		Unmatched: jsonUnmatchedOf(p),
 		Health: jsonHealth{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread,
 			h.SpilledChunks, h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, orEmpty(h.Notes)},
 		Samples:   jsonSamplesOf(p.Samples),

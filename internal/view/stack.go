@@ -54,14 +54,19 @@ func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 	if m.Bytes {
 		text = Size(value)
 	}
-	left := []string{padLeft(text, 9) + padLeft(percent(value, total), 8)}
-	styled := []string{r.bold(padLeft(text, 9)) + padLeft(percent(value, total), 8)}
-	for _, note := range notes(m, g) {
+	r.columns(text, percent(value, total), notes(m, g), g.Stack)
+}
+
+// columns writes a value, its share and notes at the left of a stack's frames.
+func (r *report) columns(value, share string, notes []string, stack uint32) {
+	left := []string{padLeft(value, 9) + padLeft(share, 8)}
+	styled := []string{r.bold(padLeft(value, 9)) + padLeft(share, 8)}
+	for _, note := range notes {
 		note = padLeft(note, gutter-2)
 		left = append(left, note)
 		styled = append(styled, r.faint(note))
 	}
-	lines := r.frames(g.Stack)
+	lines := r.frames(stack)
 	for i := 0; i < max(len(lines), len(left)); i++ {
 		number, plain := strings.Repeat(" ", gutter), ""
 		if i < len(left) {

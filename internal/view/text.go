@@ -69,6 +69,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	for _, m := range profile.Metrics {
 		r.ranking(m)
 	}
+	r.unmatched()
 	r.threads()
 	return r.Flush()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -51,6 +52,10 @@ func TestGolden(t *testing.T) {
 		"report.top1.frames3.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
 		},
+		"unmatched.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			addUnmatched(p)
+			return Report(b, p, Options{Top: 1})
+		},
 		"summary.txt":      func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
 		"report.json":      func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{}) },
 		"report.top1.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: 1}) },
@@ -74,11 +79,19 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// addUnmatched has the sample free what is not live at two of its call stacks.
+func addUnmatched(p *profile.Profile) {
+	p.Totals.Unmatched = 8
+	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5}, {Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
+}
+
 // TestDocumented: docs/report-json.md names every field, and no field that does not exist.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
+	p := sampleProfile(t)
+	addUnmatched(p)
 	var b bytes.Buffer
-	if err := ReportJSON(&b, sampleProfile(t), Options{}); err != nil {
+	if err := ReportJSON(&b, p, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var doc map[string]any

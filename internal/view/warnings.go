@@ -49,7 +49,11 @@ func problems(r *report) []string {
 	add(h.TruncatedStacks, "stack", "could not be followed up to the root")
 	add(h.TableFull, "stack", "not kept because a table was full: shown without a call stack")
 	add(h.BadCFI, "frame", "with call frame information that could not be used")
-	add(p.Totals.Unmatched, "deallocation", "of addresses that were not live: memory from before the recording, freed twice, or foreign")
+	where := "`heaptap run --free-stacks` shows where"
+	if freeStacks(p) {
+		where = "the report shows where"
+	}
+	add(p.Totals.Unmatched, "deallocation", "of addresses that were not live: memory from before the recording, freed twice, or foreign; "+where)
 	add(p.Totals.Unseen, "deallocation", "not seen: the address was given out again, which ended the block")
 	add(h.LateEvents, "event", "came late and took the time of the event before")
 	for _, n := range h.Notes {

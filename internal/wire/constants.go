@@ -138,9 +138,7 @@ const (
 	RecorderExpected = 1
 	RecorderHere     = 2
 
-	Segments = 28 // of one type
-	// SegmentComing stands in place of an offset while somebody makes the segment.
-	SegmentComing = 1
-	HeaderSize    = 4096
-	ListEmpty     = uint64(None)
+	Segments   = 28 // of one type
+	HeaderSize = 4096
+	ListEmpty  = uint64(None)
 )

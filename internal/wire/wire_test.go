@@ -59,7 +59,7 @@ var constants = map[string]uint64{
 	"HT_C_TABLE_FULL": CTableFull, "HT_C_NO_THREAD": CNoThread, "HT_C_SPILLED": CSpilled, "HT_C_WAITS": CWaits,
 	"HT_C_FULL_STEPS": CFullSteps, "HT_C_BOOT": CBoot, "HT_COUNTERS": Counters,
 	"HT_RECORDER_NONE": RecorderNone, "HT_RECORDER_EXPECTED": RecorderExpected, "HT_RECORDER_HERE": RecorderHere,
-	"HT_SEGMENTS": Segments, "HT_SEGMENT_COMING": SegmentComing, "HT_HEADER_SIZE": HeaderSize,
+	"HT_SEGMENTS": Segments, "HT_HEADER_SIZE": HeaderSize,
 }
 
 var fieldNames = map[string]string{

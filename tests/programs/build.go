@@ -31,22 +31,28 @@ func Build(dir, heaptap string) (*Kit, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	k := &Kit{Dir: dir, Heaptap: heaptap}
-	if k.Heaptap == "" {
-		k.Heaptap = filepath.Join(dir, "heaptap")
-		cmd := exec.Command("go", "build", "-o", k.Heaptap, "github.com/heaptap/heaptap/cmd/heaptap")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go build ./cmd/heaptap: %w\n%s", err, out)
-		}
-	}
-	if k.Heaptap, err = filepath.Abs(k.Heaptap); err != nil {
+	k := &Kit{Dir: dir}
+	if k.Heaptap, err = BuildHeaptap(dir, heaptap); err != nil {
 		return nil, err
 	}
 	if k.Count, err = count.Build(dir); err != nil {
 		return nil, err
 	}
 	return k, BuildPrograms(dir)
+}
+
+// BuildHeaptap returns the path of the heaptap binary: an existing one, or, if that is "", one that is built in dir.
+func BuildHeaptap(dir, existing string) (string, error) {
+	if existing != "" {
+		return filepath.Abs(existing)
+	}
+	path := filepath.Join(dir, "heaptap")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/heaptap/heaptap/cmd/heaptap")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build ./cmd/heaptap: %w\n%s", err, out)
+	}
+	return path, nil
 }
 
 // BuildPrograms compiles the programs of src into dir: NAME.c and NAME.cc become NAME, plugin.cc plugin.so.
@@ -68,22 +74,29 @@ func BuildPrograms(dir string) error {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			return err
 		}
-		compiler, flags, ext := "gcc", []string{"-std=gnu11"}, filepath.Ext(name)
-		if ext == ".cc" {
-			compiler, flags = "g++", []string{"-std=c++17"}
-		}
-		out := strings.TrimSuffix(filepath.Base(name), ext)
-		switch {
-		case out == "heavy": // the input of a case, not a program
+		out, flags := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), []string(nil)
+		switch out {
+		case "heavy": // the input of a case, not a program
 			continue
-		case out == "plugin":
-			out = "plugin.so"
-			flags = append(flags, "-shared", "-fPIC")
+		case "plugin":
+			out, flags = "plugin.so", []string{"-shared", "-fPIC"}
 		}
-		flags = append(flags, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", filepath.Join(dir, out), path, "-ldl")
-		if b, err := exec.Command(compiler, flags...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s %s: %w\n%s", compiler, name, err, b)
+		if err := Compile(path, filepath.Join(dir, out), flags...); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Compile makes a program of one C or C++ source.
+func Compile(source, out string, flags ...string) error {
+	compiler, standard := "gcc", "-std=gnu11"
+	if filepath.Ext(source) == ".cc" {
+		compiler, standard = "g++", "-std=c++17"
+	}
+	args := append([]string{standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", out, source, "-ldl"}, flags...)
+	if b, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", compiler, source, err, b)
 	}
 	return nil
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/dump"
+	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// dumpParts are what dump can write, by flag.
+var dumpParts = []struct {
+	flag, usage string
+	write       func(d *dump.Dumper) error
+}{
+	{"events", "print the events, one a line", nil},
+	{"blocks", "print the blocks of the file", (*dump.Dumper).Blocks},
+	{"modules", "print the files that were mapped as code", (*dump.Dumper).Modules},
+	{"stacks", "print the call stacks, as a tree: one node a line", (*dump.Dumper).Stacks},
+	{"samples", "print what the kernel said of the process's memory", (*dump.Dumper).Samples},
+	{"threads", "print the threads", (*dump.Dumper).Threads},
+}
+
+func newDumpCommand() *cobra.Command {
+	cmd := dumpCommand("dump", "Print what a recording holds, event by event")
+	cmd.Long = `Dump prints the content of a recording as text. Without a choice: a page on what is in the file and what takes its room.
+
+An event is a line: time in seconds, thread, the call with its arguments and result, the call stack's id, and what else is
+known. Blocks are named by the number of their allocation: malloc(100) = #12 ... free(#12). --stacks tells the functions of a
+stack id. docs/recording.md describes the lines, and the objects that --json prints instead.
+
+--from and --to choose a range of time: ` + moment.Help + `. Of a
+large file, only that range is read.
+
+Exit status: 0; 1 if FILE cannot be read or a part of it is damaged (what is whole is printed).`
+	cmd.Example = `  heaptap dump server.4711.htap
+  heaptap dump --events --from 1.5s --to 1.6s server.4711.htap
+  heaptap dump --events --from 99% --json server.4711.htap | jq 'select(.size > 1000000)'
+  heaptap dump --stacks server.4711.htap`
+	chosen := make([]bool, len(dumpParts))
+	for i, p := range dumpParts {
+		cmd.Flags().BoolVar(&chosen[i], p.flag, false, p.usage)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, args[0], chosen) }
+	return cmd
+}
+
+func newLogCommand() *cobra.Command {
+	cmd := dumpCommand("log", "Print a recording's events: short for dump --events")
+	cmd.Long = `Log prints the events of a recording, one a line. It is the same as "heaptap dump --events".`
+	cmd.Example = `  heaptap log server.4711.htap | grep realloc
+  heaptap log --from peak server.4711.htap`
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, args[0], []bool{true}) }
+	return cmd
+}
+
+// dumpCommand has what dump and log have in common.
+func dumpCommand(name, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   name + " [flags] FILE",
+		Short: short,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: one recording is needed; for example: heaptap %s server.4711.htap", name, name)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().String("from", "start", "print events later than `TIME`")
+	cmd.Flags().String("to", "end", "print events up to `TIME`")
+	cmd.Flags().Bool("json", false, "print lines of JSON")
+	return cmd
+}
+
+func runDump(cmd *cobra.Command, path string, chosen []bool) error {
+	asJSON, _ := cmd.Flags().GetBool("json")
+	var ends [2]moment.Moment
+	for i, flag := range []string{"from", "to"} {
+		text, _ := cmd.Flags().GetString(flag)
+		m, err := moment.Parse(text)
+		if err != nil {
+			return usagef("%s: --%s: %w", cmd.Name(), flag, err)
+		}
+		if cmd.Flags().Changed(flag) && !chosen[0] {
+			return usagef("%s: --%s chooses events: it needs --events", cmd.Name(), flag)
+		}
+		ends[i] = m
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	d := dump.New(cmd.OutOrStdout(), r, asJSON)
+	return quietPipe(dumpAll(cmd.Context(), d, r, ends, chosen))
+}
+
+func dumpAll(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]moment.Moment, chosen []bool) error {
+	any := false
+	var failed error
+	for i, yes := range chosen {
+		if !yes {
+			continue
+		}
+		any = true
+		var err error
+		if dumpParts[i].write != nil {
+			err = dumpParts[i].write(d)
+		} else {
+			err = dumpEvents(ctx, d, r, ends)
+		}
+		failed = errors.Join(failed, err)
+	}
+	if !any {
+		failed = d.Page()
+	}
+	return errors.Join(d.Flush(), failed)
+}
+
+func dumpEvents(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]moment.Moment) error {
+	var cuts [2]uint64
+	for i, m := range ends {
+		var err error
+		if cuts[i], err = m.Cut(r); err != nil {
+			return err
+		}
+	}
+	return d.Events(ctx, cuts[0], cuts[1])
+}
+
+// quietPipe takes it for success that a reader has seen enough: heaptap dump FILE | head.
+func quietPipe(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}

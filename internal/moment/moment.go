@@ -1,0 +1,123 @@
+// Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s, 200ms),
+// a share of its duration (50%), or a word (start, peak, end).
+//
+// A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time. So of two
+// ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and including 2s.
+package moment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// Moment is a moment of a recording that is not known yet. The zero value is the start.
+type Moment struct {
+	kind  kind
+	time  time.Duration
+	share float64 // 0 to 1
+	text  string
+}
+
+type kind uint8
+
+const (
+	atStart kind = iota
+	atPeak
+	atEnd
+	atTime
+	atShare
+)
+
+// Start and End are the moments at which a recording begins and ends.
+var (
+	Start = Moment{kind: atStart, text: "start"}
+	End   = Moment{kind: atEnd, text: "end"}
+)
+
+// Help says what Parse takes, for the help of a command.
+const Help = "a time since the start (1.5s, 200ms, 2m), a share of the recording's duration (50%), or one of start, peak, end"
+
+// Parse reads a moment.
+func Parse(text string) (Moment, error) {
+	fail := func(why string) (Moment, error) {
+		return Moment{}, fmt.Errorf("%q is no moment%s; write %s", text, why, Help)
+	}
+	word := strings.ToLower(strings.TrimSpace(text))
+	m := Moment{text: word}
+	if digits, ok := strings.CutSuffix(word, "%"); ok {
+		share, err := strconv.ParseFloat(digits, 64)
+		switch {
+		case err != nil || math.IsNaN(share):
+			return fail("")
+		case share < 0 || share > 100:
+			return fail(": a share is from 0% to 100%")
+		}
+		m.kind, m.share = atShare, share/100
+		return m, nil
+	}
+	switch word {
+	case "start":
+		return Start, nil
+	case "end":
+		return End, nil
+	case "peak":
+		m.kind = atPeak
+		return m, nil
+	}
+	d, err := time.ParseDuration(word)
+	if _, number := strconv.ParseFloat(word, 64); number == nil && word != "0" {
+		return fail(": it has no unit")
+	}
+	switch {
+	case err != nil:
+		return fail("")
+	case d < 0:
+		return fail(": it lies before the start")
+	}
+	m.kind, m.time = atTime, d
+	return m, nil
+}
+
+// String returns the moment as Parse reads it.
+func (m Moment) String() string {
+	if m.text == "" {
+		return Start.text
+	}
+	return m.text
+}
+
+// Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is decoded.
+func (m Moment) Cut(r *recording.Reader) (uint64, error) {
+	first, last := r.Cuts()
+	switch {
+	case m.kind == atEnd || m.kind == atShare && m.share == 1:
+		return last, nil
+	case m.kind == atPeak:
+		_, cut, err := r.PeakBetween(context.Background(), first, last)
+		return cut, err
+	case m.kind == atTime && m.time > 0:
+		return r.CutAt(int64(m.time))
+	case m.kind == atShare && m.share > 0:
+		end, err := duration(r)
+		if err != nil {
+			return 0, err
+		}
+		return r.CutAt(int64(m.share * float64(end)))
+	}
+	return first, nil
+}
+
+// duration is the recording's, in ns: up to the process's end, or, if that is not known, to the last event.
+func duration(r *recording.Reader) (int64, error) {
+	if e, ok := r.Ending(); ok && e.End > 0 {
+		return e.End, nil
+	}
+	_, last := r.Cuts()
+	return r.TimeAt(last)
+}

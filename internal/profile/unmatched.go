@@ -1,0 +1,40 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// Unmatched is what deallocations of addresses that were not live have in common: memory that was freed twice, that
+// another allocator gave, or that is older than the recording.
+type Unmatched struct {
+	Stack uint32     // call stack of the deallocation itself; 0: not recorded (--free-stacks records it)
+	Func  event.Func // that was called
+	Count uint64
+}
+
+// loadUnmatched reads the events for what no summary holds. Deallocations whose call stacks read the same are one entry;
+// the most frequent come first.
+func (p *Profile) loadUnmatched(r *recording.Reader) error {
+	m := newMerger(p)
+	at := make(map[Unmatched]int) // by merged stack and function
+	err := r.Events(func(e *event.Event) bool {
+		if e.Kind != event.Unmatched {
+			return true
+		}
+		k := Unmatched{Stack: m.stack(e.FreeStack), Func: e.Func}
+		i, ok := at[k]
+		if !ok {
+			i = len(p.Unmatched)
+			at[k] = i
+			p.Unmatched = append(p.Unmatched, Unmatched{Stack: e.FreeStack, Func: e.Func})
+		}
+		p.Unmatched[i].Count++
+		return true
+	})
+	slices.SortStableFunc(p.Unmatched, func(a, b Unmatched) int { return cmp.Compare(b.Count, a.Count) })
+	return err
+}

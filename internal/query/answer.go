@@ -1,0 +1,274 @@
+package query
+
+import (
+	"context"
+	"slices"
+)
+
+// Plan is where an answer comes from.
+type Plan uint8
+
+// The plans, from the cheapest on.
+const (
+	FromTally     Plan = iota // the statistics of the whole run
+	FromSummaries             // summaries of what stretches of events changed
+	FromEvents                // the events one by one
+)
+
+func (p Plan) String() string { return [...]string{"tally", "summaries", "events"}[p] }
+
+// Answer is what every shape tells.
+type Answer struct {
+	Plan     Plan
+	Metrics  []Metric
+	From, To uint64 // the range, as cuts
+	Begin    int64  // time of From, ns
+	Span     int64  // from there to To, ns; of the whole run, to the end of the process
+	At       uint64 // the cut of Live
+	PeakAt   uint64 // the cut of Peak, if it was asked for
+	Total    Values // of all that the query selects
+	// Missing says what could not be read of the events; "" if nothing. What was read before it counts.
+	Missing string
+}
+
+// ask is a question while it is answered.
+type ask struct {
+	*Source
+	Answer
+	ctx       context.Context
+	q         *Query
+	whole     bool // the range is the whole recording
+	stacks    *stackFilter
+	blocks    *blockFilter // nil: all blocks count
+	perBlock  bool         // the answer depends on each block: what counts, or its group
+	ownPeaks  bool         // they are wanted
+	peaksHeld bool         // the cells have their own peaks
+	allocFunc map[uint64]uint8
+}
+
+func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
+	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks(),
+		ownPeaks: q.wants(OwnPeak, Recycling)}
+	a.Metrics = slices.Clone(q.metrics())
+	a.From, a.To = s.first, s.last
+	if r := q.Range; r != nil {
+		a.To = min(r.To, s.last)
+		a.From = min(max(r.From, s.first), a.To)
+	}
+	a.whole = a.From == s.first && a.To == s.last
+	a.At = a.To
+	if q.At != nil {
+		a.At = min(*q.At, s.last)
+	}
+	var err error
+	if a.Begin, err = s.Reader.TimeAt(a.From); err != nil {
+		return nil, err
+	}
+	end := s.Profile.Duration
+	if !a.whole {
+		if end, err = s.Reader.TimeAt(a.To); err != nil {
+			return nil, err
+		}
+	}
+	if a.whole {
+		a.Begin = 0
+	}
+	a.Span = end - a.Begin
+	if q.wants(Peak, PeakBlocks) {
+		if a.PeakAt, err = a.peakCut(); err != nil {
+			return nil, err
+		}
+	}
+	if q.filtersBlocks() {
+		a.blocks = newBlockFilter(q)
+	}
+	a.Plan = a.choose()
+	return a, ctx.Err()
+}
+
+// peakCut is the first cut within the range at which the process had most bytes live.
+func (a *ask) peakCut() (uint64, error) {
+	switch {
+	case a.whole && a.Reader.Complete():
+		return a.first + a.sum.Totals.Peak.Event, nil
+	case a.From == a.To:
+		return a.From, nil
+	}
+	_, cut, err := a.Reader.PeakBetween(a.ctx, a.From, a.To)
+	return cut, err
+}
+
+// choose returns the cheapest plan that has all metrics.
+func (a *ask) choose() Plan {
+	if a.perBlock {
+		return FromEvents
+	}
+	plan := FromTally
+	for _, m := range a.Metrics {
+		info := &metricTable[m]
+		need := FromEvents
+		switch {
+		case a.whole && info.tally:
+			need = FromTally
+		case info.summaries:
+			need = FromSummaries
+		}
+		if (m == Live || m == LiveBlocks) && a.At != a.last {
+			need = max(need, FromSummaries)
+		}
+		plan = max(plan, need)
+	}
+	if plan == FromSummaries && a.whole {
+		// The statistics have what summaries lack; only what is live at some cut is looked up.
+		return plan
+	}
+	if plan == FromSummaries && slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !metricTable[m].summaries }) {
+		return FromEvents
+	}
+	return plan
+}
+
+// cell is what the blocks of one stack and one label sum up to. The label tells groups of blocks apart.
+type cell struct {
+	stack, label uint32
+	Values
+}
+
+// cells finds cells.
+type cells struct {
+	list  []cell
+	dense []uint32 // by stack, label 0: number in list plus 1
+	far   map[uint64]uint32
+}
+
+// maxDense is how far stacks are found through an array.
+const maxDense = 1 << 22
+
+// at returns the cell of a stack and a label; it is valid until the next call.
+func (c *cells) at(stack, label uint32) *cell { return &c.list[c.index(stack, label)] }
+
+func (c *cells) index(stack, label uint32) int {
+	if label == 0 && stack < maxDense {
+		if stack >= uint32(len(c.dense)) {
+			c.dense = append(c.dense, make([]uint32, max(int(stack)+1-len(c.dense), len(c.dense), 256))...)
+		}
+		if c.dense[stack] == 0 {
+			c.list = append(c.list, cell{stack: stack})
+			c.dense[stack] = uint32(len(c.list))
+		}
+		return int(c.dense[stack]) - 1
+	}
+	k := uint64(label)<<32 | uint64(stack)
+	i := c.far[k]
+	if i == 0 {
+		if c.far == nil {
+			c.far = make(map[uint64]uint32)
+		}
+		c.list = append(c.list, cell{stack: stack, label: label})
+		i = uint32(len(c.list))
+		c.far[k] = i
+	}
+	return int(i) - 1
+}
+
+// collect returns what the query selects, stack by stack and label by label. Cells may be empty.
+func (a *ask) collect() (*cells, error) {
+	var c cells
+	var err error
+	switch a.Plan {
+	case FromTally:
+		a.fromTally(&c)
+	case FromSummaries:
+		if a.whole {
+			a.fromTally(&c)
+		} else {
+			err = a.fromChanges(&c)
+		}
+	case FromEvents:
+		err = a.fromEvents(&c)
+	}
+	if err == nil && !a.perBlock {
+		err = a.moments(&c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept := c.list[:0]
+	for i := range c.list {
+		if a.stacks.keep(c.list[i].stack) && (a.ownPeaks || !c.list[i].empty()) {
+			kept = append(kept, c.list[i])
+		}
+	}
+	c.list, c.dense, c.far = kept, nil, nil
+	for i := range kept {
+		a.Total.add(&kept[i].Values)
+	}
+	return &c, nil
+}
+
+// fromTally takes the statistics of the whole run.
+func (a *ask) fromTally(c *cells) {
+	a.peaksHeld = true
+	for i := range a.sum.Stacks {
+		s := &a.sum.Stacks[i]
+		v := &c.at(s.ID, 0).Values
+		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize, MaxSize: s.MaxSize,
+			Slack: s.Slack, SlackCount: s.SlackCount, Reallocations: s.Reallocations, InPlace: s.InPlace,
+			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes,
+			Lifetime: s.Lifetime, LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
+		if a.At == a.last {
+			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
+		}
+		v.PeakBytes, v.PeakBlocks = s.LiveAtPeakBytes, s.LiveAtPeakBlocks
+	}
+}
+
+// fromChanges takes the summaries of a range.
+func (a *ask) fromChanges(c *cells) error {
+	changes, err := a.Reader.Changes(a.ctx, a.From, a.To)
+	if err != nil {
+		return err
+	}
+	if a.ownPeaks {
+		a.peaksHeld = true
+		before, err := a.Reader.LiveAt(a.ctx, a.From)
+		if err != nil {
+			return err
+		}
+		for _, l := range before {
+			c.at(l.Stack, 0).OwnPeak = l.Bytes
+		}
+	}
+	for _, n := range changes.List() {
+		v := &c.at(n.Stack, 0).Values
+		v.Allocations, v.Bytes, v.Deallocations, v.FreedBytes, v.Temporary = n.Allocs, n.Bytes, n.Frees, n.FreedBytes, n.Temporary
+		v.OwnPeak += n.Top
+	}
+	return nil
+}
+
+// moments adds what is live at the query's cut and at the peak, where it is not known yet.
+func (a *ask) moments(c *cells) error {
+	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
+	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
+		list, err := a.Reader.LiveAt(a.ctx, a.At)
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			v := &c.at(l.Stack, 0).Values
+			v.LiveBytes, v.LiveBlocks = l.Bytes, l.Blocks
+		}
+	}
+	if a.q.wants(Peak, PeakBlocks) && !counted {
+		list, err := a.Reader.LiveAt(a.ctx, a.PeakAt)
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			v := &c.at(l.Stack, 0).Values
+			v.PeakBytes, v.PeakBlocks = l.Bytes, l.Blocks
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// worked is the example that docs/queries.md works by hand.
+func worked(t *testing.T) *Source {
+	r := newRecorder(t)
+	r.w.Module(event.Module{ID: 1, Path: "/bin/app", Unload: -1})
+	for pc := uint32(1); pc <= 3; pc++ {
+		r.w.PC(pc, event.PC{Addr: uint64(pc), Module: 1})
+	}
+	frames := map[uint32][]event.Frame{1: {{Function: "main"}}, 2: {{Function: "grow"}},
+		3: {{Function: "fill", Inlined: true}, {Function: "resize"}}}
+	for id, n := range []event.Node{{}, {PC: 1}, {Parent: 1, PC: 2}, {Parent: 2, PC: 2}, {Parent: 3, PC: 3}} {
+		if id > 0 {
+			r.w.Node(uint32(id), n)
+		}
+	}
+	th := r.thread(0)
+	r.now = 1000
+	a := r.alloc(th, 2, 100, event.Malloc, 0)
+	r.now = 2000
+	b := r.alloc(th, 4, 50, event.Malloc, 0)
+	r.now = 3000
+	r.free(th, a, event.FreeFunc, 0)
+	r.now = 4000
+	c := r.realloc(th, b, 3, 80, false)
+	r.now = 5000
+	r.free(th, c, event.FreeFunc, 0)
+	r.now = 7000
+	r.alloc(th, 4, 70, event.Malloc, 0)
+	return r.source(frames) // which ends at 8000
+}
+
+func TestWorkedExample(t *testing.T) {
+	t.Parallel()
+	s := worked(t)
+	table, err := Flat(t.Context(), s, &Query{Metrics: Metrics()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pick := []Metric{Allocations, Bytes, Deallocations, Peak, OwnPeak, Leaked, Temporary, Copied, Time, MinLifetime, MeanLifetime,
+		MaxLifetime, MinSize, MeanSize, MaxSize, Recycling, Churn}
+	got := make(map[string][]float64)
+	for _, r := range table.Rows {
+		for name, v := range map[string]*Values{" self": &r.Self, " total": &r.Total} {
+			for _, m := range pick {
+				got[r.Function+name] = append(got[r.Function+name], m.Of(v, table.Span))
+			}
+		}
+	}
+	none := make([]float64, len(pick))
+	all := []float64{4, 300, 3, 150, 150, 70, 1, 50, 7000, 1000, 1666, 2000, 50, 75, 100, 2, 37.5e6}
+	fill := []float64{2, 120, 1, 50, 70, 70, 0, 0, 4000, 2000, 2000, 2000, 50, 60, 70, 120. / 70, 15e6}
+	want := map[string][]float64{"main self": none, "main total": all, "grow total": all,
+		"grow self":   {2, 180, 2, 100, 100, 0, 1, 50, 3000, 1000, 1500, 2000, 80, 90, 100, 1.8, 22.5e6},
+		"resize self": none, "resize total": fill, "fill self": fill, "fill total": fill}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, c := range []struct {
+		name  string
+		q     Query
+		bytes uint64
+		live  uint64
+		leaks uint64
+		plan  Plan
+	}{
+		{"all", Query{Metrics: []Metric{Bytes, Live, Leaked}}, 300, 70, 70, FromTally},
+		{"the first two events", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live}}, 150, 150, 0, FromSummaries},
+		{"the first two events, of which nothing is leaked", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 150, 0, FromEvents},
+		{"what follows", Query{Range: &Range{2, 7}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 70, 70, FromEvents},
+		{"live after the first", Query{At: new(uint64), Metrics: []Metric{Bytes, Live}}, 300, 0, 0, FromSummaries},
+		{"50 to 80 bytes", Query{Sizes: &Interval{50, 80}, Metrics: []Metric{Bytes, Live, Leaked}}, 200, 70, 70, FromEvents},
+		{"short-lived", Query{Lifetimes: &Interval{0, 1000}, Metrics: []Metric{Bytes, Live, Leaked}}, 80, 0, 0, FromEvents},
+		{"long-lived", Query{Lifetimes: &Interval{2000, Unbounded}, Metrics: []Metric{Bytes, Live, Leaked}}, 220, 70, 70, FromEvents},
+		{"no block of this thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0, FromEvents},
+	} {
+		got, err := Flat(t.Context(), s, &c.q)
+		if err != nil || got.Total.Bytes != c.bytes || got.Total.LiveBytes != c.live || c.q.wants(Leaked) && got.Total.LeakedBytes != c.leaks || got.Plan != c.plan {
+			t.Errorf("%s: %d bytes, %d live, %d leaked, from %s; want %d, %d, %d, from %s (%v)", c.name, got.Total.Bytes,
+				got.Total.LiveBytes, got.Total.LeakedBytes, got.Plan, c.bytes, c.live, c.leaks, c.plan, err)
+		}
+	}
+}
+
+func TestSuppressions(t *testing.T) {
+	t.Parallel()
+	frames := []profile.Frame{{Function: "std::vector<int>::grow(int)", File: "/usr/include/vector", Module: "/bin/app"},
+		{Function: "load", Linkage: "_Z4loadv", File: "src/load.cc", Module: "/lib/libdata.so.1"}}
+	for pattern, want := range map[string]bool{
+		"load": true, "^load$": true, "^oad": false, "loa$": false, "libdata": true, "load.cc": true, "_Z4loadv": true,
+		"std::*grow": true, "^std::*(int)$": true, "grow*vector": false, "banana": false, "*": true, "^lo*d$": true, "^l*x$": false,
+		"^load*d$": false,
+	} {
+		s, err := ParseSuppressions(strings.NewReader("# known\n\n  leak: "+pattern+"\nrace:load\n"), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Suppress(frames, 10, 2); got != want {
+			t.Errorf("leak:%s: %v", pattern, got)
+		}
+		if r := s.Rules(); len(r) != 1 || (r[0].Bytes == 10) != want || (r[0].Blocks == 2) != want {
+			t.Errorf("leak:%s: %+v", pattern, r)
+		}
+	}
+	for text, message := range map[string]string{"load": "x:1: \"load\" is no suppression", "#\nleak:": "x:2: the pattern is empty"} {
+		if _, err := ParseSuppressions(strings.NewReader(text), "x"); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	library := func(f *profile.Frame) bool { return strings.HasPrefix(f.Function, "std::") }
+	rule := Suggest(frames, library)
+	if rule != "leak:^load$" {
+		t.Error(rule)
+	}
+	if rule := Suggest([]profile.Frame{{Module: "/bin/app"}}, library); rule != "leak:app" {
+		t.Error(rule)
+	}
+	if rule := Suggest(nil, library); rule != "" {
+		t.Error(rule)
+	}
+}

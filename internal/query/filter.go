@@ -1,0 +1,182 @@
+package query
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// stackFilter says which call stacks count.
+type stackFilter struct {
+	s     *Source
+	q     *Query
+	none  bool // no stack counts
+	pcs   map[uint32]mark
+	nodes map[uint32]mark // with their callers
+	buf   []uint32
+}
+
+// mark is what was found on a frame or a stack.
+type mark uint8
+
+const (
+	focused mark = 1 << iota
+	ignored
+	inModule
+)
+
+// newStackFilter returns nil if every stack counts.
+func newStackFilter(s *Source, q *Query) *stackFilter {
+	none := q.Processes != nil && !slices.Contains(q.Processes, s.Reader.Process().PID)
+	if q.Focus == nil && q.Ignore == nil && q.Modules == nil && !none {
+		return nil
+	}
+	return &stackFilter{s: s, q: q, none: none, pcs: make(map[uint32]mark), nodes: make(map[uint32]mark)}
+}
+
+// keep reports whether a stack counts.
+func (f *stackFilter) keep(stack uint32) bool {
+	if f == nil {
+		return true
+	}
+	m := f.stack(stack)
+	return !f.none && m&ignored == 0 && (f.q.Focus == nil || m&focused != 0) && (f.q.Modules == nil || m&inModule != 0)
+}
+
+// stack returns the marks of all frames of a stack.
+func (f *stackFilter) stack(id uint32) mark {
+	if m, ok := f.nodes[id]; ok {
+		return m
+	}
+	var m mark
+	f.buf = f.s.way(f.buf[:0], id, func(id uint32) bool {
+		known, ok := f.nodes[id]
+		m = known
+		return ok
+	})
+	for _, id := range slices.Backward(f.buf) {
+		n, _ := f.s.Reader.Nodes().Get(id)
+		m |= f.pc(n.PC)
+		f.nodes[id] = m
+	}
+	return m
+}
+
+func (f *stackFilter) pc(pc uint32) mark {
+	if m, ok := f.pcs[pc]; ok {
+		return m
+	}
+	var m mark
+	frames := f.s.frames(pc)
+	for i := range frames {
+		if f.q.Focus != nil && matches(f.q.Focus, &frames[i]) {
+			m |= focused
+		}
+		if f.q.Ignore != nil && matches(f.q.Ignore, &frames[i]) {
+			m |= ignored
+		}
+		if slices.ContainsFunc(f.q.Modules, func(p string) bool { return matchModule(p, frames[i].Module) }) {
+			m |= inModule
+		}
+	}
+	f.pcs[pc] = m
+	return m
+}
+
+// matches reports whether a pattern is found in the name of a frame's function, file or module.
+func matches(p *regexp.Regexp, f *profile.Frame) bool {
+	return f.Function != "" && p.MatchString(f.Function) || f.Linkage != "" && p.MatchString(f.Linkage) ||
+		f.File != "" && p.MatchString(f.File) || f.Module != "" && p.MatchString(f.Module)
+}
+
+// matchModule reports whether a pattern with * and ? names a module: its path, its file name, or that without the ending
+// from ".so" on, so that libc is libc.so.6 and not libcrypto.
+func matchModule(pattern, module string) bool {
+	if module == "" {
+		return false
+	}
+	name := path.Base(module)
+	short, _, _ := strings.Cut(name, ".so")
+	for _, s := range []string{module, name, short} {
+		if s == pattern {
+			return true
+		}
+		if ok, err := path.Match(pattern, s); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// blockFilter says which blocks count, by what is known of them.
+type blockFilter struct {
+	threads map[uint32]bool // nil: all
+	q       *Query
+	// marked says of allocations that were freed whether their lifetime is in the interval, or, if the interval is unbounded, is not.
+	marked    *bitset
+	unbounded bool
+}
+
+func newBlockFilter(q *Query) *blockFilter {
+	f := &blockFilter{q: q}
+	if q.Threads != nil {
+		f.threads = make(map[uint32]bool)
+		for _, t := range q.Threads {
+			f.threads[t] = true
+		}
+	}
+	if q.Lifetimes != nil {
+		f.marked, f.unbounded = &bitset{}, q.Lifetimes.Max == Unbounded
+	}
+	return f
+}
+
+// see takes note of a deallocation's lifetime.
+func (f *blockFilter) see(e *event.Event) {
+	if e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
+		f.marked.set(e.Ref)
+	}
+}
+
+// alloc reports whether the block of an allocation counts.
+func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
+	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
+		(f.marked == nil || f.marked.has(ref) != f.unbounded)
+}
+
+// free reports whether the block of a deallocation counts.
+func (f *blockFilter) free(e *event.Event) bool {
+	return (f.threads == nil || f.threads[e.BornBy]) && f.q.Sizes.Has(e.Size) &&
+		(f.marked == nil || f.q.Lifetimes.Has(lifetime(e)))
+}
+
+// lifetime is that of the block that a deallocation ends, in ns.
+func lifetime(e *event.Event) uint64 { return uint64(max(e.Time-e.Born, 0)) }
+
+// bitset is a set of numbers that come in dense stretches.
+type bitset struct {
+	pages map[uint64]*[512]uint64
+}
+
+const pageBits = 512 * 64
+
+func (b *bitset) set(n uint64) {
+	if b.pages == nil {
+		b.pages = make(map[uint64]*[512]uint64)
+	}
+	p := b.pages[n/pageBits]
+	if p == nil {
+		p = new([512]uint64)
+		b.pages[n/pageBits] = p
+	}
+	p[n%pageBits/64] |= 1 << (n % 64)
+}
+
+func (b *bitset) has(n uint64) bool {
+	p := b.pages[n/pageBits]
+	return p != nil && p[n%pageBits/64]&(1<<(n%64)) != 0
+}

@@ -1,0 +1,93 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// Table is an answer without hierarchy.
+type Table struct {
+	Answer
+	Rows []Row // sorted by the total of the first metric, largest first; those with nothing in it are left out
+}
+
+// Row is one group of a table.
+type Row struct {
+	Group
+	Self, Total Values
+}
+
+// Flat answers with a table. By stacks and by blocks, self and total are the same.
+func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
+	a, err := newAsk(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	f := newForest(a, c, !q.By.ofBlocks())
+	rows, slots := f.rows()
+	p := newPeaks(a, c, f, slots)
+	for i := range rows {
+		rows[i].Self.OwnPeak, rows[i].Total.OwnPeak = 0, 0
+		p.want(&rows[i].Self.OwnPeak)
+		p.want(&rows[i].Total.OwnPeak)
+	}
+	if err := p.find(); err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Total.empty() })
+	sortRows(rows, a.Metrics[0])
+	return &Table{Answer: a.Answer, Rows: rows}, nil
+}
+
+func sortRows(rows []Row, m Metric) {
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(m.compare(&b.Total, &a.Total), m.compare(&b.Self, &a.Self))
+	})
+}
+
+// rows sums up a forest by group, or by node for whole stacks. slots(n) are the values that a block at node n is in: twice
+// the row's number for the self, one more for the total.
+func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
+	if f.a.q.By == ByStack {
+		at := make([]int32, len(f.parent))
+		for _, n := range f.cells {
+			if at[n] != 0 {
+				continue
+			}
+			rows = append(rows, Row{Group: Group{By: ByStack, Stack: f.stack[n]}, Self: f.self[n], Total: f.self[n]})
+			at[n] = int32(len(rows))
+		}
+		return rows, func(n int32) []int32 { return []int32{2*at[n] - 2, 2*at[n] - 1} }
+	}
+	rows = make([]Row, len(f.groups))
+	for i := range rows {
+		rows[i].Group = f.groups[i]
+	}
+	for n, first := range f.firsts() {
+		if n == 0 {
+			continue
+		}
+		r := &rows[f.group[n]]
+		r.Self.add(&f.self[n])
+		if first {
+			r.Total.add(&f.total[n])
+		}
+	}
+	seen, mark := make([]int, len(f.groups)), 0
+	return rows, func(n int32) []int32 {
+		mark++
+		list := []int32{2 * f.group[n]}
+		for ; n > 0; n = f.parent[n] {
+			if g := f.group[n]; seen[g] != mark {
+				seen[g] = mark
+				list = append(list, 2*g+1)
+			}
+		}
+		return list
+	}
+}

@@ -1,0 +1,79 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// Suspect is a group whose live bytes kept rising.
+type Suspect struct {
+	Group
+	Begin, End uint64  // bytes live at the beginning and at the end of the range
+	Slope      float64 // bytes per second: the straight line that fits best
+	// Confidence is how steadily it rose, from 0 to 1: the share of pairs of moments at which the later one had more live,
+	// minus the share at which it had less, over the whole range or over its last third, whichever is less. What was filled
+	// once and then held, and what goes up and down, has little.
+	Confidence float64
+}
+
+// growthSteps is into how many steps the range is divided.
+const growthSteps = 60
+
+// Growth returns the groups whose live bytes kept rising over the range, with at least that confidence, steepest first.
+func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Suspect, *Series, error) {
+	one := *q
+	one.Metrics = []Metric{Bytes}
+	series, err := Develop(ctx, s, &one, growthSteps, 1<<30)
+	if err != nil {
+		return nil, nil, err
+	}
+	var list []Suspect
+	for i := range series.Rows {
+		r := &series.Rows[i]
+		live := make([]float64, len(r.Points))
+		for k := range r.Points {
+			live[k] = float64(r.Points[k].Live)
+		}
+		last := len(live) - 1
+		x := Suspect{Group: r.Group, Begin: r.Points[0].Live, End: r.Points[last].Live,
+			Slope: slope(series.Times, live), Confidence: min(rising(live), rising(live[2*last/3:]))}
+		if x.Confidence >= confidence && x.Slope > 0 {
+			list = append(list, x)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Suspect) int { return cmp.Compare(b.Slope, a.Slope) })
+	return list, series, nil
+}
+
+// rising is Kendall's tau of a sequence against its order; pairs that are equal count for neither side.
+func rising(v []float64) float64 {
+	sum := 0
+	for i := range v {
+		for j := range i {
+			sum += cmp.Compare(v[i], v[j])
+		}
+	}
+	pairs := len(v) * (len(v) - 1) / 2
+	return float64(sum) / float64(max(pairs, 1))
+}
+
+// slope is that of the straight line with the least squares through points at times in ns, per second.
+func slope(times []int64, v []float64) float64 {
+	n := float64(len(v))
+	var meanX, meanY float64
+	for i := range v {
+		meanX += float64(times[i]-times[0]) / 1e9 / n
+		meanY += v[i] / n
+	}
+	var xy, xx float64
+	for i := range v {
+		x := float64(times[i]-times[0])/1e9 - meanX
+		xy += x * (v[i] - meanY)
+		xx += x * x
+	}
+	if xx == 0 {
+		return 0
+	}
+	return xy / xx
+}

@@ -1,0 +1,229 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Metric is a number that groups have. docs/queries.md defines them.
+type Metric uint8
+
+// The metrics.
+const (
+	Allocations    Metric = iota
+	Bytes                 // requested by the allocations
+	Deallocations         // within the range, of whenever allocated blocks
+	FreedBytes            //
+	Live                  // bytes live at the query's cut
+	LiveBlocks            //
+	Peak                  // bytes live at the peak of the process within the range
+	PeakBlocks            //
+	OwnPeak               // most bytes of the group that were live at one moment of the range
+	Leaked                // bytes allocated in the range and live when the recording ends
+	LeakedBlocks          //
+	Temporary             // deallocations of temporary allocations
+	TemporaryBytes        //
+	ZeroSize              // allocations of 0 bytes
+	MinSize               // of the allocations
+	MeanSize              //
+	MaxSize               //
+	Recycling             // bytes allocated over own peak: how often the same memory would have done
+	Slack                 // usable minus requested bytes
+	Reallocations         // allocations that gave a live block its new form
+	Copied                // bytes that these had to copy, since the block moved
+	MinLifetime           // of the blocks that were freed within the range
+	MeanLifetime          //
+	MaxLifetime           //
+	Churn                 // bytes allocated per second of the range
+	Time                  // wall-clock time since the thread's allocation before
+	metricCount
+)
+
+// Unit is what a metric counts.
+type Unit uint8
+
+// The units.
+const (
+	Count Unit = iota
+	ByteCount
+	Nanoseconds
+	Ratio
+	BytesPerSecond
+)
+
+var unitNames = [...]string{"count", "bytes", "ns", "ratio", "bytes/s"}
+
+func (u Unit) String() string { return unitNames[u] }
+
+// metricInfo is what is known of a metric. A metric that neither the tally nor summaries have is counted from events.
+type metricInfo struct {
+	name      string // as flags and JSON spell it
+	unit      Unit
+	text      string // what it is, for help
+	tally     bool   // the statistics of the whole run have it
+	summaries bool   // summaries have it for any range
+	sums      bool   // over disjoint groups
+	of        func(*Values) uint64
+}
+
+var metricTable = [metricCount]metricInfo{
+	Allocations:    {"allocations", Count, "allocations", true, true, true, func(v *Values) uint64 { return v.Allocations }},
+	Bytes:          {"bytes", ByteCount, "bytes allocated", true, true, true, func(v *Values) uint64 { return v.Bytes }},
+	Deallocations:  {"deallocations", Count, "deallocations of blocks allocated there", true, true, true, func(v *Values) uint64 { return v.Deallocations }},
+	FreedBytes:     {"freed", ByteCount, "bytes freed", true, true, true, func(v *Values) uint64 { return v.FreedBytes }},
+	Live:           {"live", ByteCount, "bytes live at --at", true, true, true, func(v *Values) uint64 { return v.LiveBytes }},
+	LiveBlocks:     {"live-blocks", Count, "blocks live at --at", true, true, true, func(v *Values) uint64 { return v.LiveBlocks }},
+	Peak:           {"peak", ByteCount, "bytes live at the process's peak", true, true, true, func(v *Values) uint64 { return v.PeakBytes }},
+	PeakBlocks:     {"peak-blocks", Count, "blocks live at the process's peak", true, true, true, func(v *Values) uint64 { return v.PeakBlocks }},
+	OwnPeak:        {"own-peak", ByteCount, "most bytes that were live at one moment", true, true, false, func(v *Values) uint64 { return v.OwnPeak }},
+	Leaked:         {"leaked", ByteCount, "bytes allocated and never freed", true, false, true, func(v *Values) uint64 { return v.LeakedBytes }},
+	LeakedBlocks:   {"leaked-blocks", Count, "blocks allocated and never freed", true, false, true, func(v *Values) uint64 { return v.LeakedBlocks }},
+	Temporary:      {"temporary", Count, "temporary allocations", true, true, true, func(v *Values) uint64 { return v.Temporary }},
+	TemporaryBytes: {"temporary-bytes", ByteCount, "bytes of temporary allocations", true, false, true, func(v *Values) uint64 { return v.TemporaryBytes }},
+	ZeroSize:       {"zero-size", Count, "allocations of 0 bytes", true, false, true, func(v *Values) uint64 { return v.ZeroSize }},
+	MinSize:        {"min-size", ByteCount, "smallest allocation", true, false, false, func(v *Values) uint64 { return v.MinSize }},
+	MeanSize:       {"mean-size", ByteCount, "mean allocation", true, true, false, (*Values).meanSize},
+	MaxSize:        {"max-size", ByteCount, "largest allocation", true, false, false, func(v *Values) uint64 { return v.MaxSize }},
+	Recycling:      {"recycling", Ratio, "bytes allocated over own peak", true, true, false, nil},
+	Slack:          {"slack", ByteCount, "usable minus requested bytes", true, false, true, func(v *Values) uint64 { return v.Slack }},
+	Reallocations:  {"reallocations", Count, "reallocations of live blocks", true, false, true, func(v *Values) uint64 { return v.Reallocations }},
+	Copied:         {"copied", ByteCount, "bytes that reallocations copied", false, false, true, func(v *Values) uint64 { return v.Copied }},
+	MinLifetime:    {"min-lifetime", Nanoseconds, "shortest lifetime", false, false, false, func(v *Values) uint64 { return v.MinLifetime }},
+	MeanLifetime:   {"mean-lifetime", Nanoseconds, "mean lifetime", true, false, false, (*Values).meanLifetime},
+	MaxLifetime:    {"max-lifetime", Nanoseconds, "longest lifetime", false, false, false, func(v *Values) uint64 { return v.MaxLifetime }},
+	Churn:          {"churn", BytesPerSecond, "bytes allocated per second", true, true, true, nil},
+	Time:           {"time", Nanoseconds, "time since the thread's allocation before", false, false, true, func(v *Values) uint64 { return v.Time }},
+}
+
+func (m Metric) String() string {
+	if m < metricCount {
+		return metricTable[m].name
+	}
+	return fmt.Sprintf("Metric(%d)", uint8(m))
+}
+
+// Unit is what the metric counts.
+func (m Metric) Unit() Unit { return metricTable[m].unit }
+
+// Text says in a few words what the metric is.
+func (m Metric) Text() string { return metricTable[m].text }
+
+// Sums reports whether the metric's selves sum up to the whole, so that shares of it make sense.
+func (m Metric) Sums() bool { return metricTable[m].sums }
+
+// Metrics are all metrics.
+func Metrics() []Metric {
+	list := make([]Metric, metricCount)
+	for i := range list {
+		list[i] = Metric(i)
+	}
+	return list
+}
+
+// ParseMetric returns the metric of that name.
+func ParseMetric(name string) (Metric, bool) {
+	i := slices.IndexFunc(metricTable[:], func(m metricInfo) bool { return m.name == name })
+	return Metric(max(i, 0)), i >= 0
+}
+
+// Integer returns the metric's value; false if it is not an integer, but a quotient.
+func (m Metric) Integer(v *Values) (uint64, bool) {
+	if f := metricTable[m].of; f != nil {
+		return f(v), true
+	}
+	return 0, false
+}
+
+// Of returns the metric's value. span is the length of the query's range in ns (Answer.Span).
+func (m Metric) Of(v *Values, span int64) float64 {
+	if n, ok := m.Integer(v); ok {
+		return float64(n)
+	}
+	switch {
+	case m == Recycling && v.OwnPeak > 0:
+		return float64(v.Bytes) / float64(v.OwnPeak)
+	case m == Churn && span > 0:
+		return float64(v.Bytes) / (float64(span) / 1e9)
+	}
+	return 0
+}
+
+// compare orders by the metric.
+func (m Metric) compare(a, b *Values) int {
+	if n, ok := m.Integer(a); ok {
+		k, _ := m.Integer(b)
+		return cmp.Compare(n, k)
+	}
+	return cmp.Compare(m.Of(a, 1e9), m.Of(b, 1e9))
+}
+
+// Values is what a group sums up to. Only what the query's metrics need is filled in.
+type Values struct {
+	Allocations, Bytes, ZeroSize   uint64
+	MinSize, MaxSize               uint64 // 0 if there is no allocation
+	Slack, SlackCount              uint64 // SlackCount: allocations whose usable size is known
+	Reallocations, InPlace, Copied uint64
+	Time                           uint64 // ns
+	Deallocations, FreedBytes      uint64
+	Temporary, TemporaryBytes      uint64
+	Lifetime                       tally.Sum // of the Deallocations, ns
+	MinLifetime, MaxLifetime       uint64    // 0 if there is no deallocation
+	LiveBytes, LiveBlocks          uint64
+	PeakBytes, PeakBlocks          uint64
+	LeakedBytes, LeakedBlocks      uint64
+	OwnPeak                        uint64
+}
+
+func (v *Values) meanSize() uint64 {
+	if v.Allocations == 0 {
+		return 0
+	}
+	return v.Bytes / v.Allocations
+}
+
+func (v *Values) meanLifetime() uint64 { return uint64(v.Lifetime.Mean(v.Deallocations)) }
+
+// add adds what other blocks sum up to. Own peaks are not added: they need not have been at the same moment.
+func (v *Values) add(o *Values) {
+	if o.Allocations > 0 {
+		if v.Allocations == 0 || o.MinSize < v.MinSize {
+			v.MinSize = o.MinSize
+		}
+		v.MaxSize = max(v.MaxSize, o.MaxSize)
+	}
+	if o.Deallocations > 0 {
+		if v.Deallocations == 0 || o.MinLifetime < v.MinLifetime {
+			v.MinLifetime = o.MinLifetime
+		}
+		v.MaxLifetime = max(v.MaxLifetime, o.MaxLifetime)
+	}
+	v.Allocations += o.Allocations
+	v.Bytes += o.Bytes
+	v.ZeroSize += o.ZeroSize
+	v.Slack += o.Slack
+	v.SlackCount += o.SlackCount
+	v.Reallocations += o.Reallocations
+	v.InPlace += o.InPlace
+	v.Copied += o.Copied
+	v.Time += o.Time
+	v.Deallocations += o.Deallocations
+	v.FreedBytes += o.FreedBytes
+	v.Temporary += o.Temporary
+	v.TemporaryBytes += o.TemporaryBytes
+	var carry uint64
+	v.Lifetime.Lo, carry = bits.Add64(v.Lifetime.Lo, o.Lifetime.Lo, 0)
+	v.Lifetime.Hi += o.Lifetime.Hi + carry
+	v.LiveBytes += o.LiveBytes
+	v.LiveBlocks += o.LiveBlocks
+	v.PeakBytes += o.PeakBytes
+	v.PeakBlocks += o.PeakBlocks
+	v.LeakedBytes += o.LeakedBytes
+	v.LeakedBlocks += o.LeakedBlocks
+}
+
+// empty reports whether nothing was counted.
+func (v *Values) empty() bool { return *v == Values{} }

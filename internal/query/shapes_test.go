@@ -1,0 +1,296 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// TestDevelop compares every step of random series with the model's.
+func TestDevelop(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		s, events := random(t, seed, []int{0, 1, 60, 200}[seed%4])
+		q := randomQuery(rng, s, uint64(len(events)))
+		q.At, q.Metrics = nil, []Metric{Bytes}
+		steps, top := 1+rng.IntN(9), rng.IntN(4)
+		got, err := Develop(t.Context(), s, q, steps, top)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Times) != steps+1 || len(got.Cuts) != steps+1 || len(got.Rows) > top {
+			t.Fatalf("seed %d: %d steps, %d rows; asked for %d and %d", seed, len(got.Times), len(got.Rows), steps, top)
+		}
+		m := newModel(s, events, q)
+		for i, cut := range got.Cuts {
+			// All events up to the time, none after it.
+			if i > 0 && i < steps && (cut > m.from && events[cut-1].Time > got.Times[i]/100*100 || cut < m.to && events[cut].Time <= got.Times[i]/100*100) {
+				t.Fatalf("seed %d: the cut at %d ns is %d", seed, got.Times[i], cut)
+			}
+			part := *q
+			part.Range = &Range{got.Cuts[max(i-1, 0)], cut}
+			pm := newModel(s, events, &part)
+			point := func(in func(uint64, *event.Event) bool) Point {
+				v := pm.values(in)
+				return Point{v.LiveBytes, v.LiveBlocks, v.Allocations, v.Bytes, v.Deallocations}
+			}
+			all := point(func(_ uint64, b *event.Event) bool { return m.names(b.Stack) != nil })
+			if d := cmp.Diff(all, got.All.Points[i]); d != "" {
+				t.Fatalf("seed %d, %+v: all at %d:\n%s", seed, q, cut, d)
+			}
+			sum := got.Rest.Points[i]
+			for k := range got.Rows {
+				sum.add(&got.Rows[k].Points[i])
+				if q.By == ByStack {
+					continue
+				}
+				g := got.Rows[k].Group
+				want := point(func(_ uint64, b *event.Event) bool { l := m.of(b); return len(l) > 0 && l[0] == g })
+				if d := cmp.Diff(want, got.Rows[k].Points[i]); d != "" {
+					t.Fatalf("seed %d, %+v: %+v at %d:\n%s", seed, q, g, cut, d)
+				}
+			}
+			if sum != all {
+				t.Fatalf("seed %d: the rows and the rest are %+v, all is %+v", seed, sum, all)
+			}
+		}
+	}
+}
+
+func TestDistributeAndCross(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		s, events := random(t, seed, []int{0, 1, 60, 300}[seed%4])
+		q := randomQuery(rng, s, uint64(len(events)))
+		h, err := Distribute(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := Cross(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newModel(s, events, q)
+		want := &Histogram{Answer: h.Answer}
+		exact := make(map[uint64]SizeCount)
+		cross := make(map[[2]uint32]Bucket)
+		ref := uint64(0)
+		var sizes []uint64
+		for n := range events {
+			e, n := &events[n], uint64(n)
+			in := n >= m.from && n < m.to && m.names(e.Stack) != nil
+			switch e.Kind {
+			case event.Alloc:
+				if in && m.counts(ref) {
+					sizes = append(sizes, e.Size)
+					want.Sizes[bits.Len64(e.Size)].add(e.Size)
+					c := exact[e.Size]
+					c.Size, c.Count = e.Size, c.Count+1
+					if e.Flags&event.HasUsable != 0 {
+						c.Slack += e.Usable - e.Size
+						k := &want.Slack[bits.Len64(e.Size)]
+						k.Count++
+						k.Requested += e.Size
+						k.Slack += e.Usable - e.Size
+					}
+					exact[e.Size] = c
+					if _, freed := m.died[ref]; !freed {
+						want.NeverFreed.add(e.Size)
+					}
+				}
+				ref++
+			case event.Free:
+				if in && m.counts(e.Ref) {
+					want.Lifetimes[bits.Len64(uint64(e.Time-e.Born))].add(e.Size)
+					b := cross[[2]uint32{e.BornBy, e.Thread}]
+					b.add(e.Size)
+					cross[[2]uint32{e.BornBy, e.Thread}] = b
+				}
+			}
+		}
+		for i, c := range h.Exact {
+			if exact[c.Size] != c || i > 0 && h.Exact[i-1].Count < c.Count {
+				t.Fatalf("seed %d: size %+v, want %+v", seed, c, exact[c.Size])
+			}
+		}
+		if len(h.Exact) != len(exact) {
+			t.Fatalf("seed %d: %d sizes, want %d", seed, len(h.Exact), len(exact))
+		}
+		slices.Sort(sizes)
+		if len(sizes) > 0 && (h.SizeQuantile(.5) != sizes[(len(sizes)-1)/2] || h.SizeQuantile(1) != sizes[len(sizes)-1]) {
+			t.Errorf("seed %d: median %d, want %d", seed, h.SizeQuantile(.5), sizes[(len(sizes)-1)/2])
+		}
+		h.Exact = nil
+		if d := cmp.Diff(want, h); d != "" {
+			t.Fatalf("seed %d, %+v:\n%s", seed, q, d)
+		}
+		for _, c := range x.Cells {
+			if (cross[[2]uint32{c.Allocated, c.Freed}] != Bucket{c.Blocks, c.Bytes}) {
+				t.Fatalf("seed %d: %+v, want %+v", seed, c, cross[[2]uint32{c.Allocated, c.Freed}])
+			}
+		}
+		if len(x.Cells) != len(cross) {
+			t.Fatalf("seed %d: %d pairs of threads, want %d", seed, len(x.Cells), len(cross))
+		}
+	}
+}
+
+// TestGrowth: of stacks that grow without end, grow at the start only, go up and down, and shrink, only the first is suspected.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	frames := r.code()
+	for id, pc := range []uint32{0, 1, 2, 3, 6} {
+		if id > 0 {
+			r.w.Node(uint32(id), event.Node{PC: pc})
+		}
+	}
+	th := r.thread(0)
+	var shrinking []uint64
+	for range 600 {
+		shrinking = append(shrinking, r.alloc(th, 4, 100, event.Malloc, 0))
+	}
+	var saw []uint64
+	for i := range 600 {
+		r.now += 1e7 // 6 s in all
+		r.alloc(th, 1, 50, event.Malloc, 0)
+		if i < 150 {
+			r.alloc(th, 2, 1000, event.Malloc, 0)
+		}
+		saw = append(saw, r.alloc(th, 3, 5000, event.Malloc, 0))
+		if i%50 == 49 {
+			for _, ref := range saw {
+				r.free(th, ref, event.FreeFunc, 0)
+			}
+			saw = nil
+		}
+		r.free(th, shrinking[i], event.FreeFunc, 0)
+	}
+	s := r.source(frames)
+	list, _, err := Growth(t.Context(), s, &Query{By: ByFunction}, .8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 || list[0].Function != "b" || list[0].Confidence < .99 || list[0].End != 600*50 ||
+		list[0].Slope < 4900 || list[0].Slope > 5100 { // 50 bytes every 10 ms
+		t.Errorf("%+v", list)
+	}
+	all, _, err := Growth(t.Context(), s, &Query{By: ByFunction}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.Function != "b" && x.Confidence > .3 {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// TestDeep: recursion of 5,000 frames, and an allocation at each of its levels, in every shape.
+func TestDeep(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	frames := r.code()
+	const depth = 5000
+	th := r.thread(0)
+	for id := uint32(1); id <= depth; id++ {
+		r.w.Node(id, event.Node{Parent: id - 1, PC: 1})
+		r.now += 100
+		r.alloc(th, id, 8, event.Malloc, 0)
+	}
+	s := r.source(frames)
+	q := &Query{Metrics: []Metric{Bytes, OwnPeak}}
+	table, err := Flat(t.Context(), s, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Rows) != 1 || table.Rows[0].Total.Bytes != 8*depth || table.Rows[0].Total.OwnPeak != 8*depth {
+		t.Errorf("%+v", table.Rows)
+	}
+	for name, shape := range map[string]func(context.Context, *Source, *Query, Trim) (*Tree, error){"down": TopDown, "up": BottomUp} {
+		tree, err := shape(t.Context(), s, &Query{}, Trim{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, levels := tree.Root, 0
+		for ; len(n.Children) == 1; n = n.Children[0] {
+			levels++
+		}
+		if levels != depth || tree.Root.Total.Bytes != 8*depth {
+			t.Errorf("%s: %d levels, %d bytes", name, levels, tree.Root.Total.Bytes)
+		}
+	}
+}
+
+// TestCancelled: a question can be given up.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 3, 200)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Flat(ctx, s, &Query{By: ByThread}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	calls := 0
+	q := &Query{By: ByThread, Progress: func(done, total uint64) {
+		if done > total {
+			t.Errorf("%d of %d", done, total)
+		}
+		calls++
+	}}
+	if _, err := Flat(t.Context(), s, q); err != nil || calls == 0 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// TestProcesses: a question about other processes has an empty answer.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 3, 200)
+	for pid, want := range map[int]bool{7: true, 8: false} {
+		table, err := Flat(t.Context(), s, &Query{Processes: []int{pid}})
+		if err != nil || (table.Total.Bytes > 0) != want || (len(table.Rows) > 0) != want {
+			t.Errorf("process %d: %d bytes, %v", pid, table.Total.Bytes, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, m := range Metrics() {
+		if got, ok := ParseMetric(m.String()); !ok || got != m || m.Text() == "" {
+			t.Errorf("metric %s", m)
+		}
+	}
+	for _, name := range Groupings() {
+		if b, ok := ParseBy(name); !ok || b.String() != name {
+			t.Errorf("grouping %s", name)
+		}
+	}
+	if _, ok := ParseMetric("size"); ok {
+		t.Error("size is a metric")
+	}
+	for class, want := range map[uint8][2]uint64{0: {0, 0}, 1: {1, 1}, 4: {8, 15}, 64: {1 << 63, 1<<64 - 1}} {
+		if lo, hi := SizeClass(class); lo != want[0] || hi != want[1] || bits.Len64(lo) != int(class) || bits.Len64(hi) != int(class) {
+			t.Errorf("class %d is %d to %d", class, lo, hi)
+		}
+	}
+	for _, c := range []struct {
+		pattern, module string
+		want            bool
+	}{{"libc", "/lib/libc.so.6", true}, {"libc", "/lib/libcrypto.so.3", false}, {"libc*", "/lib/libcrypto.so.3", true},
+		{"/lib/libc.so.6", "/lib/libc.so.6", true}, {"*", "", false}, {"app", "/bin/app", true}, {"[", "/bin/app", false}} {
+		if got := matchModule(c.pattern, c.module); got != c.want {
+			t.Errorf("module %q matches %q: %v", c.module, c.pattern, got)
+		}
+	}
+}

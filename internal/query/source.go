@@ -1,0 +1,77 @@
+package query
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Source is a recording to which questions are put. It is safe for concurrent use.
+type Source struct {
+	Reader  *recording.Reader
+	Profile *profile.Profile
+	sum     *tally.Summary
+	first   uint64 // cuts at which the events begin and end
+	last    uint64
+	mu      sync.Mutex // of Profile's frames, which are made when asked for
+}
+
+// New prepares a recording for questions. The Reader stays the caller's.
+func New(r *recording.Reader) (*Source, error) {
+	p, err := profile.Load(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Reader: r, Profile: p}
+	s.first, s.last = r.Cuts()
+	s.sum, err = r.Tally()
+	return s, err
+}
+
+// Open opens the recording at path for questions.
+func Open(path string) (*Source, error) {
+	r, err := recording.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(r)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return s, nil
+}
+
+// Close closes the recording.
+func (s *Source) Close() error { return s.Reader.Close() }
+
+// frames returns the functions at a pc, leaf to root, at least one.
+func (s *Source) frames(pc uint32) []profile.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Profile.PCFrames(pc)
+}
+
+// Frames returns the frames of a call stack, leaf to root; none if the stack is unknown.
+func (s *Source) Frames(stack uint32) []profile.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Profile.AppendFrames(nil, stack)
+}
+
+// way returns the nodes of the calling-context tree from a stack to its root, up to the first at which stop says so; that one
+// is not included. A forged tree may have a cycle: then the way ends.
+func (s *Source) way(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
+	nodes := s.Reader.Nodes()
+	for stack != 0 && len(buf) < nodes.Len() && !stop(stack) {
+		n, ok := nodes.Get(stack)
+		if !ok {
+			break
+		}
+		buf = append(buf, stack)
+		stack = n.Parent
+	}
+	return buf
+}

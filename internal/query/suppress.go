@@ -1,0 +1,126 @@
+package query
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Suppressions are rules that leave known leaks out, as LeakSanitizer and heaptrack have them: lines "leak:PATTERN". A
+// pattern is searched for in the names of the functions, source files and modules of a stack; * stands for anything, ^ at
+// its beginning and $ at its end tie it to the name's.
+type Suppressions struct {
+	rules []Suppression
+}
+
+// Suppression is one rule, and what it has left out so far.
+type Suppression struct {
+	Pattern       string
+	Bytes, Blocks uint64
+}
+
+// ParseSuppressions reads rules. What is no rule is an error that names the line; name is the file's, for messages.
+func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
+	s := &Suppressions{}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		kind, pattern, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: %q is no suppression; expected leak:PATTERN", name, n, line)
+		}
+		if kind != "leak" {
+			continue // of another sanitizer: the file may be shared
+		}
+		if pattern = strings.TrimSpace(pattern); pattern == "" {
+			return nil, fmt.Errorf("%s:%d: the pattern is empty: it would suppress everything", name, n)
+		}
+		s.rules = append(s.rules, Suppression{Pattern: pattern})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Add adds the rules of another list.
+func (s *Suppressions) Add(o *Suppressions) { s.rules = append(s.rules, o.rules...) }
+
+// Rules returns the rules and what each has left out.
+func (s *Suppressions) Rules() []Suppression { return s.rules }
+
+// Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that does.
+func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
+	for i := range s.rules {
+		r := &s.rules[i]
+		for k := range frames {
+			f := &frames[k]
+			if r.matches(f.Function) || r.matches(f.Linkage) || r.matches(f.File) || r.matches(f.Module) {
+				r.Bytes += bytes
+				r.Blocks += blocks
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *Suppression) matches(name string) bool {
+	return name != "" && glob(r.Pattern, name)
+}
+
+// glob is LeakSanitizer's way to match.
+func glob(pattern, s string) bool {
+	pattern, fromStart := strings.CutPrefix(pattern, "^")
+	pattern, toEnd := strings.CutSuffix(pattern, "$")
+	parts := strings.Split(pattern, "*")
+	for i, p := range parts {
+		last := i == len(parts)-1
+		switch {
+		case i == 0 && fromStart && last && toEnd:
+			return s == p
+		case i == 0 && fromStart:
+			if !strings.HasPrefix(s, p) {
+				return false
+			}
+			s = s[len(p):]
+		case last && toEnd:
+			return strings.HasSuffix(s, p)
+		default:
+			at := strings.Index(s, p)
+			if at < 0 {
+				return false
+			}
+			s = s[at+len(p):]
+		}
+	}
+	return true
+}
+
+// Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither to the
+// runtime nor to the standard library, as library says, else by the module.
+func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
+	for i := range frames {
+		if f := &frames[i]; f.Function != "" && !library(f) {
+			return "leak:^" + escape(f.Function) + "$"
+		}
+	}
+	for i := range frames {
+		if f := &frames[i]; f.Module != "" && (i == len(frames)-1 || !library(f)) {
+			return "leak:" + escape(path.Base(f.Module))
+		}
+	}
+	return ""
+}
+
+// escape takes out of a name what a pattern has a meaning for: a * stands for itself among others.
+func escape(name string) string {
+	return strings.NewReplacer("^", "*", "$", "*", "\n", "*").Replace(name)
+}

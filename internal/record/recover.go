@@ -1,0 +1,271 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/spill"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// Left says whether a recorder that is not there any more has left something of a spool: then Convert goes on from there, and
+// the recordings that it makes begin with what is in those that the recorder made.
+func Left(spoolPath string) bool {
+	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*" + stateSuffix)
+	return len(list) > 0
+}
+
+// Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder, and
+// removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it is.
+func Recover(ctx context.Context, spoolPath string, config Config) error {
+	config.inPlace = true
+	states := readStates(spoolPath)
+	if err := convert(ctx, spoolPath, config); err != nil {
+		return err
+	}
+	base := strings.TrimSuffix(filepath.Base(spoolPath), ".spool")
+	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*")
+	dirs := map[string]bool{config.SpillDir: true}
+	for _, s := range states {
+		dirs[s.SpillDir] = true
+	}
+	for dir := range dirs {
+		list = append(list, filepath.Join(dir, base+".spill"))
+	}
+	for _, f := range list {
+		_ = os.Remove(f)
+	}
+	runDir := filepath.Dir(spoolPath)
+	if more, _ := filepath.Glob(filepath.Join(escapeGlob(runDir), "*.spool")); len(more) > 0 {
+		return nil // the journal is theirs, too
+	}
+	for dir := range dirs {
+		for _, f := range pendingFiles(runDir, dir) {
+			_ = os.Remove(f)
+		}
+	}
+	_ = os.Remove(filepath.Join(runDir, journalName))
+	return nil
+}
+
+func pendingFiles(runDir, dir string) []string {
+	list, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "."+escapeGlob(filepath.Base(runDir))+"-*"+pendingSuffix))
+	return list
+}
+
+// escapeGlob makes a name a pattern that only it matches.
+func escapeGlob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// readStates reads what a recorder has left of a spool's processes, by slot.
+func readStates(spoolPath string) map[uint32]*savedState {
+	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*" + stateSuffix)
+	all := map[uint32]*savedState{}
+	for _, path := range list {
+		if s, err := readState(path); err == nil {
+			all[s.Slot] = s
+		}
+	}
+	return all
+}
+
+// saved is a piece of the journal.
+type savedPiece struct {
+	origin
+	data []byte
+}
+
+// readJournal reads what the journal of a run has of a spool, by stream and in order.
+func readJournal(runDir string, spillDirs []string, inode uint64) map[uint64][]savedPiece {
+	all := map[uint64][]savedPiece{}
+	add := func(o origin, data []byte) {
+		if o.spool == inode {
+			all[o.uid] = append(all[o.uid], savedPiece{o, data})
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(runDir, journalName)); err == nil {
+		for ; len(b) >= blockSize; b = b[blockSize:] {
+			if binary.LittleEndian.Uint64(b) != journalMagic {
+				continue
+			}
+			used := min(binary.LittleEndian.Uint64(b[8:]), blockSize)
+			for at := uint64(journalStart); at+journalHeader <= used; {
+				o, n, _, ok := decodeOrigin(b[at:])
+				at += journalHeader
+				if !ok || at+uint64(n) > used {
+					break
+				}
+				add(o, b[at:at+uint64(n)])
+				at += uint64(n+7) &^ 7
+			}
+		}
+	}
+	for _, dir := range spillDirs {
+		for _, path := range pendingFiles(runDir, dir) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			for {
+				o, n, packed, ok := decodeOrigin(b)
+				if !ok || packed > len(b)-journalHeader {
+					break
+				}
+				if data, err := spill.Decode(nil, b[journalHeader:journalHeader+packed], n); err == nil {
+					add(o, data)
+				}
+				b = b[journalHeader+packed:]
+			}
+		}
+	}
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b savedPiece) int {
+			return cmp.Or(cmp.Compare(a.at.seq, b.at.seq), cmp.Compare(a.at.off, b.at.off))
+		})
+	}
+	return all
+}
+
+// resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
+func (r *run) resume(o *source, runDir string) (items []item) {
+	w := o.w
+	w.saved = readStates(o.spool.Path())
+	if len(w.saved) == 0 {
+		return nil
+	}
+	w.restored = map[uint64]*stream{}
+	var dirs []string
+	for _, s := range w.saved {
+		if !slices.Contains(dirs, s.SpillDir) {
+			dirs = append(dirs, s.SpillDir)
+		}
+		for uid, st := range s.streams {
+			w.restored[uid] = &stream{uid: uid, start: st.start, proc: st.proc, tid: st.tid, level: st.level, done: st.at,
+				known: st.known, thread: st.thread}
+			o.reader.Seek(uid, st.at.seq, st.at.off)
+		}
+	}
+	journal := readJournal(runDir, dirs, o.spool.Info().Inode)
+	uids := make([]uint64, 0, len(journal))
+	for uid := range journal {
+		uids = append(uids, uid)
+	}
+	slices.Sort(uids)
+	for _, uid := range uids {
+		list := journal[uid]
+		s := w.restored[uid]
+		if s == nil {
+			f := &list[0]
+			s = &stream{uid: uid, start: f.start, proc: f.proc, tid: f.tid, level: f.level, done: position{0, wire.ChunkHeaderSize}}
+			w.restored[uid] = s
+		}
+		at := s.done
+		for i := range list {
+			p := &list[i]
+			end := position{p.at.seq, p.at.off + uint32(len(p.data))}
+			if !at.before(end) {
+				continue // it is in the recording
+			}
+			if p.at.before(at) {
+				p.data = p.data[at.off-p.at.off:]
+				p.at = at
+			}
+			items = append(items, item{kind: itemPiece, stream: s, piece: piece{data: p.data, full: len(p.data), seq: p.at.seq, off: p.at.off}})
+			at = end
+		}
+		o.reader.Seek(uid, at.seq, at.off)
+	}
+	return items
+}
+
+// restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that it
+// counts, and the addresses that the state has.
+func (p *process) restore(s *savedState) {
+	old, err := recording.Open(s.Recording)
+	if err != nil {
+		if s.events > 0 {
+			p.note("What the recorder had written before it was killed cannot be read: %v.", err)
+		}
+		return
+	}
+	defer old.Close()
+	for i, t := range old.Threads() {
+		p.out.Thread(uint32(i), t)
+		p.numbers = uint32(i) + 1
+	}
+	for _, st := range s.streams {
+		if st.known {
+			key := threadKey{st.tid, st.start}
+			if _, ok := p.threads[key]; !ok || st.level == 0 {
+				p.threads[key] = st.thread
+			}
+		}
+	}
+	old.PCs().All(func(i uint32, pc event.PC) bool {
+		if int(i) != len(p.pcs) {
+			return false
+		}
+		p.pcs = append(p.pcs, pc)
+		p.byPC[pc] = i
+		p.out.PC(i, pc)
+		return true
+	})
+	old.Nodes().All(func(i uint32, n event.Node) bool {
+		id, isNew := p.tree.child(n.Parent, n.PC, n.Truncated)
+		if !isNew || id != i {
+			return false
+		}
+		p.out.Node(i, n)
+		return true
+	})
+	for _, m := range old.Samples() {
+		p.out.Sample(m)
+	}
+	live := map[uint64]event.Block{}
+	latest := map[uint32]uint64{}
+	var events, allocs uint64
+	err = old.Events(func(e *event.Event) bool {
+		if events == s.events {
+			return false
+		}
+		events++
+		p.time = e.Time / recording.Quantum
+		switch e.Kind {
+		case event.Alloc:
+			if addr := s.born[allocs]; addr != 0 {
+				live[allocs] = event.Block{Addr: addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: allocs,
+					Born: e.Time / recording.Quantum}
+			}
+			latest[e.Thread] = allocs
+			allocs++
+		case event.Free:
+			delete(live, e.Ref)
+		}
+		_ = p.out.Event(e)
+		return true
+	})
+	if err != nil || events < s.events {
+		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.events-events)
+		p.lost += s.events - events
+	}
+	p.ledger.Restore(seqOf(live), allocs, latest, p.time)
+}
+
+func seqOf(m map[uint64]event.Block) iter.Seq[event.Block] {
+	return func(yield func(event.Block) bool) {
+		for _, b := range m {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}

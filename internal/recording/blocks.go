@@ -1,0 +1,109 @@
+package recording
+
+import "strconv"
+
+// Block tells of one block of a recording's file.
+type Block struct {
+	Number uint32 // as the block says; those of a whole file count from 0
+	Type   string // in words
+	Offset int64  // in the file
+	Size   int64  // in the file, with its header
+
+	// Of events and summaries; else 0.
+	Events, FirstEvent uint64
+	Begin, End         int64 // time of the first and last event, ns
+	Live, LiveBlocks   int64 // before the first event
+	Peak               int64 // most bytes live at any moment within
+	Stacks             uint64
+	Threads            uint64 // of events
+	Level              int    // of a summary: it tells of as many as 16^Level blocks of events
+}
+
+// Blocks returns the file's blocks, as far as their headers are whole.
+func (r *Reader) Blocks() []Block {
+	list := make([]Block, len(r.blocks))
+	q := int64(r.header.quantum)
+	for i := range r.blocks {
+		e := &r.blocks[i]
+		b := Block{Number: e.seq, Type: e.typ.String(), Offset: e.offset, Size: e.end() - e.offset}
+		switch e.typ {
+		case blockEvents:
+			h := &e.head
+			b.Events, b.FirstEvent, b.Begin, b.End = h.events, h.firstEvent, int64(h.begin)*q, int64(h.end)*q
+			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads = h.live, h.liveCount, h.peak, h.stacks, h.threads
+		case blockSummary:
+			h := &e.sum
+			b.Events, b.FirstEvent, b.Begin, b.End = h.events, h.firstEvent, int64(h.begin)*q, int64(h.end)*q
+			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Level = h.live, h.liveCount, h.peak, h.changes, int(h.level)
+		}
+		list[i] = b
+	}
+	return list
+}
+
+// Column tells of one column of a block.
+type Column struct {
+	Name     string // in words
+	Stored   int64  // bytes in the file
+	Unpacked int64
+}
+
+// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none.
+func (r *Reader) Columns(i int) ([]Column, error) {
+	b := r.blocks[i].block
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSummary {
+		return nil, nil
+	}
+	p, err := r.payload(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	if b.typ == blockIndex {
+		p = p[:max(0, len(p)-trailerSize)]
+	}
+	var s columns
+	if err := s.parse(p); err != nil {
+		return nil, err
+	}
+	list := make([]Column, 0, len(s.used))
+	for _, id := range s.used {
+		c := &s.cols[id]
+		list = append(list, Column{columnName(b.typ, id), int64(len(c.data)), int64(c.raw)})
+	}
+	return list, nil
+}
+
+// columnNames name the columns of each type of block, as doc.go does.
+var columnNames = map[blockType]map[columnID]string{
+	blockThreads: {colID: "index", colA: "kernel's id", colB: "start", colStrings: "names"},
+	blockModules: {colID: "id", colA: "addresses", colB: "times", colStrings: "paths, build ids"},
+	blockPCs:     {colID: "id", colA: "addresses", colB: "modules"},
+	blockNodes:   {colID: "id", colA: "parents", colB: "addresses"},
+	blockSymbols: {colID: "address", colA: "frames", colB: "texts of a frame", colC: "lines", colStrings: "texts"},
+	blockTally:   {colA: "counts"},
+	blockIndex:   {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events", colAbove: "heads of summaries"},
+	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
+		23: "memory available", 24: "cached"},
+	blockEvents: {
+		colThreads: "threads", colRuns: "runs of threads", colTimes: "times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
+		colChangeAllocs: "changes: allocations", colChangeFrees: "changes: deallocations", colChangeBytes: "changes: bytes",
+		colChangeFreed: "changes: freed bytes", colChangeTop: "changes: tops", colChangeTemp: "changes: temporary",
+		colClass: "runs of classes", colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
+		colSize: "size", colShape: "kind", colFreeShape: "kind of deallocation", colSlack: "slack", colWideSlack: "large slack",
+		colRef: "allocation that ended", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
+		colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
+		colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
+		colAddr: "address", colFarAddr: "far: address", colCount: "count",
+	},
+	blockSummary: {
+		colChangeStacks: "stacks", colChangeAllocs: "allocations", colChangeFrees: "deallocations", colChangeBytes: "bytes",
+		colChangeFreed: "freed bytes", colChangeTop: "tops", colChangeTemp: "temporary",
+	},
+}
+
+func columnName(t blockType, id columnID) string {
+	if name, ok := columnNames[t][id]; ok {
+		return name
+	}
+	return "column " + strconv.Itoa(int(id))
+}

@@ -1,0 +1,70 @@
+package recording
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
+// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end.
+func (r *Reader) Events(yield func(*event.Event) bool) error {
+	return r.visit(context.Background(), 0, math.MaxUint64, func(d *eventDecoder, i int) (bool, error) {
+		more := true
+		err := r.decodeWith(d, i, func(e *event.Event) bool {
+			more = yield(e)
+			return more
+		})
+		return more, err
+	})
+}
+
+// Walk is Events between two cuts, with numbers: that of the event, counting from 0, and that of the next allocation, which is the
+// event's own if it is one. Where blocks are damaged, the numbers leap.
+func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, alloc uint64, e *event.Event) bool) error {
+	return r.visit(ctx, from, to, func(d *eventDecoder, i int) (bool, error) {
+		n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
+		more := true
+		err := r.decodeWith(d, i, func(e *event.Event) bool {
+			if n >= to {
+				return false
+			}
+			if n >= from {
+				more = yield(n, alloc, e)
+			}
+			n++
+			if e.Kind == event.Alloc {
+				alloc++
+			}
+			return more
+		})
+		return more, err
+	})
+}
+
+// visit goes through the blocks of events between two cuts until one says that there shall be no more, and notes their damage.
+func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *eventDecoder, i int) (more bool, err error)) error {
+	d := r.decoder()
+	defer r.decoders.Put(d)
+	var lost []string
+	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := block(d, i)
+		if err != nil {
+			s := strings.TrimPrefix(err.Error(), r.name+": ")
+			r.damaged("%s", s)
+			lost = append(lost, s)
+		}
+		if !more {
+			return nil
+		}
+	}
+	if lost != nil {
+		return &DamageError{r.name, lost}
+	}
+	return nil
+}

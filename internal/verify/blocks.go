@@ -1,0 +1,162 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// Of the specification: lengths of the file's header, of a block's header and of the trailer, and types of blocks.
+const (
+	fileHeader  = 32
+	blockHeader = 24
+	trailer     = 16
+	maxPayload  = 64 << 20
+
+	typeProcess = 1
+	typeEvents  = 6
+	typeTally   = 9
+	typeEnding  = 10
+	typeIndex   = 11
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// file is the recording as a sequence of blocks.
+type file struct {
+	f       io.ReaderAt
+	size    int64
+	check   *Check
+	blocks  []block
+	whole   int64 // end of the last block before the first one that is not whole
+	missing []string
+	tally   bool
+	ending  *struct{ Events uint64 }
+}
+
+type block struct {
+	kind     uint16
+	length   uint32
+	checksum uint32
+	offset   int64
+}
+
+var errCut = errors.New("the file ends within it")
+
+// walk goes through all blocks. An error means that the file cannot be read.
+func (w *file) walk() error {
+	w.whole = min(fileHeader, w.size)
+	indexed := false
+	for w.whole < w.size {
+		b, err := w.block(w.whole, uint32(len(w.blocks)))
+		if errors.Is(err, errCut) {
+			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: %v (block %d)", w.whole, err, len(w.blocks)))
+			break
+		}
+		if err != nil {
+			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
+			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: it was not checked", w.whole))
+			break
+		}
+		w.check.require(!indexed, "block %d at offset %d follows the index", len(w.blocks), w.whole)
+		w.check.require((b.kind == typeProcess) == (len(w.blocks) == 0), "block %d at offset %d is of type %d: one description of the process comes first",
+			len(w.blocks), w.whole, b.kind)
+		if err := w.look(b); err != nil {
+			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
+		}
+		indexed = b.kind == typeIndex
+		w.blocks = append(w.blocks, b)
+		w.whole = b.offset + blockHeader + int64(b.length)
+	}
+	w.check.What = fmt.Sprintf("%d blocks and their checksums", len(w.blocks))
+	if indexed {
+		w.check.What += ", the index"
+	} else if w.whole == w.size {
+		w.missing = append(w.missing, "the index")
+	}
+	return nil
+}
+
+// block reads the header at an offset and checks the block that it begins.
+func (w *file) block(at int64, number uint32) (block, error) {
+	var h [blockHeader]byte
+	if at+blockHeader > w.size {
+		return block{}, errCut
+	}
+	if _, err := w.f.ReadAt(h[:], at); err != nil {
+		return block{}, err
+	}
+	le := binary.LittleEndian
+	b := block{kind: le.Uint16(h[4:]), length: le.Uint32(h[8:]), checksum: le.Uint32(h[16:]), offset: at}
+	switch n := le.Uint32(h[12:]); {
+	case string(h[:4]) != "HBLK" || crc32.Checksum(h[:20], castagnoli) != le.Uint32(h[20:]):
+		return b, errors.New("its header is damaged")
+	case n != number:
+		return b, fmt.Errorf("it bears the number %d", n)
+	case b.length > maxPayload:
+		return b, fmt.Errorf("it is longer than any (%d bytes)", b.length)
+	case at+blockHeader+int64(b.length) > w.size:
+		return b, errCut
+	}
+	sum := crc32.New(castagnoli)
+	if _, err := io.Copy(sum, w.payload(b)); err != nil {
+		return b, err
+	}
+	if sum.Sum32() != b.checksum {
+		return b, errors.New("its checksum is wrong")
+	}
+	return b, nil
+}
+
+func (w *file) payload(b block) io.Reader {
+	return io.NewSectionReader(w.f, b.offset+blockHeader, int64(b.length))
+}
+
+// look takes from a block what the other checks need.
+func (w *file) look(b block) error {
+	switch b.kind {
+	case typeTally:
+		w.tally = true
+	case typeEnding:
+		return json.NewDecoder(w.payload(b)).Decode(&w.ending)
+	case typeIndex:
+		p, err := io.ReadAll(w.payload(b))
+		if err != nil {
+			return err
+		}
+		return w.index(b, p)
+	}
+	return nil
+}
+
+// index compares the index with the blocks before it.
+func (w *file) index(b block, p []byte) error {
+	if len(p) < trailer {
+		return errors.New("the index is too short")
+	}
+	end := p[len(p)-trailer:]
+	if !bytes.Equal(end[8:], []byte("HTAPEND\n")) || binary.LittleEndian.Uint64(end) != uint64(b.offset) {
+		return errors.New("the end of the file does not say where the index begins")
+	}
+	head, columns, err := parseColumns(p[:len(p)-trailer])
+	if err != nil {
+		return fmt.Errorf("the index: %w", err)
+	}
+	if len(head) != 1 || head[0] != uint64(len(w.blocks)) || len(columns[3]) != 4*len(w.blocks) {
+		return fmt.Errorf("the index does not name the %d blocks before it", len(w.blocks))
+	}
+	types, lengths := bytes.NewReader(columns[1]), bytes.NewReader(columns[2])
+	for i, b := range w.blocks {
+		kind, err1 := binary.ReadUvarint(types)
+		length, err2 := binary.ReadUvarint(lengths)
+		sum := binary.LittleEndian.Uint32(columns[3][4*i:])
+		if err1 != nil || err2 != nil || kind != uint64(b.kind) || length != uint64(b.length) || sum != b.checksum {
+			return fmt.Errorf("the index differs from block %d", i)
+		}
+	}
+	return nil
+}

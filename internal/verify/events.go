@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// live is a block that has not ended yet.
+type live struct {
+	size, addr uint64
+	born       int64
+	stack, by  uint32
+}
+
+// threadState is what the definitions need to know of a thread.
+type threadState struct {
+	latest uint64 // number of its latest allocation plus 1
+	halves int64  // reallocs whose old block has ended and whose new one is not born
+}
+
+// events goes through the events once.
+type events struct {
+	rec          *recording.Reader
+	tree         *tree
+	order, pairs *Check
+	end          int64 // of the recording, if it has an ending
+	ended        bool
+	partial      bool // the recording does not begin with the first event: what is freed may be older than it
+
+	count   uint64
+	last    int64
+	allocs  uint64
+	frees   uint64
+	live    map[uint64]live   // by number of the allocation
+	at      map[uint64]uint64 // number of the live block at an address, in recordings with addresses
+	threads []threadState
+	bytes   uint64 // live
+	peak    tally.Peak
+
+	summaries *summaries
+}
+
+func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
+	v := &events{rec: r, tree: t, order: order, pairs: pairs, live: make(map[uint64]live), at: make(map[uint64]uint64),
+		threads: make([]threadState, len(r.Threads()))}
+	ending, ended := r.Ending()
+	v.end, v.ended = ending.End, ended
+	v.count, _ = r.Cuts()
+	v.partial = v.count > 0
+	return v
+}
+
+// read checks all events and counts them anew.
+func (v *events) read() (*tally.Summary, error) {
+	counted := tally.New()
+	err := v.rec.Events(func(e *event.Event) bool {
+		v.count++
+		v.ordered(e)
+		counted.Add(e)
+		if !v.partial {
+			v.paired(e)
+			v.summaries.add(e, v.count)
+		}
+		return true
+	})
+	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count)
+	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
+	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded", len(v.rec.Modules()), v.tree.used)
+	return counted.Summary(), err
+}
+
+func (v *events) ordered(e *event.Event) {
+	if e.Time < v.last {
+		v.order.problem("event %d at %d ns comes after one at %d ns", v.count, e.Time, v.last)
+	}
+	v.last = max(v.last, e.Time)
+	if v.ended && e.Time > v.end {
+		v.order.problem("event %d at %d ns comes after the end at %d ns", v.count, e.Time, v.end)
+	}
+	if e.Kind >= event.KindCount || e.Func >= event.FuncCount {
+		v.order.problem("event %d is of kind %d by function %d: there is no such thing", v.count, e.Kind, e.Func)
+	}
+	if list := v.rec.Threads(); int(e.Thread) >= len(list) {
+		v.order.problem("event %d is of thread %d, which does not exist", v.count, e.Thread)
+	} else if start := list[e.Thread].Start; e.Time < start {
+		v.order.problem("event %d at %d ns is of thread %d, which starts at %d ns", v.count, e.Time, e.Thread, start)
+	}
+	v.stack(e, e.Stack, e.Kind != event.Free) // a Free bears the stack of its allocation
+	v.stack(e, e.FreeStack, true)
+}
+
+// stack checks that a call stack exists, and, if it was taken at the event, that its code was there then.
+func (v *events) stack(e *event.Event, id uint32, taken bool) {
+	if id == 0 {
+		return
+	}
+	if _, ok := v.tree.nodes.Get(id); !ok {
+		v.order.problem("event %d names call stack %d, which does not exist", v.count, id)
+	}
+	if taken && e.Flags&event.Late == 0 { // else its time is not its own
+		v.tree.there(id, e.Time, v.count)
+	}
+}
+
+func (v *events) paired(e *event.Event) {
+	var none threadState
+	t := &none
+	if int(e.Thread) < len(v.threads) {
+		t = &v.threads[e.Thread]
+	}
+	v.halves(e, t)
+	if e.Kind != event.Free && e.Ref != event.NoRef {
+		v.pairs.problem("event %d ends allocation %d, although it is no deallocation of a live block", v.count, e.Ref)
+	}
+	switch e.Kind {
+	case event.Alloc:
+		v.alloc(e)
+		t.latest = v.allocs
+	case event.Free:
+		v.free(e, t)
+	case event.Inherited:
+		if v.rec.Process().Parent == 0 {
+			v.pairs.problem("event %d ends a block of the parent process, but there is none", v.count)
+		}
+	}
+}
+
+// halves checks that the halves of reallocs belong together.
+func (v *events) halves(e *event.Event, t *threadState) {
+	if e.Flags&event.InPlace != 0 && (e.Kind != event.Alloc || e.Flags&event.Realloc == 0) {
+		v.pairs.problem("event %d is in place, but no realloc", v.count)
+	}
+	if e.Flags&event.Realloc == 0 {
+		return
+	}
+	if e.Func != event.ReallocFunc && e.Func != event.Reallocarray {
+		v.pairs.problem("event %d is half of a realloc, by function %s", v.count, e.Func)
+	}
+	switch e.Kind {
+	case event.Free:
+		t.halves++
+	case event.Alloc:
+		if t.halves--; t.halves < 0 {
+			v.pairs.problem("event %d is a realloc's new block, but its thread has no realloc whose old block has ended", v.count)
+		}
+	}
+}
+
+func (v *events) alloc(e *event.Event) {
+	v.live[v.allocs] = live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread}
+	if e.Addr != 0 {
+		if n, ok := v.at[e.Addr]; ok {
+			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", v.count, e.Addr, n)
+		}
+		v.at[e.Addr] = v.allocs
+	}
+	v.allocs++
+	v.bytes += e.Size
+	if v.bytes > v.peak.Bytes {
+		v.peak = tally.Peak{Bytes: v.bytes, Blocks: uint64(len(v.live)), Time: e.Time, Event: v.count}
+	}
+}
+
+func (v *events) free(e *event.Event, t *threadState) {
+	v.frees++
+	temporary := t.latest == e.Ref+1 && e.Flags&event.Realloc == 0 && e.Func != event.FuncUnknown
+	if temporary != (e.Flags&event.Temporary != 0) {
+		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", v.count, e.Ref, !temporary, temporary)
+	}
+	b, ok := v.live[e.Ref]
+	switch {
+	case !ok && e.Ref >= v.allocs:
+		v.pairs.problem("event %d ends allocation %d, which has not been made yet", v.count, e.Ref)
+		return
+	case !ok:
+		v.pairs.problem("event %d ends allocation %d, which was freed before", v.count, e.Ref)
+		return
+	}
+	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy}
+	if is != b {
+		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", v.count, e.Ref, is, b)
+	}
+	delete(v.live, e.Ref)
+	delete(v.at, b.addr)
+	v.bytes -= b.size
+}
+
+func (b live) String() string {
+	return fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", b.size, b.addr, b.stack, b.by, b.born)
+}

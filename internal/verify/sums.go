@@ -1,0 +1,116 @@
+package verify
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// checkSums compares the statistics with the events, and their parts with the whole.
+func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
+	c.What = fmt.Sprintf("%d call stacks, %d threads: sums, live, peak, leaked", len(stored.Stacks), len(stored.Threads))
+	t := &stored.Totals
+	equal := func(what string, got, want uint64) {
+		c.require(got == want, "%s: %d, ought to be %d", what, got, want)
+	}
+	equal("events", t.Events, v.count)
+	equal("allocations", t.Allocations, v.allocs)
+	equal("deallocations", t.Deallocations, v.frees)
+	equal("live bytes at the end", t.LiveBytes, v.bytes)
+	equal("live blocks at the end", t.LiveBlocks, uint64(len(v.live)))
+	equal("bytes allocated minus freed", t.LeakedBytes(), v.bytes)
+	equal("allocations minus deallocations", t.LeakedBlocks(), uint64(len(v.live)))
+	c.require(t.Peak == v.peak, "the peak is %+v, ought to be %+v", t.Peak, v.peak)
+
+	var sum tally.Stack
+	for _, s := range stored.Stacks {
+		add(reflect.ValueOf(&sum.Counts).Elem(), reflect.ValueOf(s.Counts))
+		sum.LiveAtPeakBytes += s.LiveAtPeakBytes
+		sum.LiveAtPeakBlocks += s.LiveAtPeakBlocks
+		c.require(s.OwnPeakBytes >= s.LiveAtPeakBytes && s.OwnPeakBytes >= s.LeakedBytes() && s.OwnPeakBytes <= s.Bytes,
+			"call stack %d: its own peak of %d bytes cannot be, with %d live at the peak, %d leaked, %d allocated",
+			s.ID, s.OwnPeakBytes, s.LiveAtPeakBytes, s.LeakedBytes(), s.Bytes)
+	}
+	want := t.Counts
+	sum.MinSize, sum.MaxSize, want.MinSize, want.MaxSize = 0, 0, 0, 0 // no sums
+	differ(c, "sum over the call stacks", reflect.ValueOf(sum.Counts), reflect.ValueOf(want))
+	equal("live at the peak, summed over the call stacks", sum.LiveAtPeakBytes, t.Peak.Bytes)
+	equal("blocks live at the peak, summed over the call stacks", sum.LiveAtPeakBlocks, t.Peak.Blocks)
+
+	var all tally.Thread
+	for _, th := range stored.Threads {
+		add(reflect.ValueOf(&all).Elem(), reflect.ValueOf(th))
+	}
+	equal("allocations, summed over the threads", all.Allocations, t.Allocations)
+	equal("bytes, summed over the threads", all.Bytes, t.Bytes)
+	equal("deallocations, summed over the threads, and unseen ones", all.Deallocations+t.Unseen, t.Deallocations)
+	equal("temporary allocations, summed over the threads", all.Temporary, t.Temporary)
+	equal("failed calls, summed over the threads", all.Failed, t.Failed)
+	equal("unmatched deallocations, summed over the threads", all.Unmatched, t.Unmatched)
+	equal("inherited deallocations, summed over the threads", all.Inherited, t.Inherited)
+	if has {
+		c.What += "; the stored statistics"
+		differ(c, "stored statistics: totals", reflect.ValueOf(stored.Totals), reflect.ValueOf(counted.Totals))
+		differ(c, "stored statistics: call stacks", reflect.ValueOf(stored.Stacks), reflect.ValueOf(counted.Stacks))
+		differ(c, "stored statistics: threads", reflect.ValueOf(stored.Threads), reflect.ValueOf(counted.Threads))
+	}
+}
+
+// add adds the numbers of b to those of a, field by field.
+func add(a, b reflect.Value) {
+	if sum, ok := a.Addr().Interface().(*tally.Sum); ok {
+		o := b.Interface().(tally.Sum)
+		var carry uint64
+		sum.Lo, carry = bits.Add64(sum.Lo, o.Lo, 0)
+		sum.Hi += o.Hi + carry
+		return
+	}
+	for i := range a.NumField() {
+		switch f := b.Field(i); f.Kind() {
+		case reflect.Uint64:
+			a.Field(i).SetUint(a.Field(i).Uint() + f.Uint())
+		case reflect.Struct:
+			add(a.Field(i), f)
+		}
+	}
+}
+
+// differ names the fields in which a differs from b.
+func differ(c *Check, what string, a, b reflect.Value) {
+	if a.Kind() != reflect.Slice && a.Equal(b) {
+		return
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			differ(c, what+", "+a.Type().Field(i).Name, a.Field(i), b.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			c.problem("%s: %d, ought to be %d", what, a.Len(), b.Len())
+			return
+		}
+		for i := range a.Len() {
+			differ(c, fmt.Sprintf("%s, entry %d", what, i), a.Index(i), b.Index(i))
+		}
+	default:
+		c.problem("%s: %v, ought to be %v", what, a, b)
+	}
+}
+
+// checkSamples checks that the readings of the memory are in order of time.
+func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
+	c.What = fmt.Sprintf("%d samples of the process's memory", len(list))
+	last := int64(0)
+	for i, s := range list {
+		c.require(s.Time >= last, "sample %d at %d ns comes after one at %d ns", i, s.Time, last)
+		c.require(!ended || s.Time <= end, "sample %d at %d ns comes after the end at %d ns", i, s.Time, end)
+		for _, v := range [...]int64{s.RSS, s.Virtual, s.Swap, s.PSS, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached} {
+			c.require(v >= -1, "sample %d says %d", i, v)
+		}
+		last = max(last, s.Time)
+	}
+}

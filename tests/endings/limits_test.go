@@ -1,0 +1,65 @@
+package endings
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// headroom is what docs/guide.md says that a limited address space needs more for the agent.
+const headroom = 64 << 20
+
+// TestAddressSpace limits the address space: with the headroom, the target behaves as without heaptap and is recorded. With
+// hardly more than it needs itself, it may not be recorded, but runs.
+func TestAddressSpace(t *testing.T) {
+	t.Parallel()
+	limits, ends := program(t, "limits"), program(t, "ends")
+	under := func(limit int, args ...string) []string {
+		return append([]string{limits, "as", fmt.Sprint(limit), ends}, args...)
+	}
+	for _, c := range [][]string{{"hold", "200"}, {"return", "30000"}, {"threads-exit", "10000"}} {
+		t.Run(c[0]+c[1], func(t *testing.T) {
+			most := 512
+			least := sort.Search(most, func(mib int) bool {
+				return prepare(t, true, nil, nil, under(mib<<20, c...)...).run(t) == 7
+			})
+			if least == most {
+				t.Fatalf("does not run in %d MiB", most)
+			}
+			slack := map[string]uint64{"threads-exit": 3}[c[0]]
+			recorded(t, 7, under(least<<20+headroom, c...)...).judge(t, slack)
+			if c[0] != "return" {
+				return // the others fill whatever space they have
+			}
+			for mib := least; mib <= least+8; mib++ {
+				same(t, fmt.Sprintf("exit status in %d MiB", mib), prepare(t, false, nil, nil, under(mib<<20, c...)...).run(t), 7)
+			}
+		})
+	}
+}
+
+// TestFileSize limits the size of files: the agent's spool never makes it a signal, and is smaller or not there.
+func TestFileSize(t *testing.T) {
+	t.Parallel()
+	limits, ends := program(t, "limits"), program(t, "ends")
+	for _, limit := range []int{64 << 20, 1 << 20, 0} {
+		t.Run(fmt.Sprint(limit>>20, " MiB"), func(t *testing.T) {
+			r := prepare(t, false, nil, nil, limits, "fsize", fmt.Sprint(limit), ends, "return", "30000")
+			same(t, "exit status", r.run(t), 7)
+			aside := strings.Count(r.stderr.String(), "1 of the executed programs ran unrecorded")
+			if limit >= 16<<20 {
+				r.judge(t, 0)
+				same(t, "told to be unrecorded", aside, 0)
+			} else {
+				same(t, "told to be unrecorded", aside, 1)
+			}
+		})
+	}
+}
+
+// TestFiles leaves the target one descriptor to open.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	recorded(t, 7, program(t, "limits"), "nofile", "4", program(t, "ends"), "return", "30000").judge(t, 0)
+}

@@ -1,0 +1,58 @@
+package endings
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestThreads records what happens at the edges of the lives of threads and of the program: destructors of thread_local
+// objects and of keys, constructors before main, functions at exit, destructors after all else.
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	threads := program(t, "threads")
+	recorded(t, 7, threads, "edges", "1").judge(t, 0)
+	// Stacks of PTHREAD_STACK_MIN.
+	recorded(t, 7, threads, "small", "2000").judge(t, 0)
+}
+
+// TestShortThreads makes 100,000 threads. The agent's memory is that of those that lived at once: private memory does not grow
+// after the first 10,000 of them, and shared memory only by the chunks that wait for the recorder, 64 KiB for a thread that has
+// just ended. (100,000 such chunks would be 6.4 GB.)
+func TestShortThreads(t *testing.T) {
+	t.Parallel()
+	n := 100000
+	if testing.Short() {
+		n = 10000
+	}
+	r := prepare(t, false, nil, nil, program(t, "threads"), "short", fmt.Sprint(n))
+	same(t, "exit status", r.run(t), 7)
+	var all, shared int // KiB
+	if _, err := fmt.Sscan(r.stderr.String(), &all, &shared); err != nil {
+		t.Fatalf("%q: %v", r.stderr.String(), err)
+	}
+	t.Logf("the last nine tenths of the threads: %d KiB more, %d KiB of it shared", all, shared)
+	if all-shared > 1<<10 || shared > 512<<10 {
+		t.Errorf("memory grew by %d KiB, %d KiB of it shared", all, shared)
+	}
+	r.judge(t, 0)
+}
+
+// TestStackUse measures how much more of a signal handler's stack an allocation and a deallocation use than without heaptap.
+func TestStackUse(t *testing.T) {
+	t.Parallel()
+	var used [2]int
+	for i, bare := range []bool{true, false} {
+		r := prepare(t, bare, nil, nil, program(t, "threads"), "handler", "1")
+		same(t, "exit status", r.run(t), 7)
+		if _, err := fmt.Sscan(r.stderr.String(), &used[i]); err != nil {
+			t.Fatalf("%q: %v", r.stderr.String(), err)
+		}
+		if !bare {
+			r.judge(t, 0)
+		}
+	}
+	t.Logf("%d bytes of the stack without heaptap, %d with it", used[0], used[1])
+	if used[1]-used[0] > 1024 {
+		t.Errorf("the agent uses %d bytes of the target's stack, want at most 1024", used[1]-used[0])
+	}
+}
