@@ -55,7 +55,7 @@ struct ht_memo {
 	u64 generation; // ht_state.generation for which it holds
 	u64 low, high; // the thread's own stack: [low, high) is readable while sp >= low
 	struct ht_frame *loose_end; // the last walk's loose frames end here, see walk.c
-	struct ht_frame *spare_end; // where the next walk puts its own
+	u64 both_ends; // the sum of the ends of both buffers: the next walk puts its own where loose_end is not
 	u32 depth; // frames that are laid down; 0: nothing is remembered
 	u32 loose; // number of loose frames; they come above the others
 	u32 first_foreign; // 1 + index of the first (outermost) frame on a foreign stack; 0: there is none
@@ -74,7 +74,9 @@ HT_INLINE void ht_memo_forget(struct ht_memo *memo)
 {
 	memo->leaf = 0;
 	memo->top = 0;
+	HT_FENCE(); // a handler may leave the agent between any two stores, and what stands then must hold
 	memo->loose = 0;
+	HT_FENCE();
 	memo->depth = 0;
 }
 

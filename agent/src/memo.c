@@ -43,7 +43,7 @@ int ht_memo_start(struct ht_memo *memo)
 		if (!f)
 			return -1;
 		memo->loose_end = f + HT_LOOSE_MAX + 1;
-		memo->spare_end = memo->loose_end + HT_LOOSE_MAX + 1;
+		memo->both_ends = (u64)memo->loose_end + (u64)(memo->loose_end + HT_LOOSE_MAX + 1);
 		HT_FENCE();
 		memo->buffers = f;
 	}

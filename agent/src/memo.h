@@ -33,6 +33,13 @@ struct ht_check_pair {
 // ht_walk keeps its new frames in buffers of their own, with one element before them.
 #define HT_LOOSE_MAX 41
 
+// Where the buffer ends that the loose frames are not in. That is not kept beside loose_end: a handler that leaves the agent
+// between two stores must not make it the same one.
+HT_INLINE struct ht_frame *ht_spare_end(const struct ht_memo *memo)
+{
+	return (struct ht_frame *)(memo->both_ends - (u64)memo->loose_end);
+}
+
 // Makes the arrays; 0 or -1.
 HT_COLD int ht_memo_start(struct ht_memo *memo);
 // More room for frames; the last `new_frames` elements move to the new end. The memo holds nothing meanwhile.

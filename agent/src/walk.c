@@ -31,7 +31,7 @@ static HT_NOINLINE const struct ht_frame *first_intact(const struct ht_memo *mem
 // All of what the walk has found is new: remembers it. `met` is the innermost frame that has stayed.
 static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_frame *new)
 {
-	struct ht_frame *end = memo->spare_end;
+	struct ht_frame *end = ht_spare_end(memo);
 	u64 hash = met->hash;
 	u32 node;
 
@@ -43,7 +43,6 @@ static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_
 	memo->loose = 0;
 	HT_FENCE();
 	memo->depth = (u32)(met + 1 - memo->frames);
-	memo->spare_end = memo->loose_end;
 	memo->loose_end = end;
 	HT_FENCE();
 	memo->loose = (u32)(end - new);
@@ -102,7 +101,7 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
 	const struct ht_frame *f = memo->top; // the frame that we may meet next
 	const struct ht_frame *known = (const struct ht_frame *)~0ull; // from f down to this one all are as remembered
-	struct ht_frame *end = memo->spare_end, *x = end;
+	struct ht_frame *end = ht_spare_end(memo), *x = end;
 	struct ht_rule_view rules = ht_rule_view();
 	u64 low = memo->low, room = memo->high - 8 - low, rule, cfa;
 
