@@ -3,19 +3,47 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
 // gobench is one line that a Go benchmark printed.
 type gobench struct{ pkg, name, values string }
 
+// traces records the workloads without a recorder, each in a folder of its own: spools for the recorder's benchmark.
+func (b *bench) traces(all []workload) (string, error) {
+	dir := filepath.Join(b.dir, "traces")
+	lib := filepath.Join(b.dir, "libheaptap.so")
+	if out, err := exec.Command(b.heaptap, "agent", "-o", lib).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("heaptap agent: %w\n%s", err, out)
+	}
+	for i := range all {
+		w := &all[i]
+		at := filepath.Join(dir, strings.ReplaceAll(w.name, " ", "-"))
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return "", err
+		}
+		args := w.command(4)
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(append(os.Environ(), w.env...), "LD_PRELOAD="+lib, "HEAPTAP_DIR="+at, "HEAPTAP_SPILL_LIMIT=4g")
+		cmd.Stdin = strings.NewReader(w.stdin)
+		if err := cmd.Run(); err != nil {
+			return "", fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	return dir, nil
+}
+
 // goBenchmarks runs the benchmarks of the packages that the table of numbers speaks of, each for a moment, on one core.
-func goBenchmarks() []gobench {
+func goBenchmarks(traces string) []gobench {
 	var all []gobench
 	for _, pkg := range []string{"record", "spill", "ledger", "tally", "recording"} {
 		cmd := exec.Command("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "0.5s", "-cpu", "1",
 			"github.com/heaptap/heaptap/internal/"+pkg)
+		cmd.Env = append(os.Environ(), "HEAPTAP_TRACES="+traces)
 		out, _ := cmd.Output() // a package that cannot be measured has no lines
 		lines := bufio.NewScanner(bytes.NewReader(out))
 		for lines.Scan() {

@@ -78,7 +78,11 @@ func run() error {
 		}
 	}
 	if *gobenches {
-		r.gobench = goBenchmarks()
+		traces, err := b.traces(r.workloads)
+		if err != nil {
+			return err
+		}
+		r.gobench = goBenchmarks(traces)
 	}
 	page := r.page()
 	fmt.Print("\n", page)

@@ -210,6 +210,8 @@ extern int ht_glibc;
 extern u64 ht_allocator_low, ht_allocator_size;
 
 void ht_real_init(void);
+// foreign.c: puts a guard around each of them, for an allocator that may call its own functions by their public names.
+void ht_foreign_init(void);
 
 // The C++ operators and std::get_new_handler, in the order of the table in real.c.
 #define HT_OPERATORS 21
@@ -250,9 +252,9 @@ struct ht_caller {
 	u64 fp; // the caller's frame pointer
 };
 
-// The C++ operator hook that is running its real operator in this thread. What that operator itself calls (malloc, or
-// operator new from operator new[]) belongs to the operator's event. An exception or a longjmp may leave this set: so only
-// calls that come from the code of a real operator are ever held against it (hooks_cxx.c).
+// The C++ operator, or function of a foreign allocator, that is running in this thread for its hook. What that itself calls
+// (malloc, or operator new from operator new[]) belongs to its event. An exception or a longjmp may leave this set: so only
+// calls that come from the code of a real operator, or of the allocator, are ever held against it (hooks_cxx.c).
 struct ht_operator {
 	u64 sp; // the hook's caller's stack pointer; 0: none is running
 	u64 slot; // where the return address into the hook lies

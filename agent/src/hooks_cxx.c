@@ -6,6 +6,7 @@
 // malloc and free, and those calls are part of the operator's event. The agent cannot throw, but the real operators can, and
 // their exceptions pass through these frames; then the lines after the real call are never reached.
 
+#include "guard.h"
 #include "record.h"
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -47,7 +48,8 @@ int ht_operator_holds(u64 pc, u64 sp)
 		return 0;
 	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return address
 	// into our hook on the stack.
-	if (sp < ht_local.operator.sp &&(ht_in_agent(pc) || ht_in_operator(pc)))
+	if (sp <
+	    ht_local.operator.sp &&(ht_in_agent(pc) || ht_in_operator(pc) || pc - ht_allocator_low < ht_allocator_size))
 		return 1;
 	if (is_over(sp))
 		left_by_exception();
@@ -98,39 +100,6 @@ u64 ht_ask_usable(const void *p)
 // ---------------------------------------------------------------------------------------------------------------------
 // The hooks
 
-HT_INLINE u64 stack_pointer(void)
-{
-	u64 sp;
-#if defined(__x86_64__)
-	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
-#endif
-	return sp;
-}
-
-// Runs `call` as the real operator of the hook.
-#define GUARDED(kind_, size_, extra_kind_, extra_, caller_, call) \
-	do { \
-		struct ht_operator outer; \
-		u64 had_outer = ht_local.operator.sp; \
-		if (ht_unlikely(had_outer)) \
-			outer = ht_local.operator; \
-		ht_local.operator.asking = 0; \
-		ht_local.operator.slot = stack_pointer() - 8; \
-		ht_local.operator.kind = kind_; \
-		ht_local.operator.size = size_; \
-		ht_local.operator.extra_kind = extra_kind_; \
-		ht_local.operator.extra = extra_; \
-		ht_local.operator.caller = caller_; \
-		ht_local.operator.failed = 0; \
-		HT_FENCE(); \
-		ht_local.operator.sp = caller_.sp; \
-		call; \
-		ht_local.operator.sp = 0; \
-		HT_FENCE(); \
-		if (ht_unlikely(had_outer)) \
-			ht_local.operator= outer; \
-	} while (0)
-
 HT_INLINE void *fallback_new(size_t size, size_t alignment)
 {
 	return alignment ? ht_real.aligned_alloc(alignment, size) : ht_real.malloc(size);
@@ -144,8 +113,8 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 		void *p; \
 		if (ht_is_nested(c)) \
 			return real ? real ARGUMENTS : fallback_new(size, alignment); \
-		GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
-			p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
+		HT_GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
+			   p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
 		if (!(alignment)) \
 			return ht_record_common_allocation(kind, p, size, HT_FRAME()); \
 		ht_record_allocation(kind, p, size, HT_X_ALIGN, alignment, c); \
@@ -164,7 +133,7 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 			return; \
 		} \
 		p = ht_record_common_deallocation(kind_, p, HT_FRAME()); \
-		GUARDED(kind_, 0, 0, 0, c, real ARGUMENTS); \
+		HT_GUARDED(kind_, 0, 0, 0, c, real ARGUMENTS); \
 	}
 
 #define T const void *nothrow

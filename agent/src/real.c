@@ -263,6 +263,8 @@ void ht_real_init(void)
 		ht_real.pvalloc = whole_pages;
 	if (ht_glibc)
 		ht_glibc = size_word_holds();
+	if (ht_allocator_size)
+		ht_foreign_init();
 }
 
 // Until then. Nobody should get here twice, and nobody can be helped who has no malloc at all.

@@ -36,7 +36,7 @@ stack id. docs/recording.md describes the lines, and the objects that --json pri
 --from and --to choose a range of time: ` + moment.Help + `. Of a
 large file, only that range is read.
 
-Exit status: 0; 1 if FILE cannot be read or a part of it is damaged (what is whole is printed).`
+Exit status: 0; 1 if FILE cannot be read, or if some of the events asked for are damaged (the others are printed).`
 	cmd.Example = `  heaptap dump server.4711.htap
   heaptap dump --events --from 1.5s --to 1.6s server.4711.htap
   heaptap dump --events --from 99% --json server.4711.htap | jq 'select(.size > 1000000)'

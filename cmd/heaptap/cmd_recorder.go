@@ -37,7 +37,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}()
 	return record.Run(ctx, record.Config{
 		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
-		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush, Main: main, MainEnded: ended, Version: version(),
+		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
+		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, Main: main, MainEnded: ended, Version: version(),
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Started:
@@ -69,7 +70,8 @@ func recordingOf(r record.Report) *launch.Recording {
 func rescue(ctx context.Context, spool string, config launch.RecorderConfig) ([]launch.Recording, error) {
 	var list []launch.Recording
 	err := record.Recover(ctx, spool, record.Config{
-		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit, Version: version(),
+		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
+		Keep: config.Keep, MaxSize: config.MaxSize, Version: version(),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil {
 				list = append(list, *recordingOf(r))

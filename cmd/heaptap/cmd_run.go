@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,8 @@ import (
 )
 
 func newRunCommand() *cobra.Command {
-	var output, limit, logTo string
+	var output, limit, logTo, maxSize string
+	var keep time.Duration
 	var quiet, freeStacks bool
 	top := 5
 	cmd := &cobra.Command{
@@ -49,10 +51,20 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 					return usagef("run: --spill-limit: %w", err)
 				}
 			}
+			if keep < 0 {
+				return usagef("run: --keep %v: must not be negative", keep)
+			}
+			size := int64(0)
+			if maxSize != "" {
+				if size, err = parseSize(maxSize); err != nil {
+					return usagef("run: --max-size: %w", err)
+				}
+			}
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
 			config := launch.Config{
-				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Console: console, Rescue: rescue,
+				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Keep: keep, MaxSize: size, Console: console,
+				Rescue: rescue,
 			}
 			var log *liveLog
 			if logTo != "" {
@@ -83,6 +95,8 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
+	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
+	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
 	return cmd
 }

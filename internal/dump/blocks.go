@@ -29,21 +29,26 @@ func (d *Dumper) Blocks() error {
 				Offset int64  `json:"offset"`
 				Size   int64  `json:"bytes"`
 				Type   string `json:"type"`
+				Folded bool   `json:"folded,omitempty"`
 				*change
-			}{b.Number, b.Offset, b.Size, b.Type, c})
+			}{b.Number, b.Offset, b.Size, b.Type, b.Folded, c})
 			continue
 		}
 		d.printf("%6d %12d %10d  ", b.Number, b.Offset, b.Size)
+		folded := ""
+		if b.Folded {
+			folded = "  folded"
+		}
 		if b.Events == 0 {
-			d.printf("%s\n", b.Type)
+			d.printf("%s%s\n", b.Type, folded)
 			continue
 		}
 		typ := b.Type
 		if b.Level > 0 {
 			typ += " " + string('0'+rune(b.Level))
 		}
-		d.printf("%-11s %10d %10d %s %s %14d %14d %9d\n", typ, b.Events, b.FirstEvent, Seconds(nil, b.Begin, 13), Seconds(nil, b.End, 13),
-			b.Live, b.Peak, b.Stacks)
+		d.printf("%-11s %10d %10d %s %s %14d %14d %9d%s\n", typ, b.Events, b.FirstEvent, Seconds(nil, b.Begin, 13), Seconds(nil, b.End, 13),
+			b.Live, b.Peak, b.Stacks, folded)
 	}
 	return d.err
 }

@@ -21,7 +21,9 @@ const enoughShared = 256 << 20
 func makeRunFolder(outputDir string) (string, error) {
 	dir, err := makePrivateFolder(outputDir)
 	if err == nil && os.Geteuid() == 0 {
-		err = os.Chmod(dir, os.ModeSticky|0o733)
+		if err = os.Chmod(dir, os.ModeSticky|0o733); err != nil {
+			os.Remove(dir)
+		}
 	}
 	return dir, err
 }
@@ -52,13 +54,10 @@ func removeRunFolder(dir string) (spools []string) {
 	return spools
 }
 
-// takeMarks removes the marks of the agents that stepped aside, and returns how many there were.
-func takeMarks(dir string) int {
-	marks, _ := filepath.Glob(filepath.Join(dir, "*.aside"))
-	for _, m := range marks {
-		os.Remove(m)
-	}
-	return len(marks)
+// marks returns those that agents have left in a run's folder that stepped aside.
+func marks(dir string) []string {
+	list, _ := filepath.Glob(filepath.Join(dir, "*.aside"))
+	return list
 }
 
 // Output is where recordings go: a template whose folder exists and can be written to.

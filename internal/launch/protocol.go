@@ -24,6 +24,8 @@ type RecorderConfig struct {
 	SpillDir   string
 	SpillLimit int64
 	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
+	Keep       time.Duration // events that are older may be folded into sums; 0: none for its age
+	MaxSize    int64         // bytes on disk from which the oldest are; 0: no bound
 }
 
 // MainProcess is the process that run started.
@@ -72,6 +74,7 @@ type Settled struct {
 	MaxRSS  int64         // bytes
 	Running []int         // processes that are still being recorded
 	Seen    int           // images whose agent came up
+	Aside   int           // and those whose agent stepped aside
 }
 
 // lines sends and receives JSON lines.

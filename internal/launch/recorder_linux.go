@@ -164,8 +164,11 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 
 const recorderLog = "recorder.log"
 
-// leaveRunFolder removes the run's folder if nothing but an empty log is left in it.
+// leaveRunFolder removes the run's folder if nothing but marks and an empty log is left in it.
 func leaveRunFolder(dir string) {
+	for _, m := range marks(dir) {
+		os.Remove(m)
+	}
 	log := filepath.Join(dir, recorderLog)
 	if st, err := os.Stat(log); err == nil && st.Size() == 0 {
 		os.Remove(log)
@@ -212,6 +215,7 @@ func (l *Link) Send(m Message) {
 		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
 	}
 	if m.Settled != nil {
+		m.Settled.Aside = len(marks(l.Config.RunDir))
 		var usage unix.Rusage
 		if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
 			m.Settled.CPU = cpuTime(&usage)

@@ -24,6 +24,9 @@ type Config struct {
 	// Heard is called when a recording was begun, and when it is finished; it may be nil. It must not wait for anything.
 	Heard func(rec Recording, finished bool)
 	Flush time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
+	// Keep and MaxSize say what of a long run is kept in detail, see RecorderConfig.
+	Keep    time.Duration
+	MaxSize int64
 	// Rescue makes recordings of a spool that a dead recorder left.
 	Rescue func(ctx context.Context, spool string, config RecorderConfig) ([]Recording, error)
 }
@@ -135,6 +138,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 	s.recorderConfig = RecorderConfig{
 		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template,
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
+		Keep: s.config.Keep, MaxSize: s.config.MaxSize,
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
@@ -329,7 +333,10 @@ func (s *session) settle() {
 			s.console.Warn("%s", note)
 		}
 	}
-	aside := takeMarks(s.runDir)
+	aside := len(marks(s.runDir))
+	if s.settled != nil {
+		aside = s.settled.Aside // the recorder may have removed the folder
+	}
 	if aside > 0 {
 		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
 	}

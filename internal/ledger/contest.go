@@ -31,12 +31,18 @@ type contest struct {
 type waiting struct {
 	op      Op
 	flags   event.Flags
-	late    bool // it may have happened before what arrived before it, whatever its time
-	parents bool // a deallocation of an address that this ledger of a forked child had never seen
+	begin   *begin // if op is a realloc's begin
+	late    bool   // it may have happened before what arrived before it, whatever its time
+	parents bool   // a deallocation of an address that this ledger of a forked child had never seen
 	barrier uint64
 }
 
 func (w *waiting) allocates() bool { return w.op.Kind == OpAlloc || w.op.Kind == OpReallocResult }
+func (w *waiting) frees() bool     { return w.op.Kind == OpFree }
+func (w *waiting) begins() bool    { return w.op.Kind == OpReallocBegin }
+
+// ties says whether w may have happened after op, which arrives after it, or in the same tick.
+func (w *waiting) ties(op *Op) bool { return w.op.Time == op.Time || op.Late || w.late }
 
 // join lets op wait if others do at its address.
 func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) bool {
@@ -74,7 +80,10 @@ func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*even
 
 func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) {
 	w := waiting{op: *op, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
-	w.parents = l.known != nil && !w.allocates() && l.known.add(c.addr)
+	w.parents = l.known != nil && w.frees() && l.known.add(c.addr)
+	if w.begins() {
+		w.begin = l.streams.innermost(op.Stream)
+	}
 	c.ops = append(c.ops, w)
 	l.waits.ops++
 }
@@ -153,12 +162,30 @@ func (l *Ledger) settleTick(emit func(*event.Event)) {
 
 // settleHead settles the first op of a contest by its time, and what follows from it.
 func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
-	if c.ops[0].allocates() {
+	g, i, live := l.live.find(c.addr)
+	switch {
+	case c.ops[0].allocates():
 		l.unseen(c, emit)
-	} else {
+	case c.ops[0].begins():
+		l.begun(c)
+	case live && c.candidates == 0: // and in a realloc
+		l.endsLive(c, g, i, emit)
+	default:
 		l.endsNothing(c, emit)
 	}
 	l.resolve(c, emit)
+}
+
+// endsLive settles that the deallocation that is first in c ended the live block at (g, i).
+func (l *Ledger) endsLive(c *contest, g *segment, i int, emit func(*event.Event)) {
+	l.end(&c.ops[0].op, g, i, c.ops[0].flags, emit)
+	l.drop(c, 0)
+}
+
+// begun settles that the realloc that is first in c was given the block that is live, or none.
+func (l *Ledger) begun(c *contest) {
+	l.mark(c.ops[0].begin)
+	l.drop(c, 0)
 }
 
 // endsNothing settles that the deallocation that is first in c ended no block of this ledger.
@@ -214,9 +241,15 @@ func (l *Ledger) resolve(c *contest, emit func(*event.Event)) {
 			l.born(&first.op, c.addr, g, i, first.flags, emit)
 			l.drop(c, 0)
 			progress = true
+		case live && g.slots[i].ref&inRealloc != 0:
+			progress = l.judgeMarked(c, g, i, emit)
+		case first.begins() && live:
+			l.begun(c)
+			progress = true
+		case first.begins():
+			progress = l.judgeBegin(c, emit)
 		case live:
-			l.end(&first.op, g, i, first.flags, emit)
-			l.drop(c, 0)
+			l.endsLive(c, g, i, emit)
 			progress = true
 		default:
 			progress = l.judgeFree(c, emit)
@@ -239,10 +272,23 @@ func (c *contest) before(j int) bool {
 
 // judgeAlloc: the first op allocates over the live block at (g, i). Did one of the later ones end that?
 func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Event)) bool {
-	frees, ender := 0, 0
+	if g.slots[i].ref&inRealloc != 0 {
+		l.moved(&c.ops[0].op, g, i, emit)
+		return true
+	}
+	allocs, frees, ender := 1, 0, 0
 	for j := 1; j < len(c.ops); j++ {
 		w := &c.ops[j]
-		if w.allocates() {
+		switch {
+		case w.begins() && ender == 0 && !c.before(j) && (w.late || w.op.Time == c.ops[0].op.Time):
+			l.outOfOrder(true)
+			l.mark(w.begin)
+			l.drop(c, j)
+			return true
+		case w.begins():
+			continue
+		case w.allocates():
+			allocs++
 			if frees > 0 && ender == 0 && w.op.Time != c.ops[0].op.Time {
 				// The allocation before this one has its deallocation: only that of the live block is missing.
 				l.unseen(c, emit)
@@ -260,7 +306,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	}
 	w := &c.ops[ender]
 	tie := w.late || w.op.Time == c.ops[0].op.Time
-	if !tie && frees < len(c.ops)-frees+1 { // fewer than the live block and the allocations
+	if !tie && frees < allocs+1 { // fewer than the live block and the allocations
 		if !c.ops[len(c.ops)-1].allocates() {
 			return false
 		}
@@ -271,6 +317,26 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	l.end(&w.op, g, i, w.flags, emit)
 	l.drop(c, ender)
 	return true
+}
+
+// judgeMarked: the first op deallocates or reallocates a block that another stream is reallocating. If that has moved it, a
+// later one has allocated at its address; if it has failed, the result says so. Both bear the same time or come late.
+func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Event)) bool {
+	first := &c.ops[0]
+	for j := 1; j < len(c.ops); j++ {
+		switch w := &c.ops[j]; {
+		case !w.late && w.op.Time != first.op.Time && first.begins():
+			l.begun(c)
+			return true
+		case !w.late && w.op.Time != first.op.Time:
+			l.endsLive(c, g, i, emit)
+			return true
+		case w.allocates() && !c.before(j):
+			l.moved(&w.op, g, i, emit)
+			return true
+		}
+	}
+	return false
 }
 
 // judgeFree: the first op deallocates what is not live. Did one of the later ones allocate it?
@@ -299,6 +365,24 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 			l.emitWaiting(c, j, emit)
 			c.candidates = j
 		}
+		return true
+	}
+	return false
+}
+
+// judgeBegin: the first op begins to reallocate what is not live. Did one of the later ones allocate it in the same tick?
+func (l *Ledger) judgeBegin(c *contest, emit func(*event.Event)) bool {
+	for j := 1; j < len(c.ops); j++ {
+		w := &c.ops[j]
+		if !w.allocates() {
+			continue
+		}
+		if c.before(j) || !w.late && w.op.Time != c.ops[0].op.Time {
+			l.begun(c)
+			return true
+		}
+		l.outOfOrder(true)
+		l.emitWaiting(c, j, emit)
 		return true
 	}
 	return false

@@ -21,13 +21,15 @@
 // The agent records a deallocation before the real function runs and an allocation after it returned, so the timestamps
 // order all ops on one address, save when two are equal (coarse counters), when a record comes late, or when clocks of
 // different cores disagree. What shows is a deallocation of an address that is not live, or an allocation over a live
-// block. Such an op waits, and with it the later ops on that address. The ops of one stream are never reordered.
+// block. Such an op waits, and with it the later ops on that address; a realloc's begin waits at most for its result. The
+// ops of one stream are never reordered.
 //
 //   - An op that contradicts is settled at once by one that arrives after it from another stream with the same time, or
-//     late: that one happened before. The pairs: allocation over a live block, then its deallocation; deallocation of
-//     an address, then its allocation.
+//     late: that one happened before. The pairs: allocation over a live block, then its deallocation or the begin of the
+//     realloc that moved it; deallocation or begin at an address, then its allocation; deallocation or begin of a block
+//     that another stream reallocates, then the result that it failed, or the allocation that proves it to have moved.
 //     (Within one tick, an address may pass to another thread after one op, and any number of ops of that thread may
-//     follow. More than that would take a tick longer than a cache line's way between cores.)
+//     follow, but no whole realloc. More than that would take a tick longer than a cache line's way between cores.)
 //   - If the times differ, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
 //     explains all (counted as Inversions). Whether it does, the next op on the address shows: over a live block, an
 //     allocation, a later deallocation and another deallocation mean that both blocks ended in turn.

@@ -75,6 +75,10 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 			l.contest(op, addr, 0, emit)
 			return
 		}
+		if l.markedByOther(op, g, i) {
+			l.contest(op, addr, 0, emit)
+			return
+		}
 		l.end(op, g, i, 0, emit)
 	case OpReallocBegin:
 		l.reallocBegin(op, addr, emit)
@@ -90,6 +94,20 @@ const touchFrom = 8192
 
 // Live returns the number of live blocks and their requested bytes.
 func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count, l.live.bytes }
+
+// Settled says whether what has been emitted is all that the ledger knows: then another ledger with the same live blocks goes on as
+// this one does, if it is told again of the begins of reallocs whose results have not come.
+func (l *Ledger) Settled() bool {
+	if l.waits.ops > 0 {
+		return false
+	}
+	for _, b := range l.streams.open {
+		if b.fate == movedAway {
+			return false // the block at its address is another one by now
+		}
+	}
+	return true
+}
 
 // Waiting returns the number of ops that wait to be settled.
 func (l *Ledger) Waiting() int { return l.waits.ops }

@@ -13,7 +13,7 @@ const maxIdle = 1024
 type begin struct {
 	addr      uint64 // of the old block
 	ref       uint64 // its number, if fate is marked or moved
-	time      int64
+	stream    uint32
 	thread    uint32
 	freeStack uint32
 	index     int // in streams.open
@@ -27,6 +27,7 @@ type fate uint8
 const (
 	unknownBlock fate = iota // not live at the begin
 	inherited                // not live either, and of an address that this ledger had never seen
+	undecided                // ops wait at its address, and the begin with them
 	marked                   // live, and marked in the table
 	movedAway                // ended: its address was given out again
 )
@@ -75,7 +76,7 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 		b = new(begin)
 	}
 	b.addr, b.ref = addr, 0
-	b.time, b.thread, b.freeStack, b.function = op.Time, op.Thread, op.FreeStack, op.Func
+	b.stream, b.thread, b.freeStack, b.function = op.Stream, op.Thread, op.FreeStack, op.Func
 	b.index, b.fate = len(s.open), unknownBlock
 	s.open = append(s.open, b)
 	k.begins = append(k.begins, b)
@@ -110,6 +111,12 @@ func (s *streams) close(b *begin) {
 	s.open = s.open[:n]
 }
 
+// innermost returns the realloc under way that a stream began last.
+func (s *streams) innermost(stream uint32) *begin {
+	k := s.brackets(stream)
+	return k.begins[len(k.begins)-1]
+}
+
 // of returns the realloc under way of the block with that number, or nil.
 func (s *streams) of(ref uint64) *begin {
 	for _, b := range s.open {
@@ -124,28 +131,58 @@ func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
 	if addr == 0 {
 		return
 	}
-	if l.waits.ops > 0 {
-		l.settleAddr(addr, emit)
-	}
 	b, forgotten := l.streams.push(op, addr)
 	if forgotten != nil {
 		l.counts.Reallocs++
-		l.unmark(forgotten)
+		l.decide(forgotten, emit)
+		l.unmark(forgotten, emit)
 	}
-	g, i, ok := l.live.find(addr)
-	if !ok && l.known != nil && l.known.add(addr) {
-		b.fate = inherited
-	}
-	if !ok || g.slots[i].ref&inRealloc != 0 {
+	b.fate = undecided
+	if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
 		return
 	}
-	s := &g.slots[i]
-	b.fate, b.ref = marked, s.ref>>16&refMask
-	s.ref |= inRealloc
+	if g, i, ok := l.live.find(addr); !ok || l.markedByOther(op, g, i) {
+		l.contest(op, addr, 0, emit)
+		return
+	}
+	l.mark(b)
+}
+
+// markedByOther says whether another stream reallocates the block at (g, i): then op came after that, in the same tick, or
+// has an unseen cause.
+func (l *Ledger) markedByOther(op *Op, g *segment, i int) bool {
+	if g.slots[i].ref&inRealloc == 0 {
+		return false
+	}
+	b := l.streams.of(g.slots[i].ref >> 16 & refMask)
+	return b != nil && b.stream != op.Stream
+}
+
+// mark finds the block that a realloc is given, and marks it unless another one has.
+func (l *Ledger) mark(b *begin) {
+	b.fate = unknownBlock
+	g, i, ok := l.live.find(b.addr)
+	if !ok {
+		if l.known != nil && l.known.add(b.addr) {
+			b.fate = inherited
+		}
+		return
+	}
+	if s := &g.slots[i]; s.ref&inRealloc == 0 {
+		b.fate, b.ref = marked, s.ref>>16&refMask
+		s.ref |= inRealloc
+	}
+}
+
+// decide settles what a begin waits for.
+func (l *Ledger) decide(b *begin, emit func(*event.Event)) {
+	if b.fate == undecided {
+		l.settleAddr(b.addr, emit)
+	}
 }
 
 // unmark makes the block of a realloc that came to nothing an ordinary one again.
-func (l *Ledger) unmark(b *begin) {
+func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 	if b.fate == inherited {
 		l.known.remove(b.addr)
 	}
@@ -154,6 +191,17 @@ func (l *Ledger) unmark(b *begin) {
 	}
 	if g, i, ok := l.live.find(b.addr); ok && g.slots[i].ref>>16&refMask == b.ref {
 		g.slots[i].ref &^= inRealloc
+		l.reconsider(b.addr, emit)
+	}
+}
+
+// reconsider settles what can be settled at an address now that a realloc there is over.
+func (l *Ledger) reconsider(addr uint64, emit func(*event.Event)) {
+	if l.waits.ops == 0 {
+		return
+	}
+	if c := l.waits.byAddr[addr]; c != nil {
+		l.resolve(c, emit)
 	}
 }
 
@@ -180,8 +228,14 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.alloc(op, addr, 0, emit)
 		return
 	}
+	l.decide(b, emit)
+	if l.waits.ops > 0 && b.fate == marked {
+		if c := l.waits.byAddr[b.addr]; c != nil && !c.ops[0].ties(op) {
+			l.settleAddr(b.addr, emit) // a deallocation before the result
+		}
+	}
 	if addr == 0 && op.Size > 0 {
-		l.unmark(b)
+		l.unmark(b, emit)
 		l.fail(op, emit)
 		return
 	}
@@ -193,9 +247,6 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	born := half
 	switch b.fate {
 	case marked:
-		if l.waits.ops > 0 {
-			l.settleAddr(b.addr, emit)
-		}
 		g, i, ok := l.live.find(b.addr)
 		if !ok || g.slots[i].ref>>16&refMask != b.ref {
 			born = 0 // somebody freed it meanwhile
@@ -204,21 +255,13 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.end(freed, g, i, half, emit)
 		if addr == b.addr {
 			born |= event.InPlace
+		} else {
+			l.reconsider(b.addr, emit)
 		}
 	case unknownBlock, inherited:
 		born = 0
 		if l.waits.ops > 0 {
 			l.settleAddr(b.addr, emit)
-		}
-		g, i, ok := l.live.find(b.addr)
-		if ok && g.slots[i].born == b.time && g.slots[i].ref&inRealloc == 0 {
-			l.counts.Ties++ // allocated in the same tick as the begin
-			born = half
-			l.end(freed, g, i, half, emit)
-			if addr == b.addr {
-				born |= event.InPlace
-			}
-			break
 		}
 		kind := event.Unmatched
 		if b.fate == inherited {

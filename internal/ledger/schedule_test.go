@@ -26,7 +26,6 @@ type world struct {
 	blocks  []*block // all there ever were
 	acts    []*act   // by the number that the deallocation's op bears
 	handed  map[uint64]*handing
-	moving  map[uint64]int // addresses that a realloc under way has given back
 	records int
 	passes  int // addresses that went from one thread to another
 }
@@ -47,10 +46,10 @@ type act struct {
 
 // handing says what happened to an address within a tick.
 type handing struct {
-	tick    int64
-	thread  uint32
-	ops     int
-	resized bool // one of them was a realloc's
+	tick   int64
+	thread uint32
+	ops    int  // of that thread, since it has the address
+	passed bool // from one thread to another
 }
 
 type worker struct {
@@ -60,6 +59,7 @@ type worker struct {
 	stopped   int64    // until then
 	published []*ledger.Op
 	stamp     *ledger.Op // the record that is being made
+	tight     int64      // a tick in which a realloc under way was given what has passed from another thread
 
 	// The recorder's view.
 	taken     int // of published
@@ -71,7 +71,7 @@ type worker struct {
 
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 91))
-	w := &world{rng: rng, now: 1000, tick: []int64{1, 1, 2, 8, 8}[rng.IntN(5)], fresh: 0x1000, handed: make(map[uint64]*handing), moving: make(map[uint64]int)}
+	w := &world{rng: rng, now: 1000, tick: []int64{1, 2, 8, 8, 40}[rng.IntN(5)], fresh: 0x1000, handed: make(map[uint64]*handing)}
 	for i := range 2 + rng.IntN(5) {
 		w.threads = append(w.threads, &worker{index: uint32(i)})
 	}
@@ -83,10 +83,12 @@ func newWorld(seed uint64) *world {
 
 func (w *world) clock() int64 { return w.now - w.now%w.tick }
 
-// read has a thread read the clock for an op. Within one tick an address goes to another thread after one op at most, and not
-// by way of a realloc or while one is under way there: for more, a tick would have to be longer than a cache line's way between cores.
+// read has a thread read the clock for an op. Within one tick an address goes to another thread after one op at most, and no
+// realloc of it is both begun and over then: for more, a tick would have to be longer than a cache line's way between cores.
 func (w *world) read(t *worker, op ledger.Op, addrs ...uint64) *ledger.Op {
-	resized := op.Kind == ledger.OpReallocBegin || op.Kind == ledger.OpReallocResult
+	if op.Kind == ledger.OpReallocResult && t.tight == w.clock() {
+		w.turn()
+	}
 	for _, a := range addrs {
 		h := w.handed[a]
 		if h == nil {
@@ -97,23 +99,30 @@ func (w *world) read(t *worker, op ledger.Op, addrs ...uint64) *ledger.Op {
 		if other {
 			w.passes++
 		}
-		if h.tick == w.clock() && (other && (h.ops > 1 || h.resized || resized || w.moving[a] > 0) || resized && h.ops > 0) {
-			w.now += w.tick - w.now%w.tick
+		if h.tick == w.clock() && other && h.ops > 1 {
+			w.turn()
 		}
 	}
 	for _, a := range addrs {
 		h := w.handed[a]
 		if h.tick != w.clock() {
-			h.ops, h.resized = 0, false
+			h.ops, h.passed = 0, false
 		}
+		h.passed = h.passed || h.thread != t.index && h.ops > 0
 		h.ops++
-		h.tick, h.thread, h.resized = w.clock(), t.index, h.resized || resized
+		h.tick, h.thread = w.clock(), t.index
+		if op.Kind == ledger.OpReallocBegin && h.passed {
+			t.tight = w.clock()
+		}
 	}
 	t.busy = true
 	op.Time, op.Thread, op.Stream = w.clock(), t.index, t.index
 	t.stamp = &op
 	return t.stamp
 }
+
+// turn lets the clock go on.
+func (w *world) turn() { w.now += w.tick - w.now%w.tick }
 
 func (w *world) publish(t *worker) {
 	t.published = append(t.published, t.stamp)
@@ -230,7 +239,11 @@ func (w *world) realloc(t *worker, old *block) {
 				w.read(t, op, addr)
 				return
 			}
-			w.read(t, op, old.addr)
+			if size > 0 {
+				w.read(t, op, old.addr) // it failed: the block is still there
+				return
+			}
+			w.read(t, op)
 		}
 	}
 	t.steps = []func(){
@@ -244,20 +257,19 @@ func (w *world) realloc(t *worker, old *block) {
 	switch w.rng.IntN(6) {
 	case 0, 1: // moves: the old block is given back before the new one is taken, or after
 		var to uint64
-		moves := []func(){func() { w.give(addr); w.moving[addr]++ }, func() { to = w.take() }}
+		moves := []func(){func() { w.give(addr) }, func() { to = w.take() }}
 		if w.rng.IntN(2) == 0 {
 			slices.Reverse(moves)
 		}
 		t.steps = append(append(t.steps, moves...), func() { result(to, size)() })
-		live = func() { w.shared = append(w.shared, b); w.moving[addr]-- }
 	case 2, 3: // stays
 		t.steps = append(t.steps, result(addr, size))
 	case 4: // fails
 		live = func() { w.shared = append(w.shared, old) }
 		t.steps = append(t.steps, result(0, 1<<50))
 	case 5: // frees
-		t.steps = append(t.steps, func() { w.give(addr); w.moving[addr]++ }, result(0, 0))
-		live = func() { w.moving[addr]-- }
+		t.steps = append(t.steps, func() { w.give(addr) }, result(0, 0))
+		live = func() {}
 	}
 	t.steps = append(t.steps, func() { w.publish(t) }, live)
 }

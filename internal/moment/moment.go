@@ -1,5 +1,5 @@
 // Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s, 200ms),
-// a share of its duration (50%), or a word (start, peak, end).
+// a share of the time from there to its last event (50%), or a word (start, peak, end).
 //
 // A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time. So of two
 // ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and including 2s.
@@ -41,7 +41,7 @@ var (
 )
 
 // Help says what Parse takes, for the help of a command.
-const Help = "a time since the start (1.5s, 200ms, 2m), a share of the recording's duration (50%), or one of start, peak, end"
+const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), or one of start, peak, end"
 
 // Parse reads a moment.
 func Parse(text string) (Moment, error) {
@@ -104,20 +104,11 @@ func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	case m.kind == atTime && m.time > 0:
 		return r.CutAt(int64(m.time))
 	case m.kind == atShare && m.share > 0:
-		end, err := duration(r)
+		end, err := r.TimeAt(last)
 		if err != nil {
 			return 0, err
 		}
 		return r.CutAt(int64(m.share * float64(end)))
 	}
 	return first, nil
-}
-
-// duration is the recording's, in ns: up to the process's end, or, if that is not known, to the last event.
-func duration(r *recording.Reader) (int64, error) {
-	if e, ok := r.Ending(); ok && e.End > 0 {
-		return e.End, nil
-	}
-	_, last := r.Cuts()
-	return r.TimeAt(last)
 }

@@ -52,17 +52,11 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	for _, finish := range []bool{true, false} {
 		r := open(t, finish)
-		share := map[bool]map[string]uint64{
-			true:  {"25%": 50, "50%": 100, "12.5%": 25, "99%": 100}, // of 200 ms
-			false: {"25%": 25, "50%": 50, "12.5%": 12, "99%": 99},   // of 100 ms
-		}[finish]
 		for text, want := range map[string]uint64{
+			"25%": 25, "50%": 50, "12.5%": 12, "99%": 99, // of 100 ms
 			"start": 0, "0": 0, "0s": 0, "0%": 0, "end": 100, "END": 100, "100%": 100, "peak": 60, "1ms": 1, "999us": 0,
 			"10ms": 10, "10.9999ms": 10, "0.05s": 50, " 1h ": 100, "1m": 100,
 		} {
-			share[text] = want
-		}
-		for text, want := range share {
 			m, err := Parse(text)
 			if err != nil {
 				t.Fatal(err)

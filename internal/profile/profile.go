@@ -16,8 +16,9 @@ type Profile struct {
 	Size     int64 // of the file
 	Process  event.Process
 	Ending   recording.Ending
-	Ended    bool     // false: the recording does not reach the end of the process
-	Damage   []string // what is missing of the file
+	Ended    bool             // false: the recording does not reach the end of the process
+	Damage   []string         // what is missing of the file
+	Folded   recording.Folded // what is only known in sum
 	Totals   tally.Totals
 	Duration int64 // ns
 	Threads  []Thread
@@ -76,6 +77,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()
 	p.Damage = r.Damage()
+	p.Folded = r.Folded()
 	p.Duration = max(p.Ending.End, sum.Totals.LastTime)
 	for i, t := range r.Threads() {
 		th := Thread{Index: i, Thread: t}
@@ -99,7 +101,8 @@ func Load(r *recording.Reader) (*Profile, error) {
 	}
 	if sum.Totals.Unmatched > 0 {
 		var damage *recording.DamageError // of which the recording has told already
-		if err := p.loadUnmatched(r); err != nil && !errors.As(err, &damage) {
+		var folded *recording.FoldedError
+		if err := p.loadUnmatched(r); err != nil && !errors.As(err, &damage) && !errors.As(err, &folded) {
 			return nil, err
 		}
 	}

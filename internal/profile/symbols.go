@@ -38,7 +38,7 @@ func (s *symbols) load(r *recording.Reader) {
 	s.frames = make(map[uint32][]Frame)
 	for _, m := range r.Modules() {
 		s.modules[m.ID] = m
-		s.runtime[m.ID] = runtimeModule(m.Path)
+		s.runtime[m.ID] = RuntimeModule(m.Path)
 	}
 }
 
@@ -66,8 +66,8 @@ func (s *symbols) at(pc uint32) []Frame {
 	return list
 }
 
-// runtimeModule reports whether a file belongs to the loader or a language's runtime.
-func runtimeModule(path string) bool {
+// RuntimeModule reports whether a file belongs to the loader or a language's runtime.
+func RuntimeModule(path string) bool {
 	name := filepath.Base(path)
 	for _, p := range []string{"ld-linux", "ld-musl", "libc.so.", "libc-", "libstdc++.so", "libgcc_s.so", "libpthread",
 		"libdl.so", "libdl-", "libc++.so", "libc++abi.so", "libheaptap"} {

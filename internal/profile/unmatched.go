@@ -16,7 +16,7 @@ type Unmatched struct {
 	Count uint64
 }
 
-// loadUnmatched reads the events for what no summary holds. Deallocations whose call stacks read the same are one entry;
+// loadUnmatched reads the events for what no summary holds; of those that were folded it is not known. Deallocations whose call stacks read the same are one entry;
 // the most frequent come first.
 func (p *Profile) loadUnmatched(r *recording.Reader) error {
 	m := newMerger(p)

@@ -3,6 +3,8 @@ package query
 import (
 	"context"
 	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
 )
 
 // Plan is where an answer comes from.
@@ -41,9 +43,11 @@ type ask struct {
 	stacks    *stackFilter
 	blocks    *blockFilter // nil: all blocks count
 	perBlock  bool         // the answer depends on each block: what counts, or its group
+	noStacks  bool         // only the groups of blocks are wanted, not their stacks
 	ownPeaks  bool         // they are wanted
 	peaksHeld bool         // the cells have their own peaks
 	allocFunc map[uint64]uint8
+	every     func(n uint64, e *event.Event) // if set: gets all events that blocksBetween goes through
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
@@ -128,47 +132,12 @@ func (a *ask) choose() Plan {
 	return plan
 }
 
-// cell is what the blocks of one stack and one label sum up to. The label tells groups of blocks apart.
-type cell struct {
-	stack, label uint32
-	Values
-}
-
-// cells finds cells.
-type cells struct {
-	list  []cell
-	dense []uint32 // by stack, label 0: number in list plus 1
-	far   map[uint64]uint32
-}
-
-// maxDense is how far stacks are found through an array.
-const maxDense = 1 << 22
-
-// at returns the cell of a stack and a label; it is valid until the next call.
-func (c *cells) at(stack, label uint32) *cell { return &c.list[c.index(stack, label)] }
-
-func (c *cells) index(stack, label uint32) int {
-	if label == 0 && stack < maxDense {
-		if stack >= uint32(len(c.dense)) {
-			c.dense = append(c.dense, make([]uint32, max(int(stack)+1-len(c.dense), len(c.dense), 256))...)
-		}
-		if c.dense[stack] == 0 {
-			c.list = append(c.list, cell{stack: stack})
-			c.dense[stack] = uint32(len(c.list))
-		}
-		return int(c.dense[stack]) - 1
+// stack is the stack whose cell an event counts in.
+func (a *ask) stack(e *event.Event) uint32 {
+	if a.noStacks {
+		return 0
 	}
-	k := uint64(label)<<32 | uint64(stack)
-	i := c.far[k]
-	if i == 0 {
-		if c.far == nil {
-			c.far = make(map[uint64]uint32)
-		}
-		c.list = append(c.list, cell{stack: stack, label: label})
-		i = uint32(len(c.list))
-		c.far[k] = i
-	}
-	return int(i) - 1
+	return e.Stack
 }
 
 // collect returns what the query selects, stack by stack and label by label. Cells may be empty.
@@ -195,11 +164,11 @@ func (a *ask) collect() (*cells, error) {
 	}
 	kept := c.list[:0]
 	for i := range c.list {
-		if a.stacks.keep(c.list[i].stack) && (a.ownPeaks || !c.list[i].empty()) {
+		if (a.noStacks || a.stacks.keep(c.list[i].stack)) && (a.ownPeaks || !c.list[i].empty()) {
 			kept = append(kept, c.list[i])
 		}
 	}
-	c.list, c.dense, c.far = kept, nil, nil
+	c.list, c.places = kept, places{}
 	for i := range kept {
 		a.Total.add(&kept[i].Values)
 	}

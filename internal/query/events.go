@@ -1,17 +1,18 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"math/bits"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // progressEvery is after how many events Progress is called.
 const progressEvery = 1 << 18
 
-// each yields the events between two cuts, with progress. Damage ends it and is kept for the answer.
+// each yields the events between two cuts, with progress. Damage ends it and is kept for the answer. Events that were folded are
+// an error: it says from when on there are events.
 func (a *ask) each(from, to uint64, yield func(n uint64, e *event.Event)) error {
 	left := 0
 	err := a.Reader.EventsBetween(a.ctx, from, to, func(n uint64, e *event.Event) bool {
@@ -25,10 +26,19 @@ func (a *ask) each(from, to uint64, yield func(n uint64, e *event.Event)) error 
 		yield(n, e)
 		return true
 	})
-	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if a.q.Progress != nil {
+		a.q.Progress(to-from, to-from)
+	}
+	if err != nil && a.ctx.Err() == nil && !folded(err) {
 		a.Missing, err = err.Error(), nil
 	}
 	return err
+}
+
+// folded reports whether an error says that events were folded.
+func folded(err error) bool {
+	var f *recording.FoldedError
+	return errors.As(err, &f)
 }
 
 // blocksBetween yields the allocations and deallocations between two cuts of the blocks that count, each with the label of its
@@ -48,6 +58,9 @@ func (a *ask) blocksBetween(from, to uint64, yield func(n uint64, e *event.Event
 		return err
 	}
 	return a.each(from, to, func(n uint64, e *event.Event) {
+		if a.every != nil {
+			a.every(n, e)
+		}
 		switch e.Kind {
 		case event.Alloc:
 			if a.counts(e, ref) {
@@ -141,7 +154,7 @@ func (a *ask) fromEvents(c *cells) error {
 	t := newTimer(a)
 	r := reallocs{old: make(map[uint32]uint64)}
 	err = a.blocksBetween(begin, end, func(n uint64, e *event.Event, label uint32, ref uint64) {
-		v := &c.at(e.Stack, label).Values
+		v := &c.at(a.stack(e), label).Values
 		born := e.Kind == event.Alloc
 		if a.From <= n && n < a.To {
 			if born {
@@ -172,7 +185,7 @@ func (a *ask) fromEvents(c *cells) error {
 // addLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to it.
 func (a *ask) addLive(c *cells) error {
 	if a.perBlock {
-		return a.blocksBetween(a.first, a.From, func(_ uint64, e *event.Event, label uint32, _ uint64) { c.at(e.Stack, label) })
+		return a.blocksBetween(a.first, a.From, func(_ uint64, e *event.Event, label uint32, _ uint64) { c.at(a.stack(e), label) })
 	}
 	list, err := a.Reader.LiveAt(a.ctx, a.From)
 	for _, l := range list {
@@ -201,7 +214,7 @@ func (a *ask) threads(c *cells, t *timer, r *reallocs) error {
 		}
 		time := t.passed(e)
 		if a.counts(e, ref) {
-			v := &c.at(e.Stack, a.allocLabel(e)).Values
+			v := &c.at(a.stack(e), a.allocLabel(e)).Values
 			v.Time += time
 			v.Copied += copied
 		}

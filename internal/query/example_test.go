@@ -92,6 +92,77 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
+// TestRecursion: grow calls itself, and counts once.
+func TestRecursion(t *testing.T) {
+	t.Parallel()
+	got, err := Sandwich(t.Context(), worked(t), &Query{Metrics: []Metric{Bytes, OwnPeak}}, func(g *Group) bool { return g.Function == "grow" }, Trim{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Totals.Bytes != 300 || got.Self.Bytes != 180 || got.Totals.OwnPeak != 150 || got.Self.OwnPeak != 100 {
+		t.Errorf("total %+v\nself %+v", got.Totals, got.Self)
+	}
+	type line struct {
+		name        string
+		self, total uint64
+	}
+	lines := func(root *Node) (list []line) {
+		walk(root, nil, func(n *Node, _ []Group) { list = append(list, line{n.Function, n.Self.Bytes, n.Total.Bytes}) })
+		return list
+	}
+	for side, c := range map[string]struct {
+		root *Node
+		want []line
+	}{
+		"callers": {got.Callers, []line{{"", 0, 300}, {"main", 300, 300}}},
+		"callees": {got.Callees, []line{{"", 100, 300}, {"grow", 80, 200}, {"resize", 0, 120}, {"fill", 120, 120}}},
+	} {
+		if d := cmp.Diff(c.want, lines(c.root), cmp.AllowUnexported(line{})); d != "" {
+			t.Errorf("%s:\n%s", side, d)
+		}
+	}
+}
+
+// TestAllocationFunctions: a block's function is known though it was allocated before the range.
+func TestAllocationFunctions(t *testing.T) {
+	t.Parallel()
+	got, err := Flat(t.Context(), worked(t), &Query{By: ByAllocation, Range: &Range{2, 7}, Metrics: []Metric{Deallocations}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[event.Func]uint64)
+	for _, r := range got.Rows {
+		counts[r.Func] = r.Total.Deallocations
+	}
+	if d := cmp.Diff(map[event.Func]uint64{event.Malloc: 2, event.ReallocFunc: 1}, counts); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestUnseen: nobody is said to have freed a block whose end nobody saw.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	a, b := r.thread(0), r.thread(0)
+	r.free(b, r.alloc(a, 0, 10, event.Malloc, 0), event.FuncUnknown, 0)
+	r.free(b, r.alloc(a, 0, 20, event.Malloc, 0), event.FreeFunc, 0)
+	r.free(a, r.alloc(a, 0, 30, event.Malloc, 0), event.FreeFunc, 0)
+	got, err := Cross(t.Context(), r.source(nil), &Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[Crossing]bool{{Allocated: a, Unseen: true, Blocks: 1, Bytes: 10}: true, {Allocated: a, Freed: b, Blocks: 1, Bytes: 20}: true,
+		{Allocated: a, Freed: a, Blocks: 1, Bytes: 30}: true}
+	for _, c := range got.Cells {
+		if !want[c] {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(got.Cells) != 3 || got.Total.Deallocations != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	frames := []profile.Frame{{Function: "std::vector<int>::grow(int)", File: "/usr/include/vector", Module: "/bin/app"},
@@ -120,6 +191,12 @@ func TestSuppressions(t *testing.T) {
 	library := func(f *profile.Frame) bool { return strings.HasPrefix(f.Function, "std::") }
 	rule := Suggest(frames, library)
 	if rule != "leak:^load$" {
+		t.Error(rule)
+	}
+	if rule := Suggest([]profile.Frame{{Function: "std::get"}, {Function: "main"}}, library); rule != "leak:^std::get$" {
+		t.Error(rule)
+	}
+	if rule := Suggest([]profile.Frame{{Function: "main"}}, library); rule != "leak:^main$" {
 		t.Error(rule)
 	}
 	if rule := Suggest([]profile.Frame{{Module: "/bin/app"}}, library); rule != "leak:app" {

@@ -24,6 +24,7 @@ func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.noStacks = q.By.ofBlocks()
 	c, err := a.collect()
 	if err != nil {
 		return nil, err
@@ -39,9 +40,20 @@ func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	if err := p.find(); err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Total.empty() })
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return a.nothing(&r) })
 	sortRows(rows, a.Metrics[0])
 	return &Table{Answer: a.Answer, Rows: rows}, nil
+}
+
+// nothing reports whether a row has nothing of what was asked for.
+func (a *ask) nothing(r *Row) bool {
+	sums := false
+	for _, m := range a.Metrics {
+		if sums = sums || m.Sums(); m.Of(&r.Total, 1e9) != 0 || m.Of(&r.Self, 1e9) != 0 {
+			return false
+		}
+	}
+	return sums || r.Total.empty() // the least size may be 0
 }
 
 func sortRows(rows []Row, m Metric) {
@@ -90,4 +102,10 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 		}
 		return list
 	}
+}
+
+// SortSelf sorts the rows by the self of the first metric instead.
+func (t *Table) SortSelf() {
+	m := t.Metrics[0]
+	slices.SortStableFunc(t.Rows, func(a, b Row) int { return m.compare(&b.Self, &a.Self) })
 }

@@ -20,11 +20,14 @@ type Suspect struct {
 // growthSteps is into how many steps the range is divided.
 const growthSteps = 60
 
+// maxSuspects is how many groups are looked at: those with most live at the end of the range.
+const maxSuspects = 1000
+
 // Growth returns the groups whose live bytes kept rising over the range, with at least that confidence, steepest first.
 func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Suspect, *Series, error) {
 	one := *q
-	one.Metrics = []Metric{Bytes}
-	series, err := Develop(ctx, s, &one, growthSteps, 1<<30)
+	one.Metrics, one.At = []Metric{Live}, nil
+	series, err := Develop(ctx, s, &one, growthSteps, maxSuspects)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,10 +23,13 @@ type model struct {
 	peak   uint64
 	died   map[uint64]event.Event // by allocation
 	born   []event.Event
+	number map[int]uint64     // of the allocation, by event
+	known  map[uint32][]Group // by stack
 }
 
 func newModel(s *Source, events []event.Event, q *Query) *model {
-	m := &model{s: s, q: q, events: events, to: uint64(len(events)), died: make(map[uint64]event.Event)}
+	m := &model{s: s, q: q, events: events, to: uint64(len(events)), died: make(map[uint64]event.Event),
+		number: make(map[int]uint64), known: make(map[uint32][]Group)}
 	if q.Range != nil {
 		m.from, m.to = q.Range.From, min(q.Range.To, m.to)
 	}
@@ -34,9 +37,10 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 	if q.At != nil {
 		m.at = *q.At
 	}
-	for _, e := range events {
+	for i, e := range events {
 		switch e.Kind {
 		case event.Alloc:
+			m.number[i] = uint64(len(m.born))
 			m.born = append(m.born, e)
 		case event.Free:
 			m.died[e.Ref] = e
@@ -62,6 +66,15 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 
 // names are the groups of a stack's frames, leaf to root, as far as they are shown; nil if the stack does not count.
 func (m *model) names(stack uint32) []Group {
+	list, ok := m.known[stack]
+	if !ok {
+		list = m.read(stack)
+		m.known[stack] = list
+	}
+	return list
+}
+
+func (m *model) read(stack uint32) []Group {
 	by := m.q.By
 	if by == ByStack {
 		by = ByLine
@@ -211,12 +224,7 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 		e := &m.events[n]
 		switch {
 		case e.Kind == event.Alloc:
-			r := uint64(0)
-			for _, x := range m.events[:n] {
-				if x.Kind == event.Alloc {
-					r++
-				}
-			}
+			r := m.number[int(n)]
 			if m.counts(r) && in(r, e) {
 				sizes = append(sizes, e.Size)
 			}

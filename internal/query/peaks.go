@@ -43,7 +43,7 @@ func (p *peaks) find() error {
 			}
 		}
 	}
-	index := newIndex(p.c)
+	p.c.index()
 	begin := p.a.From
 	if p.a.perBlock {
 		begin = p.a.first
@@ -53,8 +53,8 @@ func (p *peaks) find() error {
 			return err
 		}
 		for _, l := range before {
-			if i, ok := index[uint64(l.Stack)]; ok {
-				move(i, int64(l.Bytes), false)
+			if i := *p.c.places.at(l.Stack, 0); i != 0 {
+				move(int(i-1), int64(l.Bytes), false)
 			}
 		}
 		copy(most, level)
@@ -65,13 +65,12 @@ func (p *peaks) find() error {
 			started = true
 			copy(most, level)
 		}
-		i, ok := index[uint64(label)<<32|uint64(e.Stack)]
-		if !ok {
-			return
-		}
-		if e.Kind == event.Alloc {
+		i := int(*p.c.places.at(p.a.stack(e), label)) - 1
+		switch {
+		case i < 0:
+		case e.Kind == event.Alloc:
 			move(i, int64(e.Size), started)
-		} else {
+		default:
 			move(i, -int64(e.Size), false)
 		}
 	})
@@ -125,13 +124,4 @@ func (p *peaks) of(cell int, all int32) []int32 {
 		p.list[cell] = append(p.slots(p.f.cells[cell]), all)
 	}
 	return p.list[cell]
-}
-
-// newIndex finds cells by label and stack.
-func newIndex(c *cells) map[uint64]int {
-	m := make(map[uint64]int, len(c.list))
-	for i := range c.list {
-		m[uint64(c.list[i].label)<<32|uint64(c.list[i].stack)] = i
-	}
-	return m
 }

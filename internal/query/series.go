@@ -6,11 +6,13 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Series tells how groups developed over a range, in steps of equal time.
+// Series tells how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the last
+// cut before that time at which there are answers.
 type Series struct {
 	Answer
 	Times []int64 // at the end of each step, ns; the first is the beginning of the range
 	Cuts  []uint64
+	Top   []uint64    // most bytes that were live at one moment of the step, of all; at the first: at its end
 	Rows  []SeriesRow // the groups that were asked for, in that order
 	Rest  SeriesRow   // all others
 	All   SeriesRow
@@ -37,57 +39,42 @@ func (p *Point) add(o *Point) {
 	p.Deallocations += o.Deallocations
 }
 
-// Develop answers with the development of the top groups (by the total of the first metric, self for groups of frames) over
-// n steps. top 0: only the whole.
+// Develop answers with the development of the top groups over n steps: the top by the first metric, self where groups are of
+// frames. top 0: only the whole.
 func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
+	return develop(ctx, s, q, n, top, shortStep)
+}
+
+// develop answers from events if steps have fewer than short of them.
+func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64) (*Series, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}
 	out := &Series{}
-	if err := a.steps(out, max(n, 1)); err != nil {
+	a.times(out, max(n, 1))
+	a.noStacks = q.By.ofBlocks()
+	c, err := a.chooseRows(out, top)
+	if err != nil {
 		return nil, err
 	}
-	// Every cell's points; cells are few beside events.
-	var c cells
-	points := make(map[int][]Point)
-	at := func(stack, label uint32) []Point {
-		i := c.index(stack, label)
-		p := points[i]
-		if p == nil {
-			p = make([]Point, len(out.Times))
-			points[i] = p
-		}
-		return p
-	}
-	if a.perBlock {
-		err = a.developEvents(out, at)
+	// What was most within a step, summaries know of all stacks together only.
+	detail, _ := s.Reader.DetailFrom()
+	if a.perBlock || a.stacks != nil || a.From >= detail && (a.To-a.From)/uint64(max(n, 1)) < short {
+		err = a.developEvents(out, c)
 	} else {
-		err = a.developChanges(out, at)
+		err = a.developChanges(out, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := a.topCells(&c, top)
-	if err != nil {
-		return nil, err
-	}
-	out.Rows = make([]SeriesRow, len(chosen.groups))
-	for i := range out.Rows {
-		out.Rows[i] = SeriesRow{Group: chosen.groups[i], Points: make([]Point, len(out.Times))}
-	}
-	out.Rest.Points, out.All.Points = make([]Point, len(out.Times)), make([]Point, len(out.Times))
-	for i := range c.list {
-		row := &out.Rest
-		if k, ok := chosen.row[i]; ok {
-			row = &out.Rows[k]
-		}
+	out.All.Points = make([]Point, len(out.Times))
+	for _, r := range append(out.Rows, out.Rest) {
 		var live, blocks uint64
-		for t := range points[i] {
-			p := &points[i][t] // of what is live, it has the change
+		for t := range r.Points {
+			p := &r.Points[t] // of what is live, it has the change
 			live, blocks = live+p.Live, blocks+p.LiveBlocks
 			p.Live, p.LiveBlocks = live, blocks
-			row.Points[t].add(p)
 			out.All.Points[t].add(p)
 		}
 	}
@@ -95,34 +82,44 @@ func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, err
 	return out, nil
 }
 
-// steps finds the cuts at equal times.
-func (a *ask) steps(out *Series, n int) error {
-	out.Times, out.Cuts = []int64{a.Begin}, []uint64{a.From}
-	for i := 1; i <= n; i++ {
-		t := a.Begin + a.Span/int64(n)*int64(i) + a.Span%int64(n)*int64(i)/int64(n)
-		cut := a.To
-		if i < n {
-			var err error
-			if cut, err = a.Reader.CutAt(t); err != nil {
-				return err
-			}
+// shortStep is how many events a step has on average from which on summaries are the shorter way.
+const shortStep = 1 << 18
+
+// times divides the range into steps of equal time.
+func (a *ask) times(out *Series, n int) {
+	for i := range n + 1 {
+		i := int64(i)
+		out.Times = append(out.Times, a.Begin+a.Span/int64(n)*i+a.Span%int64(n)*i/int64(n))
+	}
+	out.Cuts, out.Top = make([]uint64, n+1), make([]uint64, n+1)
+	out.Cuts[0], out.Cuts[n] = a.From, a.To
+}
+
+// cuts finds where the steps end.
+func (a *ask) cuts(out *Series) error {
+	for i := 1; i < len(out.Cuts)-1; i++ {
+		cut, err := a.Reader.CutAt(out.Times[i])
+		if err != nil && !folded(err) { // then the cut is near the time
+			return err
 		}
-		out.Times, out.Cuts = append(out.Times, t), append(out.Cuts, min(max(cut, a.From), a.To))
+		out.Cuts[i] = min(max(cut, a.From), a.To)
 	}
 	return nil
 }
 
-func (a *ask) developChanges(out *Series, at func(stack, label uint32) []Point) error {
+func (a *ask) developChanges(out *Series, c *choice) error {
 	a.Plan = FromSummaries
+	if err := a.cuts(out); err != nil {
+		return err
+	}
 	before, err := a.Reader.LiveAt(a.ctx, a.From)
 	if err != nil {
 		return err
 	}
 	for _, l := range before {
-		if a.stacks.keep(l.Stack) {
-			p := &at(l.Stack, 0)[0]
-			p.Live, p.LiveBlocks = l.Bytes, l.Blocks
-		}
+		p := c.point(l.Stack, 0, 0)
+		p.add(&Point{Live: l.Bytes, LiveBlocks: l.Blocks})
+		out.Top[0] += l.Bytes
 	}
 	for i := 1; i < len(out.Cuts); i++ {
 		if out.Cuts[i] == out.Cuts[i-1] {
@@ -132,31 +129,66 @@ func (a *ask) developChanges(out *Series, at func(stack, label uint32) []Point) 
 		if err != nil {
 			return err
 		}
-		for _, c := range changes.List() {
-			if a.stacks.keep(c.Stack) {
-				at(c.Stack, 0)[i] = Point{Live: c.Bytes - c.FreedBytes, LiveBlocks: c.Allocs - c.Frees,
-					Allocations: c.Allocs, Bytes: c.Bytes, Deallocations: c.Frees}
-			}
+		for _, n := range changes.List() {
+			c.point(n.Stack, 0, i).add(&Point{Live: n.Bytes - n.FreedBytes, LiveBlocks: n.Allocs - n.Frees,
+				Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees})
 		}
+		out.Top[i], _, err = a.Reader.PeakBetween(a.ctx, out.Cuts[i-1], out.Cuts[i])
+		if err != nil && !folded(err) { // then only the moment is not known
+			return err
+		}
+	}
+	level := out.Top[0] // where nothing happened, what was live before is live
+	for i := range out.Top {
+		if i > 0 && out.Cuts[i] == out.Cuts[i-1] {
+			out.Top[i] = level
+			continue
+		}
+		level = c.live(i)
 	}
 	return nil
 }
 
-func (a *ask) developEvents(out *Series, at func(stack, label uint32) []Point) error {
+func (a *ask) developEvents(out *Series, c *choice) error {
 	a.Plan = FromEvents
 	i := 0
-	return a.blocksBetween(a.first, a.To, func(n uint64, e *event.Event, label uint32, _ uint64) {
-		for n >= out.Cuts[i] && i < len(out.Cuts)-1 {
-			i++
+	var level, blocks uint64
+	begin := a.first
+	if !a.perBlock {
+		begin = a.From
+		before, err := a.Reader.LiveAt(a.ctx, begin)
+		if err != nil {
+			return err
 		}
-		k := i
-		if n < a.From {
-			k = 0
+		for _, l := range before {
+			if a.stacks.keep(l.Stack) {
+				c.point(l.Stack, 0, 0).add(&Point{Live: l.Bytes, LiveBlocks: l.Blocks})
+				level += l.Bytes
+			}
 		}
-		p := &at(e.Stack, label)[k]
+		out.Top[0] = level
+	}
+	last := len(out.Cuts) - 1
+	next := func() {
+		i++
+		out.Top[i] = level
+	}
+	a.every = func(n uint64, e *event.Event) {
+		if i == 0 && n >= a.From {
+			next()
+		}
+		for ; i > 0 && i < last && e.Time > out.Times[i]; next() {
+			out.Cuts[i] = n
+		}
+	}
+	err := a.blocksBetween(begin, a.To, func(n uint64, e *event.Event, label uint32, _ uint64) {
+		p := c.point(a.stack(e), label, i)
 		move(&p.Live, &p.LiveBlocks, e)
+		move(&level, &blocks, e)
+		out.Top[i] = max(out.Top[i], level)
 		switch {
-		case k == 0:
+		case i == 0:
+			out.Top[0] = level
 		case e.Kind == event.Alloc:
 			p.Allocations++
 			p.Bytes += e.Size
@@ -164,59 +196,83 @@ func (a *ask) developEvents(out *Series, at func(stack, label uint32) []Point) e
 			p.Deallocations++
 		}
 	})
+	a.every = nil
+	for i < last {
+		if i > 0 {
+			out.Cuts[i] = a.To
+		}
+		next()
+	}
+	return err
 }
 
-// choice is which groups are shown, and which cells they are of.
+// choice finds the row of a block's stack and label.
 type choice struct {
-	groups []Group
-	row    map[int]int // by cell
+	out     *Series
+	f       *forest
+	frames  bool
+	byNode  bool          // whole stacks: those that read the same are one node
+	numbers map[int32]int // by node or group
+	rows    places
+	sum     uint64 // of what live has added up
+	upTo    int
 }
 
-// topCells chooses the top groups and finds the cells of each.
-func (a *ask) topCells(c *cells, top int) (*choice, error) {
-	out := &choice{row: make(map[int]int)}
+// chooseRows makes the rows of the top groups.
+func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
+	c := &choice{out: out, f: newForest(a, &cells{}, false), frames: !a.q.By.ofBlocks(), byNode: a.q.By == ByStack,
+		numbers: make(map[int32]int)}
+	out.Rest.Points = make([]Point, len(out.Times))
 	if top <= 0 {
-		return out, nil
+		return c, nil
 	}
 	table, err := Flat(a.ctx, a.Source, a.q)
 	if err != nil {
 		return nil, err
 	}
-	rows := table.Rows
-	m := a.Metrics[0]
-	if !a.q.By.ofBlocks() {
-		rows = append([]Row(nil), rows...)
-		for i := range rows {
-			rows[i].Total = rows[i].Self
-		}
-		sortRows(rows, m)
+	if c.frames {
+		table.SortSelf()
 	}
-	f := newForest(a, c, !a.q.By.ofBlocks())
-	if a.q.By != ByStack {
-		for i := range rows[:min(top, len(rows))] {
-			out.groups = append(out.groups, rows[i].Group)
+	for i, r := range table.Rows[:min(top, len(table.Rows))] {
+		if r.Self.empty() {
+			break
 		}
-		number := make(map[Group]int)
-		for i, g := range out.groups {
-			number[g] = i
-		}
-		for i, n := range f.cells {
-			if k, ok := number[f.groups[f.group[n]]]; ok {
-				out.row[i] = k
-			}
-		}
-		return out, nil
-	}
-	// Stacks that read the same are one group, whichever of them stands for it.
-	number := make(map[int32]int)
-	for i := range rows[:min(top, len(rows))] {
-		out.groups = append(out.groups, rows[i].Group)
-		number[f.leaf(rows[i].Stack, 0, true)] = i
-	}
-	for i, n := range f.cells {
-		if k, ok := number[n]; ok {
-			out.row[i] = k
+		out.Rows = append(out.Rows, SeriesRow{Group: r.Group, Points: make([]Point, len(out.Times))})
+		if c.byNode {
+			c.numbers[c.f.leaf(r.Stack, 0, true)] = i
+		} else {
+			c.numbers[c.f.id(r.Group)] = i
 		}
 	}
-	return out, nil
+	return c, nil
+}
+
+// point is that of a stack and a label at a step.
+func (c *choice) point(stack, label uint32, step int) *Point {
+	place := c.rows.at(stack, label) // 1: of the rest, else the row's number plus 2
+	if *place == 0 {
+		n := c.f.leaf(stack, label, c.frames)
+		if !c.byNode {
+			n = c.f.group[n]
+		}
+		*place = 1
+		if row, ok := c.numbers[n]; ok {
+			*place = uint32(row) + 2
+		}
+	}
+	if *place == 1 {
+		return &c.out.Rest.Points[step]
+	}
+	return &c.out.Rows[*place-2].Points[step]
+}
+
+// live adds up what the steps up to one have changed. Steps are asked for in order.
+func (c *choice) live(step int) uint64 {
+	for ; c.upTo <= step; c.upTo++ {
+		c.sum += c.out.Rest.Points[c.upTo].Live
+		for i := range c.out.Rows {
+			c.sum += c.out.Rows[i].Points[c.upTo].Live
+		}
+	}
+	return c.sum
 }

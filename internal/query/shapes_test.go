@@ -6,26 +6,30 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestDevelop compares every step of random series with the model's.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	plans := make(map[Plan]int)
+	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		s, events := random(t, seed, []int{0, 1, 60, 200}[seed%4])
 		q := randomQuery(rng, s, uint64(len(events)))
 		q.At, q.Metrics = nil, []Metric{Bytes}
 		steps, top := 1+rng.IntN(9), rng.IntN(4)
-		got, err := Develop(t.Context(), s, q, steps, top)
+		got, err := develop(t.Context(), s, q, steps, top, seed%3/2*shortStep)
 		if err != nil {
 			t.Fatal(err)
 		}
+		plans[got.Plan]++
 		if len(got.Times) != steps+1 || len(got.Cuts) != steps+1 || len(got.Rows) > top {
 			t.Fatalf("seed %d: %d steps, %d rows; asked for %d and %d", seed, len(got.Times), len(got.Rows), steps, top)
 		}
@@ -46,6 +50,13 @@ func TestDevelop(t *testing.T) {
 			if d := cmp.Diff(all, got.All.Points[i]); d != "" {
 				t.Fatalf("seed %d, %+v: all at %d:\n%s", seed, q, cut, d)
 			}
+			most := all.Live
+			if i > 0 {
+				most = pm.values(func(_ uint64, b *event.Event) bool { return m.names(b.Stack) != nil }).OwnPeak
+			}
+			if got.Top[i] != most {
+				t.Fatalf("seed %d, %+v: most live in step %d of %v: %d, want %d", seed, q, i, got.Cuts, got.Top[i], most)
+			}
 			sum := got.Rest.Points[i]
 			for k := range got.Rows {
 				sum.add(&got.Rows[k].Points[i])
@@ -62,6 +73,81 @@ func TestDevelop(t *testing.T) {
 				t.Fatalf("seed %d: the rows and the rest are %+v, all is %+v", seed, sum, all)
 			}
 		}
+	}
+	for _, p := range []Plan{FromSummaries, FromEvents} {
+		if plans[p] < 5 {
+			t.Errorf("only %d series came from the %s", plans[p], p)
+		}
+	}
+}
+
+// TestFolded: where old events were folded, what sums can tell is told, and what needs the events is an error that says so.
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	r.w.Abort()
+	w, err := recording.Create(r.path, event.Process{PID: 7}, recording.Options{Fold: recording.Fold{Keep: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.w = w
+	frames := r.code()
+	for id := uint32(1); id <= 12; id++ {
+		r.w.Node(id, event.Node{Parent: (id - 1) % 4, PC: id})
+	}
+	th := r.thread(0)
+	rng := rand.New(rand.NewPCG(1, 1))
+	var kept []uint64
+	for len(r.events) < 400_000 {
+		r.now += 100 + rng.Int64N(900)
+		ref := r.alloc(th, 1+rng.Uint32N(12), rng.Uint64N(1<<40), event.Malloc, 0)
+		if rng.IntN(3) > 0 {
+			kept = append(kept, ref)
+		} else if len(kept) > 0 {
+			i := rng.IntN(len(kept))
+			r.free(th, kept[i], event.FreeFunc, 0)
+			kept = append(kept[:i], kept[i+1:]...)
+		}
+		if len(r.events)%10_000 == 0 {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := r.source(frames)
+	detail, _ := s.Reader.DetailFrom()
+	if detail == 0 {
+		t.Skip("nothing was folded: the file system cannot give disk back")
+	}
+	whole, err := Flat(t.Context(), s, &Query{Metrics: []Metric{Bytes, Live, Peak, Leaked}})
+	if err != nil || whole.Total.Allocations != uint64(len(r.allocs)) {
+		t.Errorf("the whole: %d allocations, want %d: %v", whole.Total.Allocations, len(r.allocs), err)
+	}
+	series, err := Develop(t.Context(), s, &Query{By: ByFunction, Metrics: []Metric{Bytes}}, 50, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel(s, r.events, &Query{})
+	for i, cut := range series.Cuts {
+		live := uint64(0)
+		for k := range r.events[:cut] {
+			if e := &r.events[k]; e.Kind == event.Alloc {
+				live += e.Size
+			} else {
+				live -= e.Size
+			}
+		}
+		if series.All.Points[i].Live != live {
+			t.Errorf("at %d of %d: %d live, want %d", cut, m.to, series.All.Points[i].Live, live)
+		}
+	}
+	_, err = Flat(t.Context(), s, &Query{By: ByThread})
+	if !folded(err) {
+		t.Errorf("by thread: %v", err)
+	}
+	late, err := Flat(t.Context(), s, &Query{By: ByThread, Range: &Range{detail, Unbounded}})
+	if err != nil || late.Total.Allocations == 0 {
+		t.Errorf("by thread from %d on: %+v, %v", detail, late, err)
 	}
 }
 
@@ -250,6 +336,29 @@ func TestCancelled(t *testing.T) {
 	if _, err := Flat(t.Context(), s, q); err != nil || calls == 0 {
 		t.Errorf("%d calls, %v", calls, err)
 	}
+}
+
+// TestConcurrent: a Source answers several questions at once.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 4, 250)
+	want, err := Flat(t.Context(), s, &Query{By: ByLine, Metrics: Metrics()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			got, err := Flat(t.Context(), s, &Query{By: ByLine, Metrics: Metrics()})
+			if err != nil || !cmp.Equal(want, got) {
+				t.Errorf("the answer differs: %v", err)
+			}
+			if _, err := BottomUp(t.Context(), s, &Query{Sizes: &Interval{1, 99}}, Trim{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestProcesses: a question about other processes has an empty answer.

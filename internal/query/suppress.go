@@ -105,12 +105,18 @@ func glob(pattern, s string) bool {
 }
 
 // Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither to the
-// runtime nor to the standard library, as library says, else by the module.
+// runtime nor to the standard library, as library says. Is that main, by what main called, since main is on nearly every
+// stack. By the module if there is no such function.
 func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 	for i := range frames {
-		if f := &frames[i]; f.Function != "" && !library(f) {
-			return "leak:^" + escape(f.Function) + "$"
+		f := &frames[i]
+		if f.Function == "" || library(f) {
+			continue
 		}
+		if f.Function == "main" && i > 0 && frames[i-1].Function != "" {
+			f = &frames[i-1]
+		}
+		return "leak:^" + escape(f.Function) + "$"
 	}
 	for i := range frames {
 		if f := &frames[i]; f.Module != "" && (i == len(frames)-1 || !library(f)) {

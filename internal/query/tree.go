@@ -18,7 +18,7 @@ type Node struct {
 
 // Trim says how much of a tree is wanted.
 type Trim struct {
-	Share float64 // nodes with a smaller share of the whole are left out, by the first metric; 0: none
+	Share float64 // nodes with a smaller share of the whole (in a Sandwich: of the function) are left out, by the first metric
 	Depth int     // levels; 0: all
 }
 
@@ -100,6 +100,7 @@ func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool,
 		}
 	}
 	b.peak(&t.Self, false, selves...)
+	b.whole = &t.Totals
 	t.Callers = b.upwards(list, true, trim)
 	t.Callees = b.downwards(outer, trim)
 	if err := b.ownPeaks(t.Callers, t.Callees); err != nil {
@@ -115,6 +116,7 @@ type builder struct {
 	a     *ask
 	c     *cells
 	f     *forest
+	whole *Values           // of which a Trim's share is
 	out   []*uint64         // own peaks that are wanted
 	self  map[int32][]int32 // by node of the forest: number in out for what is at the node,
 	below map[int32][]int32 // and for what is at it or below
@@ -134,7 +136,7 @@ func newBuilder(ctx context.Context, s *Source, q *Query) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &builder{a: a, c: c, f: newForest(a, c, true), self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
+	return &builder{a: a, c: c, f: newForest(a, c, true), whole: &a.Total, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
 }
 
 // peak asks for the own peak of what is at nodes of the forest, or, if below is set, below them too.
@@ -179,7 +181,7 @@ func (b *builder) ownPeaks(roots ...*Node) error {
 // small reports whether a node is left out.
 func (b *builder) small(v *Values, trim Trim) bool {
 	m := b.a.Metrics[0]
-	return v.empty() && !b.a.ownPeaks || m.Of(v, 1e9) < trim.Share*m.Of(&b.a.Total, 1e9)
+	return v.empty() && !b.a.ownPeaks || m.Of(v, 1e9) < trim.Share*m.Of(b.whole, 1e9)
 }
 
 // downwards makes the tree of what is below nodes of the forest, taken together.
@@ -268,7 +270,9 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 		parts, order := make(map[int32][]start), []int32(nil)
 		var here, ends []int32
 		for _, s := range w.list {
-			here = append(here, s.origin)
+			if b.a.ownPeaks {
+				here = append(here, s.origin)
+			}
 			if s.next <= 0 {
 				w.node.Self.add(s.worth)
 				ends = append(ends, s.origin)

@@ -20,10 +20,10 @@ type census struct {
 
 	mu      sync.Mutex
 	wake    chan struct{}
-	began   time.Time // of the latest complete look
-	again   time.Time // of the one before it
-	inodes  map[uint64]bool
-	inodes2 map[uint64]bool
+	began   time.Time        // of the latest complete look
+	again   time.Time        // of the one before it
+	inodes  map[uint64][]int // processes that map a spool
+	inodes2 map[uint64][]int
 	young   bool // a process that has just begun carries the run's environment
 	young2  bool
 }
@@ -53,11 +53,22 @@ func (c *census) mapped(inode uint64, since time.Time) bool {
 		c.ask()
 		return true
 	}
-	if c.inodes[inode] || c.inodes2[inode] {
+	if len(c.inodes[inode])+len(c.inodes2[inode]) > 0 {
 		c.ask()
 		return true
 	}
 	return false
+}
+
+// mappers returns the processes, by their ids here, that a look since a moment has seen to map a spool.
+func (c *census) mappers(inode uint64, since time.Time) []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.began.After(since) {
+		c.ask()
+		return nil
+	}
+	return c.inodes[inode]
 }
 
 // quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
@@ -98,8 +109,8 @@ func (c *census) serve(stop <-chan struct{}) {
 	}
 }
 
-func (c *census) look() (inodes map[uint64]bool, young bool) {
-	inodes = map[uint64]bool{}
+func (c *census) look() (inodes map[uint64][]int, young bool) {
+	inodes = map[uint64][]int{}
 	self := os.Getpid()
 	here := map[int]bool{}
 	dir := []byte(c.dir + "/")
@@ -115,8 +126,9 @@ func (c *census) look() (inodes map[uint64]bool, young bool) {
 			for line := range bytes.Lines(maps) {
 				f := bytes.Fields(line)
 				if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {
-					if n, err := strconv.ParseUint(string(f[4]), 10, 64); err == nil {
-						inodes[n] = true
+					n, err := strconv.ParseUint(string(f[4]), 10, 64)
+					if l := inodes[n]; err == nil && (len(l) == 0 || l[len(l)-1] != pid) { // it has many lines
+						inodes[n] = append(l, pid)
 					}
 				}
 			}

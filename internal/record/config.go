@@ -28,6 +28,10 @@ type Config struct {
 	// Flush bounds how long events stay in the recorder's memory before they are in the file; 0 means flushInterval. Short
 	// times make blocks small and files larger: they are for those who read a recording while it is being written.
 	Flush time.Duration
+	// Keep and MaxSize bound what long runs leave on disk: events older than Keep at the latest one, and the oldest ones of a
+	// recording that takes more than MaxSize bytes on disk, are folded into sums. 0: no bound.
+	Keep    time.Duration
+	MaxSize int64
 	// Addresses says that the blocks' addresses are to be kept in the recordings.
 	Addresses bool
 	// Version of heaptap, noted in the recordings.

@@ -131,6 +131,11 @@ func auxRandom(pid int) (uint64, bool) {
 	if err != nil {
 		return 0, false
 	}
+	return randomIn(b)
+}
+
+// randomIn finds it in an auxiliary vector.
+func randomIn(b []byte) (uint64, bool) {
 	const atRandom = 25
 	for ; len(b) >= 16; b = b[16:] {
 		if binary.LittleEndian.Uint64(b) == atRandom {

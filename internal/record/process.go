@@ -114,12 +114,19 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {
 		p.path = saved.Recording + recoveredSuffix
+		if !saved.finished && saved.folded() {
+			p.path = saved.restName()
+		}
 	}
 	if saved != nil && saved.finished {
 		p.ended = true // all is in its recording
 		return p
 	}
-	opts := recording.Options{Addresses: w.run.config.Addresses}
+	path := p.path
+	opts := recording.Options{Addresses: w.run.config.Addresses, Fold: recording.Fold{
+		Keep: w.run.config.Keep, MaxSize: w.run.config.MaxSize,
+		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
+	}}
 	if w.run.journal != nil {
 		if p.state = newState(p); p.state != nil {
 			opts.Births = p.state.births

@@ -138,12 +138,10 @@ func readJournal(runDir string, spillDirs []string, inode uint64) map[uint64][]s
 // resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
 func (r *run) resume(o *source, runDir string) (items []item) {
 	w := o.w
+	// There may be a journal and no state: the recorder had not come to looking at what it had drained.
 	w.saved = readStates(o.spool.Path())
-	if len(w.saved) == 0 {
-		return nil
-	}
 	w.restored = map[uint64]*stream{}
-	var dirs []string
+	dirs := []string{filepath.Dir(o.spool.SpillPath())}
 	for _, s := range w.saved {
 		if !slices.Contains(dirs, s.SpillDir) {
 			dirs = append(dirs, s.SpillDir)
@@ -178,6 +176,18 @@ func (r *run) resume(o *source, runDir string) (items []item) {
 			if p.at.before(at) {
 				p.data = p.data[at.off-p.at.off:]
 				p.at = at
+			}
+			// What the agent had spilled in between is in its own file still.
+			f, spilled, _ := o.reader.InSpill(uid, at.seq, p.at.seq)
+			for _, c := range spilled {
+				skip := 0
+				if c.Seq == at.seq {
+					skip = int(at.off) - wire.ChunkHeaderSize
+				}
+				if n := c.Bytes - skip; n > 0 {
+					items = append(items, item{kind: itemPiece, stream: s, piece: piece{raw: f, at: c.Offset + int64(skip), full: n,
+						seq: c.Seq, off: uint32(wire.ChunkHeaderSize + skip)}})
+				}
 			}
 			items = append(items, item{kind: itemPiece, stream: s, piece: piece{data: p.data, full: len(p.data), seq: p.at.seq, off: p.at.off}})
 			at = end
@@ -230,6 +240,10 @@ func (p *process) restore(s *savedState) {
 	for _, m := range old.Samples() {
 		p.out.Sample(m)
 	}
+	if old.Folded().Cut > 0 {
+		p.restOf(old, s)
+		return
+	}
 	live := map[uint64]event.Block{}
 	latest := map[uint32]uint64{}
 	var events, allocs uint64
@@ -258,6 +272,40 @@ func (p *process) restore(s *savedState) {
 		p.lost += s.events - events
 	}
 	p.ledger.Restore(seqOf(live), allocs, latest, p.time)
+}
+
+// restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
+const restSuffix = ".rest.htap"
+
+// folded reports whether events of the recording were folded. Then the blocks that are live are not known any more, and what comes
+// next goes to a recording of its own; the old one stays as it is.
+func (s *savedState) folded() bool {
+	old, err := recording.Open(s.Recording)
+	if err != nil {
+		return false
+	}
+	defer old.Close()
+	return old.Folded().Cut > 0
+}
+
+// restName is the name of the recording of the rest.
+func (s *savedState) restName() string { return strings.TrimSuffix(s.Recording, ".htap") + restSuffix }
+
+// restOf makes the process one that has gone on for a while, of which the old recording tells.
+func (p *process) restOf(old *recording.Reader, s *savedState) {
+	_, last := old.Cuts()
+	at, _ := old.TimeAt(last)
+	p.time = at / recording.Quantum
+	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.time)
+	p.note("This is the rest of %s, whose recorder was killed after %.1f s: deallocations of blocks from before count as unmatched.",
+		filepath.Base(s.Recording), float64(at)/1e9)
+	switch {
+	case last > s.events:
+		p.note("The last %d events of %s are the first of this recording, too.", last-s.events, filepath.Base(s.Recording))
+	case last < s.events:
+		p.note("Between both, %d events are missing.", s.events-last)
+		p.lost += s.events - last
+	}
 }
 
 func seqOf(m map[uint64]event.Block) iter.Seq[event.Block] {

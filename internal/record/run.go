@@ -334,12 +334,22 @@ func (r *run) settled() {
 	busy := false
 	for _, o := range r.sources {
 		for _, l := range o.lives {
-			if !l.gone {
+			switch {
+			case l.gone:
+			case l.verified || o.closed:
 				running = append(running, l.pid)
+			default:
+				// Its id may be another one's here, which says nothing of it. It runs if it was seen to since the
+				// main process's end; else it has ended, or will be seen.
+				seen := r.census.mappers(o.inode, r.endedAt)
+				running = append(running, seen...)
+				busy = busy || len(seen) == 0
 			}
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
+	slices.Sort(running)
+	running = slices.Compact(running)
 	if busy || r.told == r.opened+1 && slices.Equal(running, r.toldRunning) {
 		return
 	}
@@ -379,10 +389,15 @@ func (o *source) remove() {
 	}
 }
 
+// addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
+// before it was found, nor if it lives where ids mean something else.
 func (r *run) addSampler(l *life, slot uint32, w *worker) {
+	if !l.verified {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := newSampler(l.pid, slot, w)
+	s := newSampler(l, slot, w)
 	s.due(time.Now()) // many processes do not live until the next tick
 	r.samplers[l] = s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"golang.org/x/sys/unix"
 )
 
 // sampler reads how much memory a process has, as the kernel counts it.
@@ -15,6 +16,7 @@ type sampler struct {
 	pid      int
 	dir      string // the kernel's files of the process, or of a thread when its first one has ended
 	slot     uint32
+	random   uint64 // of the image, see life
 	w        *worker
 	started  time.Time
 	next     time.Time
@@ -37,9 +39,9 @@ const (
 	pssInterval = 250 * time.Millisecond
 )
 
-func newSampler(pid int, slot uint32, w *worker) *sampler {
+func newSampler(l *life, slot uint32, w *worker) *sampler {
 	return &sampler{
-		pid: pid, dir: "/proc/" + strconv.Itoa(pid), slot: slot, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
+		pid: l.pid, dir: "/proc/" + strconv.Itoa(l.pid), slot: slot, random: l.random, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
 		buf: make([]byte, 8192),
 	}
 }
@@ -49,7 +51,7 @@ func (s *sampler) interval(now time.Time) time.Duration {
 	return min(max(sampleInterval, now.Sub(s.started)/sampleCount), maxInterval)
 }
 
-// due takes a sample if it is time.
+// due takes a sample if it is time, unless the process executes another image by now.
 func (s *sampler) due(now time.Time) {
 	if now.Before(s.next) {
 		return
@@ -59,6 +61,7 @@ func (s *sampler) due(now time.Time) {
 	smp := event.Sample{
 		RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
 	}
+	at := clock.Monotonic() // not later: the process may have ended by then
 	if !s.statm(&smp) {
 		return
 	}
@@ -74,7 +77,9 @@ func (s *sampler) due(now time.Time) {
 		took := time.Since(t)
 		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
-	s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: clock.Monotonic()})
+	if s.sameImage() { // after all that was read: it does not come back
+		s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: at})
+	}
 }
 
 // read returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
@@ -89,6 +94,19 @@ func (s *sampler) read(name string) []byte {
 	}
 	n, _ := f.ReadAt(s.buf, 0)
 	return s.buf[:n]
+}
+
+// sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would go on
+// telling of the image that it was opened for, while the others tell of the one that runs.
+func (s *sampler) sameImage() bool {
+	fd, err := unix.Open(s.dir+"/auxv", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	n, _ := unix.Read(fd, s.buf)
+	_ = unix.Close(fd)
+	random, ok := randomIn(s.buf[:max(n, 0)])
+	return ok && random == s.random
 }
 
 func (s *sampler) proc(file string) []byte {

@@ -187,7 +187,7 @@ func (p *process) checkpoint(flush func(then func())) {
 		flush(func() {})
 		return
 	}
-	if p.ledger.Waiting() > 0 && len(p.overs) < maxOvers {
+	if !p.ledger.Settled() && len(p.overs) < maxOvers {
 		return // ops wait that are in no event yet; they are settled in a moment
 	}
 	entry := binary.AppendUvarint([]byte{}, p.out.Handed())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // appender appends blocks to a file.
@@ -21,10 +22,12 @@ type appender struct {
 	end     int64 // of the last whole block
 	seq     uint32
 	sums    summaries
-	count   uint64 // events blocks in the file
-	written uint64 // events in the file
-	lost    uint64 // events that could not be written
-	err     error  // the first; nothing is written after it
+	count   uint64  // events blocks in the file
+	written uint64  // events in the file
+	lost    uint64  // events that could not be written
+	latest  uint64  // time of the latest event, in units
+	fold    *folder // nil: nothing is folded
+	err     error   // the first; nothing is written after it
 }
 
 type indexEntry struct {
@@ -56,6 +59,7 @@ func (a *appender) events(s *sealed) error {
 	}
 	a.blocks[len(a.blocks)-1].head = s.head
 	a.written += s.head.events
+	a.latest = s.head.end
 	a.summarise(&s.head, a.count, s.stacks)
 	a.count++
 	return a.err
@@ -105,9 +109,12 @@ type endingFile struct {
 func (a *appender) finish(e Ending) error {
 	a.err = nil
 	if a.tables(&tables{}) == nil {
-		a.pay.reset()
-		a.pay.column(colA, e.Tally.Summary().Marshal())
-		_ = a.block(blockTally, a.pay.bytes())
+		counts := e.Tally.Summary()
+		if d := a.fold; d != nil && d.counts > 0 && !d.failed {
+			a.foldUntil(d.until, counts) // no events, but the statistics before
+		} else {
+			_ = a.counts(counts)
+		}
 	}
 	if a.err == nil {
 		_ = a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written})
@@ -116,6 +123,13 @@ func (a *appender) finish(e Ending) error {
 		_ = a.index()
 	}
 	return a.err
+}
+
+// counts appends what the events so far sum up to.
+func (a *appender) counts(s *tally.Summary) error {
+	a.pay.reset()
+	a.pay.column(colA, s.Marshal())
+	return a.block(blockTally, a.pay.bytes())
 }
 
 func (a *appender) json(t blockType, v any) error {

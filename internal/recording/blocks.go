@@ -8,6 +8,7 @@ type Block struct {
 	Type   string // in words
 	Offset int64  // in the file
 	Size   int64  // in the file, with its header
+	Folded bool   // only its head is left
 
 	// Of events and summaries; else 0.
 	Events, FirstEvent uint64
@@ -25,7 +26,7 @@ func (r *Reader) Blocks() []Block {
 	q := int64(r.header.quantum)
 	for i := range r.blocks {
 		e := &r.blocks[i]
-		b := Block{Number: e.seq, Type: e.typ.String(), Offset: e.offset, Size: e.end() - e.offset}
+		b := Block{Number: e.seq, Type: e.typ.String(), Offset: e.offset, Size: e.end() - e.offset, Folded: r.folded(e)}
 		switch e.typ {
 		case blockEvents:
 			h := &e.head
@@ -48,10 +49,11 @@ type Column struct {
 	Unpacked int64
 }
 
-// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none.
+// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none, nor has what was
+// folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].block
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSummary {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSummary || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -92,20 +91,26 @@ func (c *changeColumns) locals(list []tally.Local) {
 
 var errChanges = errors.New("its summary is invalid")
 
-// decodeChanges appends n changes to dst, whose stacks stack names.
-func decodeChanges(s *columns, n uint64, stack func(i int) uint32, dst []Change) ([]Change, error) {
+// decodeChanges returns n changes, whose stacks stack names. The columns may unpack to room bytes.
+func decodeChanges(s *columns, n uint64, room int64, stack func(i int) uint32) ([]Change, error) {
 	var c [colChangeTemp + 1]cursor
+	for id := colChangeAllocs; id <= colChangeTemp; id++ {
+		room -= int64(s.cols[id].raw)
+	}
+	if room < 0 {
+		return nil, errors.New("its summary would unpack to more than that of any recording of this size")
+	}
 	for id := colChangeAllocs; id <= colChangeTemp; id++ {
 		b, err := s.unpack(id, nil)
 		if err != nil {
-			return dst, err
+			return nil, err
 		}
 		if uint64(len(b)) < n { // each has a byte at least
-			return dst, errChanges
+			return nil, errChanges
 		}
 		c[id] = cursor{b: b}
 	}
-	dst = slices.Grow(dst, int(n))
+	dst := make([]Change, 0, n)
 	for i := range int(n) {
 		d := Change{Stack: stack(i), Allocs: c[colChangeAllocs].uint(), Bytes: c[colChangeBytes].uint()}
 		d.Frees = d.Allocs - uint64(c[colChangeFrees].int())
@@ -116,7 +121,7 @@ func decodeChanges(s *columns, n uint64, stack func(i int) uint32, dst []Change)
 	}
 	for id := colChangeAllocs; id <= colChangeTemp; id++ {
 		if c[id].bad {
-			return dst, errChanges
+			return nil, errChanges
 		}
 	}
 	return dst, nil

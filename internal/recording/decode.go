@@ -126,6 +126,9 @@ func (c *cursor) small() uint64 {
 	return c.uint()
 }
 
+// freeThreads is how many threads a block may name that are not in the recording's table: their block may be damaged.
+const freeThreads = 1 << 16
+
 var errEvents = errors.New("its columns contradict each other")
 
 // open prepares a block; decode then yields its events.
@@ -135,7 +138,8 @@ func (x *eventDecoder) open(p []byte) error {
 	}
 	h := &x.head
 	h.decode(&x.cols.head)
-	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events || h.threads > h.events ||
+	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
+		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
 		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > math.MaxInt64/uint64(x.quantum) {
 		return errors.New("its head is invalid")
 	}
@@ -212,7 +216,7 @@ func (x *eventDecoder) threadTable() error {
 	for i := range x.threads {
 		t := &x.threads[i]
 		t.index = c.uint32()
-		if t.index >= 1<<16 && int64(t.index) >= int64(x.threadCount) {
+		if t.index >= freeThreads && int64(t.index) >= int64(x.threadCount) {
 			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
 		}
 		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin

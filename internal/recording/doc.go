@@ -34,8 +34,15 @@
 //	28      u32   checksum of the 28 bytes before
 //	32            blocks, one after another, up to the end of the file
 //
-// A reader refuses a larger major version. A larger minor version may have blocks, columns and JSON fields that a reader
-// does not know: it skips them.
+// # Versions
+//
+// A reader opens files of every older version, and says of one with a larger major version that heaptap must be updated. What is
+// added so that an older reader may skip it (types of blocks, columns of tables, fields of JSON objects) raises the minor
+// version: such a reader gives the same answers as before. Anything else raises the major version, or sets a flag that an older
+// reader refuses: a flag of the file for all of it, a flag of an events block for that block. Columns 16 to 38 of events
+// belong to the major version, since column 1 has a length for each.
+//
+// testdata holds a recording of every version, which the tests open.
 //
 // # Block
 //
@@ -48,8 +55,8 @@
 //	20      u32   checksum of the 20 bytes before
 //	24            payload
 //
-// Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index;
-// 12 is reserved for what an events block changes, stack by stack. Process comes first. Tables may come in any number
+// Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
+// 12 summary, 13 folded. Process comes first. Tables may come in any number
 // of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
 // excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
 // checksum, and goes on there.
@@ -100,7 +107,7 @@
 //	events in the block; number of its first event in the recording; Alloc events in the block; number of the first one
 //	in the recording; time of the first event; time of the last minus that; zigzag bytes live before the block; zigzag
 //	blocks live before it; zigzag largest number of live bytes after any of its events, or before the first;
-//	threads, stacks and shapes in the block; flags (1: addresses are stored; a reader refuses others)
+//	threads, stacks and shapes in the block; flags (1: addresses are stored; 2: changes are stored; a reader refuses others)
 //
 // Within a block, each thread has a part of its own in every column from 16 on; the parts follow one another in the
 // threads' order. A decoder keeps a position in each part and goes through the events in their order. Columns:
@@ -116,6 +123,7 @@
 //	    mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address, old size,
 //	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They replace
 //	    what the event has without them, after all else about it is known.
+//	8 to 13  with flag 2: changes of each stack, see below
 //	16  runs of classes: varint number of events << 2 | class. Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched
 //	    and Inherited.
 //
@@ -162,10 +170,119 @@
 // 0 to 253, 255 for one in column 24, as zigzag. After each code of column 23 except 255, the predicted ones included:
 // if code equals other or now is 0, now becomes code; other becomes code.
 //
+// # Changes and summaries
+//
+// What a stretch of events changes is told by call stack, so that questions about a range of time need not decode its events.
+// Deallocations count at the stack of the allocation that they end. Columns, each with a number for each stack:
+//
+//	8   varint allocations
+//	9   zigzag allocations minus deallocations
+//	10  varint bytes, requested by the allocations
+//	11  zigzag bytes minus freed bytes
+//	12  varint bytes minus top; top is the largest value of bytes minus freed bytes after any of the stretch's events, at
+//	    least 0: what was live before plus top is the stack's own peak within the stretch
+//	13  varint deallocations of temporary allocations
+//
+// Stretches in a row combine: numbers add up, and the top of both is the larger one of the first's top, and of the first's bytes
+// minus freed bytes plus the second's top.
+//
+// A block of events has them for the stacks of its column 4, in that order, unless it has fewer than three events a stack. A
+// summary has them for a run of blocks of events. Its head:
+//
+//	level; number of the first block of events, counting those of the file from 0; number of the blocks; stacks; number of
+//	the first event; events; time of the first event; time of the last minus that; zigzag bytes live before; zigzag blocks
+//	live before; zigzag largest number of live bytes after any of the events, or before the first
+//
+// Its columns are 1, the stack ids, rising, as zigzag differences (the first: to 0), and 8 to 13. A stack at which nothing was
+// allocated or freed is left out. A summary of level 1 comes after every sixteenth block of events and tells of these sixteen, one
+// of level n + 1 after every sixteenth one of level n; there are six levels. Columns 8 to 13 of a block unpack to no more than
+// 4 MiB and 64 times the file's length.
+//
+// A file without summaries, or with some of them missing, gives the same answers, later.
+//
+// # Folded blocks
+//
+// A folded block says that older blocks were given up, to bound a long recording's size. It has no columns. Its head:
+//
+//	type of the blocks; level, if they are summaries, else 0; number below which all such blocks are folded; why: events were
+//	to be kept for so many ns, 0 for no such bound; the file was to take so many bytes on disk, 0 for no such bound
+//
+// Of a block that is folded, its header and its payload's head are what they were; the rest reads as zeros, or, if the recorder
+// ended in between, as it was. Only events and summaries that a summary of the next level tells of are folded, and tallies that
+// are followed by another. Before a folded block of events comes a tally block of what all events up to there sum up to; as long as
+// there is no ending, events that follow are to be added to it.
+//
 // # Index
 //
 // The last block of a finished recording. Head: the number of blocks before it. Columns: 1 varint type of each block, 2
-// varint length of its payload, 3 u32 checksum of its payload, 4 the head of each events block. Then, as the last 16
-// bytes of the payload and of the file: u64 offset of the index block, and "HTAPEND\n". A file without it is read block by
-// block.
+// varint length of its payload, 3 u32 checksum of its payload, 4 the head of each events block, 5 the head of each summary. Then,
+// as the last 16 bytes of the payload and of the file: u64 offset of the index block, and "HTAPEND\n". A file without it is read
+// block by block.
+//
+// # Example
+//
+// A program with one thread called malloc(100) twice, from one place, and freed the first block. The recording was flushed, but not
+// finished: there is no statistics block, no ending and no index. Offsets and bytes are hexadecimal.
+//
+//	0000  89 48 54 41 50 0d 0a 1a                 magic
+//	0008  01 00 00 00 00 00 00 00                 version 1.0, no flags
+//	0010  64 00 00 00 00 00 00 00 00 00 00 00     unit of time 100 ns
+//	001c  5e c0 1d 2f                             checksum
+//	0020  48 42 4c 4b 01 00 00 00                 block: process
+//	0028  76 00 00 00 00 00 00 00                 118 bytes, number 0
+//	0030  9f 55 00 45 ee 26 a1 d7                 checksums of payload and header
+//	0038  "{"PID":7,"Parent":0,"Exe":"","Args":["a"],"Dir":"","Host":"","Env":null,"Arch":"","Started":0,"Agent
+//	009c  "":0,"Recorder":""}
+//	00ae  48 42 4c 4b 02 00 00 00                 block: threads
+//	00b6  19 00 00 00 01 00 00 00                 25 bytes, number 1
+//	00be  7b bd 39 fa fb 96 0e 21
+//	00c6  01 01                                   head of one byte: 1 entry
+//	00c8  04                                      4 columns:
+//	00c9  01 00 01 01 02 00 01 01                 columns 1 and 2: as they are, 1 byte each
+//	00d1  03 00 02 02 09 00 02 02                 columns 3 and 9: 2 bytes each
+//	00d9  00 07 c8 01 01 61                       index 0; thread id 7; start 100 ns; name "a"
+//	00df  48 42 4c 4b 04 00 00 00                 block: pcs
+//	00e7  13 00 00 00 02 00 00 00
+//	00ef  bd 41 51 2d ea a3 c2 6d
+//	00f7  01 01 03                                1 entry, 3 columns:
+//	00fa  01 00 01 01 02 00 02 02 03 00 01 01
+//	0106  02 e8 48 00                             id 1; address 1234; module 0, not interrupted
+//	010a  48 42 4c 4b 05 00 00 00                 block: nodes
+//	0112  12 00 00 00 03 00 00 00
+//	011a  b3 f2 30 ae c4 32 f5 27
+//	0122  01 01 03                                1 entry, 3 columns:
+//	0125  01 00 01 01 02 00 01 01 03 00 01 01
+//	0131  02 02 02                                id 1; 1 more than its parent's: a root; pc 1
+//	0134  48 42 4c 4b 06 00 00 00                 block: events
+//	013c  97 00 00 00 04 00 00 00
+//	0144  e8 bc e8 35 bd 06 a9 a6
+//	014c  0e                                      head of 14 bytes:
+//	014d  03 00 02 00                             3 events from number 0 on, 2 allocations from number 0 on
+//	0151  01 06                                   from 100 ns to 600 ns later
+//	0153  00 00 90 03                             nothing live before; at most 200 bytes
+//	0157  01 01 02 02                             1 thread, 1 stack, 2 shapes; changes are stored
+//	015b  13                                      19 columns:
+//	015c  01 00 18 18 02 00 02 02 03 00 03 03     threads, runs, times
+//	0168  04 00 01 01 05 00 06 06                 stacks, shapes
+//	0170  08 00 01 01 09 00 01 01 0a 00 02 02     changes
+//	017c  0b 00 02 02 0c 00 01 01 0d 00 01 01
+//	0188  10 00 02 02 11 00 02 02 12 00 02 02     classes, stack
+//	0194  14 00 02 02 15 00 02 02 16 00 02 02     size, shape, shape of deallocation
+//	01a0  17 00 02 02 19 00 01 01                 slack, reference
+//	01a8  00                                      1: thread 0; of column 16 it has 2 bytes, and so on
+//	01a9  02 02 02 00 02 02 02 02 00 01 00 00
+//	01b5  00 00 00 00 00 00 00 00 00 00 00
+//	01c0  00 03                                   2: the thread with place 0, 3 events
+//	01c2  00 02 04                                3: 200 ns later, 400 ns later
+//	01c5  02                                      4: stack 1
+//	01c6  00 01 02 01 12 00                       5: Alloc by malloc, HasUsable; Free by free
+//	01cc  02 02 c8 01 c8 01 00 00                 8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more than
+//	                                              freed; top 200; none temporary
+//	01d4  08 05                                   16: 2 events of class 0, 1 of class 1
+//	01d6  00 00 00 00                             17, 18: local stack 0, twice
+//	01da  65 00                                   20: size 100; the same
+//	01dc  00 01                                   21: after no zeros, shape 1
+//	01de  00 02                                   22: after no zeros, shape 2
+//	01e0  00 05                                   23: after no zeros, slack 4; then the prediction is right
+//	01e2  00                                      25: it ends allocation 0
 package recording

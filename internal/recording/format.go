@@ -60,6 +60,7 @@ const (
 	blockEnding  blockType = 10
 	blockIndex   blockType = 11
 	blockSummary blockType = 12 // what a run of events blocks changes, stack by stack
+	blockFolded  blockType = 13 // which blocks before it are folded
 )
 
 func (t blockType) String() string {
@@ -88,6 +89,8 @@ func (t blockType) String() string {
 		return "index"
 	case blockSummary:
 		return "summary"
+	case blockFolded:
+		return "folded"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sort"
 
@@ -14,8 +15,12 @@ import (
 // after it. Cut 0 is the start; the peak of a Tally is reached at the cut Peak.Event. Questions between two cuts read a few
 // summaries and decode two blocks of events at most, however long the recording is.
 
+//
+// About events that were folded there are answers at the cuts that Around tells, and what is more is said where it is told.
+// Where there is no answer, the error is a *FoldedError.
+
 // Cuts returns the cuts at which the recording's events begin and end. The first is above 0 if what was at the start is
-// damaged or was folded.
+// damaged.
 func (r *Reader) Cuts() (first, last uint64) {
 	if len(r.events) == 0 {
 		return 0, 0
@@ -24,7 +29,8 @@ func (r *Reader) Cuts() (first, last uint64) {
 	return r.events[0].head.firstEvent, h.firstEvent + h.events
 }
 
-// CutAt returns the cut after all events up to and including time t, in ns.
+// CutAt returns the cut after all events up to and including time t, in ns. Where a block of events that was folded begins at that
+// very unit of time, it is the cut before the block. With a *FoldedError comes a cut near it at which there are answers.
 func (r *Reader) CutAt(t int64) (uint64, error) {
 	if t < 0 || len(r.events) == 0 {
 		return 0, nil
@@ -39,6 +45,14 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 	h := &r.events[i].head
 	if h.begin > u {
 		return h.firstEvent, nil
+	}
+	if r.folded(&r.events[i]) {
+		if h.begin == u {
+			return h.firstEvent, nil
+		}
+		in := h.firstEvent + h.events/2
+		before, _ := r.Around(in)
+		return before, r.foldedError(in)
 	}
 	n := uint64(0)
 	err := r.decodeBlock(i, func(e *event.Event) bool {
@@ -57,6 +71,9 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 	if cut == 0 || len(r.events) == 0 {
 		return 0, nil
 	}
+	if sum, ok := r.peakAt(cut); ok {
+		return sum.Totals.Peak.Time, nil
+	}
 	if i < len(r.events) && r.events[i].head.firstEvent < cut {
 		left := cut - r.events[i].head.firstEvent
 		var t int64
@@ -67,10 +84,7 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 		})
 		return t, err
 	}
-	if i == 0 {
-		return 0, nil
-	}
-	return int64(r.events[i-1].head.end) * int64(r.header.quantum), nil
+	return r.endBefore(cut), nil
 }
 
 // blockOf returns the first events block that ends after a cut: the cut is in it or before it.
@@ -89,6 +103,9 @@ func (r *Reader) decodeBlock(i int, yield func(*event.Event) bool) error {
 
 func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) bool) error {
 	b := &r.events[i]
+	if r.folded(b) {
+		return r.foldedError(math.MaxUint64)
+	}
 	p, err := r.payload(b.block, d.buf)
 	if err == nil {
 		d.buf = p
@@ -176,15 +193,24 @@ func (r *Reader) parts(from, to uint64) (list []part) {
 	return list
 }
 
-// largest returns the summary that begins with events block i, ends at or before a cut and is the largest of these.
-func (r *Reader) largest(i int, to uint64) *indexEntry {
-	var best *indexEntry
+// above returns the summaries that begin with events block i and end at or before a cut.
+func (r *Reader) above(i int, to uint64) (list []*indexEntry) {
 	for _, s := range r.sums[r.events[i].head.firstEvent] {
 		end := i + int(s.sum.blocks)
-		if s.sum.firstEvent+s.sum.events > to || end > len(r.events) || best != nil && s.sum.blocks < best.sum.blocks {
+		if s.sum.firstEvent+s.sum.events > to || end > len(r.events) || r.folded(s) {
 			continue
 		}
 		if last := &r.events[end-1].head; last.firstEvent+last.events == s.sum.firstEvent+s.sum.events {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// largest returns the largest of those; nil if there is none.
+func (r *Reader) largest(i int, to uint64) (best *indexEntry) {
+	for _, s := range r.above(i, to) {
+		if best == nil || s.sum.blocks >= best.sum.blocks {
 			best = s
 		}
 	}
@@ -196,7 +222,7 @@ func (r *Reader) changes(p part) ([]Change, error) {
 	switch {
 	case p.summary != nil:
 		return r.summaryChanges(p.summary)
-	case p.whole && r.events[p.block].head.flags&headChanges != 0:
+	case p.whole && r.events[p.block].head.flags&headChanges != 0 && !r.folded(&r.events[p.block]):
 		return r.blockChanges(p.block)
 	}
 	var sum Changes
@@ -255,15 +281,16 @@ func (r *Reader) summaryChanges(e *indexEntry) ([]Change, error) {
 		return fail(err)
 	}
 	c := cursor{b: ids}
-	last := int64(0)
-	list, err := decodeChanges(&s, h.changes, func(int) uint32 {
-		last += c.int()
-		if last < 0 || last > 1<<32-1 || !r.known(uint32(last)) {
+	last := int64(-1)
+	list, err := decodeChanges(&s, h.changes, r.room(), func(int) uint32 {
+		id := max(last, 0) + c.int()
+		if id <= last || id > 1<<32-1 || !r.known(uint32(id)) {
 			c.bad = true
 			return 0
 		}
-		return uint32(last)
-	}, nil)
+		last = id
+		return uint32(id)
+	})
 	if err == nil && c.bad {
 		err = errChanges
 	}
@@ -294,7 +321,7 @@ func (r *Reader) blockChanges(i int) ([]Change, error) {
 	if err := d.dictionaries(); err != nil {
 		return fail(err)
 	}
-	list, err := decodeChanges(&d.cols, d.head.stacks, func(i int) uint32 { return d.stacks[i].id }, nil)
+	list, err := decodeChanges(&d.cols, d.head.stacks, r.room(), func(i int) uint32 { return d.stacks[i].id })
 	if err != nil {
 		return fail(err)
 	}
@@ -305,7 +332,10 @@ func (r *Reader) blockChanges(i int) ([]Change, error) {
 // an error.
 func (r *Reader) Changes(ctx context.Context, from, to uint64) (*Changes, error) {
 	sum := &Changes{}
-	err := r.fold(ctx, r.parts(from, to), func(_ part, list []Change) {
+	if err := r.answers(from, to); err != nil {
+		return sum, err
+	}
+	err := r.collect(ctx, r.parts(from, to), func(_ part, list []Change) {
 		for i := range list {
 			sum.Add(&list[i])
 		}
@@ -313,8 +343,8 @@ func (r *Reader) Changes(ctx context.Context, from, to uint64) (*Changes, error)
 	return sum, err
 }
 
-// fold gets the changes of the parts, several at a time, and hands them over in order.
-func (r *Reader) fold(ctx context.Context, parts []part, take func(part, []Change)) error {
+// collect gets the changes of the parts, several at a time, and hands them over in order.
+func (r *Reader) collect(ctx context.Context, parts []part, take func(part, []Change)) error {
 	type result struct {
 		list []Change
 		err  error
@@ -369,6 +399,14 @@ func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
 		return nil, err
 	}
 	var list []Live
+	if peak, ok := r.peakAt(cut); ok {
+		for i := range peak.Stacks {
+			if s := &peak.Stacks[i]; s.LiveAtPeakBlocks|s.LiveAtPeakBytes != 0 {
+				list = append(list, Live{s.ID, s.LiveAtPeakBlocks, s.LiveAtPeakBytes})
+			}
+		}
+		return list, nil
+	}
 	// From the end, where the whole recording's counts tell what is live, if that is nearer.
 	if r.Complete() && first == 0 && cut > last/2 && r.ending.Health.LostEvents == 0 && sum.Totals.Events == last {
 		after, err := r.Changes(ctx, cut, last)
@@ -453,7 +491,8 @@ func (r *Reader) History(ctx context.Context, ref uint64) (born, died *event.Eve
 }
 
 // PeakBetween returns the largest number of bytes that were live at any moment between two cuts, the ends included, and the
-// first cut at which they were.
+// first cut at which they were. The cuts may be at the ends of any block of events that was folded. If the moment is in such a
+// block, and is not the peak of the whole recording, the bytes come with the cut at the block's end and a *FoldedError.
 func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut uint64, err error) {
 	best, at := int64(-1), uint64(0)
 	exact := true
@@ -489,8 +528,18 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 			return 0, 0, err
 		}
 	}
+	if !exact && r.stored != nil {
+		// What the whole recording's peak is, its statistics know.
+		if p := &r.stored.Totals.Peak; p.Bytes == uint64(best) && from <= p.Event && p.Event <= to {
+			return p.Bytes, p.Event, nil
+		}
+	}
 	if !exact {
 		h := &r.events[where].head
+		if r.folded(&r.events[where]) {
+			cut := h.firstEvent + h.events
+			return uint64(best), cut, r.foldedError(math.MaxUint64)
+		}
 		live, n := h.live, h.firstEvent
 		err = r.decodeBlock(where, func(e *event.Event) bool {
 			n++
@@ -522,32 +571,24 @@ type Level struct {
 }
 
 // Levels tells how what is live developed between two cuts, in about n steps, as many events in each. If there are enough
-// blocks of events, their heads tell and nothing is decoded; then the steps are blocks or several of them.
+// blocks of events, their heads tell and nothing is decoded; then the steps are blocks or several of them. Of events that
+// were folded, the heads tell always.
 func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, error) {
 	first, end := r.blockOf(from), r.blockOf(to)
 	var list []Level
-	q := int64(r.header.quantum)
 	if end-first >= n {
 		step := max(1, (end-first)/max(n, 1))
-		for i := first; i < end; {
-			l := Level{}
-			last := min(i+step, end)
-			for ; i < last; i++ {
-				h := &r.events[i].head
-				l.Top = max(l.Top, uint64(max(h.peak, h.live)))
-				l.Cut, l.Time = h.firstEvent+h.events, int64(h.end)*q
-			}
-			if i < len(r.events) {
-				l.Bytes, l.Blocks = uint64(r.events[i].head.live), uint64(r.events[i].head.liveCount)
-			} else if sum, err := r.Tally(); err == nil {
-				l.Bytes, l.Blocks = sum.Totals.LiveBytes, sum.Totals.LiveBlocks
-			}
-			list = append(list, l)
+		for i := first; i < end; i += step {
+			list = append(list, r.level(i, min(i+step, end)))
 		}
 		return list, nil
 	}
-	if from >= to || len(r.events) == 0 || first == len(r.events) {
-		return nil, nil
+	for ; first < end && r.folded(&r.events[first]); first++ {
+		list = append(list, r.level(first, first+1))
+		from = list[len(list)-1].Cut
+	}
+	if from >= to || first == len(r.events) || r.folded(&r.events[first]) {
+		return list, nil
 	}
 	step := max(1, (to-from+uint64(max(n, 1))-1)/uint64(max(n, 1)))
 	h := &r.events[first].head
@@ -579,6 +620,21 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 	return list, err
 }
 
+// level tells of the blocks of events from one up to another.
+func (r *Reader) level(i, end int) (l Level) {
+	for ; i < end; i++ {
+		h := &r.events[i].head
+		l.Top = max(l.Top, uint64(max(h.peak, h.live)))
+		l.Cut, l.Time = h.firstEvent+h.events, int64(h.end)*int64(r.header.quantum)
+	}
+	if i < len(r.events) {
+		l.Bytes, l.Blocks = uint64(r.events[i].head.live), uint64(r.events[i].head.liveCount)
+	} else if sum, err := r.Tally(); err == nil {
+		l.Bytes, l.Blocks = sum.Totals.LiveBytes, sum.Totals.LiveBlocks
+	}
+	return l
+}
+
 // Series tells how what is live at each stack developed between two cuts: take gets, about n times, a cut, and what
 // happened since the one before; first, at from, what is live there. It reads summaries where there are enough of them, else
 // events.
@@ -587,56 +643,71 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	if err != nil {
 		return err
 	}
+	if err := r.answers(to); err != nil {
+		return err
+	}
 	take(from, before.list)
 	first, end := r.blockOf(from), r.blockOf(to)
 	n = max(n, 1)
-	if end-first < n {
-		var sum Changes
-		step := max(1, (to-from+uint64(n)-1)/uint64(n))
-		err := r.EventsBetween(ctx, from, to, func(k uint64, e *event.Event) bool {
-			sum.event(e)
-			if (k+1-from)%step == 0 || k+1 == to {
-				take(k+1, sum.list)
-				sum.reset()
-			}
-			return true
-		})
-		return err
+	if end-first >= n {
+		// The coarsest parts of which there are enough.
+		fan := 1
+		for (end-first)/(fan*summaryFan) >= n {
+			fan *= summaryFan
+		}
+		return r.seriesOfParts(ctx, from, to, fan, take)
 	}
-	// The coarsest parts of which there are enough.
-	fan := 1
-	for (end-first)/(fan*summaryFan) >= n {
-		fan *= summaryFan
+	if detail, _ := r.DetailFrom(); from < detail {
+		detail = min(detail, to)
+		if err := r.seriesOfParts(ctx, from, detail, 1, take); err != nil {
+			return err
+		}
+		from = detail
 	}
+	var sum Changes
+	step := max(1, (to-from+uint64(n)-1)/uint64(n))
+	return r.EventsBetween(ctx, from, to, func(k uint64, e *event.Event) bool {
+		sum.event(e)
+		if (k+1-from)%step == 0 || k+1 == to {
+			take(k+1, sum.list)
+			sum.reset()
+		}
+		return true
+	})
+}
+
+// seriesOfParts is Series in steps of as many blocks of events as fan says, or of as many as were folded into one summary.
+func (r *Reader) seriesOfParts(ctx context.Context, from, to uint64, fan int, take func(cut uint64, list []Change)) error {
 	var list []part
+	var stops []uint64
 	for at := from; at < to; {
 		i := r.blockOf(at)
 		stop := to
 		if j := (i/fan + 1) * fan; j < len(r.events) {
-			stop = min(stop, r.events[j].head.firstEvent)
+			_, stop = r.Around(min(stop, r.events[j].head.firstEvent))
 		}
 		if stop <= at {
 			break
 		}
 		list = append(list, r.parts(at, stop)...)
+		stops = append(stops, stop)
 		at = stop
 	}
 	var sum Changes
-	return r.fold(ctx, list, func(p part, changes []Change) {
+	return r.collect(ctx, list, func(p part, changes []Change) {
 		for i := range changes {
 			sum.Add(&changes[i])
 		}
 		var cut uint64
-		block := p.block
 		if p.summary != nil {
 			cut = p.summary.sum.firstEvent + p.summary.sum.events
-			block = r.blockOf(cut) - 1
 		} else {
 			cut = r.events[p.block].head.firstEvent + p.to
 		}
-		if (block+1)%fan == 0 || cut == to {
+		if cut >= stops[0] {
 			take(cut, sum.list)
 			sum.reset()
+			stops = stops[1:]
 		}
 	})
 }

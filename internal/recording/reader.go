@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,11 +35,15 @@ type Reader struct {
 	frames   map[uint32][]event.Frame
 	ending   Ending
 	ended    bool
-	promised uint64 // events, by the ending
+	promised uint64         // events, by the ending
+	stored   *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
 	tally    *tally.Summary
 	counted  bool // tally was counted here
 	events   []indexEntry
 	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
+	folds    map[layer]uint64         // all blocks of a layer below this number are folded
+	fold     foldedHead               // the latest
+	cuts     []uint64                 // within what is folded: where there are answers
 	decoders sync.Pool                // *eventDecoder
 	mu       sync.Mutex               // of damage, seen
 	counting sync.Mutex               // of tally
@@ -89,7 +94,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r := &Reader{name: name, f: f, size: size, frames: make(map[uint32][]event.Frame), seen: make(map[string]bool),
-		budget: tableRoom + min(size, math.MaxInt64/1024)*tableRatio}
+		budget: roomOf(size)}
 	h := make([]byte, headerSize)
 	n, err := readFull(f, h, 0)
 	if err != nil {
@@ -108,6 +113,12 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r.load(blocks)
 	return r, nil
 }
+
+// roomOf is how much the tables of a file of that length may unpack to.
+func roomOf(size int64) int64 { return tableRoom + min(size, math.MaxInt64/1024)*tableRatio }
+
+// room is how much a summary may unpack to.
+func (r *Reader) room() int64 { return roomOf(r.size) }
 
 func (r *Reader) damaged(format string, args ...any) {
 	r.mu.Lock()
@@ -129,6 +140,7 @@ func (r *Reader) load(blocks []indexEntry) {
 		s       columns
 	)
 	r.blocks = append(r.blocks, blocks...)
+	r.loadFolded(blocks)
 	for _, b := range blocks {
 		if b.typ == blockEvents {
 			r.addEvents(b)
@@ -138,7 +150,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ > blockSummary {
+		if b.typ == blockIndex || b.typ == 0 || b.typ > blockSummary || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -189,6 +201,7 @@ func (r *Reader) load(blocks []indexEntry) {
 	r.setModules(modules)
 	r.pcs.add(pcs)
 	r.nodes.add(nodes)
+	r.findCuts()
 }
 
 // addEvents adds a block of events, if it comes after those before it.
@@ -270,7 +283,7 @@ func (r *Reader) loadTally(s *columns) error {
 	if err != nil {
 		return err
 	}
-	r.tally, r.counted = t, false
+	r.stored, r.tally, r.counted = t, nil, false
 	return nil
 }
 
@@ -347,25 +360,35 @@ func (r *Reader) known(id uint32) bool {
 	return ok && r.nodes.sparse == nil
 }
 
-// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, as
-// far as the events are whole; Damage tells what is not.
+// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from the
+// recorder's latest count on, as far as the events are whole; Damage tells what is not.
 func (r *Reader) Tally() (*tally.Summary, error) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
 	if r.tally != nil {
 		return r.tally, nil
 	}
-	r.counted = true
-	s, err := r.Recount()
+	if _, last := r.Cuts(); r.stored != nil && (r.ended || r.stored.Totals.Events >= last) {
+		r.tally = r.stored
+		return r.tally, nil
+	}
+	t, from := tally.New(), uint64(0)
+	if r.stored != nil {
+		t, from = tally.Resume(r.stored), r.stored.Totals.Events
+	}
+	err := r.Walk(context.Background(), from, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { t.Add(e); return true })
 	var damage *DamageError
 	if errors.As(err, &damage) {
 		err = nil
 	}
-	r.tally = s
-	return s, err
+	sum := t.Summary()
+	if err == nil {
+		r.tally, r.counted = sum, true
+	}
+	return sum, err
 }
 
-// Recount counts the events.
+// Recount counts the events. Those that were folded are not counted: a *FoldedError says so.
 func (r *Reader) Recount() (*tally.Summary, error) {
 	t := tally.New()
 	err := r.Events(func(e *event.Event) bool { t.Add(e); return true })

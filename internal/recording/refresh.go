@@ -3,7 +3,6 @@ package recording
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Refresh takes in what was appended to the file since it was opened or last refreshed, and reports whether that was anything:
@@ -25,7 +24,7 @@ func (r *Reader) Refresh() (bool, error) {
 	case size == r.size:
 		return false, nil
 	}
-	r.budget += min(size-r.size, math.MaxInt64/1024) * tableRatio
+	r.budget += roomOf(size) - roomOf(r.size)
 	r.size = size
 	r.open = nil
 	next := uint32(0)

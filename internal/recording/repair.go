@@ -38,6 +38,9 @@ type RepairOptions struct {
 // did becomes an allocation where its first half is missing, and what is temporary is decided by the events that are left.
 // Blocks whose deallocation is missing stay live.
 func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repaired, error) {
+	if cut, _ := r.DetailFrom(); cut > 0 {
+		return nil, fmt.Errorf("%s: a recording whose events were folded cannot be written anew: the first %d are known in sum only", r.name, cut)
+	}
 	w, err := Create(path, r.process, Options{Addresses: r.addresses()})
 	if err != nil {
 		return nil, err
@@ -157,7 +160,6 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			break
 		}
 		v.Ref = ref
-		v.Flags &^= event.Temporary
 		if v.Flags&event.Realloc != 0 {
 			t.halves++
 		} else if t.latest == ref+1 && v.Func != event.FuncUnknown {
@@ -220,9 +222,10 @@ func (m *mender) ending(r *Reader, o RepairOptions) Ending {
 	note := func(format string, args ...any) {
 		e.Health.Notes = append(e.Health.Notes, fmt.Sprintf(format, args...))
 	}
-	if x.Incomplete {
-		note("Repaired by heaptap %s from a recording that was not whole.", o.Version)
+	if !x.Incomplete {
+		return e
 	}
+	note("Repaired by heaptap %s from a recording that was not whole.", o.Version)
 	if !ended {
 		note("What the program did later than %.7f s is missing: what is live then is not necessarily leaked.", float64(m.time)/1e9)
 	}

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
-// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end.
+// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end. What
+// was folded is left out as well; at the end a *FoldedError says so.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
 	return r.visit(context.Background(), 0, math.MaxUint64, func(d *eventDecoder, i int) (bool, error) {
 		more := true
@@ -49,9 +51,14 @@ func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *event
 	d := r.decoder()
 	defer r.decoders.Put(d)
 	var lost []string
+	var gone error
 	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if e := &r.events[i]; r.folded(e) {
+			gone = r.foldedError(math.MaxUint64)
+			continue
 		}
 		more, err := block(d, i)
 		if err != nil {
@@ -63,8 +70,11 @@ func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *event
 			return nil
 		}
 	}
+	if lost != nil && gone != nil {
+		return errors.Join(&DamageError{r.name, lost}, gone)
+	}
 	if lost != nil {
 		return &DamageError{r.name, lost}
 	}
-	return nil
+	return gone
 }

@@ -18,6 +18,8 @@ type Options struct {
 	// Births, if it is not nil, is told of the allocations of each block of events once that was written, or could not be: the
 	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
 	Births func(first uint64, addrs []uint64)
+	// Fold says what is kept of a long run.
+	Fold Fold
 }
 
 // Ending is what is known once the process has ended.
@@ -56,6 +58,7 @@ type Writer struct {
 type job struct {
 	tables tables
 	block  sealed
+	counts *tally.Summary // what all events up to the block sum up to; nil: not needed
 	then   func()
 }
 
@@ -76,7 +79,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
-	w, err := newWriter(f, path, p, opts)
+	w, err := newWriter(osFile{f}, path, p, opts)
 	if err != nil {
 		f.Close()
 		w.closed = true
@@ -88,6 +91,7 @@ func newWriter(f file, name string, p event.Process, opts Options) (*Writer, err
 	w := &Writer{name: name, enc: newEncoder(opts), opts: opts}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
+		w.app.fold = newFolder(f, opts.Fold)
 		err = w.app.json(blockProcess, p)
 	}
 	return w, w.check(err)
@@ -194,6 +198,9 @@ func (w *Writer) job() *job {
 		w.under--
 	}
 	w.enc.seal(&j.block)
+	if j.block.head.events > 0 && w.app.fold.asks() {
+		j.counts = w.enc.tally.Summary()
+	}
 	if w.closed {
 		w.pending = tables{}
 	}
@@ -217,6 +224,8 @@ func (w *Writer) write(j *job) {
 		if w.opts.Births != nil {
 			w.opts.Births(j.block.head.firstAlloc, j.block.births)
 		}
+		w.app.tend(j.counts)
+		j.counts = nil
 	}
 	if j.then != nil {
 		j.then()

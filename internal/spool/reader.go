@@ -61,6 +61,7 @@ type Reader struct {
 	slots   []*Stream
 	starts  map[uint64]place // of streams, by uid, that are not to be read from their beginning
 	told    uint32           // processes that can be told of
+	untold  []uint64         // streams, by uid, of others
 	gap     uint32           // a process that is not complete, and since when
 	gapAt   time.Time        //
 	// Busy are the streams whose writer was amid an event in the latest Round, so that an older event than that
@@ -104,6 +105,29 @@ func (r *Reader) Seek(uid, seq uint64, off uint32) {
 		r.starts = map[uint64]place{}
 	}
 	r.starts[uid] = place{seq, max(off, wire.ChunkHeaderSize)}
+}
+
+// Spilled is a chunk in the spill file.
+type Spilled struct {
+	Seq    uint64
+	Offset int64 // of its records in the file
+	Bytes  int   // of records
+}
+
+// InSpill returns the chunks that the spill file has of a stream, from number first up to, but not including, end; the file
+// stays open and unchanged.
+func (r *Reader) InSpill(uid, first, end uint64) (f *os.File, list []Spilled, err error) {
+	if err := r.spill.scan(); err != nil {
+		return nil, nil, err
+	}
+	if st := r.spill.streams[uid]; st != nil {
+		for _, c := range st.chunks {
+			if c.seq >= first && c.seq < end {
+				list = append(list, Spilled{c.seq, c.offset, c.n})
+			}
+		}
+	}
+	return r.spill.file, list, nil
 }
 
 // start puts a stream that was just found to where it is to be read from.
@@ -198,14 +222,16 @@ func (r *Reader) Open(proc uint32) bool {
 func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 	r.Busy, r.Moved, r.Freed = r.Busy[:0], 0, 0
 	return guard(r.s.path, func() error {
+		var spilled []uint64
 		if atomic.LoadUint64(&r.s.header.SpillSize) != 0 {
-			// Before the slots: a stream that is in the file, but in no slot then, is complete.
+			// Before the slots: a stream that is in the file now, but in no slot then, is complete.
 			if err := r.spill.scan(); err != nil {
 				return err
 			}
+			spilled = r.spill.uids()
 		}
 		// A stream whose process cannot be told of yet, since another one is just filling a slot before it, waits.
-		r.told = r.published(r.told)
+		r.told, r.untold = r.published(r.told), r.untold[:0]
 		n := atomic.LoadUint32(&r.s.header.NextStream)
 		for i := uint32(0); i < n; i++ {
 			slot := (*wire.Stream)(r.streams.at(i))
@@ -217,7 +243,7 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 			}
 			r.slot(sink, i, slot, over)
 		}
-		return r.orphans(sink)
+		return r.orphans(sink, spilled)
 	})
 }
 
@@ -227,8 +253,11 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 	uid := atomic.LoadUint64(&slot.UID)
 	st := r.slots[i]
 	if st != nil && (st.UID != uid || state == wire.StreamFree) {
-		// The agent has given the slot away itself: what is left of the stream is in the spill file.
+		// The agent has given the slot away itself: what is left of the stream is in the spill file, by now.
 		r.slots[i] = nil
+		if err := r.spill.scan(); err != nil {
+			r.damaged(sink, st, err)
+		}
 		r.finish(sink, st)
 		st = nil
 	}
@@ -237,6 +266,7 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 	}
 	if st == nil {
 		if slot.Proc >= r.told && slot.Proc < atomic.LoadUint32(&r.s.header.NextProc) {
+			r.untold = append(r.untold, uid)
 			return
 		}
 		name := slot.Name
@@ -421,20 +451,31 @@ func (r *Reader) finish(sink Sink, st *Stream) {
 	}
 }
 
-// orphans reads the streams that are in the spill file only.
-func (r *Reader) orphans(sink Sink) error {
-	if len(r.spill.streams) == 0 {
+// orphans reads the streams that are in the spill file only: of those that were there before the slots were looked at,
+// the ones that were in none.
+func (r *Reader) orphans(sink Sink, spilled []uint64) error {
+	if len(spilled) == 0 {
 		return nil
 	}
 	here := map[uint64]bool{}
+	for _, uid := range r.untold {
+		here[uid] = true
+	}
 	for _, st := range r.slots {
 		if st != nil {
 			here[st.UID] = true
 		}
 	}
-	for _, uid := range r.spill.uids() {
-		if here[uid] {
+	scanned := false
+	for _, uid := range spilled {
+		if here[uid] || r.spill.streams[uid] == nil {
 			continue
+		}
+		if !scanned { // what they had not written yet when the file was looked at
+			if err := r.spill.scan(); err != nil {
+				return err
+			}
+			scanned = true
 		}
 		c := r.spill.streams[uid].first
 		st := &Stream{UID: uid, Start: c.Start, TID: c.TID, Level: c.Level, Proc: c.Proc, off: wire.ChunkHeaderSize}

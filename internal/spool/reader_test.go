@@ -24,7 +24,8 @@ type collect struct {
 	info    map[uint64]Stream
 	buf     []byte
 	spilled int
-	lenient bool // the spool may say anything
+	lenient bool   // the spool may say anything
+	during  func() // called once, when data come
 }
 
 func newCollect(t testing.TB) *collect {
@@ -41,6 +42,10 @@ func (c *collect) Data(st *Stream, b []byte) {
 		c.t.Errorf("stream %d: data after its end", st.UID)
 	}
 	c.data[st.UID] = append(c.data[st.UID], b...)
+	if during := c.during; during != nil {
+		c.during = nil
+		during()
+	}
 	c.info[st.UID] = *st
 }
 

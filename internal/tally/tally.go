@@ -2,6 +2,7 @@ package tally
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -245,4 +246,19 @@ func (t *Tally) thread(i uint32) *Thread {
 		t.threads = append(t.threads, Thread{})
 	}
 	return &t.threads[i]
+}
+
+// Resume returns a tally that goes on from where a summary was taken.
+func Resume(s *Summary) *Tally {
+	t := New()
+	t.totals, t.events, t.threads = s.Totals, s.Totals.Events, slices.Clone(s.Threads)
+	for i := range s.Stacks {
+		st := &s.Stacks[i]
+		a := t.account(st.ID)
+		a.Stack = *st
+		a.live = level{st.LeakedBytes(), st.LeakedBlocks()}
+		// As if each stack had changed with the latest event: what it had at the peak is saved.
+		a.saved, a.last = level{st.LiveAtPeakBytes, st.LiveAtPeakBlocks}, t.events
+	}
+	return t
 }

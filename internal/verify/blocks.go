@@ -22,6 +22,8 @@ const (
 	typeTally   = 9
 	typeEnding  = 10
 	typeIndex   = 11
+	typeSummary = 12
+	typeFolded  = 13
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -34,6 +36,8 @@ type file struct {
 	blocks  []block
 	whole   int64 // end of the last block before the first one that is not whole
 	missing []string
+	folds   map[[2]uint64]uint64 // by type and level: the number below which blocks are folded
+	folded  int                  // blocks that are
 	tally   bool
 	ending  *struct{ Events uint64 }
 }
@@ -49,6 +53,7 @@ var errCut = errors.New("the file ends within it")
 
 // walk goes through all blocks. An error means that the file cannot be read.
 func (w *file) walk() error {
+	w.findFolded()
 	w.whole = min(fileHeader, w.size)
 	indexed := false
 	for w.whole < w.size {
@@ -72,7 +77,10 @@ func (w *file) walk() error {
 		w.blocks = append(w.blocks, b)
 		w.whole = b.offset + blockHeader + int64(b.length)
 	}
-	w.check.What = fmt.Sprintf("%d blocks and their checksums", len(w.blocks))
+	w.check.What = fmt.Sprintf("%d blocks and their checksums", len(w.blocks)-w.folded)
+	if w.folded > 0 {
+		w.check.What += fmt.Sprintf(", the heads of %d that were folded", w.folded)
+	}
 	if indexed {
 		w.check.What += ", the index"
 	} else if w.whole == w.size {
@@ -81,8 +89,8 @@ func (w *file) walk() error {
 	return nil
 }
 
-// block reads the header at an offset and checks the block that it begins.
-func (w *file) block(at int64, number uint32) (block, error) {
+// header reads and checks the header at an offset.
+func (w *file) header(at int64, number uint32) (block, error) {
 	var h [blockHeader]byte
 	if at+blockHeader > w.size {
 		return block{}, errCut
@@ -102,6 +110,19 @@ func (w *file) block(at int64, number uint32) (block, error) {
 	case at+blockHeader+int64(b.length) > w.size:
 		return b, errCut
 	}
+	return b, nil
+}
+
+// block checks the block whose header is at an offset.
+func (w *file) block(at int64, number uint32) (block, error) {
+	b, err := w.header(at, number)
+	if err != nil {
+		return b, err
+	}
+	if w.isFolded(b, number) {
+		w.folded++
+		return b, nil
+	}
 	sum := crc32.New(castagnoli)
 	if _, err := io.Copy(sum, w.payload(b)); err != nil {
 		return b, err
@@ -116,11 +137,43 @@ func (w *file) payload(b block) io.Reader {
 	return io.NewSectionReader(w.f, b.offset+blockHeader, int64(b.length))
 }
 
+// findFolded learns from the blocks that say so which ones are folded: they come after them.
+func (w *file) findFolded() {
+	w.folds = make(map[[2]uint64]uint64)
+	for at, number := int64(fileHeader), uint32(0); at < w.size; number++ {
+		b, err := w.header(at, number)
+		if err != nil {
+			return // walk tells
+		}
+		if b.kind == typeFolded {
+			p, err := io.ReadAll(w.payload(b))
+			if head, _, bad := parseColumns(p); err == nil && bad == nil && crc32.Checksum(p, castagnoli) == b.checksum && len(head) == 5 {
+				key := [2]uint64{head[0], head[1]}
+				w.check.require(head[2] <= uint64(number), "block %d says that blocks up to %d are folded, which come after it", number, head[2])
+				w.folds[key] = max(w.folds[key], head[2])
+			}
+		}
+		at = b.offset + blockHeader + int64(b.length)
+	}
+}
+
+// isFolded reports whether a block's payload but for its head was given up.
+func (w *file) isFolded(b block, number uint32) bool {
+	level := uint64(0)
+	if b.kind == typeSummary {
+		var start [2 * binary.MaxVarintLen64]byte
+		n, _ := io.ReadFull(w.payload(b), start[:])
+		_, size := binary.Uvarint(start[:n]) // the head's length; its first number is the level
+		level, _ = binary.Uvarint(start[max(size, 0):n])
+	}
+	return uint64(number) < w.folds[[2]uint64{uint64(b.kind), level}]
+}
+
 // look takes from a block what the other checks need.
 func (w *file) look(b block) error {
 	switch b.kind {
 	case typeTally:
-		w.tally = true
+		w.tally = true // at the end, or before blocks are folded
 	case typeEnding:
 		return json.NewDecoder(w.payload(b)).Decode(&w.ending)
 	case typeIndex:

@@ -49,6 +49,9 @@ func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
 	ending, ended := r.Ending()
 	v.end, v.ended = ending.End, ended
 	v.count, _ = r.Cuts()
+	if detail, _ := r.DetailFrom(); detail > 0 {
+		v.count = detail
+	}
 	v.partial = v.count > 0
 	return v
 }
@@ -56,6 +59,7 @@ func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
 // read checks all events and counts them anew.
 func (v *events) read() (*tally.Summary, error) {
 	counted := tally.New()
+	first := v.count
 	err := v.rec.Events(func(e *event.Event) bool {
 		v.count++
 		v.ordered(e)
@@ -66,7 +70,7 @@ func (v *events) read() (*tally.Summary, error) {
 		}
 		return true
 	})
-	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count)
+	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
 	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded", len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err

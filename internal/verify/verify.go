@@ -6,7 +6,8 @@
 // maps and sums as the definitions say.
 //
 // It goes through the events once and needs memory in proportion to the blocks that are live, the threads and the tree.
-// Of a recording that was cut short or damaged, it checks what is before the first block that is not whole.
+// Of a recording that was cut short or damaged, it checks what is before the first block that is not whole; of one whose older
+// events were folded, that the statistics are what the summaries and the later events sum up to.
 package verify
 
 import (
@@ -112,14 +113,21 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	ev.summaries = newSummaries(rec, r.check("summaries"))
 	counted, err := ev.read()
 	var damage *recording.DamageError
+	var folded *recording.FoldedError
 	if errors.As(err, &damage) {
 		for _, d := range damage.Damage {
 			blocks.check.problem("%s", d)
 		}
-	} else if err != nil {
+	} else if err != nil && !errors.As(err, &folded) {
 		return nil, err
 	}
-	if ev.partial {
+	if f := rec.Folded(); f.Cut > 0 {
+		r.Missing = append(r.Missing, fmt.Sprintf("the first %d events, up to %.7f s, were folded: their pairs were not checked, their sums only by stack", f.Cut,
+			float64(f.Time)/1e9))
+		if err := checkFolded(r.check("sums"), rec); err != nil {
+			return nil, err
+		}
+	} else if ev.partial {
 		first, _ := rec.Cuts()
 		r.Missing = append(r.Missing, fmt.Sprintf("the first %d events: pairs and sums were not checked", first))
 	} else if err := r.numbers(rec, blocks, ev, counted, damage == nil); err != nil {

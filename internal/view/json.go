@@ -44,6 +44,7 @@ type jsonRecording struct {
 	Bytes    int64    `json:"bytes"`
 	Complete bool     `json:"complete"`
 	Damage   []string `json:"damage"`
+	FoldedNS int64    `json:"folded_ns"`
 }
 
 type jsonProcess struct {
@@ -312,7 +313,7 @@ func jsonHead(p *profile.Profile) *jsonReport {
 	j := &jsonReport{
 		FormatVersion: JSONVersion,
 		Recording: jsonRecording{p.Name, fmt.Sprintf("%d.%d", p.Major, p.Minor), p.Size, p.Ended && len(p.Damage) == 0,
-			orEmpty(p.Damage)},
+			orEmpty(p.Damage), p.Folded.Time},
 		Process: jsonProcess{pr.PID, pr.Parent, pr.Exe, orEmpty(pr.Args), pr.Dir, pr.Host, orEmpty(pr.Env), pr.Arch,
 			pr.Started, p.Ended, e.Exited, e.Code, e.Signal, e.Status, pr.Recorder},
 		DurationNS:      p.Duration,

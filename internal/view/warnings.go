@@ -2,6 +2,9 @@ package view
 
 import (
 	"fmt"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // warnings says first what is wrong with the data; usually nothing.
@@ -44,6 +47,9 @@ func problems(r *report) []string {
 		}
 		list = append(list, s+". What follows is counted from what is whole; what was live at its end shows as leaked.")
 	}
+	if f := &p.Folded; f.Cut > 0 {
+		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact", Duration(f.Time), foldedBy(f)))
+	}
 	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost show as leaked")
 	add(h.NoThread, "event", "lost for want of memory for a thread's state")
 	add(h.TruncatedStacks, "stack", "could not be followed up to the root")
@@ -60,4 +66,28 @@ func problems(r *report) []string {
 		list = append(list, clean(n))
 	}
 	return list
+}
+
+// foldedBy names the flags of heaptap run that bounded the recording.
+func foldedBy(f *recording.Folded) string {
+	var flags []string
+	if f.Keep > 0 {
+		s := f.Keep.String()
+		if strings.HasSuffix(s, "m0s") {
+			s = strings.TrimSuffix(s, "0s")
+		}
+		if strings.HasSuffix(s, "h0m") {
+			s = strings.TrimSuffix(s, "0m")
+		}
+		flags = append(flags, "--keep "+s)
+	}
+	if n := f.MaxSize; n > 0 {
+		unit := 0
+		for unit < 4 && n%1024 == 0 {
+			n /= 1024
+			unit++
+		}
+		flags = append(flags, fmt.Sprintf("--max-size %d%s", n, []string{"", "K", "M", "G", "T"}[unit]))
+	}
+	return strings.Join(flags, " ")
 }

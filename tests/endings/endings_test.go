@@ -244,7 +244,8 @@ func read(t *testing.T, name string) (s seen) {
 				break
 			}
 			for _, f := range r.Frames(n.PC) {
-				is = is || f.Function == "step_alloc" || strings.HasPrefix(f.Function, "step_alloc(")
+				name, _, _ := strings.Cut(f.Function, "(")
+				is = is || name == "step_alloc" || name == "step_realloc"
 			}
 			id = n.Parent
 		}

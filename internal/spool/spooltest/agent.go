@@ -154,11 +154,19 @@ func (a *Agent) Meta(exe string, args []string, dir, host string, env []string) 
 
 // Proc adds a process and returns its slot.
 func (a *Agent) Proc(pid int, parent uint32, forked uint64) uint32 {
-	slot := atomic.AddUint32(&a.Header.NextProc, 1) - 1
+	slot := a.TakeProc()
+	a.FillProc(slot, pid, parent, forked)
+	return slot
+}
+
+// TakeProc takes a process's slot, as the first half of Proc.
+func (a *Agent) TakeProc() uint32 { return atomic.AddUint32(&a.Header.NextProc, 1) - 1 }
+
+// FillProc fills it, as the second half.
+func (a *Agent) FillProc(slot uint32, pid int, parent uint32, forked uint64) {
 	p := (*wire.Proc)(a.at(wire.SegProcs, slot))
 	p.PID, p.Parent, p.ForkTime, p.Random = uint32(pid), parent, forked, 1
 	atomic.StoreUint32(&p.State, wire.ProcLive)
-	return slot
 }
 
 // PC adds a program counter and returns its id.

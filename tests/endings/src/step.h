@@ -73,6 +73,15 @@ __attribute__((noinline, noclone, unused)) static void step_free(void *p)
 	free(p);
 }
 
+__attribute__((noinline, noclone, unused)) static void *step_realloc(void *p, size_t size)
+{
+	ADD(bytes, size);
+	ADD(allocations, 1);
+	ADD(deallocations, 1);
+	void *volatile q = realloc(p, size);
+	return q;
+}
+
 // Of a block that the parent has made.
 __attribute__((noinline, noclone, unused)) static void step_free_inherited(void *p)
 {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newLeaksCommand() *cobra.Command {
+	var files []string
+	var suggest, runtime bool
+	frames, status := 8, 0
+	cmd := &cobra.Command{
+		Use:   "leaks [flags] FILE",
+		Short: "Show what was never freed, and what keeps growing",
+		Long: `Leaks prints the call stacks whose blocks were allocated in the range and never freed, largest first, and the call stacks
+whose live bytes rose steadily: a leak in a program that frees everything when it ends.
+
+--suppressions leaves known leaks out. The file has lines "leak:PATTERN", as LeakSanitizer and heaptrack read them: the pattern
+is searched for in the functions, source files and modules of a stack; * stands for anything, ^ and $ tie it to the beginning and
+the end. --suggest prints such lines for what is leaked.
+
+What the loader and the language's runtime keep for themselves is left out; --runtime shows it.`,
+		Example: `  heaptap leaks server.4711.htap
+  heaptap leaks --suggest server.4711.htap > known.supp
+  heaptap leaks --suppressions known.supp --exit-status 1 server.4711.htap`,
+		Args: oneRecording("leaks"),
+	}
+	q := newQuestion(cmd, 20)
+	cmd.Flags().StringArrayVar(&files, "suppressions", nil, "leave out what the rules in `FILE` match; may be repeated")
+	cmd.Flags().BoolVar(&suggest, "suggest", false, "print a suppression for each leak, and nothing else")
+	cmd.Flags().BoolVar(&runtime, "runtime", false, "show what the runtime keeps for itself, too")
+	cmd.Flags().IntVar(&frames, "frames", frames, "show at most `N` lines of each call stack; 0: all")
+	cmd.Flags().IntVar(&status, "exit-status", status, "end with status `N` if anything is leaked")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if frames < 0 || status < 0 || status > 255 {
+			return usagef("leaks: --frames must not be negative, --exit-status must be from 0 to 255")
+		}
+		rules := &query.Suppressions{}
+		for _, name := range files {
+			more, err := readSuppressions(name)
+			if err != nil {
+				return err
+			}
+			rules.Add(more)
+		}
+		leaked := false
+		err := q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+			if o.Frames = frames; frames == 0 {
+				o.Frames = -1
+			}
+			l, err := findLeaks(cmd.Context(), s, about, rules, runtime, !suggest)
+			if err != nil {
+				return err
+			}
+			leaked = len(l.Leaks.Rows) > 0
+			switch {
+			case suggest:
+				return view.Suggestions(w, s, l)
+			case q.json:
+				return view.LeaksJSON(w, s, l, o)
+			}
+			return view.Leaks(w, s, l, o)
+		})
+		if err == nil && leaked && status != 0 {
+			return &exitError{status: status}
+		}
+		return err
+	}
+	return cmd
+}
+
+func readSuppressions(name string) (*query.Suppressions, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return query.ParseSuppressions(f, name)
+}
+
+// steadiness is from which confidence on growth is told.
+const steadiness = .8
+
+// findLeaks asks for leaks, and, if growth is set, for what keeps growing, and takes out what is the runtime's or suppressed.
+func findLeaks(ctx context.Context, s *query.Source, q *query.Query, rules *query.Suppressions, runtime, growth bool) (*view.LeakAnswers, error) {
+	about := *q
+	about.By, about.Metrics = query.ByStack, []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}
+	t, err := query.Flat(ctx, s, &about)
+	if err != nil {
+		return nil, err
+	}
+	l := &view.LeakAnswers{Leaks: t}
+	own := make(map[uint32]bool)
+	for i := range s.Profile.Stacks {
+		own[s.Profile.Stacks[i].ID] = s.Profile.Stacks[i].Class == profile.Runtime
+	}
+	t.Rows = slices.DeleteFunc(t.Rows, func(r query.Row) bool {
+		bytes, blocks := r.Total.LeakedBytes, r.Total.LeakedBlocks
+		switch {
+		case blocks == 0:
+		case own[r.Stack] && !runtime:
+			l.Left.Bytes += bytes
+			l.Left.Blocks += blocks
+		default:
+			return rules.Suppress(s.Frames(r.Stack), bytes, blocks)
+		}
+		return true
+	})
+	l.Rules = rules.Rules()
+	if !growth {
+		return l, nil
+	}
+	if l.Suspects, _, err = query.Growth(ctx, s, &about, steadiness); err != nil {
+		return nil, err
+	}
+	l.Suspects = slices.DeleteFunc(l.Suspects, func(x query.Suspect) bool {
+		return own[x.Stack] && !runtime || rules.Suppress(s.Frames(x.Stack), 0, 0)
+	})
+	return l, nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newThreadsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "threads [flags] FILE",
+		Short: "Show what each thread allocated, and who freed it",
+		Long: `Threads prints a line for each thread: how often it allocated and how much, what of that is live at the end of the range and
+was most at any moment; the same by function that was called; and which threads freed what which threads had allocated.`,
+		Example: `  heaptap threads server.4711.htap
+  heaptap threads --focus cache --from 50% server.4711.htap`,
+		Args: oneRecording("threads"),
+	}
+	q := newQuestion(cmd, 20)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+			var t view.ThreadAnswers
+			var err error
+			threads, calls := *about, *about
+			threads.By, threads.Metrics = query.ByThread, []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary}
+			calls.By, calls.Metrics = query.ByAllocation, threads.Metrics
+			if t.Threads, err = query.Flat(cmd.Context(), s, &threads); err != nil {
+				return err
+			}
+			if t.Calls, err = query.Flat(cmd.Context(), s, &calls); err != nil {
+				return err
+			}
+			if t.Matrix, err = query.Cross(cmd.Context(), s, about); err != nil {
+				return err
+			}
+			if q.json {
+				return view.ThreadsJSON(w, s, &t, o)
+			}
+			return view.Threads(w, s, &t, o)
+		})
+	}
+	return cmd
+}

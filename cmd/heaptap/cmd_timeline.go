@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newTimelineCommand() *cobra.Command {
+	var csv bool
+	top, steps := 0, 0
+	cmd := &cobra.Command{
+		Use:   "timeline [flags] FILE",
+		Short: "Show how live memory developed over time",
+		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of allocation. A column is a
+step of equal time; its height is the most that was live at any moment of the step, so that no peak is missed. With --top, the groups
+that count most have a line each: by default call stacks, by what was live of them at the peak.`,
+		Example: `  heaptap timeline server.4711.htap
+  heaptap timeline --top 8 --from 10s --to 20s server.4711.htap
+  heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv`,
+		Args: oneRecording("timeline"),
+	}
+	q := newQuestion(cmd, -1)
+	q.grouped(cmd, query.ByStack, query.Peak)
+	cmd.Flags().Lookup("metric").Usage = "the `METRIC` by which --top chooses"
+	cmd.Flags().Lookup("at").Hidden = true // what is live is shown at all times
+	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
+	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with --csv and --json 200")
+	cmd.Flags().BoolVar(&csv, "csv", false, "print comma-separated values, a line for each step")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case top < 0 || top > 1000:
+			return usagef("timeline: --top %d: from 0 to 1000", top)
+		case steps < 0 || steps > 100_000:
+			return usagef("timeline: --steps %d: from 1 to 100000", steps)
+		case csv && q.json:
+			return usagef("timeline: --csv and --json exclude each other")
+		}
+		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+			switch {
+			case steps > 0:
+			case csv || q.json:
+				steps = 200
+			default:
+				steps = view.TimelineSteps(o.Width)
+			}
+			t, err := query.Develop(cmd.Context(), s, about, steps, top)
+			switch {
+			case err != nil:
+				return err
+			case csv:
+				return view.TimelineCSV(w, s, t)
+			case q.json:
+				return view.TimelineJSON(w, s, t)
+			}
+			return view.Timeline(w, s, t, o)
+		})
+	}
+	return cmd
+}

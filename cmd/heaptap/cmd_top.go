@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newTopCommand() *cobra.Command {
+	var self bool
+	cmd := &cobra.Command{
+		Use:   "top [flags] FILE",
+		Short: "Show which functions, lines, modules, threads ... count most",
+		Long: `Top prints a table of a recording: a row for each function, source line, address, source file, module, call stack,
+thread, size class or allocation function, and any metrics of them. Functions have two values of each metric: the total of all call
+stacks on which they are, and self, of those on which they are the caller of the allocator.
+
+` + metricHelp() + `
+docs/queries.md defines them precisely.`,
+		Example: `  heaptap top server.4711.htap
+  heaptap top --by line --metric leaked,leaked-blocks server.4711.htap
+  heaptap top --by thread --metric allocations,bytes,own-peak server.4711.htap
+  heaptap top --from 50% --lifetime ..1ms --metric churn server.4711.htap`,
+		Args: oneRecording("top"),
+	}
+	q := newQuestion(cmd, 20)
+	q.grouped(cmd, query.ByFunction, query.Bytes, query.Peak, query.Leaked)
+	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+			t, err := query.Flat(cmd.Context(), s, about)
+			if err != nil {
+				return err
+			}
+			if self {
+				t.SortSelf()
+			}
+			if q.json {
+				return view.TopJSON(w, s, t, about.By, o)
+			}
+			return view.Top(w, s, t, o)
+		})
+	}
+	return cmd
+}

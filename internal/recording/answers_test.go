@@ -1,0 +1,166 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// answer is everything that a reader says of a file.
+type answer struct {
+	Process event.Process
+	Threads []event.Thread
+	Modules []event.Module
+	PCs     []event.PC
+	Nodes   []event.Node
+	Samples []event.Sample
+	Frames  map[uint32][]event.Frame
+	Ending  Ending
+	Ended   bool
+	Tally   *tally.Summary
+	Events  []event.Event
+	Damage  []string
+	Queries []reply
+}
+
+// reply is what came of a question. Either Value or Err is set.
+type reply struct {
+	Question string
+	Value    any
+	Err      error
+}
+
+// ask reads everything, and asks questions about a recording of n events. whole says whether the reader says that it is.
+func ask(b []byte, n uint64) (a answer, whole bool, err error) {
+	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+	if err != nil {
+		return a, false, err
+	}
+	a, err = askReader(r, n)
+	return a, r.Complete(), err
+}
+
+func askReader(r *Reader, n uint64) (a answer, err error) {
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames}
+	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
+	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })
+	a.Ending, a.Ended = r.Ending()
+	if a.Tally, err = r.Tally(); err != nil {
+		return a, err
+	}
+	err = r.Events(func(e *event.Event) bool { a.Events = append(a.Events, *e); return true })
+	a.Queries = questions(r, n)
+	a.Damage = r.Damage()
+	return a, err
+}
+
+// everything is what a reader of a whole recording, or the beginning of one, says.
+func everything(t *testing.T, r *Reader) answer {
+	t.Helper()
+	_, last := r.Cuts()
+	a, err := askReader(r, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range a.Queries {
+		if q.Err != nil {
+			t.Fatalf("%s: %v", q.Question, q.Err)
+		}
+	}
+	return a
+}
+
+// questions asks all kinds of questions, so that all summaries are asked.
+func questions(r *Reader, n uint64) (list []reply) {
+	ctx := context.Background()
+	add := func(v any, err error, question string, args ...any) {
+		if err != nil {
+			v = nil
+		}
+		list = append(list, reply{fmt.Sprintf(question, args...), v, err})
+	}
+	for _, c := range [][2]uint64{{0, n}, {1, n}, {n / 5, n - n/7}, {n / 2, n/2 + 1}} {
+		from, to := c[0], c[1]
+		changes, err := r.Changes(ctx, from, to)
+		add(byStack(changes.List()), err, "changes %d to %d", from, to)
+		bytes, cut, err := r.PeakBetween(ctx, from, to)
+		add([2]uint64{bytes, cut}, err, "peak between %d and %d", from, to)
+		levels, err := r.Levels(ctx, from, to, 3)
+		add(levels, err, "levels %d to %d", from, to)
+		var series [][]Change
+		err = r.Series(ctx, from, to, 2, func(cut uint64, l []Change) { series = append(series, append(byStack(l), Change{Allocs: cut})) })
+		add(series, err, "series %d to %d", from, to)
+	}
+	for _, cut := range []uint64{n / 3, n - n/4, n} {
+		live, err := r.LiveAt(ctx, cut)
+		sum := map[uint32]Live{}
+		for _, l := range live {
+			sum[l.Stack] = l
+		}
+		add(sum, err, "live at %d", cut)
+		at, err := r.TimeAt(cut)
+		add(at, err, "time at %d", cut)
+	}
+	for _, at := range []int64{0, 100, 1000, 4000, 1 << 62} {
+		cut, err := r.CutAt(at)
+		add(cut, err, "cut at %d ns", at)
+	}
+	var blocks []event.Block
+	err := r.BlocksAt(ctx, n/2, func(b *event.Block) bool { blocks = append(blocks, *b); return true })
+	add(blocks, err, "blocks at %d", n/2)
+	born, died, bornAt, diedAt, err := r.History(ctx, n/8)
+	add([]any{born, died, bornAt, diedAt}, err, "history of %d", n/8)
+	levels, err := r.Levels(ctx, 0, n, 1000)
+	add(levels, err, "levels in many steps")
+	return list
+}
+
+// levels makes a recording of so many blocks of events, which gives a summary for 16 of them, and one more for 256. The changes of most
+// blocks are stored.
+func levels(t testing.TB, blocks int, finish bool) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "levels.htap")
+	w, err := Create(path, event.Process{PID: 7}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(2) {
+		w.Thread(i, event.Thread{TID: 100 + i, Name: "t"})
+		w.PC(i+1, event.PC{Addr: 4096 + uint64(i)})
+		w.Node(i+1, event.Node{Parent: i, PC: i + 1})
+	}
+	const each = 6
+	events := program{threads: 2, stacks: 2, window: 9, burst: 9, lifo: .5, realloc: .1, tick: 10}.run(uint64(blocks), blocks*each)
+	for i := range events {
+		if err := w.Event(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+		if i%each == each-1 {
+			if i == each*blocks/2 {
+				w.Node(3, event.Node{Parent: 2, PC: 1})
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if finish {
+		err = w.Finish(Ending{End: 1e6, Exited: true})
+	} else {
+		err = w.Abort()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

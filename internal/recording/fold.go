@@ -1,0 +1,250 @@
+package recording
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// A long run's old events may be folded: the disk that they take is given back, and what is known of them is in their summaries.
+// The file stays append-only but for that. In this order:
+//
+//  1. the statistics up to now are appended, since nobody can count the events any more;
+//  2. so is, for each layer, a block that says which of its blocks are folded;
+//  3. the file is synced;
+//  4. holes are punched.
+//
+// A crash in between is harmless: what is called folded may be there all the same.
+
+// Fold says what of a long run is kept in detail. The zero Fold keeps everything.
+type Fold struct {
+	Keep    time.Duration     // events are folded that are older than this at the latest one; 0: for no age
+	MaxSize int64             // the oldest are folded when the file takes more bytes than this on disk; 0: no bound
+	Notice  func(text string) // gets a sentence for the user, from another goroutine; may be nil
+
+	grain int64 // the file system gives back what is aligned to this; 0: a page
+}
+
+// holed is a file that can give disk back.
+type holed interface {
+	Punch(off, n int64) error // what is there takes no disk any more, and reads as zeros
+	Used() (int64, error)     // bytes on disk
+	Sync() error              // what was written outlives a crash of the machine
+}
+
+// layer is what is folded as one, from the oldest on: events, summaries of one level, or statistics that are superseded.
+type layer struct {
+	typ   blockType
+	level uint64 // of summaries, else 0
+}
+
+func (e *indexEntry) layer() layer { return layer{e.typ, e.sum.level} }
+
+// foldedHead is the head of a folded block: all blocks of a layer with a number below one are folded.
+type foldedHead struct {
+	layer
+	below   uint64
+	keep    uint64 // why: Fold.Keep in ns,
+	maxSize uint64 // Fold.MaxSize
+}
+
+func (h *foldedHead) encode(p *payload) {
+	for _, v := range [...]uint64{uint64(h.typ), h.level, h.below, h.keep, h.maxSize} {
+		p.uint(v)
+	}
+}
+
+func (h *foldedHead) decode(c *cursor) {
+	h.typ, h.level, h.below, h.keep, h.maxSize = blockType(c.uint()), c.uint(), c.uint(), c.uint(), c.uint()
+}
+
+// hole is the part of a block that is given back when it is folded: whole pages of what is behind the payload's head.
+func (d *folder) hole(e *indexEntry) (off, n int64) {
+	var p payload
+	switch e.typ {
+	case blockEvents:
+		e.head.encode(&p)
+	case blockSummary:
+		e.sum.encode(&p)
+	}
+	head := len(binary.AppendUvarint(p.head, uint64(len(p.head))))
+	off = (e.offset + blockHeader + int64(head) + d.grain - 1) &^ (d.grain - 1)
+	return off, max(0, e.end()&^(d.grain-1)-off)
+}
+
+// folder folds what an appender has written.
+type folder struct {
+	Fold
+	f       holed
+	until   [summaryLevels + 1]int // by level, 0 being events: number in appender.blocks before which all is folded
+	counts  int                    // where the latest statistics are in it; 0: none
+	awaited atomic.Bool            // there is something to fold: the statistics are needed
+	excess  bool                   // the user knows that MaxSize cannot be kept
+	failed  bool
+}
+
+func newFolder(f file, o Fold) *folder {
+	if o.Keep <= 0 && o.MaxSize <= 0 {
+		return nil
+	}
+	d := &folder{Fold: o}
+	var ok bool
+	if d.f, ok = f.(holed); !ok {
+		return nil
+	}
+	// Behind the end, where nothing is.
+	d.grain = cmp.Or(d.grain, 4096)
+	if err := d.f.Punch(1<<20, d.grain); err != nil {
+		d.notice("old events cannot be folded: the file system cannot give their disk back (%v); everything is kept", err)
+		return nil
+	}
+	return d
+}
+
+// asks reports, once, that there is something to fold. Any goroutine may call it.
+func (d *folder) asks() bool { return d != nil && d.awaited.Swap(false) }
+
+func (d *folder) notice(format string, args ...any) {
+	if d.Notice != nil {
+		d.Notice(fmt.Sprintf(format, args...))
+	}
+}
+
+// groups goes through what can be folded of a level, from the oldest on: all of its blocks before a summary of the next
+// level, behind which is next in blocks, and so on. size is the disk that each group gives back.
+func (a *appender) groups(level int, group func(s *summaryHead, next int, size int64) (more bool)) {
+	size := int64(0)
+	for i := a.fold.until[level]; i < len(a.blocks); i++ {
+		e := &a.blocks[i]
+		switch {
+		case level == 0 && e.typ == blockEvents, level > 0 && e.typ == blockSummary && e.sum.level == uint64(level):
+			_, n := a.fold.hole(e)
+			size += n
+		case e.typ == blockSummary && e.sum.level == uint64(level)+1:
+			if !group(&e.sum, i+1, size) {
+				return
+			}
+			size = 0
+		}
+	}
+}
+
+// tend folds what may be folded by now. That takes what the events up to now sum up to: if counts is nil and there is something to
+// fold, it asks for them.
+func (a *appender) tend(counts *tally.Summary) {
+	d := a.fold
+	if d == nil || d.failed || a.err != nil {
+		return
+	}
+	until, worth := a.plan()
+	switch {
+	case !worth:
+	case counts == nil:
+		d.awaited.Store(true)
+	default:
+		a.foldUntil(until, counts)
+	}
+}
+
+// plan decides how far each level is to be folded, and whether that is worth the statistics that have to be written for it.
+func (a *appender) plan() (until [summaryLevels + 1]int, worth bool) {
+	d := a.fold
+	until = d.until
+	var need, used int64
+	if d.MaxSize > 0 {
+		used, _ = d.f.Used()
+		if used > d.MaxSize-d.MaxSize/16 {
+			need = used - (d.MaxSize - d.MaxSize/8) // some at once: it costs statistics each time
+		}
+	}
+	now, keep := a.latest, uint64(d.Keep)/Quantum
+	free := int64(0)
+	// A level is only come to when all below it is folded that can be.
+	for level := 0; level < summaryLevels; level++ {
+		a.groups(level, func(s *summaryHead, next int, size int64) bool {
+			old := level == 0 && d.Keep > 0 && now > keep && s.end < now-keep
+			if !old && free >= need {
+				return false
+			}
+			until[level] = next
+			free += size
+			return true
+		})
+		if free >= need {
+			break
+		}
+	}
+	if d.MaxSize > 0 && used-free > d.MaxSize && !d.excess {
+		d.excess = true
+		d.notice("%s takes %d bytes on disk, more than the %d that it may: what is left are the latest events, call stacks and sums", a.name,
+			used-free, d.MaxSize)
+	}
+	return until, free > 0 && free >= a.countsSize()
+}
+
+// countsSize is the length of the latest statistics.
+func (a *appender) countsSize() int64 {
+	if a.fold.counts == 0 {
+		return 0
+	}
+	return int64(a.blocks[a.fold.counts].length)
+}
+
+// foldUntil folds each level up to a place in a.blocks, and the statistics that these replace.
+func (a *appender) foldUntil(until [summaryLevels + 1]int, counts *tally.Summary) {
+	d := a.fold
+	if a.counts(counts) != nil {
+		return
+	}
+	old, at := d.counts, len(a.blocks)-1
+	var holes []*indexEntry
+	for level, next := range until {
+		l := layer{blockSummary, uint64(level)}
+		if level == 0 {
+			l.typ = blockEvents
+		}
+		if next > d.until[level] {
+			a.folded(l, next)
+			holes = a.appendLayer(holes, l, d.until[level], next)
+		}
+	}
+	if old > 0 {
+		a.folded(layer{typ: blockTally}, at)
+		holes = append(holes, &a.blocks[old])
+	}
+	if a.err != nil {
+		return
+	}
+	d.until, d.counts = until, at
+	err := d.f.Sync()
+	for _, e := range holes {
+		if off, n := d.hole(e); n > 0 && err == nil {
+			err = d.f.Punch(off, n)
+		}
+	}
+	if err != nil {
+		d.notice("%s: old events cannot be folded any more: %v; everything is kept from here on", a.name, err)
+		d.failed = true
+	}
+}
+
+// folded appends a block that calls all blocks of a layer folded that come before one in a.blocks.
+func (a *appender) folded(l layer, before int) {
+	h := foldedHead{l, uint64(before), uint64(a.fold.Keep), uint64(a.fold.MaxSize)}
+	a.pay.reset()
+	h.encode(a.pay)
+	_ = a.block(blockFolded, a.pay.bytes())
+}
+
+func (a *appender) appendLayer(list []*indexEntry, l layer, from, to int) []*indexEntry {
+	for i := from; i < to; i++ {
+		if a.blocks[i].layer() == l {
+			list = append(list, &a.blocks[i])
+		}
+	}
+	return list
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package recording
+
+import (
+	"errors"
+	"os"
+)
+
+// osFile is a file that keeps its disk.
+type osFile struct{ *os.File }
+
+// Punch is not known here.
+func (osFile) Punch(int64, int64) error { return errors.ErrUnsupported }
+
+// Used is the file's length.
+func (f osFile) Used() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}

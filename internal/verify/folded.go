@@ -1,0 +1,50 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// checkFolded compares the statistics of a recording whose older events were folded with its summaries, stack by stack.
+func checkFolded(c *Check, rec *recording.Reader) error {
+	stored, err := rec.Tally()
+	if err != nil {
+		return err
+	}
+	_, last := rec.Cuts()
+	changes, err := rec.Changes(context.Background(), 0, last)
+	if err != nil {
+		return err
+	}
+	c.What = fmt.Sprintf("%d call stacks: statistics and summaries", len(stored.Stacks))
+	want := make(map[uint32]recording.Change)
+	for _, s := range stored.Stacks {
+		if s.Allocations|s.Deallocations != 0 {
+			want[s.ID] = recording.Change{Stack: s.ID, Allocs: s.Allocations, Bytes: s.Bytes, Frees: s.Deallocations, FreedBytes: s.FreedBytes,
+				Temporary: s.Temporary, Top: s.OwnPeakBytes}
+		}
+	}
+	for _, got := range changes.List() {
+		if got.Allocs|got.Frees == 0 {
+			continue
+		}
+		c.require(got == want[got.Stack], "call stack %d: the summaries say %+v, the statistics %+v", got.Stack, got, want[got.Stack])
+		delete(want, got.Stack)
+	}
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		c.problem("call stack %d is in the statistics, but in no summary", id)
+	}
+	t := &stored.Totals
+	c.require(t.Events == last, "the statistics count %d events, there are %d", t.Events, last)
+	levels, err := rec.Levels(context.Background(), 0, last, 1)
+	top := uint64(0)
+	for _, l := range levels {
+		top = max(top, l.Top)
+	}
+	c.require(top == t.Peak.Bytes, "the peak is %d bytes, ought to be %d", t.Peak.Bytes, top)
+	return err
+}

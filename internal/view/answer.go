@@ -1,0 +1,247 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// QueryOptions say how the answer to a query looks.
+type QueryOptions struct {
+	Options
+	Exact bool // numbers in full, without units of their own
+	Limit int  // rows; 0: all
+	Skip  int  // rows that are left out before them
+}
+
+// answer writes the answer to a query as text.
+type answer struct {
+	report
+	QueryOptions
+	s *query.Source
+}
+
+func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answer {
+	o.Options = o.Options.fill()
+	a := &answer{s: s, QueryOptions: o}
+	a.report = report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
+	return a
+}
+
+// answerHeading says what was asked of what, and what is wrong with the data.
+func (a *answer) answerHeading(q *query.Answer) {
+	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	what := "all of " + Duration(a.p.Duration)
+	if q.To-q.From != a.events() {
+		what = fmt.Sprintf("%s from %s on, of %s", Duration(q.Span), Duration(q.Begin), Duration(a.p.Duration))
+	}
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s · %s · from the %s", what, plural(q.To-q.From, "event"), planText[q.Plan])))
+	a.incomplete(q)
+}
+
+var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries", query.FromEvents: "events"}
+
+func (a *answer) events() uint64 {
+	first, last := a.s.Reader.Cuts()
+	return last - first
+}
+
+// incomplete warns of what could not be read.
+func (a *answer) incomplete(q *query.Answer) {
+	list := a.p.Damage
+	if q.Missing != "" {
+		list = append([]string{q.Missing}, list...)
+	}
+	if len(list) > 0 {
+		a.wrapWarning("the recording is not whole: " + clean(list[0]) + ". Numbers are of what is whole.")
+		a.printf("\n")
+	}
+}
+
+// value writes a metric's value.
+func (a *answer) value(m query.Metric, v *query.Values, span int64) string {
+	n, whole := m.Integer(v)
+	if !whole {
+		f := m.Of(v, span)
+		switch {
+		case m.Unit() == query.Ratio && a.Exact:
+			return strconv.FormatFloat(f, 'f', 3, 64)
+		case m.Unit() == query.Ratio:
+			return ratio(f)
+		case a.Exact:
+			return Number(uint64(math.Round(f)))
+		}
+		return Size(uint64(math.Round(f))) + "/s"
+	}
+	switch {
+	case a.Exact:
+		return Number(n)
+	case m.Unit() == query.ByteCount:
+		return Size(n)
+	case m.Unit() == query.Nanoseconds:
+		return Duration(int64(min(n, math.MaxInt64)))
+	}
+	return Short(n)
+}
+
+// ratio writes a quotient: 1.80, 37.1, 12.3 k.
+func ratio(f float64) string {
+	if f < 999.5 {
+		return digits3(f)
+	}
+	return Short(uint64(math.Round(f)))
+}
+
+// share writes a value's part of the whole, "" if the metric's values do not sum up.
+func (a *answer) share(m query.Metric, v, whole *query.Values) string {
+	if !m.Sums() {
+		return ""
+	}
+	if m == query.Churn {
+		m = query.Bytes
+	}
+	part, _ := m.Integer(v)
+	all, _ := m.Integer(whole)
+	return percent(part, all)
+}
+
+// unitNote says what exact numbers are of.
+func (a *answer) unitNote(m query.Metric) string {
+	if u := m.Unit(); a.Exact && u != query.Count && u != query.Ratio {
+		return " (" + u.String() + ")"
+	}
+	return ""
+}
+
+// groupName names a group in at most width columns.
+func (a *answer) groupName(g *query.Group, width int) string {
+	if g.Unknown {
+		return "(no call stack)"
+	}
+	f := &profile.Frame{Function: g.Function, File: g.File, Line: g.Line, Module: g.Module, Offset: g.Offset, Address: g.Offset}
+	place := base(g.Module)
+	if g.File != "" {
+		place = base(g.File)
+		if g.Line > 0 {
+			place += fmt.Sprintf(":%d", g.Line)
+		}
+	}
+	switch g.By {
+	case query.ByStack:
+		return a.chain(g.Stack, width)
+	case query.ByThread:
+		return middle(threadName(a.s, g.Thread), width)
+	case query.BySizeClass:
+		return classText(g.Class, func(n uint64) string { return a.size(n) })
+	case query.ByAllocation:
+		return g.Func.String()
+	case query.ByModule:
+		return middle(orNone(clean(g.Module)), width)
+	case query.ByFile:
+		if g.File == "" {
+			return middle(orNone(base(g.Module))+" (no debug information)", width)
+		}
+		return middle(clean(g.File), width)
+	case query.ByAddress:
+		place = strings.TrimSpace(address(f) + " " + place)
+	}
+	if g.Function == "" {
+		return middle(address(f), width)
+	}
+	if place == "" {
+		return FunctionName(g.Function, width)
+	}
+	place = middle(place, max(8, width/2))
+	name := FunctionName(g.Function, max(8, width-1-runes(place)))
+	return name + " " + a.place(place)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(outside of any file)"
+	}
+	return s
+}
+
+// size writes a number of bytes as the options want it.
+func (a *answer) size(n uint64) string {
+	if a.Exact {
+		return Number(n)
+	}
+	return Size(n)
+}
+
+func (a *answer) count(n uint64) string {
+	if a.Exact {
+		return Number(n)
+	}
+	return Short(n)
+}
+
+// classText names a power of two.
+func classText(class uint8, text func(uint64) string) string {
+	lo, hi := query.SizeClass(class)
+	if lo == hi {
+		return text(lo)
+	}
+	return text(lo) + " to " + text(hi)
+}
+
+// threadName is a thread's name and number.
+func threadName(s *query.Source, i uint32) string {
+	list := s.Reader.Threads()
+	if int(i) >= len(list) {
+		return fmt.Sprintf("thread %d", i)
+	}
+	name := clean(list[i].Name)
+	if name == "" {
+		name = "-"
+	}
+	return fmt.Sprintf("%s (%d)", name, list[i].TID)
+}
+
+// chain writes a stack as its leaf and as many callers as there is room for.
+func (a *answer) chain(stack uint32, width int) string {
+	frames := a.s.Frames(stack)
+	if len(frames) == 0 {
+		return "(no call stack)"
+	}
+	line, rest := "", width
+	levels := fold(cutStart(frames), true)
+	for i := range levels {
+		arrow := ""
+		if i > 0 {
+			arrow = " ← "
+		}
+		room := rest - runes(arrow)
+		if i > 0 && room < 14 {
+			return line + " ← …"
+		}
+		text := a.label(&levels[i].Frame, min(room, 48), i == 0)
+		line += a.faint(arrow) + text.styled
+		rest -= runes(arrow) + runes(text.plain)
+	}
+	return line
+}
+
+// page cuts a list to what the options want of it, and says how many are left.
+func page[T any](o *QueryOptions, list []T) (rows []T, left int) {
+	list = list[min(max(o.Skip, 0), len(list)):]
+	if o.Limit <= 0 || len(list) <= o.Limit {
+		return list, 0
+	}
+	return list[:o.Limit], len(list) - o.Limit
+}
+
+// more tells of rows that are not shown.
+func (a *answer) more(left int) {
+	if left > 0 {
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", plural(uint64(left), "more row"), a.Skip+a.Limit)))
+	}
+}

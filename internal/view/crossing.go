@@ -1,0 +1,107 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// ThreadAnswers are what a page on threads is made of.
+type ThreadAnswers struct {
+	Threads *query.Table // by thread
+	Calls   *query.Table // by allocation function
+	Matrix  *query.Matrix
+}
+
+// Threads writes what each thread allocated, who freed it, and through which functions all was allocated.
+func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&t.Threads.Answer)
+	if len(t.Threads.Rows) == 0 {
+		a.printf("  nothing was counted\n")
+		return a.Flush()
+	}
+	a.printf("%s\n", a.title("THREADS"))
+	left := a.plain(t.Threads)
+	a.more(left)
+	a.printf("\n%s\n", a.title("ALLOCATED THROUGH"))
+	a.plain(t.Calls)
+	if len(t.Matrix.Cells) > 0 {
+		a.printf("\n%s\n", a.title("ALLOCATED BY, FREED BY"))
+		a.matrix(t.Matrix)
+	}
+	return a.Flush()
+}
+
+// plain writes a table with a column for each metric.
+func (a *answer) plain(t *query.Table) (left int) {
+	rows, left := page(&a.QueryOptions, t.Rows)
+	if len(rows) == 0 {
+		return 0
+	}
+	var cols []column
+	for _, m := range t.Metrics {
+		cols = append(cols, column{head: m.String() + a.unitNote(m), text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
+	}
+	a.table(cols, rows)
+	return left
+}
+
+// matrix writes the pairs of threads, those that most passes between first.
+func (a *answer) matrix(m *query.Matrix) {
+	cells, left := page(&a.QueryOptions, m.Cells)
+	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by", "freed by")))
+	for _, c := range cells {
+		by := "nobody that was seen"
+		if !c.Unseen {
+			by = middle(threadName(a.s, c.Freed), 30)
+			if c.Freed == c.Allocated {
+				by = a.faint("itself")
+			}
+		}
+		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(percent(c.Blocks, m.Total.Deallocations), 8),
+			padLeft(a.size(c.Bytes), 12), padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
+	}
+	if left > 0 {
+		a.more(left)
+	}
+}
+
+type jsonCrossing struct {
+	Allocated jsonID  `json:"allocated_by"`
+	Freed     *jsonID `json:"freed_by"` // null: nobody that was seen
+	Blocks    uint64  `json:"blocks"`
+	Bytes     uint64  `json:"bytes"`
+}
+
+// ThreadsJSON writes the same as one JSON object.
+func ThreadsJSON(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) error {
+	rows := func(table *query.Table) ([]jsonTopRow, int) {
+		list, left := page(&o, table.Rows)
+		out := []jsonTopRow{}
+		for i := range list {
+			r := &list[i]
+			out = append(out, jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&table.Answer, &r.Self), valuesJSON(&table.Answer, &r.Total)})
+		}
+		return out, left
+	}
+	j := struct {
+		jsonAnswer
+		Rows   []jsonTopRow   `json:"rows"`
+		More   int            `json:"more"`
+		Calls  []jsonTopRow   `json:"calls"`
+		Matrix []jsonCrossing `json:"matrix"`
+	}{jsonAnswer: newJSONAnswer(s, &t.Threads.Answer), Matrix: []jsonCrossing{}}
+	j.Rows, j.More = rows(t.Threads)
+	j.Calls, _ = rows(t.Calls)
+	for _, c := range t.Matrix.Cells {
+		x := jsonCrossing{Allocated: threadJSON(s, c.Allocated), Blocks: c.Blocks, Bytes: c.Bytes}
+		if !c.Unseen {
+			id := threadJSON(s, c.Freed)
+			x.Freed = &id
+		}
+		j.Matrix = append(j.Matrix, x)
+	}
+	return writeJSON(w, &j)
+}

@@ -1,0 +1,225 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Parts of a histogram.
+const (
+	HistSizes     = "sizes"
+	HistExact     = "exact"
+	HistLifetimes = "lifetimes"
+	HistSlack     = "slack"
+)
+
+// HistParts are all parts, in their order.
+var HistParts = []string{HistSizes, HistExact, HistLifetimes, HistSlack}
+
+// barWidth is that of the longest bar.
+const barWidth = 40
+
+// Hist writes the parts of a histogram that are asked for.
+func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&h.Answer)
+	for _, part := range parts {
+		switch part {
+		case HistSizes:
+			a.sizes(h)
+		case HistExact:
+			a.exactSizes(h)
+		case HistLifetimes:
+			a.lifetimes(h)
+		case HistSlack:
+			a.slacks(h)
+		}
+	}
+	return a.Flush()
+}
+
+func (a *answer) sizes(h *query.Histogram) {
+	t := &h.Total
+	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+plural(t.Allocations, "allocation")))
+	if t.Allocations > 0 {
+		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations), a.size(t.MaxSize))
+		if h.Others == 0 {
+			text += fmt.Sprintf("; half are at most %s, 90 %% %s, 99 %% %s", a.size(h.SizeQuantile(.5)), a.size(h.SizeQuantile(.9)),
+				a.size(h.SizeQuantile(.99)))
+		}
+		a.printf("  %s\n", a.faint(text))
+	}
+	a.bars(h.Sizes[:], t.Allocations, a.size)
+	a.printf("\n")
+}
+
+func (a *answer) lifetimes(h *query.Histogram) {
+	t := &h.Total
+	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+plural(t.Deallocations, "deallocation")))
+	if t.Deallocations > 0 {
+		mean := t.Lifetime.Mean(t.Deallocations)
+		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime), a.time(uint64(mean)),
+			a.time(t.MaxLifetime))))
+	}
+	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
+	if n := h.NeverFreed; n.Count > 0 {
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", plural(n.Count, "block"), a.size(n.Bytes))))
+	}
+	a.printf("\n")
+}
+
+func (a *answer) time(ns uint64) string {
+	if a.Exact {
+		return Number(ns)
+	}
+	return Duration(int64(min(ns, 1<<63-1)))
+}
+
+// bars writes the classes from the first to the last that has anything.
+func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
+	first, last, most := len(list), 0, uint64(0)
+	for i, b := range list {
+		if b.Count > 0 {
+			first, last = min(first, i), i
+			most = max(most, b.Count)
+		}
+	}
+	for i := first; i <= last; i++ {
+		b := list[i]
+		if first == 0 && b == (query.Bucket{}) && !slices.ContainsFunc(list[1:i], func(b query.Bucket) bool { return b.Count > 0 }) {
+			continue // between nothing at all and the least that there is
+		}
+		a.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(a.count(b.Count), 12),
+			padLeft(percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
+	}
+}
+
+// bar is a line behind two spaces whose length is a share of barWidth; what is more than nothing is visible.
+func (a *answer) bar(n, most uint64) string {
+	if n == 0 {
+		return ""
+	}
+	k := max(int(float64(n)/float64(most)*barWidth*8+.5), 1)
+	out := strings.Repeat("█", k/8)
+	if k%8 > 0 {
+		out += string([]rune(" ▏▎▍▌▋▊▉")[k%8])
+	}
+	return "  " + a.place(out)
+}
+
+func (a *answer) exactSizes(h *query.Histogram) {
+	rows, left := page(&a.QueryOptions, h.Exact)
+	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", plural(uint64(len(h.Exact)), "different size"))))
+	most := uint64(0)
+	if len(rows) > 0 {
+		most = rows[0].Count
+	}
+	for _, c := range rows {
+		a.printf("  %s %s %s %s%s\n", padLeft(Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
+			padLeft(percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
+	}
+	a.more(left)
+	if h.Others > 0 {
+		a.printf("  %s\n", a.faint(plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
+	}
+	a.printf("\n")
+}
+
+func (a *answer) slacks(h *query.Histogram) {
+	var all query.Slacks
+	for _, k := range h.Slack {
+		all.Count += k.Count
+		all.Requested += k.Requested
+		all.Slack += k.Slack
+	}
+	a.printf("%s  %s\n", a.title("SLACK"), a.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
+		a.size(all.Slack), a.size(all.Requested), percent(all.Slack, all.Requested), plural(all.Count, "allocation"))))
+	first, last, most := query.Classes, 0, uint64(0)
+	for i, k := range h.Slack {
+		if k.Count > 0 {
+			first, last = min(first, i), i
+			most = max(most, k.Slack)
+		}
+	}
+	for i := first; i <= last; i++ {
+		k := h.Slack[i]
+		each := ""
+		if k.Count > 0 {
+			each = fmt.Sprintf("%.1f B each", float64(k.Slack)/float64(k.Count))
+		}
+		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), a.size), 28), padLeft(a.size(k.Slack), 12),
+			padLeft(percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
+		a.printf("%s\n", strings.TrimRight(line, " "))
+	}
+	a.printf("\n")
+}
+
+type jsonHist struct {
+	jsonAnswer
+	Sizes         []jsonBucket `json:"sizes"`
+	Exact         []jsonSize   `json:"exact"`
+	MoreSizes     int          `json:"more_sizes"`
+	OtherSizes    uint64       `json:"other_sizes"`
+	Lifetimes     []jsonBucket `json:"lifetimes_ns"`
+	NeverFreed    jsonCounts   `json:"never_freed"`
+	Slack         []jsonSlack  `json:"slack"`
+	Deallocations uint64       `json:"deallocations"`
+	Allocations   uint64       `json:"allocations"`
+}
+
+type jsonCounts struct {
+	Count uint64 `json:"count"`
+	Bytes uint64 `json:"bytes"`
+}
+
+type jsonBucket struct {
+	jsonSpan
+	jsonCounts
+}
+
+type jsonSize struct {
+	Size  uint64 `json:"size"`
+	Count uint64 `json:"count"`
+	Slack uint64 `json:"slack"`
+}
+
+type jsonSlack struct {
+	jsonSpan
+	Count     uint64 `json:"count"`
+	Requested uint64 `json:"requested"`
+	Slack     uint64 `json:"slack"`
+}
+
+// HistJSON writes a whole histogram as one JSON object; classes without anything are left out.
+func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) error {
+	exact, left := page(&o, h.Exact)
+	j := jsonHist{jsonAnswer: newJSONAnswer(s, &h.Answer), Sizes: bucketsJSON(h.Sizes[:]), Lifetimes: bucketsJSON(h.Lifetimes[:]),
+		Exact: []jsonSize{}, MoreSizes: left, OtherSizes: h.Others, Slack: []jsonSlack{},
+		NeverFreed:  jsonCounts{h.NeverFreed.Count, h.NeverFreed.Bytes},
+		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
+	for _, c := range exact {
+		j.Exact = append(j.Exact, jsonSize(c))
+	}
+	for i, k := range h.Slack {
+		if k.Count > 0 {
+			lo, hi := query.SizeClass(uint8(i))
+			j.Slack = append(j.Slack, jsonSlack{jsonSpan{lo, hi}, k.Count, k.Requested, k.Slack})
+		}
+	}
+	return writeJSON(w, &j)
+}
+
+func bucketsJSON(list []query.Bucket) []jsonBucket {
+	out := []jsonBucket{}
+	for i, b := range list {
+		if b.Count > 0 {
+			lo, hi := query.SizeClass(uint8(i))
+			out = append(out, jsonBucket{jsonSpan{lo, hi}, jsonCounts{b.Count, b.Bytes}})
+		}
+	}
+	return out
+}

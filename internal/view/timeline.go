@@ -1,0 +1,248 @@
+package view
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Heights of the graphs of a timeline, in lines, and the width of the labels before them.
+const (
+	liveHeight  = 10
+	smallHeight = 4
+	labelWidth  = 10
+)
+
+// TimelineSteps is how many steps a text graph of the given width has.
+func TimelineSteps(width int) int { return max(width-labelWidth-2, 20) }
+
+// Timeline draws what was live, the resident set and the rate of allocation over time, and a line for each group.
+func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&t.Answer)
+	n := len(t.Times) - 1
+	if t.To == t.From || n < 1 {
+		a.printf("  nothing happened\n")
+		return a.Flush()
+	}
+	rate := make([]float64, n)
+	live := make([]float64, n)
+	for i := range n {
+		live[i] = float64(t.Top[i+1])
+		if span := t.Times[i+1] - t.Times[i]; span > 0 {
+			rate[i] = float64(t.All.Points[i+1].Allocations) / (float64(span) / 1e9)
+		}
+	}
+	a.graph("live", live, liveHeight, func(v float64) string { return a.size(uint64(v)) })
+	if rss, ok := resident(s, t); ok {
+		a.graph("resident", rss, smallHeight, func(v float64) string { return a.size(uint64(v)) })
+	}
+	a.graph("allocations per second", rate, smallHeight, func(v float64) string { return a.count(uint64(v)) })
+	a.axis(t, n)
+	for i := range t.Rows {
+		if i == 0 {
+			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())), a.faint("at the end of each step"))
+		}
+		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.report.Width-labelWidth-2))
+	}
+	if len(t.Rows) > 0 {
+		a.spark(&t.Rest, a.faint("all others"))
+	}
+	return a.Flush()
+}
+
+var eighths = []rune(" ▁▂▃▄▅▆▇█")
+
+// graph draws columns of numbers, the largest as high as the graph.
+func (a *answer) graph(title string, v []float64, height int, text func(float64) string) {
+	most := largest(v)
+	a.printf("%s\n", a.title(strings.ToUpper(title)))
+	for line := height - 1; line >= 0; line-- {
+		label := ""
+		switch line {
+		case height - 1:
+			label = text(most)
+		case 0:
+			label = "0"
+		}
+		var b strings.Builder
+		for _, x := range v {
+			full := 0.
+			if most > 0 {
+				full = x / most * float64(height*8)
+			}
+			k := int(min(max(full-float64(line*8), 0), 8))
+			if line == 0 && x > 0 {
+				k = max(k, 1) // something is more than nothing
+			}
+			b.WriteRune(eighths[k])
+		}
+		columns := strings.TrimRight(b.String(), " ")
+		if columns != "" {
+			columns = " " + a.place(columns)
+		}
+		a.printf("%s%s\n", a.faint(padLeft(label, labelWidth)), columns)
+	}
+}
+
+func largest(v []float64) float64 {
+	most := 0.
+	for _, x := range v {
+		most = max(most, x)
+	}
+	return most
+}
+
+// axis writes the times below graphs.
+func (a *answer) axis(t *query.Series, n int) {
+	left, right := Duration(t.Begin), Duration(t.Begin+t.Span)
+	a.printf("%s %s\n", strings.Repeat(" ", labelWidth), a.faint(left+padLeft(right, n-runes(left))))
+}
+
+// spark writes a group's largest value, its name and, below, its development in one line.
+func (a *answer) spark(r *query.SeriesRow, name string) {
+	live := make([]float64, len(r.Points)-1)
+	for i := range live {
+		live[i] = float64(r.Points[i+1].Live)
+	}
+	most := largest(live)
+	var b strings.Builder
+	for _, x := range live {
+		k := 0
+		if most > 0 && x > 0 {
+			k = max(1, int(x/most*8))
+		}
+		b.WriteRune(eighths[k])
+	}
+	a.printf("%s %s\n", a.bold(padLeft(a.size(uint64(most)), labelWidth)), name)
+	if most > 0 {
+		a.printf("%s %s\n", strings.Repeat(" ", labelWidth), a.place(strings.TrimRight(b.String(), " ")))
+	}
+}
+
+// resident returns the largest resident set that was sampled in each step, or, where none was, the one before.
+func resident(s *query.Source, t *query.Series) ([]float64, bool) {
+	out := make([]float64, len(t.Times)-1)
+	known := false
+	last := 0.
+	samples := s.Reader.Samples()
+	k := 0
+	for i := range out {
+		most := -1.
+		for ; k < len(samples) && (samples[k].Time <= t.Times[i+1] || i == len(out)-1 && t.To == lastCut(s)); k++ {
+			if samples[k].RSS < 0 {
+				continue
+			}
+			if last = float64(samples[k].RSS); samples[k].Time > t.Times[i] {
+				most = max(most, last)
+			}
+			known = true
+		}
+		out[i] = max(most, 0)
+		if most < 0 {
+			out[i] = last
+		}
+	}
+	return out, known
+}
+
+func lastCut(s *query.Source) uint64 {
+	_, last := s.Reader.Cuts()
+	return last
+}
+
+// TimelineCSV writes a line for each step: times in seconds, and plain numbers. The first line names the columns.
+func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
+	out := bufio.NewWriter(w)
+	c := csv.NewWriter(out)
+	head := []string{"time_s", "live_bytes", "live_blocks", "most_live_bytes", "allocations", "bytes", "deallocations", "resident_bytes"}
+	a := newAnswer(io.Discard, s, QueryOptions{})
+	for i := range t.Rows {
+		head = append(head, "live_bytes "+a.groupName(&t.Rows[i].Group, 200))
+	}
+	if len(t.Rows) > 0 {
+		head = append(head, "live_bytes (others)")
+	}
+	rss, known := resident(s, t)
+	err := c.Write(head)
+	n := func(v uint64) string { return strconv.FormatUint(v, 10) }
+	for i, p := range t.All.Points {
+		r := ""
+		if known && i > 0 {
+			r = n(uint64(rss[i-1]))
+		}
+		row := []string{fmt.Sprintf("%.9f", float64(t.Times[i])/1e9), n(p.Live), n(p.LiveBlocks), n(t.Top[i]), n(p.Allocations),
+			n(p.Bytes), n(p.Deallocations), r}
+		for k := range t.Rows {
+			row = append(row, n(t.Rows[k].Points[i].Live))
+		}
+		if len(t.Rows) > 0 {
+			row = append(row, n(t.Rest.Points[i].Live))
+		}
+		if err == nil {
+			err = c.Write(row)
+		}
+	}
+	c.Flush()
+	if err == nil {
+		err = c.Error()
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+type jsonSeries struct {
+	jsonAnswer
+	TimesNS  []int64         `json:"times_ns"`
+	Events   []uint64        `json:"events"`
+	Top      []uint64        `json:"most_live_bytes"`
+	Resident []float64       `json:"resident_bytes"`
+	All      jsonSeriesRow   `json:"all"`
+	Rows     []jsonSeriesRow `json:"rows"`
+	Rest     jsonSeriesRow   `json:"rest"`
+}
+
+type jsonSeriesRow struct {
+	Group         *jsonGroup `json:"group,omitempty"`
+	Live          []uint64   `json:"live_bytes"`
+	LiveBlocks    []uint64   `json:"live_blocks"`
+	Allocations   []uint64   `json:"allocations"`
+	Bytes         []uint64   `json:"bytes"`
+	Deallocations []uint64   `json:"deallocations"`
+}
+
+// TimelineJSON writes a series as one JSON object; resident_bytes has an entry for each step, the others one more, for the
+// beginning.
+func TimelineJSON(w io.Writer, s *query.Source, t *query.Series) error {
+	j := jsonSeries{jsonAnswer: newJSONAnswer(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Top: t.Top, All: seriesRowJSON(&t.All),
+		Rest: seriesRowJSON(&t.Rest), Rows: []jsonSeriesRow{}, Resident: []float64{}}
+	if rss, ok := resident(s, t); ok {
+		j.Resident = rss
+	}
+	for i := range t.Rows {
+		r := seriesRowJSON(&t.Rows[i])
+		g := groupJSON(s, &t.Rows[i].Group)
+		r.Group = &g
+		j.Rows = append(j.Rows, r)
+	}
+	j.Metrics, j.Total = []jsonMetric{}, jsonValues{}
+	return writeJSON(w, &j)
+}
+
+func seriesRowJSON(r *query.SeriesRow) jsonSeriesRow {
+	var j jsonSeriesRow
+	for i := range r.Points {
+		p := &r.Points[i]
+		j.Live, j.LiveBlocks = append(j.Live, p.Live), append(j.LiveBlocks, p.LiveBlocks)
+		j.Allocations, j.Bytes = append(j.Allocations, p.Allocations), append(j.Bytes, p.Bytes)
+		j.Deallocations = append(j.Deallocations, p.Deallocations)
+	}
+	return j
+}

@@ -1,0 +1,135 @@
+package view
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// nameWidth is what a table leaves at least for the names of its rows.
+const nameWidth = 36
+
+// Top writes a table: a row for each group, with self and total of each metric where they differ.
+func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&t.Answer)
+	rows, left := page(&a.QueryOptions, afterStart(t.Rows))
+	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)
+	var cols []column
+	for i, m := range t.Metrics {
+		note := a.unitNote(m)
+		head := m.String() + note
+		if both {
+			cols = append(cols, column{head: head, text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
+		} else {
+			cols = append(cols, column{head: head, text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
+		}
+		if i == 0 && m.Sums() {
+			cols = append(cols, column{text: func(r *query.Row) string { return a.share(m, &r.Total, &t.Total) }})
+		}
+		if both {
+			cols = append(cols, column{head: "self", text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
+		}
+	}
+	if len(rows) == 0 {
+		a.printf("  nothing was counted\n")
+		return a.Flush()
+	}
+	a.table(cols, rows)
+	if a.Skip == 0 && !a.Exact {
+		a.whole(t)
+	}
+	a.more(left)
+	return a.Flush()
+}
+
+// afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of everything.
+func afterStart(rows []query.Row) []query.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r query.Row) bool {
+		name, _, _ := strings.Cut(r.Function, "@")
+		return startFunctions[name] && r.Self == (query.Values{})
+	})
+}
+
+// twoValues reports whether self and total differ.
+func twoValues(by query.By) bool { return by < query.ByStack }
+
+// column is a column of numbers.
+type column struct {
+	head string
+	text func(*query.Row) string
+}
+
+// table writes columns of numbers, right-aligned, and the names of the rows behind them.
+func (a *answer) table(cols []column, rows []query.Row) {
+	cells := make([][]string, len(rows))
+	widths := make([]int, len(cols))
+	for k, c := range cols {
+		widths[k] = runes(c.head)
+	}
+	for i := range rows {
+		for k, c := range cols {
+			text := c.text(&rows[i])
+			cells[i] = append(cells[i], text)
+			widths[k] = max(widths[k], runes(text))
+		}
+	}
+	var head strings.Builder
+	used := 0
+	for k, c := range cols {
+		head.WriteString("  " + padLeft(c.head, widths[k]))
+		used += 2 + widths[k]
+	}
+	a.printf("%s\n", a.faint(head.String()+"  "+rows[0].By.String()))
+	room := max(nameWidth, a.report.Width-used-2)
+	for i := range rows {
+		for k := range cols {
+			text := padLeft(cells[i][k], widths[k])
+			if k == 0 {
+				text = a.bold(text)
+			}
+			a.printf("  %s", text)
+		}
+		a.printf("  %s\n", a.groupName(&rows[i].Group, room))
+	}
+}
+
+// whole writes what all rows are of.
+func (a *answer) whole(t *query.Table) {
+	var parts []string
+	for _, m := range t.Metrics {
+		if m.Sums() {
+			parts = append(parts, m.String()+" "+a.value(m, &t.Total, t.Span))
+		}
+	}
+	if len(parts) > 0 {
+		a.printf("\n")
+		a.wrap("  ", "of all: "+strings.Join(parts, ", "), a.faint)
+	}
+}
+
+type jsonTop struct {
+	jsonAnswer
+	By   string       `json:"by"`
+	Rows []jsonTopRow `json:"rows"`
+	More int          `json:"more"`
+}
+
+type jsonTopRow struct {
+	Group jsonGroup  `json:"group"`
+	Self  jsonValues `json:"self"`
+	Total jsonValues `json:"total"`
+}
+
+// TopJSON writes a table as one JSON object.
+func TopJSON(w io.Writer, s *query.Source, t *query.Table, by query.By, o QueryOptions) error {
+	rows, left := page(&o, t.Rows)
+	j := jsonTop{jsonAnswer: newJSONAnswer(s, &t.Answer), By: by.String(), Rows: []jsonTopRow{}, More: left}
+	for i := range rows {
+		r := &rows[i]
+		j.Rows = append(j.Rows, jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&t.Answer, &r.Self), valuesJSON(&t.Answer, &r.Total)})
+	}
+	return writeJSON(w, &j)
+}

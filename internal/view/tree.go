@@ -1,0 +1,206 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// maxIndent is how far branches are indented; deeper ones stay there.
+const maxIndent = 30
+
+// Tree writes a tree: for each node its total by the first metric and its share. A node that is its parent's only child stands
+// below it without indentation, and a function that only calls itself is one line.
+func Tree(w io.Writer, s *query.Source, t *query.Tree, trim query.Trim, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&t.Answer)
+	if t.Root.Total == (query.Values{}) {
+		a.printf("  nothing was counted\n")
+		return a.Flush()
+	}
+	b := &branches{answer: a, t: &t.Answer, trim: trim}
+	b.root(t.Root, "all")
+	return a.Flush()
+}
+
+// Sandwich writes the callers and the callees of functions.
+func Sandwich(w io.Writer, s *query.Source, t *query.SandwichTree, trim query.Trim, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.answerHeading(&t.Answer)
+	if len(t.Groups) == 0 {
+		a.printf("  no function on a call stack matches\n")
+		return a.Flush()
+	}
+	name := a.groupName(&t.Groups[0], 60)
+	if n := len(t.Groups) - 1; n > 0 {
+		name += fmt.Sprintf(" and %d more", n)
+	}
+	b := &branches{answer: a, t: &t.Answer, trim: trim}
+	a.printf("%s\n", a.title("CALLERS"))
+	b.root(t.Callers, name)
+	a.printf("\n%s\n", a.title("CALLEES"))
+	b.root(t.Callees, name)
+	return a.Flush()
+}
+
+// branches writes a tree line by line.
+type branches struct {
+	*answer
+	t     *query.Answer
+	trim  query.Trim
+	lines int
+	cut   int // lines that were left out
+}
+
+func (b *branches) root(root *query.Node, name string) {
+	m := b.t.Metrics[0]
+	head := padLeft(m.String()+b.unitNote(m), 13) + padLeft("share", 9)
+	for _, k := range b.t.Metrics[1:] {
+		head += padLeft(k.String()+b.unitNote(k), 16)
+	}
+	b.printf("%s\n", b.faint(head))
+	b.lines, b.cut = 0, 0
+	b.line(&root.Total, "", b.bold(name))
+	type work struct {
+		n      *query.Node
+		parent *query.Node
+		folded bool // the line that tells what of parent is left out
+		indent int
+		mark   string
+	}
+	var todo []work
+	push := func(n *query.Node, indent int) {
+		if n.Folded > 0 {
+			todo = append(todo, work{parent: n, folded: true, indent: indent, mark: "└ "})
+		}
+		alone := len(n.Children) == 1 && n.Folded == 0
+		for i := len(n.Children) - 1; i >= 0; i-- {
+			w := work{n: n.Children[i], indent: indent}
+			if !alone {
+				w.indent = min(indent+1, maxIndent)
+				w.mark = "├ "
+				if i == len(n.Children)-1 && n.Folded == 0 {
+					w.mark = "└ "
+				}
+			}
+			todo = append(todo, w)
+		}
+	}
+	push(root, 0)
+	for len(todo) > 0 {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if w.folded {
+			b.folded(w.parent, min(w.indent+1, maxIndent))
+			continue
+		}
+		times := 1
+		for len(w.n.Children) == 1 && w.n.Folded == 0 && w.n.Children[0].Group == w.n.Group {
+			w.n = w.n.Children[0]
+			times++
+		}
+		more := ""
+		if times > 1 {
+			more = fmt.Sprintf(" ×%d", times)
+		}
+		prefix := strings.Repeat("  ", max(w.indent-1, 0)) + w.mark
+		if w.mark == "" {
+			prefix = strings.Repeat("  ", w.indent)
+		}
+		room := max(nameWidth, b.report.Width-22-16*(len(b.t.Metrics)-1)-runes(prefix)-2)
+		b.line(&w.n.Total, prefix, b.groupName(&w.n.Group, room-runes(more))+more)
+		push(w.n, w.indent)
+	}
+	if b.cut > 0 {
+		b.printf("  %s\n", b.faint(fmt.Sprintf("and %s (--limit)", plural(uint64(b.cut), "more line"))))
+	}
+}
+
+// line writes a node.
+func (b *branches) line(v *query.Values, prefix, name string) {
+	if b.lines++; b.Limit > 0 && b.lines > b.Limit {
+		b.cut++
+		return
+	}
+	m := b.t.Metrics[0]
+	text := b.bold(padLeft(b.value(m, v, b.t.Span), 13)) + padLeft(b.share(m, v, &b.t.Total), 9)
+	for _, k := range b.t.Metrics[1:] {
+		text += padLeft(b.value(k, v, b.t.Span), 16)
+	}
+	b.printf("%s  %s%s\n", text, b.faint(prefix), name)
+}
+
+// folded tells what of a node's children is left out.
+func (b *branches) folded(n *query.Node, indent int) {
+	why := "deeper"
+	if b.trim.Depth == 0 || b.trim.Share > 0 && len(n.Children) > 0 {
+		why = fmt.Sprintf("of less than %.3g %%", 100*b.trim.Share)
+	}
+	name := fmt.Sprintf("(%s %s)", plural(uint64(n.Folded), "more branch"), why)
+	name = strings.Replace(name, "branchs", "branches", 1)
+	b.line(&n.FoldedTotal, strings.Repeat("  ", max(indent-1, 0))+"└ ", b.faint(name))
+}
+
+type jsonTree struct {
+	jsonAnswer
+	By    string     `json:"by"`
+	Shape string     `json:"shape"`
+	Nodes []jsonNode `json:"nodes"`
+}
+
+// jsonNode is a node; those of a tree come parents first, so that deep trees need no deep nesting.
+type jsonNode struct {
+	Parent int        `json:"parent"` // number of its parent in the list; -1: none
+	Group  *jsonGroup `json:"group"`  // null: of the root
+	Self   jsonValues `json:"self"`
+	Total  jsonValues `json:"total"`
+	Folded int        `json:"folded"` // children that are not in the list
+}
+
+// TreeJSON writes a tree as one JSON object. The shape is a word: top-down or bottom-up.
+func TreeJSON(w io.Writer, s *query.Source, t *query.Tree, by query.By, shape string) error {
+	return writeJSON(w, &jsonTree{newJSONAnswer(s, &t.Answer), by.String(), shape, nodesJSON(s, &t.Answer, t.Root)})
+}
+
+// SandwichJSON writes both sides of functions as one JSON object.
+func SandwichJSON(w io.Writer, s *query.Source, t *query.SandwichTree, by query.By) error {
+	groups := []jsonGroup{}
+	for i := range t.Groups {
+		groups = append(groups, groupJSON(s, &t.Groups[i]))
+	}
+	return writeJSON(w, &struct {
+		jsonAnswer
+		By      string      `json:"by"`
+		Groups  []jsonGroup `json:"groups"`
+		Self    jsonValues  `json:"self"`
+		Totals  jsonValues  `json:"totals"`
+		Callers []jsonNode  `json:"callers"`
+		Callees []jsonNode  `json:"callees"`
+	}{newJSONAnswer(s, &t.Answer), by.String(), groups, valuesJSON(&t.Answer, &t.Self), valuesJSON(&t.Answer, &t.Totals),
+		nodesJSON(s, &t.Answer, t.Callers), nodesJSON(s, &t.Answer, t.Callees)})
+}
+
+func nodesJSON(s *query.Source, a *query.Answer, root *query.Node) []jsonNode {
+	type work struct {
+		n      *query.Node
+		parent int
+	}
+	list := []jsonNode{}
+	todo := []work{{root, -1}}
+	for len(todo) > 0 {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		j := jsonNode{Parent: w.parent, Self: valuesJSON(a, &w.n.Self), Total: valuesJSON(a, &w.n.Total), Folded: w.n.Folded}
+		if w.parent >= 0 {
+			g := groupJSON(s, &w.n.Group)
+			j.Group = &g
+		}
+		list = append(list, j)
+		for i := len(w.n.Children) - 1; i >= 0; i-- {
+			todo = append(todo, work{w.n.Children[i], len(list) - 1})
+		}
+	}
+	return list
+}
