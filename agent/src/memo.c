@@ -10,7 +10,7 @@
 
 #define FIRST_FRAMES 340 // 4 pages
 #define FIRST_CHECKS 512 // 2 pages
-#define BUFFERS (2 * (HT_LOOSE_MAX + 1) * sizeof(struct ht_frame)) // 1 page
+#define BUFFERS (2 * (HT_LOOSE_MAX + 1) * sizeof(struct ht_frame) + HT_WALK_SIZE) // 1 page
 
 // Even, as what it is given.
 static u32 larger(u32 capacity)

@@ -31,7 +31,14 @@ struct ht_check_pair {
 #define HT_FRAMES_MAX (1u << 20)
 
 // ht_walk keeps its new frames in buffers of their own, with one element before them.
-#define HT_LOOSE_MAX 41
+#define HT_LOOSE_MAX 40
+// Behind them, ht_unwind keeps the state of its walk.
+#define HT_WALK_SIZE 160
+
+HT_INLINE void *ht_walk_room(const struct ht_memo *memo)
+{
+	return memo->buffers + 2 * (HT_LOOSE_MAX + 1);
+}
 
 // Where the buffer ends that the loose frames are not in. That is not kept beside loose_end: a handler that leaves the agent
 // between two stores must not make it the same one.

@@ -306,7 +306,6 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 
 HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
-	struct walk w = {memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	u32 depth, base, total, node;
 	int how;
 
@@ -316,31 +315,36 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}
+	// Not on the target's stack, which may be small.
+	_Static_assert(sizeof(struct walk) <= HT_WALK_SIZE, "the walk's room");
+	struct walk *w = (struct walk *)ht_walk_room(memo);
+	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	if (memo->loose)
 		ht_lay_down(memo, memo->loose_end - 1);
 	depth = memo->depth;
 	ht_memo_forget(memo);
 	HT_FENCE();
 	if (ht_likely(ht_on_own_stack(memo, sp))) {
-		w.bounds = (struct ht_bounds){memo->low, memo->high, 1};
-	} else if (ht_bounds_find(memo, sp, &w.bounds) < 0) {
+		w->bounds = (struct ht_bounds){memo->low, memo->high, 1};
+	} else if (ht_bounds_find(memo, sp, &w->bounds) < 0) {
 		ht_count(HT_C_TRUNCATED);
 		return 0;
 	}
-	how = climb(&w, depth, &base);
+	how = climb(w, depth, &base);
 	if (ht_unlikely(how == CUT))
 		ht_count(HT_C_TRUNCATED);
-	total = base + w.n;
+	total = base + w->n;
 	if (!total)
 		return 0;
 	// At most three checks a frame.
-	u32 checks = (base ? HT_CHECKS(&memo->frames[base - 1]) : 0) + 3 * w.n;
+	u32 checks = (base ? HT_CHECKS(&memo->frames[base - 1]) : 0) + 3 * w->n;
 	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0) {
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}
-	const struct ht_frame up = {w.pc, w.sp, w.fp, 0, HT_CCT_ROOT, 0, 0}; // what the outermost frame returned to
-	ht_settle(memo, base, &memo->frames[memo->frame_capacity - w.n], w.n, &up,
+	struct ht_frame *up = ht_spare_end(memo) - 1; // what the outermost frame returned to
+	*up = (struct ht_frame){w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0};
+	ht_settle(memo, base, &memo->frames[memo->frame_capacity - w->n], w->n, up,
 		  base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0);
 
 	struct ht_frame *leaf = &memo->frames[total - 1];
@@ -351,9 +355,9 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 			node = ht_make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
 	}
 	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
-		memo->first_foreign = ht_unlikely(w.foreign) ? base + (w.n - w.foreign) + 1 : 0;
+		memo->first_foreign = ht_unlikely(w->foreign) ? base + (w->n - w->foreign) + 1 : 0;
 	HT_FENCE();
-	memo->depth = how == CUT ? 0 : w.complex ? base + (w.n - w.complex) : total;
+	memo->depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
 	if (memo->first_foreign || !memo->depth)
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
