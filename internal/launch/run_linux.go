@@ -434,6 +434,9 @@ func (s *session) rescue() {
 			continue
 		}
 		os.Remove(spool)
+		for i := range recordings {
+			recordings[i].Main = recordings[i].PID == s.pid
+		}
 		s.result.Recordings = append(s.result.Recordings, recordings...)
 	}
 	s.result.Complete = time.Since(s.started)

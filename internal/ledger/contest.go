@@ -33,12 +33,11 @@ type waiting struct {
 	flags   event.Flags
 	begin   *begin // if op is a realloc's begin
 	late    bool   // it may have happened before what arrived before it, whatever its time
-	parents bool   // a deallocation of an address that this ledger of a forked child had never seen
+	parents bool   // a deallocation or begin at an address that this ledger of a forked child had never seen
 	barrier uint64
 }
 
 func (w *waiting) allocates() bool { return w.op.Kind == OpAlloc || w.op.Kind == OpReallocResult }
-func (w *waiting) frees() bool     { return w.op.Kind == OpFree }
 func (w *waiting) begins() bool    { return w.op.Kind == OpReallocBegin }
 
 // ties says whether w may have happened after op, which arrives after it, or in the same tick.
@@ -80,7 +79,7 @@ func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*even
 
 func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) {
 	w := waiting{op: *op, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
-	w.parents = l.known != nil && w.frees() && l.known.add(c.addr)
+	w.parents = l.known != nil && !w.allocates() && l.known.add(c.addr)
 	if w.begins() {
 		w.begin = l.streams.innermost(op.Stream)
 	}
@@ -184,7 +183,10 @@ func (l *Ledger) endsLive(c *contest, g *segment, i int, emit func(*event.Event)
 
 // begun settles that the realloc that is first in c was given the block that is live, or none.
 func (l *Ledger) begun(c *contest) {
-	l.mark(c.ops[0].begin)
+	b := c.ops[0].begin
+	if l.mark(b); b.fate == unknownBlock && c.ops[0].parents {
+		b.fate = inherited
+	}
 	l.drop(c, 0)
 }
 

@@ -163,9 +163,6 @@ func (l *Ledger) mark(b *begin) {
 	b.fate = unknownBlock
 	g, i, ok := l.live.find(b.addr)
 	if !ok {
-		if l.known != nil && l.known.add(b.addr) {
-			b.fate = inherited
-		}
 		return
 	}
 	if s := &g.slots[i]; s.ref&inRealloc == 0 {

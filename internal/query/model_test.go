@@ -345,7 +345,7 @@ func TestFlat(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := []int{0, 1, 30, 120, 250}[seed%5]
 		s, events := random(t, seed, n)
-		for range 40 {
+		for range 25 {
 			q := randomQuery(rng, s, uint64(len(events)))
 			got, err := Flat(t.Context(), s, q)
 			if err != nil {

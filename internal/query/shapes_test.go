@@ -1,10 +1,12 @@
 package query
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -281,17 +283,20 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestDeep: recursion of 5,000 frames, and an allocation at each of its levels, in every shape.
+// TestDeep: recursion of 5,000 frames, and an allocation at every tenth of its levels, in every shape.
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	frames := r.code()
-	const depth = 5000
+	const depth, every = 5000, 10
+	const bytes = 8 * depth / every
 	th := r.thread(0)
 	for id := uint32(1); id <= depth; id++ {
 		r.w.Node(id, event.Node{Parent: id - 1, PC: 1})
-		r.now += 100
-		r.alloc(th, id, 8, event.Malloc, 0)
+		if id%every == 0 {
+			r.now += 100
+			r.alloc(th, id, 8, event.Malloc, 0)
+		}
 	}
 	s := r.source(frames)
 	q := &Query{Metrics: []Metric{Bytes, OwnPeak}}
@@ -299,7 +304,7 @@ func TestDeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Rows) != 1 || table.Rows[0].Total.Bytes != 8*depth || table.Rows[0].Total.OwnPeak != 8*depth {
+	if len(table.Rows) != 1 || table.Rows[0].Total.Bytes != bytes || table.Rows[0].Total.OwnPeak != bytes {
 		t.Errorf("%+v", table.Rows)
 	}
 	for name, shape := range map[string]func(context.Context, *Source, *Query, Trim) (*Tree, error){"down": TopDown, "up": BottomUp} {
@@ -311,9 +316,63 @@ func TestDeep(t *testing.T) {
 		for ; len(n.Children) == 1; n = n.Children[0] {
 			levels++
 		}
-		if levels != depth || tree.Root.Total.Bytes != 8*depth {
+		if levels != depth || tree.Root.Total.Bytes != bytes {
 			t.Errorf("%s: %d levels, %d bytes", name, levels, tree.Root.Total.Bytes)
 		}
+	}
+}
+
+// TestDamaged: copies of a recording that were cut short or changed have an answer or an error.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(t)
+	frames := r.code()
+	th := r.thread(0)
+	for id := uint32(1); id <= 9; id++ {
+		r.w.Node(id, event.Node{Parent: id / 2, PC: id})
+	}
+	for i := range 100 {
+		ref := r.alloc(th, uint32(i%10), uint64(i), event.Malloc, 0)
+		if i%3 > 0 {
+			r.free(th, ref, event.FreeFunc, 0)
+		}
+		if i%20 == 0 {
+			if err := r.w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.source(frames)
+	whole, err := os.ReadFile(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	for i := range 120 {
+		b := slices.Clone(whole)
+		if i%2 == 0 {
+			b = b[:len(b)*i/120]
+		} else {
+			b[i*7919%len(b)] ^= 0x55
+		}
+		rd, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x")
+		if err != nil {
+			continue
+		}
+		s, err := New(rd)
+		if err != nil {
+			continue
+		}
+		opened++
+		for _, q := range []*Query{{}, {By: ByThread, Metrics: Metrics()}, {Range: &Range{5, 100}, Metrics: []Metric{Leaked, OwnPeak}}} {
+			_, _ = Flat(t.Context(), s, q)
+			_, _ = BottomUp(t.Context(), s, q, Trim{})
+			_, _ = Develop(t.Context(), s, q, 10, 3)
+			_, _ = Distribute(t.Context(), s, q)
+		}
+	}
+	if opened < 60 {
+		t.Errorf("only %d copies could be opened", opened)
 	}
 }
 

@@ -88,7 +88,7 @@ func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return in
 // answers at the cuts that the refusal names.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	some, coarse, refused := 0, 0, 0
+	some, coarse, refused, levels := 0, 0, 0, uint64(0)
 	for seed := range uint64(32) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		n := 200 + rng.IntN(5000)
@@ -113,6 +113,9 @@ func TestFold(t *testing.T) {
 		}
 		follower := openSieve(t, f)
 		longest := 2 + rng.IntN(40)
+		if seed%4 == 0 {
+			longest = 2 + rng.IntN(4) // so that there are summaries of level 2
+		}
 		for i := range events {
 			if err := w.Event(&events[i]); err != nil {
 				t.Fatal(err)
@@ -148,12 +151,20 @@ func TestFold(t *testing.T) {
 			coarse += c
 			refused += u
 		}
-		if cut, _ := follower.DetailFrom(); cut > 0 {
+		cut, at := follower.DetailFrom()
+		if cut > 0 {
 			some++
 		}
+		if last := events[n-1].Time; fold.MaxSize == 0 && cut > 0 && at+int64(fold.Keep) > last {
+			t.Fatalf("seed %d: folded up to %d, of %d, although %d are to be kept", seed, at, last, fold.Keep)
+		}
+		for l := range follower.folds {
+			levels = max(levels, l.level)
+		}
 	}
-	if some < 20 || coarse < 100 || refused < 100 {
-		t.Errorf("%d recordings were folded, %d answers at boundaries, %d refusals: the test tests little", some, coarse, refused)
+	if some < 20 || coarse < 100 || refused < 100 || levels < 1 {
+		t.Errorf("%d recordings were folded, summaries up to level %d, %d answers at boundaries, %d refusals: the test tests little", some, levels,
+			coarse, refused)
 	}
 }
 
@@ -530,5 +541,38 @@ func TestFoldPeakAgain(t *testing.T) {
 	}
 	if bytes, cut, err = r.PeakBetween(t.Context(), 0, to); err != nil || bytes != 100 || cut != 1 {
 		t.Errorf("the peak up to %d: %d at %d, %v", to, bytes, cut, err)
+	}
+}
+
+// TestFoldSize: the file stays within its bound, and no more is folded than that takes.
+func TestFoldSize(t *testing.T) {
+	t.Parallel()
+	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, tick: 100}.run(5, 12000)
+	const limit = 80_000
+	f := newSieve()
+	w, err := newWriter(f, "a.htap", event.Process{}, Options{Fold: Fold{MaxSize: limit, grain: 1, Notice: func(s string) { t.Error(s) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded := 0
+	for i := range events {
+		if err := w.Event(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+		if i%50 != 49 {
+			continue
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(f.gone, true) {
+			folded++
+			if used, _ := f.Used(); used > limit || used < limit*3/4 {
+				t.Fatalf("after %d events, the file takes %d bytes; %d are its bound", i+1, used, limit)
+			}
+		}
+	}
+	if folded < 20 {
+		t.Errorf("folded %d times: the test tests little", folded)
 	}
 }

@@ -377,6 +377,9 @@ func (p *program) reallocBegin(t *thread) {
 		return
 	}
 	p.op(t, ledger.Op{Kind: ledger.OpReallocBegin, Func: event.ReallocFunc, Addr: r.addr})
+	if p.late && r.old == nil {
+		p.ops = append(p.ops, step{}) // as above
+	}
 	switch r.outcome { // what the real function does, before its result is recorded
 	case moves:
 		r.result = p.place()
