@@ -163,6 +163,7 @@ func (l *Ledger) settleTick(emit func(*event.Event)) {
 func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 	g, i, live := l.live.find(c.addr)
 	switch {
+	case live && l.early(c, g, i, emit):
 	case c.ops[0].allocates():
 		l.unseen(c, emit)
 	case c.ops[0].begins():
@@ -173,6 +174,33 @@ func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 		l.endsNothing(c, emit)
 	}
 	l.resolve(c, emit)
+}
+
+// early settles what is explained by one op's clock having been read a little early, if nothing has contradicted that: a
+// deallocation of the live block that seems to have come before its allocation, or an allocation that seems to have come
+// before the deallocation of the live block.
+func (l *Ledger) early(c *contest, g *segment, i int, emit func(*event.Event)) bool {
+	first := &c.ops[0]
+	if !first.allocates() {
+		var b Block
+		l.live.get(g, i, &b)
+		if c.candidates == 0 || first.begins() || first.parents || b.Thread == first.op.Thread || b.Born-first.op.Time > l.Skew {
+			return false
+		}
+		l.outOfOrder(false)
+		l.endsLive(c, g, i, emit)
+		return true
+	}
+	for j := 1; j < len(c.ops); j++ {
+		w := &c.ops[j]
+		if !w.allocates() && !w.begins() && !c.before(j) && w.op.Time-first.op.Time <= l.Skew {
+			l.outOfOrder(false)
+			l.end(&w.op, g, i, w.flags, emit)
+			l.drop(c, j)
+			return true
+		}
+	}
+	return false
 }
 
 // endsLive settles that the deallocation that is first in c ended the live block at (g, i).

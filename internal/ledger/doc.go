@@ -33,7 +33,9 @@
 //   - If the times differ, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
 //     explains all (counted as Inversions). Whether it does, the next op on the address shows: over a live block, an
 //     allocation, a later deallocation and another deallocation mean that both blocks ended in turn.
-//   - What nothing has settled when Barrier has been called twice is settled by its time: a deallocation is Unmatched, or
+//   - What nothing has settled when Barrier has been called twice, but would be as it should be if one clock had been read
+//     at most Skew too early, is settled so (Inversions).
+//   - What then is left is settled by its time: a deallocation is Unmatched, or
 //     Inherited; a block below an allocation was ended by something that nobody recorded (counted as Unseen): its Free
 //     event bears event.FuncUnknown and the time and thread of the allocation that proves it.
 //

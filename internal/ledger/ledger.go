@@ -8,6 +8,10 @@ import (
 
 // Ledger matches deallocations to allocations. It is used by one goroutine at a time.
 type Ledger struct {
+	// Skew is by how much a clock may have been read too early, in the unit of the ops' times: processors read it as soon as they
+	// come to the instruction, even if they still wait for the pointer that is to be freed, or for the allocator's lock.
+	Skew int64
+
 	live    *table
 	allocs  uint64 // number of the next allocation
 	seen    int64  // latest time of an op

@@ -65,6 +65,10 @@ type process struct {
 	ended      bool
 }
 
+// clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead while it waits
+// for another core's cache line. Observed: 60 ns.
+const clockSkew = 2000
+
 // recoveredSuffix ends the name of a recording that will take the place of another one.
 const recoveredSuffix = ".recovered"
 
@@ -80,6 +84,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{},
 	}
+	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
 	later, mono := w.later()
 	p.clock = newClockMap(si.Counter, si.Mono, later, mono)

@@ -109,12 +109,7 @@ type endingFile struct {
 func (a *appender) finish(e Ending) error {
 	a.err = nil
 	if a.tables(&tables{}) == nil {
-		counts := e.Tally.Summary()
-		if d := a.fold; d != nil && d.counts > 0 && !d.failed {
-			a.foldUntil(d.until, counts) // no events, but the statistics before
-		} else {
-			_ = a.counts(counts)
-		}
+		a.lastFold(e.Tally.Summary())
 	}
 	if a.err == nil {
 		_ = a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written})

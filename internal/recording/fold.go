@@ -186,6 +186,20 @@ func (a *appender) plan() (until [summaryLevels + 1]int, worth bool) {
 	return until, free > 0 && free >= a.countsSize()
 }
 
+// lastFold appends the final statistics, and folds what may be folded by now, at least the statistics before.
+func (a *appender) lastFold(counts *tally.Summary) {
+	d := a.fold
+	if d == nil || d.failed {
+		_ = a.counts(counts)
+		return
+	}
+	until, worth := a.plan()
+	if !worth {
+		until = d.until
+	}
+	a.foldUntil(until, counts)
+}
+
 // countsSize is the length of the latest statistics.
 func (a *appender) countsSize() int64 {
 	if a.fold.counts == 0 {
@@ -220,6 +234,9 @@ func (a *appender) foldUntil(until [summaryLevels + 1]int, counts *tally.Summary
 		return
 	}
 	d.until, d.counts = until, at
+	if len(holes) == 0 {
+		return
+	}
 	err := d.f.Sync()
 	for _, e := range holes {
 		if off, n := d.hole(e); n > 0 && err == nil {

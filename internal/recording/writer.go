@@ -224,13 +224,15 @@ func (w *Writer) write(j *job) {
 		if w.opts.Births != nil {
 			w.opts.Births(j.block.head.firstAlloc, j.block.births)
 		}
-		w.app.tend(j.counts)
-		j.counts = nil
 	}
 	if j.then != nil {
 		j.then()
 		j.then = nil
 	}
+	if j.block.head.events > 0 {
+		w.app.tend(j.counts) // last, since it may take a while
+	}
+	j.counts = nil
 }
 
 // wait returns when nothing is on its way to be written.
