@@ -231,6 +231,7 @@ func (w *Writer) write(j *job) {
 	}
 	if j.block.head.events > 0 {
 		w.app.tend(j.counts) // last, since it may take a while
+		_ = w.check(w.app.err)
 	}
 	j.counts = nil
 }
