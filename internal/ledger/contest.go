@@ -163,7 +163,6 @@ func (l *Ledger) settleTick(emit func(*event.Event)) {
 func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 	g, i, live := l.live.find(c.addr)
 	switch {
-	case live && l.early(c, g, i, emit):
 	case c.ops[0].allocates():
 		l.unseen(c, emit)
 	case c.ops[0].begins():
@@ -174,33 +173,6 @@ func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 		l.endsNothing(c, emit)
 	}
 	l.resolve(c, emit)
-}
-
-// early settles what is explained by one op's clock having been read a little early, if nothing has contradicted that: a
-// deallocation of the live block that seems to have come before its allocation, or an allocation that seems to have come
-// before the deallocation of the live block.
-func (l *Ledger) early(c *contest, g *segment, i int, emit func(*event.Event)) bool {
-	first := &c.ops[0]
-	if !first.allocates() {
-		var b Block
-		l.live.get(g, i, &b)
-		if c.candidates == 0 || first.begins() || first.parents || b.Thread == first.op.Thread || b.Born-first.op.Time > l.Skew {
-			return false
-		}
-		l.outOfOrder(false)
-		l.endsLive(c, g, i, emit)
-		return true
-	}
-	for j := 1; j < len(c.ops); j++ {
-		w := &c.ops[j]
-		if !w.allocates() && !w.begins() && !c.before(j) && w.op.Time-first.op.Time <= l.Skew {
-			l.outOfOrder(false)
-			l.end(&w.op, g, i, w.flags, emit)
-			l.drop(c, j)
-			return true
-		}
-	}
-	return false
 }
 
 // endsLive settles that the deallocation that is first in c ended the live block at (g, i).
@@ -300,6 +272,9 @@ func (c *contest) before(j int) bool {
 	return false
 }
 
+// near says whether two ops happened at the same time, as far as their clocks can tell.
+func (l *Ledger) near(later, earlier *Op) bool { return later.Time-earlier.Time <= l.Skew }
+
 // judgeAlloc: the first op allocates over the live block at (g, i). Did one of the later ones end that?
 func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Event)) bool {
 	if g.slots[i].ref&inRealloc != 0 {
@@ -310,7 +285,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	for j := 1; j < len(c.ops); j++ {
 		w := &c.ops[j]
 		switch {
-		case w.begins() && ender == 0 && !c.before(j) && (w.late || w.op.Time == c.ops[0].op.Time):
+		case w.begins() && ender == 0 && !c.before(j) && (w.late || l.near(&w.op, &c.ops[0].op)):
 			l.outOfOrder(true)
 			l.mark(w.begin)
 			l.drop(c, j)
@@ -319,7 +294,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 			continue
 		case w.allocates():
 			allocs++
-			if frees > 0 && ender == 0 && w.op.Time != c.ops[0].op.Time {
+			if frees > 0 && ender == 0 && !l.near(&w.op, &c.ops[0].op) {
 				// The allocation before this one has its deallocation: only that of the live block is missing.
 				l.unseen(c, emit)
 				return true
@@ -335,7 +310,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 		return false
 	}
 	w := &c.ops[ender]
-	tie := w.late || w.op.Time == c.ops[0].op.Time
+	tie := w.late || l.near(&w.op, &c.ops[0].op)
 	if !tie && frees < allocs+1 { // fewer than the live block and the allocations
 		if !c.ops[len(c.ops)-1].allocates() {
 			return false
@@ -355,10 +330,10 @@ func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Eve
 	first := &c.ops[0]
 	for j := 1; j < len(c.ops); j++ {
 		switch w := &c.ops[j]; {
-		case !w.late && w.op.Time != first.op.Time && first.begins():
+		case !w.late && !l.near(&w.op, &first.op) && first.begins():
 			l.begun(c)
 			return true
-		case !w.late && w.op.Time != first.op.Time:
+		case !w.late && !l.near(&w.op, &first.op):
 			l.endsLive(c, g, i, emit)
 			return true
 		case w.allocates() && !c.before(j):
@@ -378,10 +353,10 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 			continue
 		}
 		last := &c.ops[len(c.ops)-1]
-		switch tie := w.late || w.op.Time == first.op.Time; {
+		switch tie := w.late || l.near(&w.op, &first.op); {
 		case c.before(j):
 			// Only another stream's op of the same time could still explain the first.
-			if last.op.Time == first.op.Time {
+			if l.near(&last.op, &first.op) {
 				continue
 			}
 			l.endsNothing(c, emit)
@@ -407,7 +382,7 @@ func (l *Ledger) judgeBegin(c *contest, emit func(*event.Event)) bool {
 		if !w.allocates() {
 			continue
 		}
-		if c.before(j) || !w.late && w.op.Time != c.ops[0].op.Time {
+		if c.before(j) || !w.late && !l.near(&w.op, &c.ops[0].op) {
 			l.begun(c)
 			return true
 		}

@@ -24,8 +24,8 @@
 // block. Such an op waits, and with it the later ops on that address; a realloc's begin waits at most for its result. The
 // ops of one stream are never reordered.
 //
-//   - An op that contradicts is settled at once by one that arrives after it from another stream with the same time, or
-//     late: that one happened before. The pairs: allocation over a live block, then its deallocation or the begin of the
+//   - An op that contradicts is settled at once by one that arrives after it from another stream with the same time, at
+//     most Skew later, or late: that one happened before. The pairs: allocation over a live block, then its deallocation or the begin of the
 //     realloc that moved it; deallocation or begin at an address, then its allocation; deallocation or begin of a block
 //     that another stream reallocates, then the result that it failed, or the allocation that proves it to have moved.
 //     (Within one tick, an address may pass to another thread after one op, and any number of ops of that thread may
@@ -33,9 +33,7 @@
 //   - If the times differ, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
 //     explains all (counted as Inversions). Whether it does, the next op on the address shows: over a live block, an
 //     allocation, a later deallocation and another deallocation mean that both blocks ended in turn.
-//   - What nothing has settled when Barrier has been called twice, but would be as it should be if one clock had been read
-//     at most Skew too early, is settled so (Inversions).
-//   - What then is left is settled by its time: a deallocation is Unmatched, or
+//   - What nothing has settled when Barrier has been called twice is settled by its time: a deallocation is Unmatched, or
 //     Inherited; a block below an allocation was ended by something that nobody recorded (counted as Unseen): its Free
 //     event bears event.FuncUnknown and the time and thread of the allocation that proves it.
 //
