@@ -213,9 +213,11 @@ void ht_real_init(void);
 // foreign.c: puts a guard around each of them, for an allocator that may call its own functions by their public names.
 void ht_foreign_init(void);
 
-// The C++ operators and std::get_new_handler, in the order of the table in real.c.
-#define HT_OPERATORS 21
+// The C++ operators, std::get_new_handler, and where generated code is registered, in the order of the table in real.c.
+#define HT_OPERATORS 23
 #define HT_GET_NEW_HANDLER 20
+#define HT_REGISTER_FRAME 21
+#define HT_DEREGISTER_FRAME 22
 // The real operator with this number, or null if no loaded module defines it. May be slow the first time.
 void *ht_real_operator(u32 number);
 // Does pc lie in the code of one of the real operators found so far?

@@ -251,10 +251,32 @@ static HT_NOINLINE int search_all(const struct ht_cfi_text *text, u64 at, u64 pc
 	return HT_CFI_NONE;
 }
 
+int ht_cfi_cover(const struct ht_cfi_text *text, u64 *start, u64 *end)
+{
+	struct ht_cfi_fde f;
+	struct ht_cfi_cie c;
+	u64 next;
+	*start = ~0ull, *end = 0;
+	for (u64 at = text->frame; at < text->high; at = next) {
+		int r = read_fde(text, at, &f, &c, &next);
+		if (r < 0)
+			return -1;
+		if (r == 0 && f.start && f.start + f.size >= f.start) {
+			*start = f.start < *start ? f.start : *start;
+			*end = f.start + f.size > *end ? f.start + f.size : *end;
+		}
+		if (next - at <= 4)
+			break;
+	}
+	return *end > *start ? 0 : -1;
+}
+
 // The reader and what was found are in w: the target's stack may be small.
 static HT_NOINLINE int search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w)
 {
 	struct ht_reader *r = &w->run.r;
+	if (!text->hdr)
+		return text->frame ? search_all(text, text->frame, pc, &w->fde, &w->cie) : HT_CFI_NONE;
 	*r = reader_at(text, text->hdr);
 	u32 head = (u32)ht_read_fixed(r, 4);
 	u8 version = (u8)head, frame_encoding = (u8)(head >> 8), count_encoding = (u8)(head >> 16);

@@ -16,6 +16,7 @@
 struct ht_cfi_text {
 	u64 low, high; // readable memory that holds both sections
 	u64 hdr; // .eh_frame_hdr; 0: the module has no call frame information
+	u64 frame; // without hdr: .eh_frame; 0: there is none
 };
 
 // How the caller's value of a register is found.
@@ -138,5 +139,8 @@ i64 ht_read_sleb(struct ht_reader *r);
 // Evaluates a DW_OP expression, whose length is at `expression`. 0 or -1.
 int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
 		    u64 *stack, u64 low, u64 high, u64 *result);
+
+// The code that the entries of text->frame are about: 0, or -1 if there is none or it makes no sense.
+int ht_cfi_cover(const struct ht_cfi_text *text, u64 *start, u64 *end);
 
 #endif

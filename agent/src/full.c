@@ -6,6 +6,7 @@
 // right here and first unwinds the agent's functions by the agent's own call frame information.
 
 #include "full.h"
+#include "frames.h"
 #include "rules.h"
 
 #define OWN_FRAMES_MAX 64
@@ -60,13 +61,17 @@ static int step(struct ht_memo *memo, struct ht_full *f)
 		return load_chain(rule, regs, b.low, b.high);
 	}
 	l = ht_module_of(at, s->buffer);
-	if (!l || ht_cfi_find(&l->cfi, at, &s->cfi) != HT_CFI_OK)
+	if (l)
+		s->text = l->cfi;
+	else if (!ht_frames_at(at, &s->text))
 		return -1;
-	found = ht_cfi_step(&l->cfi, &s->cfi, regs, b.low, b.high);
+	if (ht_cfi_find(&s->text, at, &s->cfi) != HT_CFI_OK)
+		return -1;
+	found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
 	// Registers that are kept elsewhere than on the stack, as setcontext's are in the context.
 	if (found == HT_CFI_BAD && !s->cfi.row.cfa_is_expression &&
 	    ht_bounds_find(memo, regs[s->cfi.row.cfa_register], &b) == 0)
-		found = ht_cfi_step(&l->cfi, &s->cfi, regs, b.low, b.high);
+		found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
 	if (found != HT_CFI_OK)
 		return found == HT_CFI_NONE ? 1 : -1;
 	if (s->cfi.signal)

@@ -81,7 +81,7 @@ static u64 hash_bytes(u64 h, const void *data, u64 size)
 // The readable segments that touch the one with `address`: memory that may be read without asking.
 static struct ht_cfi_text readable_around(const Elf64_Phdr *ph, u32 count, u64 bias, u64 address)
 {
-	struct ht_cfi_text t = {0, 0, 0};
+	struct ht_cfi_text t = {0, 0, 0, 0};
 	for (u32 pass = 0; pass < count; pass++) {
 		int grown = 0;
 		for (u32 i = 0; i < count; i++) {
@@ -314,7 +314,7 @@ static HT_NOINLINE const struct ht_loaded *enter_found(u64 pc, const struct find
 		d->end = (u64)o->map_end;
 	}
 	if ((u64)o->eh_frame != d->cfi.hdr) // what the loader says goes
-		d->cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame};
+		d->cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame, 0};
 	path = link->l_name;
 	if (!path || path[0] != '/') // of the main program it is empty, of dlopen("./x.so") relative
 		path = kernel_path(d->start, !path || !path[0], buffer);

@@ -145,6 +145,8 @@ static struct cxx_operator {
 	{.symbol = "_ZdlPvSt11align_val_tRKSt9nothrow_t"},
 	{.symbol = "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
 	{.symbol = "_ZSt15get_new_handlerv"},
+	{.symbol = "__register_frame"},
+	{.symbol = "__deregister_frame"},
 };
 
 static int find_operator(const struct module *m, struct cxx_operator *o)

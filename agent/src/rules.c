@@ -13,6 +13,7 @@
 // Unloading a module marks its entries dead. An entry that is dead may come to life again only for the same address.
 
 #include "rules.h"
+#include "frames.h"
 #include "sys.h"
 
 #define FIRST_BITS 12
@@ -108,12 +109,15 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 {
 	u64 pc = key & ~HT_PC_INTERRUPTED, at = key & HT_PC_INTERRUPTED ? pc : pc - 1;
 	const struct ht_loaded *l = ht_module_of(at, s->buffer);
+	struct ht_cfi_text generated;
 	int found;
 
 	*module = l ? l->id : 0;
 	if (!l || !l->cfi.hdr) {
 		if (at_trampoline(pc))
 			return HT_R_SIGNAL;
+		if (!l && ht_frames_at(at, &generated) && ht_cfi_find(&generated, at, &s->cfi) == HT_CFI_OK)
+			return s->cfi.signal ? HT_R_COMPLEX : pack_row(&generated, &s->cfi.row, pc);
 		if (l)
 			return HT_R_CHAIN;
 		return (ht_is_generated(at, s->buffer) ? HT_R_CHAIN : HT_R_BAD) | HT_FP_NO_CODE << 3;

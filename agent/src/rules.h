@@ -39,6 +39,7 @@ enum ht_rule_fp {
 
 // Working memory of the slow paths, at ht_memo.scratch.
 struct ht_scratch {
+	struct ht_cfi_text text; // of the frame that is stepped, see full.c
 	struct ht_cfi_work cfi;
 	u64 registers[HT_REGS]; // of the walk with all registers, see full.c
 	char buffer[HT_MODULE_WORK] __attribute__((aligned(8)));

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&distance, data, sizeof(distance));
 	size -= sizeof(distance);
 	u8 *copy = malloc(size);
-	struct ht_cfi_text text = {(u64)copy, (u64)copy + size, (u64)copy};
+	struct ht_cfi_text text = {(u64)copy, (u64)copy + size, (u64)copy, 0};
 	memcpy(copy, data + sizeof(distance), size);
 	for (u64 i = 0; i < 4; i++)
 		try(&text, (u64)copy + (u64)(i64)distance + i * 4, i * 0x9e3779b97f4a7c15ull);
@@ -82,7 +82,7 @@ static void damaged(const struct ht_loaded *l)
 {
 	u64 size = (l->cfi.high - l->cfi.hdr) & ~7ull, span = l->end - l->start;
 	u8 *copy = malloc(size);
-	struct ht_cfi_text text = {(u64)copy, (u64)copy + size, (u64)copy};
+	struct ht_cfi_text text = {(u64)copy, (u64)copy + size, (u64)copy, 0};
 	copy_words((u64 *)copy, (const u64 *)l->cfi.hdr, size);
 	for (u32 round = 0; round < 200; round++) {
 		for (u32 i = (u32)(rnd() % 4); i > 0; i--) {

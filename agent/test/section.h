@@ -177,7 +177,7 @@ __attribute__((unused)) static struct built build(const struct shape *h, const c
 	}
 	memcpy((void *)(base + cells), t.bytes + cells, 3 * 8);
 	memcpy((void *)base, t.bytes, t.size);
-	b.text = (struct ht_cfi_text){base, base + s.size, base};
+	b.text = (struct ht_cfi_text){base, base + s.size, base, 0};
 	b.code = base + code;
 	return b;
 }

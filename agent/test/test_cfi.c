@@ -283,7 +283,7 @@ static void test_expressions(void)
 		regs[3] = 0xb0b;
 		copy[0] = (u8)e->size;
 		memcpy(copy + 1, e->bytes, e->size);
-		struct ht_cfi_text text = {(u64)memory, (u64)memory + e->size + 1, 0};
+		struct ht_cfi_text text = {(u64)memory, (u64)memory + e->size + 1, 0, 0};
 		int r = ht_cfi_evaluate(&text, (u64)memory, regs, 0, work.stack, 0, 0, &value);
 		EXPECT(r == e->result && (r < 0 || value == e->value), "expression %u: %d, %lx", i, r, value);
 		free(memory);
@@ -300,7 +300,7 @@ static void test_expressions(void)
 		{P("\x04\x77\x00\x94\x09"), -1, 0},
 	};
 	for (u32 i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
-		struct ht_cfi_text text = {(u64)loads[i].bytes, (u64)loads[i].bytes + loads[i].size, 0};
+		struct ht_cfi_text text = {(u64)loads[i].bytes, (u64)loads[i].bytes + loads[i].size, 0, 0};
 		int r = ht_cfi_evaluate(&text, text.low, regs, 0, work.stack, (u64)&word, (u64)(&word + 1), &value);
 		EXPECT(r == loads[i].result && (r < 0 || value == loads[i].value), "load %u: %d, %lx", i, r, value);
 	}
