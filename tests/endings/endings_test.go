@@ -15,7 +15,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,13 +28,14 @@ import (
 )
 
 var (
-	kitOnce sync.Once
 	kitDir  string
 	heaptap string
 	kitErr  error
 )
 
+// TestMain builds heaptap and the programs of src, where any user may go.
 func TestMain(m *testing.M) {
+	build()
 	status := m.Run()
 	if kitDir != "" {
 		os.RemoveAll(kitDir)
@@ -43,35 +43,36 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// program returns the path of a program of src, after building heaptap and all of them once, where any user may go.
+func build() {
+	if kitDir, kitErr = os.MkdirTemp("", "heaptap-endings-"); kitErr != nil {
+		return
+	}
+	if kitErr = os.Chmod(kitDir, 0o755); kitErr != nil {
+		return
+	}
+	if heaptap, kitErr = programs.BuildHeaptap(kitDir, os.Getenv("HEAPTAP_BINARY")); kitErr != nil {
+		return
+	}
+	if !strings.HasPrefix(heaptap, kitDir) {
+		var out []byte
+		if out, kitErr = exec.Command("cp", heaptap, kitDir+"/heaptap").CombinedOutput(); kitErr != nil {
+			kitErr = fmt.Errorf("%w: %s", kitErr, out)
+			return
+		}
+		heaptap = filepath.Join(kitDir, "heaptap")
+	}
+	sources, _ := filepath.Glob("src/*.c*")
+	for _, s := range sources {
+		out := strings.TrimSuffix(filepath.Base(s), filepath.Ext(s))
+		if err := programs.Compile(s, filepath.Join(kitDir, out)); err != nil {
+			kitErr = errors.Join(kitErr, err)
+		}
+	}
+}
+
+// program returns the path of a program of src.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	kitOnce.Do(func() {
-		if kitDir, kitErr = os.MkdirTemp("", "heaptap-endings-"); kitErr != nil {
-			return
-		}
-		if kitErr = os.Chmod(kitDir, 0o755); kitErr != nil {
-			return
-		}
-		if heaptap, kitErr = programs.BuildHeaptap(kitDir, os.Getenv("HEAPTAP_BINARY")); kitErr != nil {
-			return
-		}
-		if !strings.HasPrefix(heaptap, kitDir) {
-			var out []byte
-			if out, kitErr = exec.Command("cp", heaptap, kitDir+"/heaptap").CombinedOutput(); kitErr != nil {
-				kitErr = fmt.Errorf("%w: %s", kitErr, out)
-				return
-			}
-			heaptap = filepath.Join(kitDir, "heaptap")
-		}
-		sources, _ := filepath.Glob("src/*.c*")
-		for _, s := range sources {
-			out := strings.TrimSuffix(filepath.Base(s), filepath.Ext(s))
-			if err := programs.Compile(s, filepath.Join(kitDir, out)); err != nil {
-				kitErr = errors.Join(kitErr, err)
-			}
-		}
-	})
 	if kitErr != nil {
 		t.Fatal(kitErr)
 	}
