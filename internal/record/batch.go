@@ -1,8 +1,6 @@
 package record
 
 import (
-	"math/bits"
-
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -20,6 +18,9 @@ type batch struct {
 	told int // how many of them runs tells of
 	runs []batchRun
 	more []extras
+
+	request recording.Request // memory for settle
+	op      ledger.Op
 }
 
 // ready is a record in its order.
@@ -47,7 +48,7 @@ func (b *batch) extend(x *extras) {
 
 // until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
 func (p *process) until(s *stream, at, latest int, kind uint8) {
-	b := &p.batch
+	b := &p.w.batch
 	n := b.n - b.told
 	if n == 0 {
 		return
@@ -71,7 +72,7 @@ func (p *process) until(s *stream, at, latest int, kind uint8) {
 
 // settle hands the batch to the ledger and the writer.
 func (p *process) settle() {
-	b := &p.batch
+	b := &p.w.batch
 	if b.n == 0 {
 		return
 	}
@@ -122,11 +123,11 @@ func (p *process) settleRun(s *stream, list []ready) {
 			p.long(s, m, r)
 			continue
 		}
-		q := &p.request
+		q := &p.w.batch.request
 		q.Func, q.Thread, q.Stack, q.Time = m.fn, thread, r.stack, now
 		q.Addr, q.Size, q.Usable, q.Count = addr, uint64(r.size), uint64(r.size)+uint64(slack), 0
 		if r.extra != 0 {
-			q.Count = p.batch.more[r.extra-1].count
+			q.Count = p.w.batch.more[r.extra-1].count
 		}
 		w.Alloc(q)
 	}
@@ -134,24 +135,13 @@ func (p *process) settleRun(s *stream, list []ready) {
 
 // onlyCount says whether all that came before a record is the first argument of calloc or its like.
 func (p *process) onlyCount(m *meaning, r *ready) bool {
-	return p.batch.more[r.extra-1].have == 1<<(wire.XCount&7) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
+	return p.w.batch.more[r.extra-1].have == 1<<(wire.XCount&7) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
 }
 
 // now converts a timestamp into the recording's units of time; the result never goes back.
 func (p *process) now(t uint64) int64 {
-	c := p.clock
-	var n int64
-	if d := t - c.counter; d < 1<<60/maxRate<<rateShift {
-		hi, lo := bits.Mul64(d, c.rate)
-		n = int64((c.ns + (hi<<(64-rateShift) | lo>>rateShift)) / recording.Quantum)
-	} else {
-		n = c.at(t) / recording.Quantum
-	}
-	if n < p.time {
-		return p.time
-	}
-	p.time = n
-	return n
+	p.time = max(p.time, p.clock.at(t)/recording.Quantum)
+	return p.time
 }
 
 // long turns one record into an op, whatever it is.
@@ -165,7 +155,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		}
 		return
 	}
-	op := &p.op
+	op := &p.w.batch.op
 	*op = ledger.Op{Kind: m.op, Func: m.fn, Stream: s.index, Thread: s.thread, Addr: r.w0 & wire.AddrMask}
 	if r.time < p.latest {
 		op.Late = true
@@ -186,7 +176,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		}
 	}
 	if r.extra != 0 {
-		p.batch.more[r.extra-1].apply(op, r.size, slack)
+		p.w.batch.more[r.extra-1].apply(op, r.size, slack)
 	}
 	p.ledger.Add(op, p.emit)
 }

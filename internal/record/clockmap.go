@@ -34,8 +34,19 @@ func ratio(ns, ticks uint64) uint64 {
 	return min(max(q, minRate), maxRate)
 }
 
-// ns converts a timestamp; one before the start is 0.
+// at converts a timestamp; one before the start is 0.
 func (c *clockMap) at(counter uint64) int64 {
+	if d := counter - c.counter; d < nearTicks {
+		hi, lo := bits.Mul64(d, c.rate)
+		return int64(c.ns + (hi<<(64-rateShift) | lo>>rateShift))
+	}
+	return c.far(counter)
+}
+
+// nearTicks are days at least, and so few that no rate can make them overflow.
+const nearTicks = 1 << 50
+
+func (c *clockMap) far(counter uint64) int64 {
 	if d := counter - c.counter; int64(d) >= 0 {
 		return int64(c.ns + scale(d, c.rate))
 	}

@@ -45,7 +45,7 @@ type stream struct {
 func (p *process) consume(s *stream, limit uint64) bool {
 	for {
 		b, at, last := s.b, s.at, s.last
-		bt := &p.batch
+		bt := &p.w.batch
 		begins, lastBegins := at, -1 // of the record that comes, with what belongs to it; of the latest one
 		lastKind := uint8(0)
 		for len(b)-at >= 16 {

@@ -28,16 +28,13 @@ type process struct {
 	fetched uint64 // see Ledger.Fetch
 	clock   *clockMap
 	heap    []*stream
-	bound   uint64 // all older events are merged; at the latest round
-	tick    uint64 // bound at the latest Barrier of the ledger
-	latest  uint64 // timestamp of the latest event
-	time    int64  // and its time, in the recording's units
-	batch   batch
+	bound   uint64    // all older events are merged; at the latest round
+	tick    uint64    // bound at the latest Barrier of the ledger
+	latest  uint64    // timestamp of the latest event
+	time    int64     // and its time, in the recording's units
 	state   *state    // what Recover needs; nil: nothing
 	touched []*stream // since the latest checkpoint
 	overs   []overPiece
-	request recording.Request
-	op      ledger.Op
 	emit    func(*event.Event)
 
 	streams map[uint64]*stream // by uid, those that have not ended
@@ -272,7 +269,7 @@ func (p *process) finish(status Status) {
 	})
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
-	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs, p.request = nil, nil, nil, nil, nil, nil, recording.Request{}
+	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
 	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
 }
 

@@ -16,13 +16,6 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Left says whether a recorder that is not there any more has left something of a spool: then Convert goes on from there, and
-// the recordings that it makes begin with what is in those that the recorder made.
-func Left(spoolPath string) bool {
-	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*" + stateSuffix)
-	return len(list) > 0
-}
-
 // Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder, and
 // removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it is.
 func Recover(ctx context.Context, spoolPath string, config Config) error {
@@ -78,7 +71,7 @@ func readStates(spoolPath string) map[uint32]*savedState {
 	return all
 }
 
-// saved is a piece of the journal.
+// savedPiece is a piece of the journal.
 type savedPiece struct {
 	origin
 	data []byte
@@ -230,6 +223,9 @@ func (p *process) restore(s *savedState) {
 		return true
 	})
 	old.Nodes().All(func(i uint32, n event.Node) bool {
+		if n.Parent >= i {
+			return false // damaged: they are numbered from the root
+		}
 		id, isNew := p.tree.child(n.Parent, n.PC, n.Truncated)
 		if !isNew || id != i {
 			return false

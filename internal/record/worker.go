@@ -58,6 +58,7 @@ type worker struct {
 	main    bool
 	queue   *queue
 	procs   []*process // by slot
+	batch   batch      // of the process that is being merged
 	done    chan struct{}
 
 	modules    []spool.Module
@@ -126,7 +127,7 @@ func (w *worker) work() {
 	}
 }
 
-// flushInterval bounds what a crash of the recorder can cost.
+// flushInterval bounds how long what happened stays in the journal only, if little happens.
 const flushInterval = 5 * time.Second
 
 func (w *worker) item(it *item) {

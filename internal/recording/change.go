@@ -168,9 +168,8 @@ func (h *summaryHead) valid() bool {
 
 // Changes adds up changes, stack by stack. The zero value is empty.
 type Changes struct {
-	where []uint32 // by stack id: number in list plus 1
-	far   map[uint32]uint32
-	list  []Change
+	at   numbering // in list, by stack id
+	list []Change
 }
 
 // List returns the changes, in no particular order; it is valid until the next Add.
@@ -178,62 +177,28 @@ func (s *Changes) List() []Change { return s.list }
 
 // Of returns what happened at a stack.
 func (s *Changes) Of(stack uint32) Change {
-	if i := s.index(stack); i != 0 {
-		return s.list[i-1]
+	if i, ok := s.at.of(stack); ok && len(s.list) > 0 {
+		return s.list[i]
 	}
 	return Change{Stack: stack}
 }
 
-func (s *Changes) index(stack uint32) uint32 {
-	if stack < uint32(len(s.where)) {
-		return s.where[stack]
-	}
-	return s.far[stack]
-}
-
 // At returns the entry of a stack, to be changed; it is valid until the next call.
 func (s *Changes) At(stack uint32) *Change {
-	if stack < uint32(len(s.where)) {
-		if i := s.where[stack]; i != 0 {
-			return &s.list[i-1]
-		}
+	if len(s.list) == 0 {
+		s.at.forget()
 	}
-	return s.open(stack)
-}
-
-func (s *Changes) open(stack uint32) *Change {
-	i := uint32(len(s.list) + 1)
-	switch {
-	case stack < uint32(len(s.where)):
-		s.where[stack] = i
-	case stack < maxDenseStack:
-		grown := make([]uint32, max(int(stack)+1, 2*len(s.where), 1024))
-		copy(grown, s.where)
-		s.where = grown
-		s.where[stack] = i
-	default:
-		if have := s.far[stack]; have != 0 {
-			return &s.list[have-1]
-		}
-		if s.far == nil {
-			s.far = make(map[uint32]uint32)
-		}
-		s.far[stack] = i
+	i, ok := s.at.of(stack)
+	if !ok {
+		i = uint32(len(s.list))
+		s.at.set(stack, i)
+		s.list = append(s.list, Change{Stack: stack})
 	}
-	s.list = append(s.list, Change{Stack: stack})
-	return &s.list[i-1]
+	return &s.list[i]
 }
 
 // Add adds what happened next at a stack.
 func (s *Changes) Add(c *Change) { s.At(c.Stack).then(c) }
 
 // reset empties it and keeps its memory.
-func (s *Changes) reset() {
-	for i := range s.list {
-		if id := s.list[i].Stack; id < uint32(len(s.where)) {
-			s.where[id] = 0
-		}
-	}
-	clear(s.far)
-	s.list = s.list[:0]
-}
+func (s *Changes) reset() { s.list = s.list[:0] }

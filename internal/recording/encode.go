@@ -15,20 +15,15 @@ type encoder struct {
 	keepBirths bool
 
 	// over the whole recording
-	where     []place          // by stack id
-	high      map[uint32]place // stack ids beyond maxDenseStack
-	epoch     uint32           // number of the block, from 1: places of another one are void
 	tally     *tally.Tally
 	nextAlloc uint64
 	nextEvent uint64
 	last      uint64 // time of the last event, in units
-	live      int64  // bytes
-	liveCount int64  // blocks
 
 	// this block
 	head       eventsHead
 	threads    []*threadColumnsOf
-	byThread   map[uint32]*threadColumnsOf
+	threadAt   numbering // in threads, by index
 	idle       []*threadColumnsOf
 	cur        *threadColumnsOf
 	run        uint64
@@ -36,6 +31,7 @@ type encoder struct {
 	times      []byte
 	block      *tally.Block // what the block's events sum up to
 	stacks     []stackState // by local number
+	stackAt    numbering    // by stack id
 	dict       []byte       // stacks
 	dictLast   uint32
 	shapes     []byte
@@ -47,11 +43,6 @@ type encoder struct {
 	births     []uint64 // addresses of the block's allocations, 0: ended; if they are kept
 	slack      slackTable
 }
-
-const maxDenseStack = 1 << 24
-
-// place is the number that a stack has in the block of that epoch.
-type place struct{ epoch, local uint32 }
 
 type stackState struct {
 	size  uint64 // last one at this stack in this block
@@ -80,7 +71,7 @@ type threadColumnsOf struct {
 }
 
 func newEncoder(opts Options) *encoder {
-	e := &encoder{addresses: opts.Addresses, keepBirths: opts.Births != nil, byThread: make(map[uint32]*threadColumnsOf), tally: tally.New()}
+	e := &encoder{addresses: opts.Addresses, keepBirths: opts.Births != nil, tally: tally.New()}
 	e.block = e.tally.Block()
 	e.begin()
 	return e
@@ -88,12 +79,12 @@ func newEncoder(opts Options) *encoder {
 
 // begin starts a new block.
 func (x *encoder) begin() {
-	x.head = eventsHead{firstEvent: x.nextEvent, firstAlloc: x.nextAlloc, begin: x.last, live: x.live,
-		liveCount: x.liveCount, peak: x.live}
-	x.epoch++
+	bytes, blocks := x.block.Live()
+	x.head = eventsHead{firstEvent: x.nextEvent, firstAlloc: x.nextAlloc, begin: x.last, live: int64(bytes), liveCount: int64(blocks)}
+	x.stackAt.forget()
+	x.threadAt.forget()
 	x.idle = append(x.idle, x.threads...)
 	x.threads = x.threads[:0]
-	clear(x.byThread)
 	x.cur, x.run = nil, 0
 	x.runs, x.times, x.dict, x.shapes, x.sparse = x.runs[:0], x.times[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
 	x.stacks = x.stacks[:0]
@@ -109,8 +100,10 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 	if x.cur != nil {
 		x.endRun()
 	}
-	t := x.byThread[index]
-	if t == nil {
+	var t *threadColumnsOf
+	if i, ok := x.threadAt.of(index); ok {
+		t = x.threads[i]
+	} else {
 		if n := len(x.idle); n > 0 {
 			t, x.idle = x.idle[n-1], x.idle[:n-1]
 		} else {
@@ -122,8 +115,8 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 		}
 		*t = threadColumnsOf{index: index, local: len(x.threads), lastRef: x.head.firstAlloc, lastNew: event.NoRef,
 			lastBorn: x.head.begin, cols: cols}
+		x.threadAt.set(index, uint32(len(x.threads)))
 		x.threads = append(x.threads, t)
-		x.byThread[index] = t
 	}
 	x.cur = t
 	return t
@@ -149,44 +142,20 @@ func (t *threadColumnsOf) endClass() {
 
 // local returns the number of a stack in the block, and puts the stack into the block's dictionary when it is new there.
 func (x *encoder) local(id uint32) uint32 {
-	if p := x.place(id); p.epoch == x.epoch {
-		return p.local
+	if n, ok := x.stackAt.of(id); ok {
+		return n
 	}
 	return x.newLocal(id)
 }
 
-// place is where a stack was last seen, if that is at hand.
-func (x *encoder) place(id uint32) place {
-	if id < uint32(len(x.where)) {
-		return x.where[id]
-	}
-	return place{}
-}
-
 func (x *encoder) newLocal(id uint32) uint32 {
-	p := place{x.epoch, uint32(len(x.stacks))}
-	switch {
-	case id < uint32(len(x.where)):
-		x.where[id] = p
-	case id < maxDenseStack:
-		grown := make([]place, max(int(id)+1, 2*len(x.where), 1024))
-		copy(grown, x.where)
-		x.where = grown
-		x.where[id] = p
-	default:
-		if have, ok := x.high[id]; ok && have.epoch == x.epoch {
-			return have.local
-		}
-		if x.high == nil {
-			x.high = make(map[uint32]place)
-		}
-		x.high[id] = p
-	}
+	n := uint32(len(x.stacks))
+	x.stackAt.set(id, n)
 	x.stacks = append(x.stacks, stackState{shape: x.newShape})
 	x.block.Open(id)
 	x.dict = binary.AppendUvarint(x.dict, zigzag(int64(id)-int64(x.dictLast)))
 	x.dictLast = id
-	return p.local
+	return n
 }
 
 func (x *encoder) newShapeOf(key uint32) uint8 {
@@ -269,7 +238,7 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 		x.count(t, local, size, e.Count)
 	}
 	if e.Kind == event.Alloc {
-		x.born(t, e.Size, e.Addr)
+		x.born(t, e.Addr)
 	}
 	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 || e.Kind == event.Map || e.Size == math.MaxUint64 || e.FreeStack != 0 {
 		x.rare(e, x.allocFields(e))
@@ -279,12 +248,7 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 
 // request writes what every event of classAlloc has: a stack, a size and a shape. It returns the stack's local number.
 func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uint32) uint32 {
-	local := uint32(0)
-	if p := x.place(stack); p.epoch == x.epoch {
-		local = p.local
-	} else {
-		local = x.newLocal(stack)
-	}
+	local := x.local(stack)
 	c := &t.cols
 	c[colStack0-perThread] = append(c[colStack0-perThread], byte(local))
 	c[colStack1-perThread] = append(c[colStack1-perThread], byte(local>>8))
@@ -360,13 +324,9 @@ func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 }
 
 // born takes note of a block that came to life.
-func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
+func (x *encoder) born(t *threadColumnsOf, addr uint64) {
 	t.lastNew = x.nextAlloc
 	x.nextAlloc++
-	x.head.allocs++
-	x.live += int64(size)
-	x.liveCount++
-	x.head.peak = max(x.head.peak, x.live)
 	if x.keepBirths {
 		x.births = append(x.births, addr)
 	}
@@ -409,8 +369,6 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 			Born: max(e.Born, 0) / Quantum}
 		x.far(t, e, &b)
 	}
-	x.live -= int64(e.Size)
-	x.liveCount--
 	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 {
 		x.rare(e, x.allocFields(e))
 	}
@@ -429,90 +387,4 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 		key ^= temporaryIn
 	}
 	x.freeShape(t, key)
-}
-
-// sealed is a block that is complete and not packed yet.
-type sealed struct {
-	head    eventsHead
-	threads []*threadColumnsOf
-	runs    []byte
-	times   []byte
-	dict    []byte
-	shapes  []byte
-	sparse  []byte
-	stacks  []tally.Local
-	births  []uint64
-}
-
-// seal counts the block, moves it into s and begins the next one, in the memory that s had.
-func (x *encoder) seal(s *sealed) {
-	if x.cur != nil {
-		x.endRun()
-	}
-	for _, t := range x.threads {
-		t.endClass()
-	}
-	h := &x.head
-	h.end = x.last
-	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
-	if x.addresses {
-		h.flags |= headAddresses
-	}
-	if h.stacks*summaryRatio <= h.events {
-		h.flags |= headChanges
-	}
-	s.head = *h
-	x.threads, s.threads = s.threads, x.threads
-	x.runs, s.runs = s.runs, x.runs
-	x.times, s.times = s.times, x.times
-	x.dict, s.dict = s.dict, x.dict
-	x.shapes, s.shapes = s.shapes, x.shapes
-	x.sparse, s.sparse = s.sparse, x.sparse
-	x.births, s.births = s.births[:0], x.births
-	s.stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.stacks)
-	x.nextEvent += h.events
-	x.begin()
-}
-
-// packing packs sealed blocks.
-type packing struct {
-	scratch []byte
-	changes changeColumns
-}
-
-// pack writes a block into p.
-func (k *packing) pack(s *sealed, p *payload) {
-	p.reset()
-	s.head.encode(p)
-	list := k.scratch[:0]
-	for _, t := range s.threads {
-		list = binary.AppendUvarint(list, uint64(t.index))
-		for i := range t.cols {
-			list = binary.AppendUvarint(list, uint64(len(t.cols[i])))
-		}
-	}
-	k.scratch = list
-	p.column(colThreads, list)
-	p.column(colRuns, s.runs)
-	p.column(colTimes, s.times)
-	p.column(colStacks, s.dict)
-	p.column(colShapes, s.shapes)
-	p.column(colSparse, s.sparse)
-	if s.head.flags&headChanges != 0 {
-		k.changes.reset()
-		k.changes.locals(s.stacks)
-		k.changes.write(p)
-	}
-	for i := range threadColumns {
-		raw := k.scratch[:0]
-		if len(s.threads) == 1 {
-			raw = s.threads[0].cols[i]
-		} else {
-			for _, t := range s.threads {
-				raw = append(raw, t.cols[i]...)
-			}
-			k.scratch = raw
-		}
-		p.column(perThread+columnID(i), raw)
-	}
 }

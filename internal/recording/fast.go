@@ -31,7 +31,7 @@ func (w *Writer) Alloc(r *Request) {
 	if counted[r.Func] {
 		x.count(t, local, r.Size, r.Count)
 	}
-	x.born(t, r.Size, r.Addr)
+	x.born(t, r.Addr)
 	x.block.Alloc(int(local), r.Func, r.Thread, r.Size, int64(r.Usable-r.Size), r.Time, Quantum)
 }
 
@@ -52,7 +52,5 @@ func (w *Writer) Free(now int64, f event.Func, thread uint32, temporary bool, b 
 	if b.Ref < x.head.firstAlloc {
 		x.far(t, nil, b)
 	}
-	x.live -= int64(b.Size)
-	x.liveCount--
 	x.block.Free(int(x.local(b.Stack)), f, thread, b.Thread, b.Size, now-b.Born, temporary)
 }

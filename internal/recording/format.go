@@ -15,9 +15,8 @@ const (
 // Quantum is the resolution of times in a recording, in nanoseconds.
 const Quantum = 100
 
-// Quantise rounds a time down to the resolution of a recording. The recorder applies it to Time and Born of every event
-// before anything else sees the event, the tally included: then what is counted while recording and what is counted
-// from the recording are the same.
+// Quantise rounds a time down to the resolution of a recording, as a Writer does with Time and Born of every event: so a reader gets the
+// times back that it would give.
 func Quantise(ns int64) int64 {
 	if ns < 0 {
 		return 0

@@ -130,7 +130,10 @@ func TestQueries(t *testing.T) {
 			if len(live) != len(want) {
 				t.Fatalf("seed %d: live at %d: %d stacks, want %d", seed, b, len(live), len(want))
 			}
-			// The peak between two cuts.
+			// The peak between two cuts, which may be one.
+			if bytes, cut, err := r.PeakBetween(ctx, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
+				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut, events.live(a), err)
+			}
 			best, at := events.live(a), a
 			for c := a; c <= b; c++ {
 				if l := events.live(c); l > best {

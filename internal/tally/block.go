@@ -15,6 +15,7 @@ type Block struct {
 	t      *Tally
 	events uint32 // in the block so far
 	peak   uint32 // number of the event that reached the peak, if it is in this block; else 0
+	most   uint64 // bytes live after any of its events, or before it
 	stacks []Local
 }
 
@@ -51,12 +52,20 @@ type Local struct {
 // Block returns an empty block of the tally, which has one at a time.
 func (t *Tally) Block() *Block {
 	t.block.t = t
+	t.block.most = t.totals.LiveBytes
 	return &t.block
 }
+
+// Live returns what is live now, of all stacks.
+func (b *Block) Live() (bytes, blocks uint64) { return b.t.totals.LiveBytes, b.t.totals.LiveBlocks }
+
+// Most returns the largest number of bytes that were live after any event of the block, or before it.
+func (b *Block) Most() uint64 { return b.most }
 
 // Open gives a stack its number. Each is opened once in a block.
 func (b *Block) Open(id uint32) { b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)}) }
 
+// change is called before what is live of a stack changes. It is small enough to be inlined.
 func (b *Block) change(a *Local) {
 	if a.last <= b.peak {
 		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int32(a.Allocs)-int32(a.Frees)
@@ -69,10 +78,7 @@ func (b *Block) change(a *Local) {
 func (b *Block) Alloc(local int, f event.Func, thread uint32, size uint64, slack int64, now int64, unit int64) {
 	b.events++
 	a := &b.stacks[local]
-	if a.last <= b.peak {
-		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int32(a.Allocs)-int32(a.Frees)
-	}
-	a.last = b.events
+	b.change(a)
 	a.Allocs++
 	a.Bytes += size
 	if net := int64(a.Bytes - a.FreedBytes); net > a.Top {
@@ -91,8 +97,8 @@ func (b *Block) Alloc(local int, f event.Func, thread uint32, size uint64, slack
 	all := &t.totals
 	all.Funcs[f]++
 	all.LiveBlocks++
-	if all.LiveBytes += size; all.LiveBytes > all.Peak.Bytes {
-		b.newPeak(now * unit)
+	if all.LiveBytes += size; all.LiveBytes > b.most {
+		b.rise(now * unit)
 	}
 	if int(thread) >= len(t.threads) {
 		t.thread(thread)
@@ -102,8 +108,13 @@ func (b *Block) Alloc(local int, f event.Func, thread uint32, size uint64, slack
 	th.Bytes += size
 }
 
-func (b *Block) newPeak(now int64) {
+// rise takes note of more being live than ever in the block.
+func (b *Block) rise(now int64) {
 	all := &b.t.totals
+	b.most = all.LiveBytes
+	if b.most <= all.Peak.Bytes {
+		return
+	}
 	b.peak = b.events
 	all.Peak = Peak{Bytes: all.LiveBytes, Blocks: all.LiveBlocks, Time: now, Event: b.t.events + uint64(b.events)}
 }
@@ -112,10 +123,7 @@ func (b *Block) newPeak(now int64) {
 func (b *Block) Free(local int, f event.Func, thread, bornBy uint32, size uint64, age int64, temporary bool) {
 	b.events++
 	a := &b.stacks[local]
-	if a.last <= b.peak {
-		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int32(a.Allocs)-int32(a.Frees)
-	}
-	a.last = b.events
+	b.change(a)
 	a.Frees++
 	a.FreedBytes += size
 	a.ages += uint64(age)
@@ -261,7 +269,7 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 		all.LastTime = max(all.LastTime, last)
 	}
 	list := b.stacks
-	b.stacks, b.events, b.peak = spare[:0], 0, 0
+	b.stacks, b.events, b.peak, b.most = spare[:0], 0, 0, all.LiveBytes
 	return list
 }
 

@@ -1,0 +1,345 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sort"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// part is a stretch of a recording whose changes are had in one go.
+type part struct {
+	summary  *indexEntry // or
+	block    int         // number in r.events,
+	from, to uint64      // of which these events, counting from the block's first
+	whole    bool
+}
+
+// parts divides what lies between two cuts into as few parts as possible, in order.
+func (r *Reader) parts(from, to uint64) (list []part) {
+	i := r.blockOf(from)
+	for i < len(r.events) && r.events[i].head.firstEvent < to {
+		h := &r.events[i].head
+		if from <= h.firstEvent {
+			if s := r.largest(i, to); s != nil {
+				list = append(list, part{summary: s})
+				i += int(s.sum.blocks)
+				continue
+			}
+		}
+		p := part{block: i, to: h.events}
+		if from > h.firstEvent {
+			p.from = from - h.firstEvent
+		}
+		if to < h.firstEvent+h.events {
+			p.to = to - h.firstEvent
+		}
+		p.whole = p.from == 0 && p.to == h.events
+		list = append(list, p)
+		i++
+	}
+	return list
+}
+
+// above returns the summaries that begin with events block i and end at or before a cut.
+func (r *Reader) above(i int, to uint64) (list []*indexEntry) {
+	for _, s := range r.sums[r.events[i].head.firstEvent] {
+		end := i + int(s.sum.blocks)
+		if s.sum.firstEvent+s.sum.events > to || end > len(r.events) || r.folded(s) {
+			continue
+		}
+		if last := &r.events[end-1].head; last.firstEvent+last.events == s.sum.firstEvent+s.sum.events {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// largest returns the largest of those; nil if there is none.
+func (r *Reader) largest(i int, to uint64) (best *indexEntry) {
+	for _, s := range r.above(i, to) {
+		if best == nil || s.sum.blocks >= best.sum.blocks {
+			best = s
+		}
+	}
+	return best
+}
+
+// changes returns what happened in a part.
+func (r *Reader) changes(p part) ([]Change, error) {
+	switch {
+	case p.summary != nil:
+		return r.summaryChanges(p.summary)
+	case p.whole && r.events[p.block].head.flags&headChanges != 0 && !r.folded(&r.events[p.block]):
+		return r.blockChanges(p.block)
+	}
+	var sum Changes
+	n := uint64(0)
+	err := r.decodeBlock(p.block, func(e *event.Event) bool {
+		if n++; n <= p.from {
+			return true
+		}
+		if n <= p.to {
+			sum.event(e)
+		}
+		return n < p.to
+	})
+	return sum.list, err
+}
+
+// event adds an event.
+func (s *Changes) event(e *event.Event) {
+	switch e.Kind {
+	case event.Alloc:
+		c := s.At(e.Stack)
+		c.Allocs++
+		c.Bytes += e.Size
+		if net := c.Net(); net > int64(c.Top) {
+			c.Top = uint64(net)
+		}
+	case event.Free:
+		c := s.At(e.Stack)
+		c.Frees++
+		c.FreedBytes += e.Size
+		if e.Flags&event.Temporary != 0 {
+			c.Temporary++
+		}
+	}
+}
+
+func (r *Reader) summaryChanges(e *indexEntry) ([]Change, error) {
+	fail := func(err error) ([]Change, error) {
+		return nil, fmt.Errorf("%s: the summary at offset %d: %w", r.name, e.offset, err)
+	}
+	b, err := r.payload(e.block, nil)
+	if err != nil {
+		return fail(err)
+	}
+	var s columns
+	if err := s.parse(b); err != nil {
+		return fail(err)
+	}
+	var h summaryHead
+	h.decode(&s.head)
+	if s.head.bad || h != e.sum {
+		return fail(errChanges)
+	}
+	ids, err := s.unpack(colChangeStacks, nil)
+	if err != nil {
+		return fail(err)
+	}
+	c := cursor{b: ids}
+	last := int64(-1)
+	list, err := decodeChanges(&s, h.changes, r.room(), func(int) uint32 {
+		id := max(last, 0) + c.int()
+		if id <= last || id > 1<<32-1 || !r.known(uint32(id)) {
+			c.bad = true
+			return 0
+		}
+		last = id
+		return uint32(id)
+	})
+	if err == nil && c.bad {
+		err = errChanges
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return list, nil
+}
+
+func (r *Reader) blockChanges(i int) ([]Change, error) {
+	e := &r.events[i]
+	fail := func(err error) ([]Change, error) {
+		return nil, fmt.Errorf("%s: the block of events at offset %d: %w", r.name, e.offset, err)
+	}
+	d := r.decoder()
+	defer r.decoders.Put(d)
+	b, err := r.payload(e.block, d.buf)
+	if err != nil {
+		return fail(err)
+	}
+	d.buf = b
+	if err := d.open(b); err != nil {
+		return fail(err)
+	}
+	if d.head != e.head {
+		return fail(errors.New("its head is not the one that the index has"))
+	}
+	if err := d.dictionaries(); err != nil {
+		return fail(err)
+	}
+	list, err := decodeChanges(&d.cols, d.head.stacks, r.room(), func(i int) uint32 { return d.stacks[i].id })
+	if err != nil {
+		return fail(err)
+	}
+	return list, nil
+}
+
+// Changes returns what happened between two cuts at each call stack. The zero Changes, and all that could be read, come with
+// an error.
+func (r *Reader) Changes(ctx context.Context, from, to uint64) (*Changes, error) {
+	sum := &Changes{}
+	if err := r.answers(from, to); err != nil {
+		return sum, err
+	}
+	err := r.collect(ctx, r.parts(from, to), func(_ part, list []Change) {
+		for i := range list {
+			sum.Add(&list[i])
+		}
+	})
+	return sum, err
+}
+
+// collect gets the changes of the parts, several at a time, and hands them over in order.
+func (r *Reader) collect(ctx context.Context, parts []part, take func(part, []Change)) error {
+	type result struct {
+		list []Change
+		err  error
+	}
+	workers := min(runtime.GOMAXPROCS(0), 8)
+	next := make([]chan result, len(parts))
+	tokens := make(chan struct{}, workers+1)
+	stop := make(chan struct{})
+	defer close(stop)
+	for i := range next {
+		next[i] = make(chan result, 1)
+	}
+	go func() {
+		for i := range parts {
+			select {
+			case tokens <- struct{}{}:
+			case <-stop:
+				return
+			}
+			go func() {
+				list, err := r.changes(parts[i])
+				next[i] <- result{list, err}
+			}()
+		}
+	}()
+	for i := range parts {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case got := <-next[i]:
+			<-tokens
+			if got.err != nil {
+				return got.err
+			}
+			take(parts[i], got.list)
+		}
+	}
+	return nil
+}
+
+// Live is what is live at a call stack.
+type Live struct {
+	Stack         uint32
+	Blocks, Bytes uint64
+}
+
+// LiveAt returns what is live at a cut, for the stacks that have anything live, in no particular order.
+func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
+	first, last := r.Cuts()
+	sum, err := r.Tally()
+	if err != nil {
+		return nil, err
+	}
+	var list []Live
+	if peak, ok := r.peakAt(cut); ok {
+		for i := range peak.Stacks {
+			if s := &peak.Stacks[i]; s.LiveAtPeakBlocks|s.LiveAtPeakBytes != 0 {
+				list = append(list, Live{s.ID, s.LiveAtPeakBlocks, s.LiveAtPeakBytes})
+			}
+		}
+		return list, nil
+	}
+	// From the end, where the whole recording's counts tell what is live, if that is nearer.
+	if r.Complete() && first == 0 && cut > last/2 && r.ending.Health.LostEvents == 0 && sum.Totals.Events == last {
+		after, err := r.Changes(ctx, cut, last)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sum.Stacks {
+			s := &sum.Stacks[i]
+			c := after.Of(s.ID)
+			l := Live{s.ID, s.LeakedBlocks() - c.Allocs + c.Frees, s.LeakedBytes() - c.Bytes + c.FreedBytes}
+			if l.Blocks != 0 || l.Bytes != 0 {
+				list = append(list, l)
+			}
+		}
+		return list, nil
+	}
+	before, err := r.Changes(ctx, 0, cut)
+	for _, c := range before.list {
+		if c.Allocs != c.Frees || c.Bytes != c.FreedBytes {
+			list = append(list, Live{c.Stack, c.Allocs - c.Frees, c.Bytes - c.FreedBytes})
+		}
+	}
+	return list, err
+}
+
+// BlocksAt yields all blocks that are live at a cut, in the order of their allocation, with times in ns. It decodes all events
+// before the cut; memory grows with the number of live blocks.
+func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Block) bool) error {
+	live := make(map[uint64]event.Block)
+	for i := 0; i < len(r.events) && r.events[i].head.firstEvent < cut; i++ {
+		h := &r.events[i].head
+		next := h.firstAlloc // blocks before may be missing
+		err := r.EventsBetween(ctx, h.firstEvent, min(cut, h.firstEvent+h.events), func(_ uint64, e *event.Event) bool {
+			switch e.Kind {
+			case event.Alloc:
+				live[next] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: next, Born: e.Time}
+				next++
+			case event.Free:
+				delete(live, e.Ref)
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	refs := make([]uint64, 0, len(live))
+	for ref := range live {
+		refs = append(refs, ref)
+	}
+	sort.Slice(refs, func(i, j int) bool { return refs[i] < refs[j] })
+	for _, ref := range refs {
+		b := live[ref]
+		if !yield(&b) {
+			break
+		}
+	}
+	return nil
+}
+
+// History returns the allocation with that number and the event that ended it, with their numbers among all events; nil if the
+// recording has none.
+func (r *Reader) History(ctx context.Context, ref uint64) (born, died *event.Event, bornAt, diedAt uint64, err error) {
+	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.firstAlloc+r.events[i].head.allocs > ref })
+	if i == len(r.events) || r.events[i].head.firstAlloc > ref {
+		return nil, nil, 0, 0, nil
+	}
+	at := r.events[i].head.firstAlloc
+	_, last := r.Cuts()
+	err = r.EventsBetween(ctx, r.events[i].head.firstEvent, last, func(n uint64, e *event.Event) bool {
+		switch {
+		case e.Kind == event.Alloc:
+			if at == ref {
+				v := *e
+				born, bornAt = &v, n
+			}
+			at++
+		case e.Kind == event.Free && e.Ref == ref:
+			v := *e
+			died, diedAt = &v, n
+		}
+		return died == nil
+	})
+	return born, died, bornAt, diedAt, err
+}
