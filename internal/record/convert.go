@@ -19,11 +19,6 @@ func Convert(ctx context.Context, spoolPath, outPath string) error {
 	return convert(ctx, spoolPath, Config{Output: strings.ReplaceAll(outPath, "%", "%%")})
 }
 
-// ConvertWith does the same with the other fields of a Config: RunDir, Main and MainEnded are not used.
-func ConvertWith(ctx context.Context, spoolPath string, config Config) error {
-	return convert(ctx, spoolPath, config)
-}
-
 func convert(ctx context.Context, spoolPath string, config Config) error {
 	s, err := spool.Open(spoolPath, "", false)
 	if errors.Is(err, spool.ErrNotReady) {

@@ -24,7 +24,7 @@ func BenchmarkTraces(b *testing.B) {
 			}}
 			before := cpuTime()
 			for b.Loop() {
-				if err := ConvertWith(b.Context(), path, config); err != nil {
+				if err := convert(b.Context(), path, config); err != nil {
 					b.Fatal(err)
 				}
 			}
