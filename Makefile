@@ -56,6 +56,7 @@ test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 test-programs: ## record large real programs and compare with an independent count; results into docs/test-programs.md
 	tools/setup.sh programs
 	$(GO) run ./tests/programs/run -o docs/test-programs.md
+	$(GO) run ./tests/programs/time -o docs/time.md
 
 .PHONY: bench
 bench: ## measure what recording costs, beside the rivals; results into docs/performance.md

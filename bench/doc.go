@@ -1,7 +1,7 @@
 // Command bench measures what heaptap costs, beside the bare program, a shim that only forwards (src/shim.c) and
 // Debian's heaptrack, and writes docs/performance.md.
 //
-//	go run ./bench [-o docs/performance.md] [-reps 7] [-only REGEXP] [-heaptap BINARY] [-rivals=false] [-go=false]
+//	go run ./bench [-o docs/performance.md] [-reps 7] [-only REGEXP] [-heaptap BINARY] [-rivals=false] [-go=false] [-large EVENTS]
 //
 // A workload runs in several variants, in turn, again and again, and the medians are compared, so that a machine that
 // slows down for a while does so for all of them. What counts is CPU time of the target alone, taken by a small program

@@ -22,7 +22,7 @@ func (b *bench) traces(all []workload) (string, error) {
 	}
 	for i := range all {
 		w := &all[i]
-		at := filepath.Join(dir, strings.ReplaceAll(w.name, " ", "-"))
+		at := filepath.Join(dir, traceName(w.name))
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return "", err
 		}
@@ -36,6 +36,9 @@ func (b *bench) traces(all []workload) (string, error) {
 	}
 	return dir, nil
 }
+
+// traceName is the name of a workload's folder of traces.
+func traceName(workload string) string { return strings.ReplaceAll(workload, " ", "-") }
 
 // goBenchmarks runs the benchmarks of the packages that the table of numbers speaks of, each for a moment, on one core.
 func goBenchmarks(traces string) []gobench {

@@ -32,6 +32,9 @@ type results struct {
 	samples   map[string]map[string][]sample
 	opens     map[string]float64 // s to report the workload's recording
 	gobench   []gobench
+	large     *large
+	columns   shares // bytes of the recordings
+	times     shares // of the recorder, ms
 }
 
 func run() error {
@@ -42,6 +45,7 @@ func run() error {
 	heaptap := flag.String("heaptap", "", "an existing heaptap binary; built from this module if not given")
 	rivals := flag.Bool("rivals", true, "measure heaptrack too, if it is installed")
 	gobenches := flag.Bool("go", true, "run the Go benchmarks of the recorder, the ledger, the spill codec and the recording")
+	large := flag.Float64("large", 1e8, "ask questions of a recording with so many events; 0: none")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
 	if err != nil {
@@ -63,7 +67,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	r := &results{missing: missing, samples: map[string]map[string][]sample{}, opens: map[string]float64{}}
+	r := &results{missing: missing, samples: map[string]map[string][]sample{}, opens: map[string]float64{}, columns: shares{}, times: shares{}}
 	for _, w := range all {
 		if match.MatchString(w.name) {
 			r.workloads = append(r.workloads, w)
@@ -83,6 +87,17 @@ func run() error {
 			return err
 		}
 		r.gobench = goBenchmarks(traces)
+		for i := range r.workloads {
+			name := r.workloads[i].name
+			if r.times[name], err = recorderTime(traces, traceName(name)); err != nil {
+				return err
+			}
+		}
+	}
+	if *large > 0 {
+		if r.large, err = b.askLarge(*large); err != nil {
+			return err
+		}
 	}
 	page := r.page()
 	fmt.Print("\n", page)
@@ -159,6 +174,10 @@ func (b *bench) measure(r *results, w *workload, reps int) error {
 			times = append(times, time.Since(t).Seconds())
 		}
 		r.opens[w.name] = median(times)
+		var err error
+		if r.columns[w.name], err = b.columnBytes(kept); err != nil {
+			return err
+		}
 		os.RemoveAll(filepath.Dir(kept))
 	}
 	fmt.Fprintf(os.Stderr, "%-16s %5.1f s", w.name, time.Since(start).Seconds())

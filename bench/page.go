@@ -96,6 +96,10 @@ time (user and system); what works beside it has columns of its own.
 	r.costs(&b)
 	r.recording(&b)
 	r.walls(&b)
+	r.anatomy(&b)
+	if r.large != nil {
+		r.large.table(&b)
+	}
 	if len(r.gobench) > 0 {
 		b.WriteString("\n## Parts of the recorder (Go benchmarks, one core)\n\nTraces: spools of the workloads above, recorded without a recorder, to recordings on disk: order, ledger, statistics, columns, compression, writing, and all else but the search for functions' names. Goal: 12 million events per second on each.\n\n| package | benchmark | result |\n|---|---|---|\n")
 		for _, g := range r.gobench {

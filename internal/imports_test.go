@@ -31,27 +31,34 @@ var mayImport = map[string][]string{
 	"internal/tally":           {"event"},
 	"internal/recording":       {"event", "tally"},
 	"internal/symbolize":       {"event", "elfx", "dwarfx"},
-	"internal/record":          {"clock", "wire", "spool", "spill", "event", "ledger", "tally", "recording", "symbolize"},
+	"internal/record":          {"clock", "wire", "spool", "spill", "event", "ledger", "tally", "recording", "symbolize", "elfx"},
 	"internal/profile":         {"event", "tally", "recording"},
 	"internal/query":           {"event", "tally", "recording", "profile"},
-	"internal/view":            {"event", "tally", "recording", "profile", "query"},
+	"internal/check":           {"query"},
+	"internal/merge":           {"event", "tally", "recording", "profile"},
+	"internal/diff":            {"event", "profile", "query"},
+	"internal/source":          {},
+	"internal/view":            {"source", "event", "tally", "recording", "profile", "query", "check", "diff"},
 	"internal/verify":          {"event", "tally", "recording"},
 	"internal/moment":          {"recording"},
 	"internal/dump":            {"event", "recording", "view"},
 	"internal/launch":          {"elfx", "../agent"},
-	"cmd/heaptap":              {"launch", "record", "recording", "symbolize", "profile", "view", "moment", "verify", "dump", "event", "wire", "query"},
+	"cmd/heaptap":              {"source", "launch", "record", "recording", "symbolize", "profile", "view", "moment", "verify", "dump", "event", "wire", "query", "diff", "merge", "check"},
 	"tests/programs":           {"event", "recording", "../tests/count"},
 	"tests/programs/run":       {"../tests/programs"},
+	"tests/programs/time":      {"../tests/programs"},
+	"tests/corpus":             {"event", "../tests/programs"},
 	"tests/count":              {},
 	"tests/e2e":                {"event", "recording", "../tests/programs"},
 	"tests/endings":            {"event", "record", "recording", "../tests/programs"},
 	"tests/order":              {"event", "recording", "verify", "../tests/programs"},
 	"tests/stacks":             {"event", "recording", "../tests/programs"},
+	"tests/symbols":            {"event", "elfx", "symbolize"},
 	"bench":                    {"event", "recording", "view", "../tests/programs"},
 }
 
 // flags and terminals belong to these.
-var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/programs/run"}
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/programs/run", "tests/programs/time"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")

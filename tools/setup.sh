@@ -11,10 +11,11 @@ for_=${1:?usage: tools/setup.sh demo|lint|test|programs|bench}
 case $for_ in
 demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
-test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils" ;;
+test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
-		redis-benchmark:redis-tools node:nodejs xz:xz-utils"
+		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
+		clang:clang gfortran:gfortran rustc:rustc objcopy:binutils llvm-symbolizer-19:llvm-19"
 	;;
 bench) needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 heaptrack:heaptrack" ;;
 *)
@@ -42,6 +43,12 @@ fi
 if [ "$for_" = test ]; then
 	for lib in jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4 mimalloc.so.2:libmimalloc2.0; do
 		ls /usr/lib/*/lib"${lib%%:*}" >/dev/null 2>&1 || packages+=("${lib#*:}")
+	done
+fi
+# C++ that is nearly all headers, to be compiled and named.
+if [ "$for_" = programs ]; then
+	for header in nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev; do
+		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
 fi
 # The C library's headers do not come with every gcc.

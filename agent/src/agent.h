@@ -138,10 +138,14 @@ HT_INLINE int ht_array_has(int type, u64 index)
 	return ht_likely(index < ht_load_acquire(&ht_mapped[type])) || ht_array_reach(type, index) == 0;
 }
 
-HT_INLINE void ht_count(enum ht_counter c)
+HT_INLINE void ht_count_by(enum ht_counter c, u64 n)
 {
 	if (ht_header)
-		__atomic_fetch_add(&ht_header->counters[c], 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&ht_header->counters[c], n, __ATOMIC_RELAXED);
+}
+HT_INLINE void ht_count(enum ht_counter c)
+{
+	ht_count_by(c, 1);
 }
 
 // Private memory of the agent's own, zeroed; null if there is none. Sizes are rounded up to pages.
@@ -232,6 +236,12 @@ HT_INLINE int ht_in_agent(u64 pc)
 // ---------------------------------------------------------------------------------------------------------------------
 // thread.c and init.c
 
+// So many events at the beginning of each chunk, about one in a hundred, go the long way, which then times itself: what an event
+// costs is known only in the target, with its stacks and its caches. Of these, the first are not counted: they find the
+// chunk and the long way's code cold.
+#define HT_TIMED 32
+#define HT_TIMED_COLD 8
+
 struct ht_thread {
 	struct ht_stream *stream; // never null
 	u64 at; // where the next record goes
@@ -246,6 +256,7 @@ struct ht_thread {
 	u32 level;
 	u32 state;
 	u32 slot; // index of the stream
+	u32 timed; // events that are still to be timed, see record.c
 };
 
 struct ht_caller {

@@ -140,6 +140,19 @@ i64 ht_read_sleb(struct ht_reader *r);
 int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
 		    u64 *stack, u64 low, u64 high, u64 *result);
 
+// What an encoded value may be relative to. As for libgcc, on this machine there is no base for text, nor one for data but
+// in .eh_frame_hdr.
+struct ht_cfi_bases {
+	u64 data, function;
+};
+// Reads a pointer (LSB "DWARF Exception Header Encoding"); 0 is null, whatever it is relative to.
+u64 ht_cfi_read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 encoding,
+			const struct ht_cfi_bases *bases);
+
+// Finds the entries about pc and leaves them in w->cie and w->fde; the reader is in w, too, since the target's stack may be
+// small. A result as of ht_cfi_find.
+HT_NOINLINE int ht_cfi_search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w);
+
 // The code that the entries of text->frame are about: 0, or -1 if there is none or it makes no sense.
 int ht_cfi_cover(const struct ht_cfi_text *text, u64 *start, u64 *end);
 

@@ -4,9 +4,29 @@
 
 #include "record.h"
 
+// More ticks than an event takes by itself: the thread was interrupted, or had to do what is done once for each call stack.
+#define TOO_LONG 50000
+
+// An event that began at `begin` has ended. Signal handlers may come in between and time events of their own.
+static void timed(struct ht_thread *t, u64 begin, enum ht_counter ticks)
+{
+	u64 end = ht_clock(), read = ht_clock() - end; // which is in it once more than in other events
+	u64 took = end - begin;
+	if (t->timed && --t->timed == 0)
+		t->short_limit = ht_glibc ? t->limit : 0;
+	if (t->timed >= HT_TIMED - HT_TIMED_COLD || took < read || took > TOO_LONG)
+		return;
+	ht_count_by(ticks, took - read);
+	ht_count(ticks + 1);
+}
+
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
+	struct ht_thread *t = ht_local.thread;
+	u64 begin = ht_unlikely(t->timed) ? ht_clock() : 0;
 	ht_record_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
+	if (ht_unlikely(begin))
+		timed(t, begin, HT_C_ALLOC_TICKS);
 	return p;
 }
 
@@ -23,6 +43,10 @@ HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64
 
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 {
+	struct ht_thread *t = ht_local.thread;
+	u64 begin = ht_unlikely(t->timed) ? ht_clock() : 0;
 	ht_record_deallocation(kind, p, ht_caller_of(frame));
+	if (ht_unlikely(begin))
+		timed(t, begin, HT_C_FREE_TICKS);
 	return p;
 }

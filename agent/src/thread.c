@@ -87,7 +87,8 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	t->chunk = (u8 *)c;
 	t->at = (u64)c + HT_CHUNK_HEADER;
 	t->limit = (u64)c + HT_CHUNK_SIZE - HT_RECORD_MAX;
-	t->short_limit = ht_glibc ? t->limit : 0;
+	t->timed = HT_TIMED;
+	t->short_limit = 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
 }
 

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define HT_WIRE_VERSION 1
+#define HT_WIRE_VERSION 2
 #define HT_SPOOL_MAGIC 0x314c4f4f50535448ull // "HTSPOOL1"
 #define HT_CHUNK_MAGIC 0x4b484354u // "TCHK"
 #define HT_NONE 0xffffffffu // no index
@@ -273,6 +273,11 @@ enum ht_counter {
 	HT_C_WAITS = 7, // times that a thread waited for a free chunk
 	HT_C_FULL_STEPS = 8, // stacks unwound with all registers (slow, exact)
 	HT_C_BOOT = 9, // allocations served by the agent before the real functions were known
+	// What the agent itself takes of a thread's time: ticks of the events that were timed, and how many these were.
+	HT_C_ALLOC_TICKS = 10,
+	HT_C_ALLOC_TIMED = 11,
+	HT_C_FREE_TICKS = 12,
+	HT_C_FREE_TIMED = 13,
 	HT_COUNTERS = 16
 };
 

@@ -1,15 +1,23 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 )
 
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Tell more about a command",
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Tell more about a command or a topic",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
+			if len(args) == 1 {
+				if t, ok := findTopic(args[0]); ok {
+					_, err := fmt.Fprint(cmd.OutOrStdout(), t.text())
+					return err
+				}
+			}
 			found, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 || found == nil {
 				return unknownCommand(root, args[0])
@@ -24,6 +32,7 @@ func newHelpCommand() *cobra.Command {
 					names = append(names, c.Name())
 				}
 			}
+			names = append(names, topicNames()...)
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}

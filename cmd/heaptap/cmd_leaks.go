@@ -4,11 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -43,16 +41,12 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 		if frames < 0 || status < 0 || status > 255 {
 			return usagef("leaks: --frames must not be negative, --exit-status must be from 0 to 255")
 		}
-		rules := &query.Suppressions{}
-		for _, name := range files {
-			more, err := readSuppressions(name)
-			if err != nil {
-				return err
-			}
-			rules.Add(more)
+		rules, err := readSuppressions(files)
+		if err != nil {
+			return err
 		}
 		leaked := false
-		err := q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		err = q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			if o.Frames = frames; frames == 0 {
 				o.Frames = -1
 			}
@@ -77,52 +71,34 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 	return cmd
 }
 
-func readSuppressions(name string) (*query.Suppressions, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// readSuppressions reads the rules of all files.
+func readSuppressions(files []string) (*query.Suppressions, error) {
+	rules := &query.Suppressions{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := query.ParseSuppressions(f, name)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		rules.Add(more)
 	}
-	defer f.Close()
-	return query.ParseSuppressions(f, name)
+	return rules, nil
 }
 
-// steadiness is from which confidence on growth is told.
-const steadiness = .8
-
-// findLeaks asks for leaks, and, if growth is set, for what keeps growing, and takes out what is the runtime's or suppressed.
+// findLeaks asks for leaks, and, if growth is set, for what keeps growing.
 func findLeaks(ctx context.Context, s *query.Source, q *query.Query, rules *query.Suppressions, runtime, growth bool) (*view.LeakAnswers, error) {
-	about := *q
-	about.By, about.Metrics = query.ByStack, []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}
-	t, err := query.Flat(ctx, s, &about)
+	known := query.LeakFilter{Rules: rules, Runtime: runtime}
+	found, err := query.FindLeaks(ctx, s, q, known)
 	if err != nil {
 		return nil, err
 	}
-	l := &view.LeakAnswers{Leaks: t}
-	own := make(map[uint32]bool)
-	for i := range s.Profile.Stacks {
-		own[s.Profile.Stacks[i].ID] = s.Profile.Stacks[i].Class == profile.Runtime
+	l := &view.LeakAnswers{Leaks: found.Table, Left: found.Left, Rules: rules.Rules()}
+	if growth && s.Reader.Merged() == nil { // sums have no course
+		l.Suspects, err = query.FindGrowth(ctx, s, q, known)
 	}
-	t.Rows = slices.DeleteFunc(t.Rows, func(r query.Row) bool {
-		bytes, blocks := r.Total.LeakedBytes, r.Total.LeakedBlocks
-		switch {
-		case blocks == 0:
-		case own[r.Stack] && !runtime:
-			l.Left.Bytes += bytes
-			l.Left.Blocks += blocks
-		default:
-			return rules.Suppress(s.Frames(r.Stack), bytes, blocks)
-		}
-		return true
-	})
-	l.Rules = rules.Rules()
-	if !growth {
-		return l, nil
-	}
-	if l.Suspects, _, err = query.Growth(ctx, s, &about, steadiness); err != nil {
-		return nil, err
-	}
-	l.Suspects = slices.DeleteFunc(l.Suspects, func(x query.Suspect) bool {
-		return own[x.Stack] && !runtime || rules.Suppress(s.Frames(x.Stack), 0, 0)
-	})
-	return l, nil
+	return l, err
 }

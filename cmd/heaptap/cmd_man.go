@@ -86,6 +86,9 @@ func manPage(w io.Writer, c *cobra.Command) {
 	if c.Example != "" {
 		fmt.Fprintf(w, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
 	}
+	if !c.HasParent() {
+		topicSections(w)
+	}
 	fmt.Fprint(w, ".SH SEE ALSO\n")
 	if c.HasParent() {
 		fmt.Fprintln(w, ".BR heaptap (1)")

@@ -32,7 +32,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	go func() {
 		defer close(ended)
 		for e := range link.MainEnded {
-			ended <- record.Status{Exited: e.Signal == 0, Code: e.Exit, Signal: e.Signal}
+			ended <- statusOf(e)
 		}
 	}()
 	return record.Run(ctx, record.Config{
@@ -54,6 +54,10 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	})
 }
 
+func statusOf(e launch.MainEnd) record.Status {
+	return record.Status{Exited: e.Signal == 0, Code: e.Exit, Signal: e.Signal}
+}
+
 func recordingOf(r record.Report) *launch.Recording {
 	rec := &launch.Recording{Path: r.Path, PID: r.PID, Main: r.Main, Program: filepath.Base(r.Exe)}
 	if r.Err != nil {
@@ -67,11 +71,16 @@ func recordingOf(r record.Report) *launch.Recording {
 }
 
 // rescue completes the recordings of a spool that a dead recorder left.
-func rescue(ctx context.Context, spool string, config launch.RecorderConfig) ([]launch.Recording, error) {
+func rescue(ctx context.Context, spool string, config launch.RecorderConfig, end *launch.MainEnd) ([]launch.Recording, error) {
 	var list []launch.Recording
+	ended := make(chan record.Status, 1)
+	if end != nil {
+		ended <- statusOf(*end)
+	}
+	close(ended)
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
-		Keep: config.Keep, MaxSize: config.MaxSize, Version: version(),
+		Keep: config.Keep, MaxSize: config.MaxSize, MainEnded: ended, Version: version(),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil {
 				list = append(list, *recordingOf(r))

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/launch"
 )
@@ -15,7 +13,9 @@ import (
 func newRunCommand() *cobra.Command {
 	var output, limit, logTo, maxSize string
 	var keep time.Duration
-	var quiet, freeStacks bool
+	var quiet, freeStacks, checked bool
+	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
+	gate := newGate(limits)
 	top := 5
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
@@ -25,11 +25,16 @@ the command's own. Every program that it executes is recorded into a file of its
 executes further programs of the same name, they go to NAME.PID.2.htap and so on. When COMMAND ends, a summary is printed on
 stderr. Daemons that it leaves behind go on being recorded until they end.
 
+With --check, every recording is then checked against the limits that are given, each recording for itself, as heaptap check does
+("heaptap help check" tells more); what comes of it is printed on stderr.
+
 Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap failed or
-was called wrongly, 126 the command cannot be executed, 127 there is no such command.`,
+was called wrongly, 126 the command cannot be executed, 127 there is no such command. With --check, if the command's own is 0: 1 if a limit does not
+hold, 125 if that cannot be told.`,
 		Example: `  heaptap run ./server --port 8080
   heaptap run -o /tmp/recordings -- make -j8
   heaptap run -q -o build.%n.%p.htap -- g++ -O2 -c big.cc
+  heaptap run --check --max-leaked 0 --max-peak 200MiB -- ./tests
   PYTHONMALLOC=malloc heaptap run python3 script.py   (Python's own pools hide most of its allocations)`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -37,7 +42,7 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if top < 0 {
 				return usagef("run: --top %d: must not be negative", top)
 			}
@@ -62,6 +67,10 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 			}
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
+			defer gate.close()
+			if err := gate.forRun(cmd, limits, checked, top, console); err != nil {
+				return err
+			}
 			config := launch.Config{
 				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue,
@@ -86,6 +95,11 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 			if !quiet && result.Recorded {
 				summarize(console, result, top)
 			}
+			if checked {
+				if err := gate.checkRun(cmd, result, console); err != nil && result.Status == 0 {
+					return err
+				}
+			}
 			return &exitError{status: result.Status}
 		},
 	}
@@ -98,21 +112,9 @@ was called wrongly, 126 the command cannot be executed, 127 there is no such com
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
+	cmd.Flags().BoolVar(&checked, "check", false, "check the recordings against the limits below, and end with status 1 if one does not hold")
+	cmd.Flags().AddFlagSet(limits)
+	gate.complete(cmd)
+	usageInParts(cmd, limits, "With --check")
 	return cmd
-}
-
-// parseSize reads a number of bytes with an optional suffix K, M, G or T (powers of 1024).
-func parseSize(text string) (int64, error) {
-	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
-	shift := 0
-	if i := len(digits) - 1; i > 0 {
-		if n := strings.IndexByte("KMGT", digits[i]); n >= 0 {
-			shift, digits = 10*(n+1), digits[:i]
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > (1<<62)>>shift {
-		return 0, fmt.Errorf("%q is not a size; write for example 512M or 2G", text)
-	}
-	return n << shift, nil
 }

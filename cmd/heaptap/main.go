@@ -84,8 +84,8 @@ recompiling, no root and no change to the program.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(newRunCommand(), newReportCommand(), newTopCommand(), newTreeCommand(), newTimelineCommand(), newHistCommand(), newThreadsCommand(), newLeaksCommand(), newVerifyCommand(), newDumpCommand(), newLogCommand(), newRepairCommand(), newEnvCommand(), newAgentCommand(), newVersionCommand(),
+	root.SetUsageTemplate(strings.Replace(usageTemplate, "TOPICS", strings.Join(topicNames(), ", "), 1))
+	root.AddCommand(newRunCommand(), newReportCommand(), newTopCommand(), newTreeCommand(), newTimelineCommand(), newHistCommand(), newThreadsCommand(), newLeaksCommand(), newSourceCommand(), newGlobalsCommand(), newCheckCommand(), newDiffCommand(), newMergeCommand(), newVerifyCommand(), newDumpCommand(), newLogCommand(), newRepairCommand(), newEnvCommand(), newAgentCommand(), newVersionCommand(),
 		newCompletionCommand(), newManCommand(), newRecorderCommand())
 	root.SetHelpCommand(newHelpCommand())
 	root.Version = version()
@@ -105,7 +105,8 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"heaptap help COMMAND" tells more about a command.{{end}}
+"heaptap help COMMAND" tells more about a command, "heaptap help TOPIC" about
+TOPICS.{{end}}
 `
 
 // flagError names the flag that was probably meant.
@@ -129,7 +130,11 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	near := nearest(name, names)
+	if t := nearest(name, topicNames()); near == "" && t != "" {
+		near = "help " + t
+	}
+	if near != "" {
 		return usagef("unknown command %q; did you mean %q?", name, near)
 	}
 	return usagef("unknown command %q; to record a program: heaptap run %s", name, name)

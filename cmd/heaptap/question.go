@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +16,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/wire"
 )
 
 // question are the flags that all commands share that ask something of a recording.
@@ -39,6 +43,21 @@ type question struct {
 func newQuestion(cmd *cobra.Command, limit int) *question {
 	q := &question{}
 	f := cmd.Flags()
+	q.filters(f)
+	if limit >= 0 {
+		f.IntVar(&q.limit, "limit", limit, "show `N` rows at most; 0: all")
+		f.IntVar(&q.skip, "skip", 0, "leave out the first `N` rows")
+	}
+	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	q.looks(f)
+	return q
+}
+
+// filterFlags are the flags that say what counts.
+var filterFlags = []string{"from", "to", "thread", "module", "size", "lifetime", "focus", "ignore", "hide"}
+
+// filters declares them.
+func (q *question) filters(f *pflag.FlagSet) {
 	f.StringVar(&q.from, "from", "start", "count events later than `TIME`: "+moment.Help)
 	f.StringVar(&q.to, "to", "end", "count events up to `TIME`")
 	f.StringSliceVar(&q.threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name with * and ?; may be repeated")
@@ -48,14 +67,30 @@ func newQuestion(cmd *cobra.Command, limit int) *question {
 	f.StringVar(&q.focus, "focus", "", "count call stacks with a frame whose function, file or module matches this `REGEXP`")
 	f.StringVar(&q.ignore, "ignore", "", "count no call stack with a frame that matches `REGEXP`")
 	f.StringVar(&q.hide, "hide", "", "take frames that match `REGEXP` out of the call stacks")
-	if limit >= 0 {
-		f.IntVar(&q.limit, "limit", limit, "show `N` rows at most; 0: all")
-		f.IntVar(&q.skip, "skip", 0, "leave out the first `N` rows")
+}
+
+// asked are the filters that were given, as they are written.
+func (q *question) asked(f *pflag.FlagSet) []string {
+	var list []string
+	for _, name := range filterFlags {
+		flag := f.Lookup(name)
+		values := []string{flag.Value.String()}
+		if many, ok := flag.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, v := range values {
+			if flag.Changed {
+				list = append(list, "--"+name+" "+v)
+			}
+		}
 	}
-	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	return list
+}
+
+// looks declares the flags that say how text looks.
+func (q *question) looks(f *pflag.FlagSet) {
 	f.BoolVar(&q.exact, "exact", false, "print numbers in full: bytes and nanoseconds")
 	f.StringVar(&q.color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), always, never")
-	return q
 }
 
 // grouped declares --by and --metric.
@@ -94,16 +129,30 @@ func (q *question) options(cmd *cobra.Command) (view.QueryOptions, error) {
 	if q.limit < 0 || q.skip < 0 {
 		return o, usagef("%s: --limit and --skip must not be negative", cmd.Name())
 	}
+	var err error
+	o.Color, err = q.colors(cmd)
+	return o, err
+}
+
+// colors says whether text has colours.
+func (q *question) colors(cmd *cobra.Command) (bool, error) {
 	switch q.color {
 	case "auto":
-		o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(cmd.OutOrStdout())
-	case "always":
-		o.Color = true
-	case "never":
-	default:
-		return o, usagef("%s: --color %s: known are auto, always and never", cmd.Name(), q.color)
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(cmd.OutOrStdout()), nil
+	case "always", "never":
+		return q.color == "always", nil
 	}
-	return o, nil
+	return false, usagef("%s: --color %s: known are auto, always and never", cmd.Name(), q.color)
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }
 
 // query makes the question about an open recording.
@@ -257,25 +306,52 @@ func parseDuration(text string) (uint64, error) {
 
 // openSource opens a recording, or the spool of a process that ran without a recorder.
 func openSource(ctx context.Context, file string) (*query.Source, error) {
-	if !isSpool(file) {
-		return query.Open(file)
-	}
-	dir, err := os.MkdirTemp("", "heaptap-query-")
+	paths, remove, err := recordings(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // what is open stays readable
-	if err := record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap")); err != nil {
-		return nil, err
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.htap"))
-	switch {
-	case err != nil || len(paths) == 0:
-		return nil, fmt.Errorf("%s: holds no events", file)
-	case len(paths) > 1:
-		return nil, fmt.Errorf("%s: holds %d processes; only `heaptap report` shows several", file, len(paths))
+	defer remove()
+	if len(paths) > 1 {
+		return nil, fmt.Errorf("%s: holds %d processes; only `heaptap report` and `heaptap check` take several", file, len(paths))
 	}
 	return query.Open(paths[0])
+}
+
+// recordings are the files to open for a recording, which is one of them, or for the spool of a process that ran without a recorder: one for each
+// process that it forked. remove takes away what was made for that; what is open then stays readable.
+func recordings(ctx context.Context, file string) (paths []string, remove func(), err error) {
+	if !isSpool(file) {
+		return []string{file}, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "heaptap-spool-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	err = record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap"))
+	if err == nil {
+		paths, err = filepath.Glob(filepath.Join(dir, "*.htap"))
+	}
+	if err == nil && len(paths) == 0 {
+		err = fmt.Errorf("%s: holds no events", file)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return paths, remove, nil
+}
+
+// isSpool reports whether a file is what an agent leaves behind without a recorder.
+func isSpool(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var mark [8]byte
+	_, err = io.ReadFull(f, mark[:])
+	return err == nil && binary.LittleEndian.Uint64(mark[:]) == wire.SpoolMagic || strings.HasSuffix(path, ".spool")
 }
 
 // progress tells on a terminal how far a long question is; nil if stderr is none.

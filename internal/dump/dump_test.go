@@ -310,7 +310,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"format       1.0, by heaptap 1.2\n", "process      4711 ./prog a b\n", "events       19\n", "note         A note.\n",
-		"\nevents       times  ", "\n     0           32  "} {
+		"\nevents       times of allocations  ", "\n     0           32  "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

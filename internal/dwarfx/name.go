@@ -88,13 +88,13 @@ func (w *worker) unitAt(off uint64) (*unit, bool) {
 	return u, true
 }
 
-// scoped tells whether a language qualifies functions' names with namespaces or types, so that DW_AT_name is not all
-// of it.
+// scoped tells whether a language qualifies functions' names with namespaces, types or modules, so that DW_AT_name is not
+// all of it.
 func scoped(language uint64) bool {
 	switch language {
 	case 0x04, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a, // C++
-		0x11, 0x2d, // Objective-C++ (0x11), Zig
-		0x13, 0x1c, 0x1e: // D, Rust, Swift
+		0x07, 0x08, 0x0e, 0x22, 0x23, 0x2d, // Fortran
+		0x11, 0x13, 0x1c, 0x1e, 0x27: // Objective-C++, D, Rust, Swift, Zig
 		return true
 	}
 	return false

@@ -1,5 +1,6 @@
 // Package elfx reads ELF files as a profiler needs them: what kind of program a file is, its build id, its sections
-// (compressed ones too), which symbol an address belongs to, and where its separate debug information lies.
+// (compressed ones too), which symbol an address belongs to, where its separate debug information lies, and the small
+// symbol table that some distributions leave in a stripped file.
 //
 // A File is a read-only mapping of a file on disk. Nothing is copied out of it before it is asked for, so opening a
 // file of gigabytes costs the pages that hold its headers. Addresses are those of the file itself (virtual addresses as

@@ -83,5 +83,8 @@ type Health struct {
 	FullSteps       uint64 // stacks unwound with all registers; nothing lost by it
 	BootAllocations uint64
 	LateEvents      uint64
-	Notes           []string // what else a reader of the recording should know, in sentences
+	// What the agent took of a thread's time for an allocation and a deallocation, on average over those that it timed, ns;
+	// 0: none were timed.
+	AllocCost, FreeCost float64  `json:",omitempty"`
+	Notes               []string // what else a reader of the recording should know, in sentences
 }

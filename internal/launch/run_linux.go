@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,8 +28,8 @@ type Config struct {
 	// Keep and MaxSize say what of a long run is kept in detail, see RecorderConfig.
 	Keep    time.Duration
 	MaxSize int64
-	// Rescue makes recordings of a spool that a dead recorder left.
-	Rescue func(ctx context.Context, spool string, config RecorderConfig) ([]Recording, error)
+	// Rescue makes recordings of a spool that a dead recorder left. End says how the spool's first process ended; nil: not known.
+	Rescue func(ctx context.Context, spool string, config RecorderConfig, end *MainEnd) ([]Recording, error)
 }
 
 // Result is what became of a run.
@@ -119,6 +120,7 @@ type session struct {
 	offered      *Settled // the recorder's latest
 	settled      *Settled
 	recorderDied bool
+	mainEnd      *MainEnd
 	notes        []string
 	result       Result
 }
@@ -276,6 +278,7 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 	s.ended = time.Now()
 	s.result.Wall = s.ended.Sub(s.started)
 	s.result.TargetCPU = cpuTime(usage)
+	s.mainEnd = &end
 	s.result.Status = end.Exit
 	if end.Signal != 0 {
 		s.result.Status = 128 + end.Signal
@@ -428,7 +431,11 @@ func (s *session) rescue() {
 			s.console.Warn("process %d still runs; when it has ended, `heaptap report %s` shows what it did", pid, spool)
 			continue
 		}
-		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig)
+		var end *MainEnd
+		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
+			end = s.mainEnd // of several images, nobody says which one was the last
+		}
+		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig, end)
 		if err != nil {
 			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
 			continue

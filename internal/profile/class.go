@@ -37,7 +37,7 @@ func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
 }
 
 func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
-	if s.Allocations != 1 {
+	if processes := p.processes(s.ID); s.Allocations != processes || s.MinSize != s.MaxSize {
 		return false
 	}
 	if s.MinSize == emergencyPool && strings.HasPrefix(filepath.Base(p.symbols.modules[at.Module].Path), "libstdc++.so") {
@@ -50,6 +50,14 @@ func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
 		}
 	}
 	return false
+}
+
+// processes is how many processes have a stack.
+func (p *Profile) processes(stack uint32) uint64 {
+	if p.Merged == nil {
+		return 1
+	}
+	return p.Merged.Spreads[stack].Inputs
 }
 
 func (p *Profile) truncated(stack uint32) bool {

@@ -16,25 +16,33 @@ type Profile struct {
 	Size     int64 // of the file
 	Process  event.Process
 	Ending   recording.Ending
-	Ended    bool             // false: the recording does not reach the end of the process
-	Damage   []string         // what is missing of the file
-	Folded   recording.Folded // what is only known in sum
+	Ended    bool              // false: the recording does not reach the end of the process
+	Damage   []string          // what is missing of the file
+	Folded   recording.Folded  // what is only known in sum
+	Merged   *recording.Merged // of a merged recording; else nil
 	Totals   tally.Totals
 	Duration int64 // ns
 	Threads  []Thread
 	Stacks   []Stack // by id; those without allocations and failures are left out
 	Samples  []event.Sample
 	Modules  []event.Module
+	Leaked   Leak
 	Runtime  Leak // of what is leaked, the runtime's part
 	// Unmatched are the deallocations that ended no block: there are Totals.Unmatched of them.
 	Unmatched []Unmatched
 
 	nodes   *recording.Table[event.Node]
 	symbols symbols
+	hide    func(*Frame) bool // frames that are taken out of the stacks; nil: none
 }
 
 // Leak is memory that was live at the end.
 type Leak struct{ Bytes, Blocks uint64 }
+
+func (l *Leak) add(o Leak) {
+	l.Bytes += o.Bytes
+	l.Blocks += o.Blocks
+}
 
 // Thread is a thread and what it did.
 type Thread struct {
@@ -46,6 +54,7 @@ type Thread struct {
 // Stack is a call stack and what it sums up to.
 type Stack struct {
 	tally.Stack
+	Leaked    Leak
 	Class     Class
 	Truncated bool // the unwinder could not reach the root
 }
@@ -76,8 +85,10 @@ func Load(r *recording.Reader) (*Profile, error) {
 		Modules: r.Modules(), nodes: r.Nodes()}
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()
+	p.Leaked = Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}
 	p.Damage = r.Damage()
 	p.Folded = r.Folded()
+	p.Merged = r.Merged()
 	p.Duration = max(p.Ending.End, sum.Totals.LastTime)
 	for i, t := range r.Threads() {
 		th := Thread{Index: i, Thread: t}
@@ -91,15 +102,20 @@ func Load(r *recording.Reader) (*Profile, error) {
 		if s.Allocations == 0 && s.Failed == 0 {
 			continue
 		}
-		st := Stack{Stack: s}
+		st := Stack{Stack: s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
 		st.Class, st.Truncated = p.classify(&s)
 		if st.Class == Runtime {
-			p.Runtime.Bytes += s.LeakedBytes()
-			p.Runtime.Blocks += s.LeakedBlocks()
+			p.Runtime.add(st.Leaked)
 		}
 		p.Stacks = append(p.Stacks, st)
 	}
-	if sum.Totals.Unmatched > 0 {
+	if p.Merged != nil {
+		// Whose a block is, is known of each process.
+		p.Runtime = Leak{}
+		for i := range p.Merged.Inputs {
+			p.Runtime.add(Leak{p.Merged.Inputs[i].RuntimeBytes, p.Merged.Inputs[i].RuntimeBlocks})
+		}
+	} else if sum.Totals.Unmatched > 0 {
 		var damage *recording.DamageError // of which the recording has told already
 		var folded *recording.FoldedError
 		if err := p.loadUnmatched(r); err != nil && !errors.As(err, &damage) && !errors.As(err, &folded) {

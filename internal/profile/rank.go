@@ -25,7 +25,7 @@ var (
 	Leaked = Metric{Name: "leaked", Bytes: true, Own: true,
 		Of:    func(g *Group) uint64 { return g.LeakedBytes },
 		Count: func(g *Group) uint64 { return g.LeakedBlocks },
-		Total: func(p *Profile) uint64 { return p.Totals.LeakedBytes() - p.Runtime.Bytes }}
+		Total: func(p *Profile) uint64 { return p.Leaked.Bytes - p.Runtime.Bytes }}
 	Allocations = Metric{Name: "allocations",
 		Of:    func(g *Group) uint64 { return g.Allocations },
 		Total: func(p *Profile) uint64 { return p.Totals.Allocations }}
@@ -69,8 +69,8 @@ func (g *Group) add(s *Stack) {
 	g.Allocations += s.Allocations
 	g.Bytes += s.Bytes
 	g.Deallocations += s.Deallocations
-	g.LeakedBytes += s.LeakedBytes()
-	g.LeakedBlocks += s.LeakedBlocks()
+	g.LeakedBytes += s.Leaked.Bytes
+	g.LeakedBlocks += s.Leaked.Blocks
 	g.LiveAtPeakBytes += s.LiveAtPeakBytes
 	g.LiveAtPeakBlocks += s.LiveAtPeakBlocks
 	g.Temporary += s.Temporary
@@ -115,6 +115,7 @@ func newMerger(p *Profile) *merger {
 		make(map[[2]uint32]uint32)}
 }
 
+// pc returns the number of what a pc reads as; 0 if all of its frames are hidden.
 func (m *merger) pc(pc uint32) uint32 {
 	if k, ok := m.pcs[pc]; ok {
 		return k
@@ -134,7 +135,7 @@ func (m *merger) pc(pc uint32) uint32 {
 		}
 	}
 	k, ok := m.text[string(b)]
-	if !ok {
+	if !ok && len(b) > 0 {
 		k = uint32(len(m.text) + 1)
 		m.text[string(b)] = k
 	}
@@ -160,7 +161,12 @@ func (m *merger) stack(id uint32) uint32 {
 	}
 	for i := len(way) - 1; i >= 0; i-- {
 		n, _ := m.p.nodes.Get(way[i])
-		key := [2]uint32{merged, m.pc(n.PC)}
+		pc := m.pc(n.PC)
+		if pc == 0 {
+			m.node[way[i]] = merged
+			continue
+		}
+		key := [2]uint32{merged, pc}
 		k, ok := m.path[key]
 		if !ok {
 			k = uint32(len(m.path) + 1)

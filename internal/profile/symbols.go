@@ -2,6 +2,7 @@ package profile
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -92,11 +93,20 @@ func (p *Profile) PCs(stack uint32, yield func(pc uint32) bool) {
 // AppendFrames appends the frames of a stack to list, leaf to root.
 func (p *Profile) AppendFrames(list []Frame, stack uint32) []Frame {
 	p.PCs(stack, func(pc uint32) bool {
-		list = append(list, p.symbols.at(pc)...)
+		list = append(list, p.PCFrames(pc)...)
 		return true
 	})
 	return list
 }
 
-// PCFrames returns the frames of one pc.
-func (p *Profile) PCFrames(pc uint32) []Frame { return p.symbols.at(pc) }
+// PCFrames returns the frames of one pc: at least one, unless frames are hidden.
+func (p *Profile) PCFrames(pc uint32) []Frame {
+	list := p.symbols.at(pc)
+	if p.hide == nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f Frame) bool { return p.hide(&f) })
+}
+
+// Hide takes the frames for which hide holds out of all stacks.
+func (p *Profile) Hide(hide func(*Frame) bool) { p.hide = hide }

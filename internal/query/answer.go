@@ -46,7 +46,7 @@ type ask struct {
 	noStacks  bool         // only the groups of blocks are wanted, not their stacks
 	ownPeaks  bool         // they are wanted
 	peaksHeld bool         // the cells have their own peaks
-	allocFunc map[uint64]uint8
+	allocFunc funcs
 	every     func(n uint64, e *event.Event) // if set: gets all events that blocksBetween goes through
 }
 

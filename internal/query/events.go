@@ -35,10 +35,11 @@ func (a *ask) each(from, to uint64, yield func(n uint64, e *event.Event)) error 
 	return err
 }
 
-// folded reports whether an error says that events were folded.
+// folded reports whether an error says that events were folded, or merged: there are sums only.
 func folded(err error) bool {
 	var f *recording.FoldedError
-	return errors.As(err, &f)
+	var m *recording.MergedError
+	return errors.As(err, &f) || errors.As(err, &m)
 }
 
 // blocksBetween yields the allocations and deallocations between two cuts of the blocks that count, each with the label of its
@@ -46,7 +47,7 @@ func folded(err error) bool {
 func (a *ask) blocksBetween(from, to uint64, yield func(n uint64, e *event.Event, label uint32, ref uint64)) error {
 	if a.q.By == ByAllocation {
 		from = a.first // only the allocation tells by which function it was made
-		a.allocFunc = make(map[uint64]uint8)
+		a.allocFunc = funcs{}
 	}
 	if a.blocks != nil && a.blocks.marked != nil {
 		if err := a.each(from, a.last, func(_ uint64, e *event.Event) { a.blocks.see(e) }); err != nil {
@@ -114,12 +115,10 @@ func (a *ask) label(e *event.Event, ref uint64) uint32 {
 		return uint32(bits.Len64(e.Size))
 	case ByAllocation:
 		if e.Kind == event.Alloc {
-			a.allocFunc[ref] = uint8(e.Func)
+			a.allocFunc.set(ref, e.Func)
 			return uint32(e.Func)
 		}
-		f := a.allocFunc[ref]
-		delete(a.allocFunc, ref)
-		return uint32(f)
+		return uint32(a.allocFunc.take(ref))
 	}
 	return 0
 }
@@ -153,12 +152,28 @@ func (a *ask) fromEvents(c *cells) error {
 	}
 	t := newTimer(a)
 	r := reallocs{old: make(map[uint32]uint64)}
+	ofThreads := a.q.wants(Time, Copied)
+	// What a thread did before counts whether or not it is selected. If all events of the range, and no others, are gone through
+	// anyhow, that is found on the way.
+	var time, copied uint64 // of the event
+	onTheWay := ofThreads && begin == a.From && end == a.To && a.q.By != ByAllocation
+	if onTheWay {
+		if err := a.beganBefore(&r); err != nil {
+			return err
+		}
+		a.every = func(_ uint64, e *event.Event) { time, copied = t.passed(e), r.copied(e) }
+		defer func() { a.every = nil }()
+	}
 	err = a.blocksBetween(begin, end, func(n uint64, e *event.Event, label uint32, ref uint64) {
 		v := &c.at(a.stack(e), label).Values
 		born := e.Kind == event.Alloc
 		if a.From <= n && n < a.To {
 			if born {
 				v.alloc(e)
+				if onTheWay {
+					v.Time += time
+					v.Copied += copied
+				}
 			} else {
 				v.free(e)
 			}
@@ -175,10 +190,9 @@ func (a *ask) fromEvents(c *cells) error {
 			move(&v.LeakedBytes, &v.LeakedBlocks, e)
 		}
 	})
-	if err != nil || !a.q.wants(Time, Copied) {
+	if err != nil || !ofThreads || onTheWay {
 		return err
 	}
-	// What a thread did before counts whether or not it is selected: all events of the range once more.
 	return a.threads(c, t, &r)
 }
 
@@ -194,14 +208,19 @@ func (a *ask) addLive(c *cells) error {
 	return err
 }
 
-// threads adds what depends on a thread's events before: time, and what reallocations copied.
+// beganBefore takes note of reallocs that may have begun before the range.
+func (a *ask) beganBefore(r *reallocs) error {
+	if !a.q.wants(Copied) || a.From == a.first {
+		return nil
+	}
+	return a.each(a.first, a.From, func(_ uint64, e *event.Event) { r.copied(e) })
+}
+
+// threads adds what depends on a thread's events before: time, and what reallocations copied. It goes over the range once more.
 func (a *ask) threads(c *cells, t *timer, r *reallocs) error {
 	from := a.From
-	if a.q.wants(Copied) && from > a.first {
-		// A realloc may have begun before the range.
-		if err := a.each(a.first, from, func(_ uint64, e *event.Event) { r.copied(e) }); err != nil {
-			return err
-		}
+	if err := a.beganBefore(r); err != nil {
+		return err
 	}
 	ref, err := a.allocationsBefore(from)
 	if err != nil {
@@ -209,10 +228,10 @@ func (a *ask) threads(c *cells, t *timer, r *reallocs) error {
 	}
 	return a.each(from, a.To, func(_ uint64, e *event.Event) {
 		copied := r.copied(e)
+		time := t.passed(e)
 		if e.Kind != event.Alloc {
 			return
 		}
-		time := t.passed(e)
 		if a.counts(e, ref) {
 			v := &c.at(a.stack(e), a.allocLabel(e)).Values
 			v.Time += time
@@ -278,26 +297,6 @@ func move(bytes, blocks *uint64, e *event.Event) {
 	}
 	*bytes -= e.Size
 	*blocks--
-}
-
-// timer tells how much time passed since a thread's allocation before, or since the range or the thread began.
-type timer struct {
-	a    *ask
-	last map[uint32]int64
-}
-
-func newTimer(a *ask) *timer { return &timer{a, make(map[uint32]int64)} }
-
-func (t *timer) passed(e *event.Event) uint64 {
-	last, ok := t.last[e.Thread]
-	if !ok {
-		last = t.a.Begin
-		if list := t.a.Reader.Threads(); int(e.Thread) < len(list) {
-			last = max(last, list[e.Thread].Start)
-		}
-	}
-	t.last[e.Thread] = e.Time
-	return uint64(max(e.Time-last, 0))
 }
 
 // reallocs tells how much a reallocation copied: its deallocation comes before its allocation.

@@ -69,6 +69,9 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 	by := f.a.q.By
 	at := int32(0)
 	if by.ofBlocks() {
+		if names := f.a.q.Names; by == ByThread && names != nil {
+			label = names.Thread(label)
+		}
 		at = f.down(0, f.id(groupOfLabel(by, label)))
 		if !frames {
 			return at
@@ -105,11 +108,8 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	if ok {
 		return list
 	}
-	frames := f.a.frames(pc)
-	for i := range frames {
-		if f.a.q.Hide == nil || !matches(f.a.q.Hide, &frames[i]) {
-			list = append(list, f.id(groupOf(by, &frames[i])))
-		}
+	for _, g := range f.a.q.groups(f.a.Source, by, pc) {
+		list = append(list, f.id(g))
 	}
 	f.pcs[pc] = list
 	return list

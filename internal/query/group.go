@@ -30,6 +30,24 @@ func SizeClass(class uint8) (lowest, highest uint64) {
 	return 1 << (class - 1), 1<<class - 1
 }
 
+// StackGroups returns the groups of the frames at a pc, leaf to root, that tell call stacks apart. Those that the query hides are
+// left out.
+func (q *Query) StackGroups(s *Source, pc uint32) []Group { return q.groups(s, ByLine, pc) }
+
+func (q *Query) groups(s *Source, by By, pc uint32) (list []Group) {
+	frames := s.frames(pc)
+	names := frames
+	if q.Names != nil {
+		names = q.Names.Frames(pc)
+	}
+	for i := range frames {
+		if q.Hide == nil || !matches(q.Hide, &frames[i]) {
+			list = append(list, groupOf(by, &names[i]))
+		}
+	}
+	return list
+}
+
 // groupOf is the group of a frame.
 func groupOf(by By, f *profile.Frame) Group {
 	g := Group{By: by, Module: f.Module}

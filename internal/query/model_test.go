@@ -125,12 +125,15 @@ func (m *model) counts(ref uint64) bool {
 func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 	var level, most int64
 	ref := uint64(0)
-	last := make(map[uint32]int64)
+	last, owed := make(map[uint32]int64), make(map[uint32]float64)
 	old := make(map[uint32]uint64)
 	for n := range m.events {
 		e, n := &m.events[n], uint64(n)
 		if n == m.from {
 			most = level
+		}
+		if h := m.s.Reader.Health(); n >= m.from && n < m.to {
+			owed[e.Thread] += map[bool]float64{true: h.AllocCost, false: h.FreeCost}[e.Kind == event.Alloc || e.Kind == event.Fail]
 		}
 		var r uint64
 		switch e.Kind {
@@ -176,10 +179,13 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 				}
 			}
 			last[e.Thread] = e.Time
+			gap := max(0, e.Time-t)
+			out := min(gap, int64(owed[e.Thread]+1e-6))
+			owed[e.Thread] = min(owed[e.Thread]-float64(out), 100)
 			if !hit {
 				continue
 			}
-			v.Time += uint64(max(0, e.Time-t))
+			v.Time += uint64(gap - out)
 			v.MinSize = e.Size
 			if v.Allocations > 0 {
 				v.MinSize = min(v.MinSize, v.MaxSize)

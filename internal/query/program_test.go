@@ -20,6 +20,7 @@ type recorder struct {
 	latest  map[uint32]uint64 // by thread: its latest allocation plus 1
 	events  []event.Event
 	threads int
+	health  event.Health
 }
 
 func newRecorder(t testing.TB) *recorder {
@@ -87,7 +88,7 @@ func (r *recorder) source(frames map[uint32][]event.Frame) *Source {
 	if err := r.w.Symbols(frames); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.w.Finish(recording.Ending{End: r.now + 1000, Exited: true}); err != nil {
+	if err := r.w.Finish(recording.Ending{End: r.now + 1000, Exited: true, Health: r.health}); err != nil {
 		r.t.Fatal(err)
 	}
 	s, err := Open(r.path)
@@ -128,6 +129,9 @@ func random(t testing.TB, seed uint64, n int) (*Source, []event.Event) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
 	r := newRecorder(t)
+	if seed%3 > 0 {
+		r.health.AllocCost, r.health.FreeCost = float64(rng.IntN(2000))/10, float64(rng.IntN(500))/10
+	}
 	frames := r.code()
 	stacks := uint32(1 + rng.IntN(30))
 	for id := uint32(1); id <= stacks; id++ {

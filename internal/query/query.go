@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"slices"
+
+	"github.com/heaptap/heaptap/internal/profile"
 )
 
 // Query is a question about a recording. The zero Query asks about all of it.
@@ -28,11 +30,19 @@ type Query struct {
 	Hide    *regexp.Regexp // frames that are taken out of the stacks; what was theirs is their callers'
 
 	By      By
+	Names   Names    // under which groups are told apart; nil: their own
 	Metrics []Metric // what is wanted; the first one sorts. nil: Bytes
 
 	// Progress is called now and then while events are decoded, with how many of how many; nil: not. It is not part of the
 	// question.
 	Progress func(done, total uint64)
+}
+
+// Names gives frames and threads other names than their own, so that the groups of two recordings can be compared. Filters look at
+// their own names all the same.
+type Names interface {
+	Frames(pc uint32) []profile.Frame // as many as there are at the pc, in the same order
+	Thread(index uint32) uint32
 }
 
 // Range is a range of events: those after the cut From and before the cut To.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // Series tells how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the last
@@ -52,6 +53,9 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64)
 		return nil, err
 	}
 	out := &Series{}
+	if m := s.Reader.Merged(); m != nil {
+		return a.developMerged(out, m, max(n, 1), top)
+	}
 	a.times(out, max(n, 1))
 	a.noStacks = q.By.ofBlocks()
 	c, err := a.chooseRows(out, top)
@@ -109,9 +113,6 @@ func (a *ask) cuts(out *Series) error {
 
 func (a *ask) developChanges(out *Series, c *choice) error {
 	a.Plan = FromSummaries
-	if err := a.cuts(out); err != nil {
-		return err
-	}
 	before, err := a.Reader.LiveAt(a.ctx, a.From)
 	if err != nil {
 		return err
@@ -121,22 +122,13 @@ func (a *ask) developChanges(out *Series, c *choice) error {
 		p.add(&Point{Live: l.Bytes, LiveBlocks: l.Blocks})
 		out.Top[0] += l.Bytes
 	}
-	for i := 1; i < len(out.Cuts); i++ {
-		if out.Cuts[i] == out.Cuts[i-1] {
-			continue
-		}
-		changes, err := a.Reader.Changes(a.ctx, out.Cuts[i-1], out.Cuts[i])
-		if err != nil {
-			return err
-		}
-		for _, n := range changes.List() {
-			c.point(n.Stack, 0, i).add(&Point{Live: n.Bytes - n.FreedBytes, LiveBlocks: n.Allocs - n.Frees,
-				Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees})
-		}
-		out.Top[i], _, err = a.Reader.PeakBetween(a.ctx, out.Cuts[i-1], out.Cuts[i])
-		if err != nil && !folded(err) { // then only the moment is not known
-			return err
-		}
+	if detail, _ := a.Reader.DetailFrom(); a.From >= detail {
+		err = a.stepsOfPieces(out, c)
+	} else {
+		err = a.stepsBetweenCuts(out, c)
+	}
+	if err != nil {
+		return err
 	}
 	level := out.Top[0] // where nothing happened, what was live before is live
 	for i := range out.Top {
@@ -145,6 +137,50 @@ func (a *ask) developChanges(out *Series, c *choice) error {
 			continue
 		}
 		level = c.live(i)
+	}
+	return nil
+}
+
+// stepsOfPieces reads each block of events once at most.
+func (a *ask) stepsOfPieces(out *Series, c *choice) error {
+	last := len(out.Cuts) - 1
+	at := 1 // steps before this one have a cut at their end
+	err := a.Reader.Steps(a.ctx, a.From, a.To, out.Times[1:last], func(p recording.Piece) {
+		for ; at <= p.Step; at++ {
+			out.Cuts[at] = p.First
+		}
+		out.Top[p.Step+1] = max(out.Top[p.Step+1], p.Top)
+		for i := range p.Changes {
+			c.change(p.Step+1, &p.Changes[i])
+		}
+	})
+	for ; at < last; at++ {
+		out.Cuts[at] = a.To
+	}
+	return err
+}
+
+// stepsBetweenCuts is the same where events were folded: steps end at the last cut before their time at which there are answers.
+func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
+	if err := a.cuts(out); err != nil {
+		return err
+	}
+	for i := 1; i < len(out.Cuts); i++ {
+		if out.Cuts[i] == out.Cuts[i-1] {
+			continue
+		}
+		changes, err := a.Reader.Changes(a.ctx, out.Cuts[i-1], out.Cuts[i])
+		if err != nil {
+			return err
+		}
+		list := changes.List()
+		for k := range list {
+			c.change(i, &list[k])
+		}
+		out.Top[i], _, err = a.Reader.PeakBetween(a.ctx, out.Cuts[i-1], out.Cuts[i])
+		if err != nil && !folded(err) { // then only the moment is not known
+			return err
+		}
 	}
 	return nil
 }
@@ -264,6 +300,12 @@ func (c *choice) point(stack, label uint32, step int) *Point {
 		return &c.out.Rest.Points[step]
 	}
 	return &c.out.Rows[*place-2].Points[step]
+}
+
+// change adds what happened at a stack in a step.
+func (c *choice) change(step int, n *recording.Change) {
+	c.point(n.Stack, 0, step).add(&Point{Live: n.Bytes - n.FreedBytes, LiveBlocks: n.Allocs - n.Frees,
+		Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees})
 }
 
 // live adds up what the steps up to one have changed. Steps are asked for in order.

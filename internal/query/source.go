@@ -54,6 +54,9 @@ func (s *Source) frames(pc uint32) []profile.Frame {
 	return s.Profile.PCFrames(pc)
 }
 
+// PCFrames returns the frames of a pc, leaf to root, at least one.
+func (s *Source) PCFrames(pc uint32) []profile.Frame { return s.frames(pc) }
+
 // Frames returns the frames of a call stack, leaf to root; none if the stack is unknown.
 func (s *Source) Frames(stack uint32) []profile.Frame {
 	s.mu.Lock()

@@ -54,11 +54,25 @@ func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 func (s *Suppressions) Add(o *Suppressions) { s.rules = append(s.rules, o.rules...) }
 
 // Rules returns the rules and what each has left out.
-func (s *Suppressions) Rules() []Suppression { return s.rules }
+func (s *Suppressions) Rules() []Suppression {
+	if s == nil {
+		return nil
+	}
+	return s.rules
+}
+
+// Fresh returns the same rules, which have left out nothing yet.
+func (s *Suppressions) Fresh() *Suppressions {
+	out := &Suppressions{}
+	for _, r := range s.Rules() {
+		out.rules = append(out.rules, Suppression{Pattern: r.Pattern})
+	}
+	return out
+}
 
 // Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that does.
 func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
-	for i := range s.rules {
+	for i := range s.Rules() {
 		r := &s.rules[i]
 		for k := range frames {
 			f := &frames[k]

@@ -53,7 +53,11 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	r.workers.Go(o.w.work)
 	err = r.readAll(ctx, o, left)
 	for slot := range o.lives {
-		o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot)})
+		end := item{kind: itemEnd, slot: uint32(slot)}
+		if slot == 0 && config.MainEnded != nil {
+			end.status = <-config.MainEnded
+		}
+		o.sink.items = append(o.sink.items, end)
 	}
 	o.w.queue.push(o.sink.items...)
 	o.w.queue.close()

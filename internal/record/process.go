@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -42,15 +43,16 @@ type process struct {
 	threads map[threadKey]uint32
 	numbers uint32 // threads ever
 
-	nodeID   []uint32     // of the spool's node in the recording, 0: none yet
-	steps    []spool.Step // memory for newNode
-	tree     tree
-	pcID     []uint32 // of the spool's pc, plus 1
-	byPC     map[event.PC]uint32
-	pcs      []event.PC
-	waited   int // times that a node was waited for in vain
-	modules  map[uint32]*event.Module
-	moduleAt int // modules of the worker's list that were looked at
+	nodeID    []uint32     // of the spool's node in the recording, 0: none yet
+	steps     []spool.Step // memory for newNode
+	tree      tree
+	pcID      []uint32 // of the spool's pc, plus 1
+	byPC      map[event.PC]uint32
+	pcs       []event.PC
+	waited    int // times that a node was waited for in vain
+	modules   map[uint32]*event.Module
+	residency map[uint32]event.Residency // by module, as last seen
+	moduleAt  int                        // modules of the worker's list that were looked at
 
 	lost       uint64 // events that could not be read
 	lostBy     map[uint64]uint64
@@ -238,6 +240,7 @@ func (p *process) finish(status Status) {
 	_ = p.out.Flush()
 	p.loadModules()
 	p.symbols()
+	p.statics()
 	totals := p.out.Tally().Totals()
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
@@ -281,6 +284,14 @@ func (p *process) end() int64 {
 	return p.clock.at(p.w.endCounter)
 }
 
+// cost is the mean of so many events that took so many ticks, in ns, to a tenth. All processes of a spool share it.
+func (p *process) cost(ticks, events uint64) float64 {
+	if events == 0 {
+		return 0
+	}
+	return math.Round(10*float64(scale(ticks, p.clock.rate))/float64(events)) / 10
+}
+
 // health says what is missing. The header's counters are the whole spool's; they are told with its first process.
 func (p *process) health() event.Health {
 	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.notes}
@@ -289,10 +300,12 @@ func (p *process) health() event.Health {
 		own += n
 	}
 	h.LostEvents += own
+	c := p.w.spool.Counters()
+	h.AllocCost = p.cost(c[wire.CAllocTicks], c[wire.CAllocTimed])
+	h.FreeCost = p.cost(c[wire.CFreeTicks], c[wire.CFreeTimed])
 	if p.slot != 0 {
 		return h
 	}
-	c := p.w.spool.Counters()
 	others := uint64(0)
 	for _, q := range p.w.procs {
 		if q != nil && q != p {

@@ -46,6 +46,7 @@ type run struct {
 	toldRunning []int
 
 	cache       *symbolCache    // any goroutine
+	statics     staticsCache    // any goroutine
 	symbolizing chan struct{}   // bounds how many recordings look for names at once
 	symbols     context.Context // ends when that is to be cut short
 

@@ -25,6 +25,7 @@ type sampler struct {
 	files    map[string]*os.File
 	buf      []byte
 	pageSize int64
+	pages    pages
 }
 
 // Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand samples.
@@ -77,6 +78,7 @@ func (s *sampler) due(now time.Time) {
 		took := time.Since(t)
 		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
+	s.pages.due(s, now)
 	if s.sameImage() { // after all that was read: it does not come back
 		s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: at})
 	}

@@ -12,30 +12,32 @@ import (
 
 // item is what a queue carries to a worker.
 type item struct {
-	kind   itemKind
-	slot   uint32
-	n      uint64
-	stream *stream
-	piece  piece
-	round  *round
-	proc   spool.Process
-	status Status
-	sample event.Sample
-	text   string
+	kind      itemKind
+	slot      uint32
+	n         uint64
+	stream    *stream
+	piece     piece
+	round     *round
+	proc      spool.Process
+	status    Status
+	sample    event.Sample
+	residency []event.Residency
+	text      string
 }
 
 type itemKind uint8
 
 const (
-	itemPiece  itemKind = iota // records of a stream
-	itemLost                   // n events of a stream were not kept
-	itemRound                  // all streams were looked at
-	itemProc                   // a process has appeared
-	itemEnd                    // a process has ended; all of its records have come
-	itemSample                 // memory of a process
-	itemStream                 // a stream has ended; n events were lost by its writer
-	itemMain                   // the spool is the main process's
-	itemNote                   // a sentence for all recordings of the spool
+	itemPiece     itemKind = iota // records of a stream
+	itemLost                      // n events of a stream were not kept
+	itemRound                     // all streams were looked at
+	itemProc                      // a process has appeared
+	itemEnd                       // a process has ended; all of its records have come
+	itemSample                    // memory of a process
+	itemResidency                 // which pages of its modules are in memory
+	itemStream                    // a stream has ended; n events were lost by its writer
+	itemMain                      // the spool is the main process's
+	itemNote                      // a sentence for all recordings of the spool
 )
 
 // round is one look at all streams of a spool.
@@ -61,16 +63,17 @@ type worker struct {
 	batch   batch      // of the process that is being merged
 	done    chan struct{}
 
-	modules    []spool.Module
-	badModules bool
-	final      bool                   // nobody writes to the spool any more
-	saved      map[uint32]*savedState // of a recorder that was killed, by slot
-	restored   map[uint64]*stream     // by uid
-	endCounter uint64                 // counter when the latest process was found to have ended
-	flushed    time.Time
-	finished   atomic.Int32 // processes whose recordings are finished
-	counter0   uint64       // a reading of both clocks when the worker started
-	mono0      uint64
+	modules     []spool.Module
+	badModules  bool
+	moduleLists moduleLists
+	final       bool                   // nobody writes to the spool any more
+	saved       map[uint32]*savedState // of a recorder that was killed, by slot
+	restored    map[uint64]*stream     // by uid
+	endCounter  uint64                 // counter when the latest process was found to have ended
+	flushed     time.Time
+	finished    atomic.Int32 // processes whose recordings are finished
+	counter0    uint64       // a reading of both clocks when the worker started
+	mono0       uint64
 }
 
 func (r *run) newWorker(s *spool.Spool, main bool) *worker {
@@ -176,6 +179,10 @@ func (w *worker) item(it *item) {
 	case itemSample:
 		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
 			w.procs[it.slot].sample(it)
+		}
+	case itemResidency:
+		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
+			w.procs[it.slot].resided(it)
 		}
 	case itemNote:
 		w.note(it.text)

@@ -36,12 +36,14 @@ type indexEntry struct {
 	sum  summaryHead // of a summary
 }
 
-func newAppender(f file, name string) (a *appender, err error) {
+func newAppender(f file, name string) (*appender, error) { return newAppenderFlags(f, name, 0) }
+
+func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error) {
 	a = &appender{name: name, f: f, end: headerSize}
 	if a.pay, err = newPayload(); err != nil {
 		return a, err
 	}
-	h := fileHeader{major: VersionMajor, minor: VersionMinor, quantum: Quantum}.encode()
+	h := fileHeader{major: VersionMajor, minor: VersionMinor, flags: flags, quantum: Quantum}.encode()
 	if _, err := f.WriteAt(h, 0); err != nil {
 		return a, fmt.Errorf("cannot write the recording %s: %w", name, err)
 	}

@@ -244,6 +244,9 @@ type Live struct {
 
 // LiveAt returns what is live at a cut, for the stacks that have anything live, in no particular order.
 func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
+	if err := r.hasEvents(); err != nil {
+		return nil, err
+	}
 	first, last := r.Cuts()
 	sum, err := r.Tally()
 	if err != nil {
@@ -286,6 +289,9 @@ func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
 // BlocksAt yields all blocks that are live at a cut, in the order of their allocation, with times in ns. It decodes all events
 // before the cut; memory grows with the number of live blocks.
 func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Block) bool) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
 	live := make(map[uint64]event.Block)
 	for i := 0; i < len(r.events) && r.events[i].head.firstEvent < cut; i++ {
 		h := &r.events[i].head

@@ -53,7 +53,7 @@ type Column struct {
 // folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].block
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSummary || r.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSpreads || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)
@@ -77,22 +77,27 @@ func (r *Reader) Columns(i int) ([]Column, error) {
 
 // columnNames name the columns of each type of block, as doc.go does.
 var columnNames = map[blockType]map[columnID]string{
-	blockThreads: {colID: "index", colA: "kernel's id", colB: "start", colStrings: "names"},
-	blockModules: {colID: "id", colA: "addresses", colB: "times", colStrings: "paths, build ids"},
-	blockPCs:     {colID: "id", colA: "addresses", colB: "modules"},
-	blockNodes:   {colID: "id", colA: "parents", colB: "addresses"},
-	blockSymbols: {colID: "address", colA: "frames", colB: "texts of a frame", colC: "lines", colStrings: "texts"},
-	blockTally:   {colA: "counts"},
-	blockIndex:   {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events", colAbove: "heads of summaries"},
+	blockThreads:      {colID: "index", colA: "kernel's id", colB: "start", colStrings: "names"},
+	blockModules:      {colID: "id", colA: "addresses", colB: "times", colStrings: "paths, build ids"},
+	blockPCs:          {colID: "id", colA: "addresses", colB: "modules"},
+	blockNodes:        {colID: "id", colA: "parents", colB: "addresses"},
+	blockSymbols:      {colID: "address", colA: "frames", colB: "texts of a frame", colC: "lines", colStrings: "texts"},
+	blockTally:        {colA: "counts"},
+	blockIndex:        {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events", colAbove: "heads of summaries"},
+	blockVariables:    {colID: "modules", colA: "addresses, sizes", colB: "kinds, texts", colC: "lines", colStrings: "texts"},
+	blockDataSections: {colID: "modules", colA: "kinds, addresses", colB: "variables"},
+	blockResidency:    {colID: "modules", colA: "times, page sizes", colB: "numbers of ranges", colC: "ranges"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
 		23: "memory available", 24: "cached"},
 	blockEvents: {
-		colThreads: "threads", colRuns: "runs of threads", colTimes: "times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
+		colThreads: "threads", colRuns: "runs of threads", colTimes: "times of allocations",
+		colFreeTimes: "times of other events", colLongTimes: "long times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
 		colChangeAllocs: "changes: allocations", colChangeFrees: "changes: deallocations", colChangeBytes: "changes: bytes",
 		colChangeFreed: "changes: freed bytes", colChangeTop: "changes: tops", colChangeTemp: "changes: temporary",
-		colClass: "runs of classes", colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
+		colClass: "runs of allocations and others", colLongRun: "long runs",
+		colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
 		colSize: "size", colShape: "kind", colFreeShape: "kind of deallocation", colSlack: "slack", colWideSlack: "large slack",
-		colRef: "allocation that ended", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
+		colRef: "allocation that ended", colFarRef: "allocation that ended, not near", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
 		colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
 		colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
 		colAddr: "address", colFarAddr: "far: address", colCount: "count",

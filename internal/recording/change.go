@@ -43,10 +43,26 @@ const (
 	colChangeAllocs columnID = 8  // varint
 	colChangeFrees  columnID = 9  // zigzag Allocs minus Frees
 	colChangeBytes  columnID = 10 // varint
-	colChangeFreed  columnID = 11 // zigzag Bytes minus FreedBytes
-	colChangeTop    columnID = 12 // varint Bytes minus Top
+	colChangeFreed  columnID = 11 // zigzag Bytes minus FreedBytes, minus what is guessed
+	colChangeTop    columnID = 12 // zigzag Top minus what is guessed
 	colChangeTemp   columnID = 13 // varint
 )
+
+// guessNet returns what Bytes minus FreedBytes is if all blocks have one size.
+func guessNet(allocs, frees, bytes uint64) uint64 {
+	if allocs == 0 {
+		return 0
+	}
+	return bytes / allocs * (allocs - frees)
+}
+
+// guessTop returns what Top is if as much as possible was freed at once, or nothing.
+func guessTop(allocs, bytes, freed uint64) uint64 {
+	if allocs == 0 {
+		return 0
+	}
+	return uint64(max(int64(bytes/allocs), int64(bytes-freed)))
+}
 
 // summaryRatio is how many events a stack must have on average for the changes to be worth their room: with fewer, reading
 // the events takes as long.
@@ -67,8 +83,8 @@ func (c *changeColumns) add(allocs, frees, bytes, freed, top, temp uint64) {
 	c.allocs = appendUint(c.allocs, allocs)
 	c.frees = appendUint(c.frees, zigzag(int64(allocs-frees)))
 	c.bytes = binary.AppendUvarint(c.bytes, bytes)
-	c.freed = binary.AppendUvarint(c.freed, zigzag(int64(bytes-freed)))
-	c.top = binary.AppendUvarint(c.top, bytes-top)
+	c.freed = appendUint(c.freed, zigzag(int64(bytes-freed-guessNet(allocs, frees, bytes))))
+	c.top = appendUint(c.top, zigzag(int64(top-guessTop(allocs, bytes, freed))))
 	c.temp = appendUint(c.temp, temp)
 }
 
@@ -114,8 +130,8 @@ func decodeChanges(s *columns, n uint64, room int64, stack func(i int) uint32) (
 	for i := range int(n) {
 		d := Change{Stack: stack(i), Allocs: c[colChangeAllocs].uint(), Bytes: c[colChangeBytes].uint()}
 		d.Frees = d.Allocs - uint64(c[colChangeFrees].int())
-		d.FreedBytes = d.Bytes - uint64(c[colChangeFreed].int())
-		d.Top = d.Bytes - c[colChangeTop].uint()
+		d.FreedBytes = d.Bytes - uint64(c[colChangeFreed].int()) - guessNet(d.Allocs, d.Frees, d.Bytes)
+		d.Top = uint64(c[colChangeTop].int()) + guessTop(d.Allocs, d.Bytes, d.FreedBytes)
 		d.Temporary = c[colChangeTemp].uint()
 		dst = append(dst, d)
 	}

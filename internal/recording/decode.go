@@ -56,8 +56,9 @@ type allocAt struct {
 
 type threadCursors struct {
 	index    uint32
-	class    uint8
-	run      uint64
+	class    uint8  // classAlloc, or classFree for all others
+	run      uint64 // left of class
+	others   uint64 // run of other events after it
 	lastRef  uint64
 	lastNew  uint64
 	shape    uint8
@@ -116,14 +117,41 @@ func (c *cursor) byte() uint8 {
 	return 0
 }
 
-// small reads a varint that mostly has one byte.
-func (c *cursor) small() uint64 {
-	if c.p < len(c.b) && c.b[c.p] < 0x80 {
-		v := uint64(c.b[c.p])
-		c.p++
-		return v
+// halfCursor reads a column of halves.
+type halfCursor struct {
+	b []byte
+	n int
+}
+
+// next returns the next number, more than half past the end.
+func (h *halfCursor) next() uint64 {
+	i := h.n >> 1
+	if i >= len(h.b) {
+		return half + 1
 	}
-	return c.uint()
+	v := h.b[i] >> (h.n & 1 * 4) & half
+	h.n++
+	return uint64(v)
+}
+
+// turn begins the thread's next run, which is not empty. It returns false if there is none.
+func (t *threadCursors) turn() bool {
+	if t.run = t.others; t.run > 0 {
+		t.class, t.others = classFree, 0
+		return true
+	}
+	both, long := t.cols[colClass-perThread].byte(), &t.cols[colLongRun-perThread]
+	t.class, t.run, t.others = classAlloc, uint64(both&half), uint64(both>>4)
+	if t.run == half {
+		t.run += long.uint()
+	}
+	if t.others == half {
+		t.others += long.uint()
+	}
+	if t.cols[colClass-perThread].bad || long.bad {
+		return false
+	}
+	return t.run > 0 || t.others > 0 && t.turn()
 }
 
 // freeThreads is how many threads a block may name that are not in the recording's table: their block may be damaged.
@@ -248,7 +276,15 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 	if err != nil {
 		return true, err
 	}
-	times, err := x.column(colTimes)
+	var times [2]halfCursor
+	for class, id := range [...]columnID{classAlloc: colTimes, classFree: colFreeTimes} {
+		c, err := x.column(id)
+		if err != nil {
+			return true, err
+		}
+		times[class].b = c.b
+	}
+	long, err := x.column(colLongTimes)
 	if err != nil {
 		return true, err
 	}
@@ -269,41 +305,46 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 	now, quantum := x.head.begin, x.quantum
 	for n := range x.head.events {
 		for left == 0 {
-			who := runs.uint()
-			left = runs.uint()
+			both := runs.byte()
+			who := uint64(both >> 4)
+			if left = uint64(both & half); left == half {
+				left += runs.uint()
+			}
+			if who == half {
+				who += runs.uint()
+			}
 			if runs.bad || who >= uint64(len(x.threads)) {
 				return true, errEvents
 			}
 			t = &x.threads[who]
 		}
 		left--
-		d := times.small()
-		if times.bad || d > x.head.end-now {
+		if t.run == 0 && !t.turn() {
+			return true, errEvents
+		}
+		t.run--
+		d := times[t.class&1].next()
+		if d >= half {
+			if d > half {
+				return true, errEvents
+			}
+			d += long.uint()
+		}
+		if long.bad || d > x.head.end-now {
 			return true, errEvents
 		}
 		now += d
-		if t.run == 0 {
-			c := t.cols[colClass-perThread].small()
-			if t.class, t.run = uint8(c&3), c>>2; t.run == 0 {
-				return true, errEvents
-			}
-		}
-		t.run--
 		var e *event.Event
 		ok := false
-		switch t.class {
-		case classAlloc:
+		if t.class == classAlloc {
 			e = &x.events[classAlloc]
 			e.Time, e.Thread = int64(now)*quantum, t.index
 			ok = x.alloc(t, e)
-		case classFree:
-			e = &x.events[classFree]
+		} else if s := x.freeShape(t); s != nil {
+			e = &x.events[classOf[s.kind]]
 			e.Time, e.Thread = int64(now)*quantum, t.index
-			ok = x.free(t, e)
-		case classOther:
-			e = &x.events[classOther]
-			e.Time, e.Thread, e.FreeStack = int64(now)*quantum, t.index, 0
-			ok = x.freeShape(t, e) && x.freeStack(t, e) && classOf[e.Kind] == classOther
+			e.Kind, e.Func, e.Flags = s.kind, s.fn, s.flags
+			ok = classOf[s.kind] != classAlloc && x.freeStack(t, e) && (s.kind != event.Free || x.free(t, e))
 		}
 		if !ok {
 			return true, errEvents
@@ -436,16 +477,15 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 	return true
 }
 
-func (x *eventDecoder) freeShape(t *threadCursors, e *event.Event) bool {
+// freeShape returns the shape of an event that is not of classAlloc, or nil.
+func (x *eventDecoder) freeShape(t *threadCursors) *shapeAt {
 	if shape := t.frees.next(&t.cols[colFreeShape-perThread]); shape != 0 {
 		t.shape = shape
 	}
 	if t.shape == 0 || int(t.shape) >= len(x.shapes) {
-		return false
+		return nil
 	}
-	shape := &x.shapes[t.shape]
-	e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
-	return true
+	return &x.shapes[t.shape]
 }
 
 func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
@@ -466,11 +506,16 @@ func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
 
 func (x *eventDecoder) free(t *threadCursors, e *event.Event) bool {
 	c := &t.cols[colRef-perThread]
-	t.lastRef += uint64(c.int())
-	if c.bad || !x.freeShape(t, e) || !x.freeStack(t, e) || e.Kind != event.Free {
+	back := c.byte()
+	e.Ref = x.head.firstAlloc + uint64(len(x.news)) - 1 - uint64(back)
+	if back >= farRef {
+		f := &t.cols[colFarRef-perThread]
+		t.lastRef += uint64(f.int())
+		e.Ref, c.bad = t.lastRef, c.bad || f.bad
+	}
+	if c.bad {
 		return false
 	}
-	e.Ref = t.lastRef
 	if e.Ref == t.lastNew && e.Flags&event.Realloc == 0 {
 		e.Flags ^= event.Temporary
 	}

@@ -11,6 +11,9 @@ import (
 // first cut at which they were. The cuts may be at the ends of any block of events that was folded. If the moment is in such a
 // block, and is not the peak of the whole recording, the bytes come with the cut at the block's end and a *FoldedError.
 func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut uint64, err error) {
+	if err := r.hasEvents(); err != nil {
+		return 0, 0, err
+	}
 	if i := r.blockOf(from); from >= to && (i == len(r.events) || r.events[i].head.firstEvent >= from) {
 		if i < len(r.events) {
 			return uint64(max(r.events[i].head.live, 0)), from, nil
@@ -101,6 +104,9 @@ type Level struct {
 // blocks of events, their heads tell and nothing is decoded; then the steps are blocks or several of them. Of events that
 // were folded, the heads tell always.
 func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, error) {
+	if err := r.hasEvents(); err != nil {
+		return nil, err
+	}
 	first, end := r.blockOf(from), r.blockOf(to)
 	var list []Level
 	if end-first >= n {

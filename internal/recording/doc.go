@@ -28,7 +28,7 @@
 //	0       8     magic: 89 48 54 41 50 0d 0a 1a (a recording that was copied as text does not begin like this)
 //	8       u16   major version, 1
 //	10      u16   minor version, 0
-//	12      u32   flags: features without which the file cannot be read; none is defined, a reader refuses any
+//	12      u32   flags: features without which the file cannot be read; 1 merged recording, a reader refuses others
 //	16      u32   quantum: nanoseconds in a unit of time, 100
 //	20      8     0
 //	28      u32   checksum of the 28 bytes before
@@ -56,7 +56,8 @@
 //	24            payload
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
-// 12 summary, 13 folded. Process comes first. Tables may come in any number
+// 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages;
+// of merged recordings: 17 inputs, 18 timeline, 19 spreads. Process comes first. Tables may come in any number
 // of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
 // excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
 // checksum, and goes on there.
@@ -96,6 +97,19 @@
 //	symbols   1 zigzag pc id, as difference; 2 varint number of frames; 3 for each frame varints function, linkage name,
 //	          file; 4 for each frame varint line << 1 | inlined; 9 texts. A text is named by its number in column 9,
 //	          counting from 1; 0 is the empty one.
+//	variables 1 zigzag module id, as difference: of the first loading of the file; 2 varints address, size; 3 varints
+//	          kind (0 .data, 1 .bss, 2 .rodata, 3 .tdata, 4 .tbss, others: another one), name, linkage name, file; 4
+//	          varint line; 9 texts, as for symbols
+//	data sections
+//	          1 zigzag module id, as difference; 2 varints kind, address, length; 3 varints number of variables, bytes of
+//	          these
+//	resident pages
+//	          1 zigzag module id, as difference; 2 zigzag time, varint page size; 3 varint number of ranges that were looked
+//	          at, varint number of those that were resident; 4 these ranges, the one kind after the other: varint address
+//	          minus the end of the range before (before the first of a kind: 0), varint length
+//
+// The last three are only told of modules of which they are known, and of variables the largest ones. They have no ids: nothing
+// replaces them.
 //
 // The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are those
 // of the events; a reader that has them need not read the events.
@@ -113,9 +127,13 @@
 // threads' order. A decoder keeps a position in each part and goes through the events in their order. Columns:
 //
 //	1   threads: for each thread of the block, in order of first appearance, varint index, and the length of its part of
-//	    columns 16 to 38, 23 varints
-//	2   runs: varint thread (its place in column 1), varint number of events of it until another thread comes
-//	3   times: for each event varint difference to the event before; the first event's is 0
+//	    columns 16 to 40, 25 varints
+//	2   runs: halves, thread (its place in column 1) in the high one, number of events of it until another thread comes in
+//	    the low one; then, where a half is 15, varint the rest: of the number, of the thread
+//	3   times before events of class 0: for each a half, the difference to the event before, of any class; the block's first
+//	    event's is 0. Two events share a byte, the first has the low half
+//	14  times before other events, likewise
+//	15  for each half of columns 3 and 14 that is 15, in the order of the events: varint the rest
 //	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
 //	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
 //	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254.
@@ -124,8 +142,10 @@
 //	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They replace
 //	    what the event has without them, after all else about it is known.
 //	8 to 13  with flag 2: changes of each stack, see below
-//	16  runs of classes: varint number of events << 2 | class. Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched
-//	    and Inherited.
+//	16  runs of classes: halves, number of events of class 0 in the low one (only the first may be 0), number of events of other
+//	    classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched and
+//	    Inherited: whether an event is of class 1 or 2, its shape tells
+//	39  for each half of column 16 that is 15: varint the rest
 //
 // Class 0, for each event:
 //
@@ -149,8 +169,9 @@
 //
 // Class 1:
 //
-//	25  reference: zigzag difference to the number of the allocation that the thread's Free before ended (before the first:
-//	    the block's first allocation number)
+//	25  reference: a byte, 0 to 63: the latest Alloc before this event, of any thread, that many Allocs back; 64: column 40
+//	40  zigzag difference to the number of the allocation that was this thread's last one in this column (before the first: the
+//	    block's first allocation number)
 //
 // If that allocation is in this block and before this event, stack, size, usable size (if HasUsable), time and thread of
 // birth and address are the allocation's. Otherwise the Free is far and has:
@@ -161,6 +182,8 @@
 //	31  time of birth: zigzag difference to that of the thread's far Free before (before the first: the block's first time)
 //	32  thread of birth: varint; 0 is the same thread, else index plus 1
 //	37  with addresses: zigzag difference to the thread's far Free before
+//
+// A half is four bits, a number from 0 to 14, or 15: 15 and the rest, which is elsewhere.
 //
 // Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps have
 // an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.
@@ -178,10 +201,13 @@
 //	8   varint allocations
 //	9   zigzag allocations minus deallocations
 //	10  varint bytes, requested by the allocations
-//	11  zigzag bytes minus freed bytes
-//	12  varint bytes minus top; top is the largest value of bytes minus freed bytes after any of the stretch's events, at
-//	    least 0: what was live before plus top is the stack's own peak within the stretch
+//	11  zigzag bytes minus freed bytes, minus mean times (allocations minus deallocations)
+//	12  zigzag top minus its guess; top is the largest value of bytes minus freed bytes after any of the stretch's events, at
+//	    least 0: what was live before plus top is the stack's own peak within the stretch. The guess is the larger one of mean and
+//	    bytes minus freed bytes; 0 if there are no allocations
 //	13  varint deallocations of temporary allocations
+//
+// Mean is bytes divided by allocations, rounded down; 0 if there are none.
 //
 // Stretches in a row combine: numbers add up, and the top of both is the larger one of the first's top, and of the first's bytes
 // minus freed bytes plus the second's top.
@@ -199,6 +225,20 @@
 // 4 MiB and 64 times the file's length.
 //
 // A file without summaries, or with some of them missing, gives the same answers, later.
+//
+// # Merged recordings
+//
+// A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Process and ending tell what
+// these have in common; the start is the first one's. Threads are told by their names and have no ids. Modules have no addresses
+// of their own; they lie one behind the other. If the statistics are more than one block, the later ones have only further stacks. Times
+// of peaks are 0. Further blocks, in this order:
+//
+//	inputs    Head: number of inputs. Column 2: JSON, a list of objects, Input with its Go names.
+//	timeline  Head: 1 if times are those of the wall clock since 1970, 0 if they are those since each process's start.
+//	          Column 2: JSON, Timeline with its Go names.
+//	spreads   A table: 1 zigzag stack id, as difference; 2 varint number of inputs that have the stack; 3 and 4, for each
+//	          of live at the peak, bytes, allocations, leaked bytes, two varints each: least and most of an input that has the
+//	          stack; the numbers of these inputs, from 0.
 //
 // # Folded blocks
 //
@@ -254,35 +294,36 @@
 //	0125  01 00 01 01 02 00 01 01 03 00 01 01
 //	0131  02 02 02                                id 1; 1 more than its parent's: a root; pc 1
 //	0134  48 42 4c 4b 06 00 00 00                 block: events
-//	013c  97 00 00 00 04 00 00 00
-//	0144  e8 bc e8 35 bd 06 a9 a6
-//	014c  0e                                      head of 14 bytes:
-//	014d  03 00 02 00                             3 events from number 0 on, 2 allocations from number 0 on
-//	0151  01 06                                   from 100 ns to 600 ns later
-//	0153  00 00 90 03                             nothing live before; at most 200 bytes
-//	0157  01 01 02 02                             1 thread, 1 stack, 2 shapes; changes are stored
-//	015b  13                                      19 columns:
-//	015c  01 00 18 18 02 00 02 02 03 00 03 03     threads, runs, times
-//	0168  04 00 01 01 05 00 06 06                 stacks, shapes
-//	0170  08 00 01 01 09 00 01 01 0a 00 02 02     changes
-//	017c  0b 00 02 02 0c 00 01 01 0d 00 01 01
-//	0188  10 00 02 02 11 00 02 02 12 00 02 02     classes, stack
-//	0194  14 00 02 02 15 00 02 02 16 00 02 02     size, shape, shape of deallocation
-//	01a0  17 00 02 02 19 00 01 01                 slack, reference
-//	01a8  00                                      1: thread 0; of column 16 it has 2 bytes, and so on
-//	01a9  02 02 02 00 02 02 02 02 00 01 00 00
-//	01b5  00 00 00 00 00 00 00 00 00 00 00
-//	01c0  00 03                                   2: the thread with place 0, 3 events
-//	01c2  00 02 04                                3: 200 ns later, 400 ns later
-//	01c5  02                                      4: stack 1
-//	01c6  00 01 02 01 12 00                       5: Alloc by malloc, HasUsable; Free by free
-//	01cc  02 02 c8 01 c8 01 00 00                 8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more than
-//	                                              freed; top 200; none temporary
-//	01d4  08 05                                   16: 2 events of class 0, 1 of class 1
-//	01d6  00 00 00 00                             17, 18: local stack 0, twice
-//	01da  65 00                                   20: size 100; the same
-//	01dc  00 01                                   21: after no zeros, shape 1
-//	01de  00 02                                   22: after no zeros, shape 2
-//	01e0  00 05                                   23: after no zeros, slack 4; then the prediction is right
-//	01e2  00                                      25: it ends allocation 0
+//	013c  9a 00 00 00 04 00 00 00
+//	0144  be 13 24 99 80 9b 7a 44
+//	014c  0e                                    head of 14 bytes:
+//	014d  03 00 02 00                           3 events from number 0 on, 2 allocations from number 0 on
+//	0151  01 06                                 from 100 ns to 600 ns later
+//	0153  00 00 90 03                           nothing live before; at most 200 bytes
+//	0157  01 01 02 02                           1 thread, 1 stack, 2 shapes; changes are stored
+//	015b  14                                    20 columns:
+//	015c  01 00 1a 1a 02 00 01 01 03 00 01 01   threads, runs, times of allocations
+//	0168  0e 00 01 01 04 00 01 01 05 00 06 06   times of others, stacks, shapes
+//	0174  08 00 01 01 09 00 01 01 0a 00 02 02   changes
+//	0180  0b 00 01 01 0c 00 02 02 0d 00 01 01
+//	018c  10 00 01 01 11 00 02 02 12 00 02 02   classes, stack
+//	0198  14 00 02 02 15 00 02 02 16 00 02 02   size, shape, shape of deallocation
+//	01a4  17 00 02 02 19 00 01 01               slack, reference
+//	01ac  00                                    1: thread 0; of column 16 it has 1 byte, and so on
+//	01ad  01 02 02 00 02 02 02 02 00 01 00 00 00
+//	01ba  00 00 00 00 00 00 00 00 00 00 00 00
+//	01c6  03                                    2: the thread with place 0, 3 events
+//	01c7  20                                    3: at the block's first time; 200 ns later
+//	01c8  04                                    14: 400 ns later
+//	01c9  02                                    4: stack 1
+//	01ca  00 01 02 01 12 00                     5: Alloc by malloc, HasUsable; Free by free
+//	01d0  02 02 c8 01 00 c8 01 00               8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more than
+//	                                            freed, as guessed; top 200, 100 more than guessed; none temporary
+//	01d8  12                                    16: 2 events of class 0, then 1 other
+//	01d9  00 00 00 00                           17, 18: local stack 0, twice
+//	01dd  65 00                                 20: size 100; the same
+//	01df  00 01                                 21: after no zeros, shape 1
+//	01e1  00 02                                 22: after no zeros, shape 2
+//	01e3  00 05                                 23: after no zeros, slack 4; then the prediction is right
+//	01e5  01                                    25: the latest allocation but one
 package recording

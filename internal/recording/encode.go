@@ -28,7 +28,8 @@ type encoder struct {
 	cur        *threadColumnsOf
 	run        uint64
 	runs       []byte
-	times      []byte
+	times      [2]halves // before allocations, before other events
+	longTimes  []byte
 	block      *tally.Block // what the block's events sum up to
 	stacks     []stackState // by local number
 	stackAt    numbering    // by stack id
@@ -53,9 +54,10 @@ type stackState struct {
 type threadColumnsOf struct {
 	index    uint32
 	local    int
-	class    uint8
+	class    uint8  // classAlloc, or classFree for all others
 	run      uint64 // of class
-	lastRef  uint64
+	allocRun uint64 // before it, if class is not classAlloc
+	lastRef  uint64 // that is in colFarRef
 	lastNew  uint64 // number of the latest allocation, or NoRef
 	shape    uint8  // of the latest deallocation
 	allocs   gaps   // classAlloc events
@@ -68,6 +70,23 @@ type threadColumnsOf struct {
 	lastAddr uint64
 	lastFar  uint64
 	cols     [threadColumns][]byte
+}
+
+// halves is a column of numbers of half a byte each, in zeroed memory for a whole block's.
+type halves struct {
+	b []byte
+	n int
+}
+
+func (h *halves) bytes() []byte { return h.b[:(h.n+1)/2] }
+
+// reset empties the column.
+func (h *halves) reset() {
+	if h.b == nil {
+		h.b = make([]byte, BlockEvents/2)
+	}
+	clear(h.bytes())
+	h.n = 0
 }
 
 func newEncoder(opts Options) *encoder {
@@ -86,7 +105,9 @@ func (x *encoder) begin() {
 	x.idle = append(x.idle, x.threads...)
 	x.threads = x.threads[:0]
 	x.cur, x.run = nil, 0
-	x.runs, x.times, x.dict, x.shapes, x.sparse = x.runs[:0], x.times[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
+	x.runs, x.longTimes, x.dict, x.shapes, x.sparse = x.runs[:0], x.longTimes[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
+	x.times[classAlloc].reset()
+	x.times[classFree].reset()
 	x.stacks = x.stacks[:0]
 	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
@@ -123,20 +144,37 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 }
 
 func (x *encoder) endRun() {
-	x.runs = binary.AppendUvarint(x.runs, uint64(x.cur.local))
-	x.runs = binary.AppendUvarint(x.runs, x.run)
+	local := uint64(x.cur.local)
+	x.runs = append(x.runs, byte(min(x.run, half))|byte(min(local, half))<<4)
+	if x.run >= half {
+		x.runs = binary.AppendUvarint(x.runs, x.run-half)
+	}
+	if local >= half {
+		x.runs = binary.AppendUvarint(x.runs, local-half)
+	}
 	x.run = 0
 }
 
-func (t *threadColumnsOf) endClass() {
-	if t.run > 0 {
-		c := &t.cols[colClass-perThread]
-		if t.run < 32 {
-			*c = append(*c, byte(t.run)<<2|t.class)
-		} else {
-			*c = binary.AppendUvarint(*c, t.run<<2|uint64(t.class))
+// endRuns writes a run of allocations and the run of other events after it.
+func (t *threadColumnsOf) endRuns(allocs, others uint64) {
+	c := &t.cols[colClass-perThread]
+	*c = append(*c, byte(min(allocs, half))|byte(min(others, half))<<4)
+	if allocs >= half || others >= half {
+		for _, n := range [...]uint64{allocs, others} {
+			if n >= half {
+				r := &t.cols[colLongRun-perThread]
+				*r = binary.AppendUvarint(*r, n-half)
+			}
 		}
-		t.run = 0
+	}
+}
+
+// end writes the runs that the block's end cuts off.
+func (t *threadColumnsOf) end() {
+	if t.class == classAlloc {
+		t.endRuns(t.run, 0)
+	} else {
+		t.endRuns(t.allocRun, t.run)
 	}
 }
 
@@ -165,15 +203,17 @@ func (x *encoder) newShapeOf(key uint32) uint8 {
 	return uint8(x.shapeCount)
 }
 
-// enter begins the next event: its time, in units, its thread and its class.
+// enter begins the next event: its time, in units, its thread, and whether it is of classAlloc or, as classFree, another one.
 func (x *encoder) enter(now uint64, thread uint32, class uint8) *threadColumnsOf {
 	d := now - x.last
-	if d >= 0x80 || x.head.events == 0 {
-		x.times = x.leap(now)
+	if d >= half || x.head.events == 0 {
+		d = x.leap(now)
 	} else {
-		x.times = append(x.times, byte(d))
 		x.last = now
 	}
+	h := &x.times[class&1]
+	h.b[h.n/2] |= byte(d) << (h.n & 1 * 4)
+	h.n++
 	x.head.events++
 	t := x.cur
 	if t == nil || t.index != thread {
@@ -184,13 +224,18 @@ func (x *encoder) enter(now uint64, thread uint32, class uint8) *threadColumnsOf
 		t.run++
 		return t
 	}
-	t.endClass()
+	if class == classAlloc {
+		t.endRuns(t.allocRun, t.run)
+	} else {
+		t.allocRun = t.run
+	}
 	t.class, t.run = class, 1
 	return t
 }
 
-// leap appends a time that is not simply a little later than the one before.
-func (x *encoder) leap(now uint64) []byte {
+// leap takes a time that is not simply a little later than the one before, and returns what of the difference goes into
+// the half of a byte.
+func (x *encoder) leap(now uint64) uint64 {
 	d := now - x.last
 	if int64(d) < 0 {
 		now, d = x.last, 0
@@ -200,13 +245,17 @@ func (x *encoder) leap(now uint64) []byte {
 		x.head.begin = now
 	}
 	x.last = now
-	return binary.AppendUvarint(x.times, d)
+	if d >= half {
+		x.longTimes = appendUint(x.longTimes, d-half)
+		d = half
+	}
+	return d
 }
 
 // add appends an event. There must be room.
 func (x *encoder) add(e *event.Event) {
 	class := classOf[e.Kind]
-	t := x.enter(uint64(max(e.Time, 0))/Quantum, e.Thread, class)
+	t := x.enter(uint64(max(e.Time, 0))/Quantum, e.Thread, min(class, classFree))
 	key := shapeKey(e.Kind, e.Func, e.Flags)
 	local := uint32(0)
 	switch class {
@@ -375,11 +424,20 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	return x.local(e.Stack)
 }
 
+func (x *encoder) farRef(t *threadColumnsOf, ref uint64) uint64 {
+	c := &t.cols[colFarRef-perThread]
+	*c = appendUint(*c, zigzag(int64(ref-t.lastRef)))
+	t.lastRef = ref
+	return farRef
+}
+
 // ends writes what every Free has: which allocation it ends, and a shape.
 func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
-	d := zigzag(int64(ref - t.lastRef))
-	t.lastRef = ref
-	t.cols[colRef-perThread] = appendUint(t.cols[colRef-perThread], d)
+	back := x.nextAlloc - 1 - ref
+	if back >= farRef {
+		back = x.farRef(t, ref)
+	}
+	t.cols[colRef-perThread] = append(t.cols[colRef-perThread], byte(back))
 	if i := ref - x.head.firstAlloc; i < uint64(len(x.births)) {
 		x.births[i] = 0
 	}

@@ -9,39 +9,49 @@ import (
 // Columns of an events block. Those from perThread on are kept for each thread and follow one another in the order of
 // the threads column.
 const (
-	colThreads   columnID = 1 // for each thread: its index, and the lengths of its parts of the columns below
-	colRuns      columnID = 2 // who comes next, for how many events
-	colTimes     columnID = 3 // differences, in units of time
-	colStacks    columnID = 4 // the stacks of this block, in order of first appearance
-	colShapes    columnID = 5 // (kind, function, flags)
-	colSparse    columnID = 6 // what few events have
-	colAllocs    columnID = 7 // reserved: where the allocations of a thread lie
+	colThreads   columnID = 1  // for each thread: its index, and the lengths of its parts of the columns below
+	colRuns      columnID = 2  // who comes next, for how many events
+	colTimes     columnID = 3  // differences before allocations, in units of time: half a byte each
+	colStacks    columnID = 4  // the stacks of this block, in order of first appearance
+	colShapes    columnID = 5  // (kind, function, flags)
+	colSparse    columnID = 6  // what few events have
+	colAllocs    columnID = 7  // reserved: where the allocations of a thread lie
+	colFreeTimes columnID = 14 // differences before other events
+	colLongTimes columnID = 15 // the rest of differences that half a byte does not hold
 	perThread    columnID = 16
-	colClass     columnID = 16 + iota - 8 // runs of classes
-	colStack0                             // local stack, lowest byte
-	colStack1                             // second byte
-	colStack2                             // third byte and more, lazy
-	colSize                               // of an allocation
-	colShape                              // gaps
-	colFreeShape                          // gaps
-	colSlack                              // gaps
-	colWideSlack                          //
-	colRef                                // which allocation a Free ends
-	colFar0                               // local stack of an allocation of an earlier block
-	colFar1                               //
-	colFar2                               // lazy
-	colFarSize                            //
-	colFarSlack                           // gaps
-	colBorn                               //
-	colBornBy                             //
-	colFree0                              // local stack of a deallocation itself plus 1, lazy
-	colFree1                              // lazy
-	colFree2                              // lazy
-	colAddr                               // of an allocation (Options.Addresses)
-	colFarAddr                            //
-	colCount                              // of calloc and reallocarray: gaps, with a varint
+	colClass     columnID = perThread + iota - 10 // runs of allocations and of other events, in turn: half a byte each
+	colStack0                                     // local stack, lowest byte
+	colStack1                                     // second byte
+	colStack2                                     // third byte and more, lazy
+	colSize                                       // of an allocation
+	colShape                                      // gaps
+	colFreeShape                                  // gaps
+	colSlack                                      // gaps
+	colWideSlack                                  //
+	colRef                                        // which allocation a Free ends, counted back from the latest, if it is near
+	colFar0                                       // local stack of an allocation of an earlier block
+	colFar1                                       //
+	colFar2                                       // lazy
+	colFarSize                                    //
+	colFarSlack                                   // gaps
+	colBorn                                       //
+	colBornBy                                     //
+	colFree0                                      // local stack of a deallocation itself plus 1, lazy
+	colFree1                                      // lazy
+	colFree2                                      // lazy
+	colAddr                                       // of an allocation (Options.Addresses)
+	colFarAddr                                    //
+	colCount                                      // of calloc and reallocarray: gaps, with a varint
+	colFarRef                                     // the allocation itself
+	colLongRun                                    // the rest of runs that half a byte does not hold
 	colEnd
 )
+
+// half is what the half of a byte holds at most; it says that the rest, a varint, is in another column.
+const half = 15
+
+// farRef in colRef says that the allocation is in colFarRef.
+const farRef = 64
 
 const threadColumns = int(colEnd - perThread)
 

@@ -75,6 +75,9 @@ func (r *Reader) Around(cut uint64) (before, after uint64) {
 
 // answers returns a *FoldedError if there is no answer at one of the cuts.
 func (r *Reader) answers(cuts ...uint64) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
 	for _, c := range cuts {
 		if before, _ := r.Around(c); before != c {
 			return r.foldedError(c)

@@ -60,6 +60,15 @@ const (
 	blockIndex   blockType = 11
 	blockSummary blockType = 12 // what a run of events blocks changes, stack by stack
 	blockFolded  blockType = 13 // which blocks before it are folded
+
+	blockVariables    blockType = 14 // static variables
+	blockDataSections blockType = 15 // sections with static data
+	blockResidency    blockType = 16 // which pages of the modules were in memory
+
+	// Of a merged recording only.
+	blockInputs   blockType = 17 // the recordings that were merged
+	blockTimeline blockType = 18 // how they developed together
+	blockSpreads  blockType = 19 // how a call stack differs between them
 )
 
 func (t blockType) String() string {
@@ -90,6 +99,18 @@ func (t blockType) String() string {
 		return "summary"
 	case blockFolded:
 		return "folded"
+	case blockVariables:
+		return "variables"
+	case blockDataSections:
+		return "data sections"
+	case blockResidency:
+		return "resident pages"
+	case blockInputs:
+		return "inputs"
+	case blockTimeline:
+		return "timeline"
+	case blockSpreads:
+		return "spreads"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }
@@ -97,6 +118,9 @@ func (t blockType) String() string {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
+
+// flagMerged says that the file has sums instead of events.
+const flagMerged = 1
 
 // fileHeader is the first 32 bytes of a recording.
 type fileHeader struct {
@@ -144,7 +168,7 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 	if h.major == 0 || h.quantum == 0 || h.quantum > 1_000_000_000 {
 		return h, fmt.Errorf("%s: the header is invalid (version %d, unit of time %d ns)", name, h.major, h.quantum)
 	}
-	if h.flags != 0 {
+	if h.flags&^flagMerged != 0 {
 		return h, fmt.Errorf("%s: uses features that this heaptap does not know (flags %#x); update heaptap", name, h.flags)
 	}
 	return h, nil

@@ -67,8 +67,8 @@ func (p *packer) pack(id columnID, dst, raw []byte) ([]byte, bool) {
 		dst = p.literals(dst, raw)
 		p.trial = p.enc.EncodeAll(raw, p.trial[:0])
 		size := len(dst) - n
-		// A few percent are not worth several times the work.
-		w.literals = size <= len(p.trial)+len(p.trial)/32
+		// An eighth is not worth several times the work.
+		w.literals = size <= len(p.trial)+len(p.trial)/8
 		if size > len(p.trial) {
 			dst = append(dst[:n], p.trial...)
 		}

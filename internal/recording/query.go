@@ -30,6 +30,9 @@ func (r *Reader) Cuts() (first, last uint64) {
 // CutAt returns the cut after all events up to and including time t, in ns. Where a block of events that was folded begins at that
 // very unit of time, it is the cut before the block. With a *FoldedError comes a cut near it at which there are answers.
 func (r *Reader) CutAt(t int64) (uint64, error) {
+	if err := r.hasEvents(); err != nil {
+		return 0, err
+	}
 	if t < 0 || len(r.events) == 0 {
 		return 0, nil
 	}
@@ -133,6 +136,9 @@ func (r *Reader) decoder() *eventDecoder {
 // EventsBetween yields the events between two cuts, in order, with their numbers, counting from 0, until yield returns
 // false. The event that yield gets is used again for the next one. A block that is damaged ends it.
 func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n uint64, e *event.Event) bool) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
 	d := r.decoder()
 	defer r.decoders.Put(d)
 	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {

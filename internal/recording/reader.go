@@ -32,6 +32,8 @@ type Reader struct {
 	pcs      Table[event.PC]
 	nodes    Table[event.Node]
 	samples  []event.Sample
+	statics  statics
+	merged   *Merged // nil: there are events
 	frames   map[uint32][]event.Frame
 	ending   Ending
 	ended    bool
@@ -103,6 +105,9 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	if r.header, err = decodeFileHeader(name, h[:n]); err != nil {
 		return nil, err
 	}
+	if r.header.flags&flagMerged != 0 {
+		r.merged = &Merged{Spreads: make(map[uint32]Spread)}
+	}
 	blocks, ok := r.findIndex()
 	if ok {
 		r.scanned = size
@@ -150,7 +155,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ > blockSummary || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockSpreads || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -185,6 +190,10 @@ func (r *Reader) load(blocks []indexEntry) {
 				err = decodeSymbols(&s, r.frames)
 			case blockTally:
 				err = r.loadTally(&s)
+			case blockInputs, blockTimeline, blockSpreads:
+				err = r.loadMerged(b.typ, &s)
+			default:
+				err = r.statics.load(b.typ, &s)
 			}
 		}
 		if err != nil {
@@ -282,6 +291,10 @@ func (r *Reader) loadTally(s *columns) error {
 	t, err := tally.Unmarshal(b)
 	if err != nil {
 		return err
+	}
+	if r.merged != nil && r.stored != nil { // its further stacks
+		r.stored.Stacks = append(r.stored.Stacks, t.Stacks...)
+		return nil
 	}
 	r.stored, r.tally, r.counted = t, nil, false
 	return nil

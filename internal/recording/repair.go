@@ -38,6 +38,9 @@ type RepairOptions struct {
 // did becomes an allocation where its first half is missing, and what is temporary is decided by the events that are left.
 // Blocks whose deallocation is missing stay live.
 func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repaired, error) {
+	if err := r.hasEvents(); err != nil {
+		return nil, err
+	}
 	if cut, _ := r.DetailFrom(); cut > 0 {
 		return nil, fmt.Errorf("%s: a recording whose events were folded cannot be written anew: the first %d are known in sum only", r.name, cut)
 	}
@@ -113,6 +116,9 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 		frames = o.Symbols(r)
 	}
 	if err := m.w.Symbols(frames); err != nil {
+		return err
+	}
+	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency())); err != nil {
 		return err
 	}
 	m.result.Damage = first

@@ -11,7 +11,8 @@ type sealed struct {
 	head    eventsHead
 	threads []*threadColumnsOf
 	runs    []byte
-	times   []byte
+	times   [2]halves
+	long    []byte
 	dict    []byte
 	shapes  []byte
 	sparse  []byte
@@ -25,7 +26,7 @@ func (x *encoder) seal(s *sealed) {
 		x.endRun()
 	}
 	for _, t := range x.threads {
-		t.endClass()
+		t.end()
 	}
 	h := &x.head
 	h.end, h.allocs, h.peak = x.last, x.nextAlloc-h.firstAlloc, int64(x.block.Most())
@@ -40,6 +41,7 @@ func (x *encoder) seal(s *sealed) {
 	x.threads, s.threads = s.threads, x.threads
 	x.runs, s.runs = s.runs, x.runs
 	x.times, s.times = s.times, x.times
+	x.longTimes, s.long = s.long, x.longTimes
 	x.dict, s.dict = s.dict, x.dict
 	x.shapes, s.shapes = s.shapes, x.shapes
 	x.sparse, s.sparse = s.sparse, x.sparse
@@ -69,7 +71,9 @@ func (k *packing) pack(s *sealed, p *payload) {
 	k.scratch = list
 	p.column(colThreads, list)
 	p.column(colRuns, s.runs)
-	p.column(colTimes, s.times)
+	p.column(colTimes, s.times[classAlloc].bytes())
+	p.column(colFreeTimes, s.times[classFree].bytes())
+	p.column(colLongTimes, s.long)
 	p.column(colStacks, s.dict)
 	p.column(colShapes, s.shapes)
 	p.column(colSparse, s.sparse)

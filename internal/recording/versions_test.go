@@ -55,6 +55,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "%+v\n%+v\n%+v\n", r.Process(), r.Health(), stored.Totals)
+		fmt.Fprintf(&b, "%+v\n%+v\n%+v\n", r.Variables(), r.DataSections(), r.Residency())
 		golden := strings.TrimSuffix(path, ".htap") + ".txt"
 		if *update && path == now {
 			if err := os.WriteFile(golden, b.Bytes(), 0o666); err != nil {
@@ -152,6 +153,14 @@ func makeVersion(t *testing.T, path string) {
 	}
 	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f<int>", Linkage: "_Z1f", File: "x.c", Line: 3, Inlined: true}, {Function: "g"}},
 		2: {{Function: "h"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Variables(
+		[]event.Variable{{Module: 1, Kind: event.BSS, Addr: 0x4000, Size: 1 << 29, Name: "n::big", Linkage: "_ZN1n3bigE", File: "x.c", Line: 3},
+			{Module: 2, Kind: event.TData, Size: 4, Name: "t"}},
+		[]event.DataSection{{Module: 1, Kind: event.BSS, Start: 0x4000, End: 0x4040 + 1<<29, Variables: 2, Named: 1<<29 + 8}, {Module: 2, Kind: event.TData, End: 4, Variables: 1, Named: 4}}),
+		w.Residency([]event.Residency{{Module: 1, Time: 900, PageSize: 4096, Looked: []event.AddrRange{{Start: 4096, End: 1 << 20}},
+			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}})); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3, Status: "exit status 3",

@@ -48,6 +48,9 @@ func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, alloc 
 
 // visit goes through the blocks of events between two cuts until one says that there shall be no more, and notes their damage.
 func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *eventDecoder, i int) (more bool, err error)) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
 	d := r.decoder()
 	defer r.decoders.Put(d)
 	var lost []string

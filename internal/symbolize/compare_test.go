@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/tests/symbols"
 )
 
 // minAddresses is how many addresses of each program are compared at least.
@@ -79,17 +79,20 @@ func compare(t *testing.T, program string, agree int) {
 		t.Fatalf("only %d addresses lie in functions", len(addrs))
 	}
 	got := resolve(t, program, f.BuildID(), addrs)
-	want := addr2line(t, "addr2line", program, addrs)
+	want := judge(t, "addr2line", program, addrs)
 	var llvm [][]event.Frame
 	if _, err := exec.LookPath("llvm-symbolizer"); err == nil {
-		llvm = addr2line(t, "llvm-symbolizer", program, addrs)
+		llvm = judge(t, "llvm-symbolizer", program, addrs)
 	}
 	same, tolerated, spelled, bad := 0, 0, 0, 0
-	filt := cppfilt(t, got)
+	again, err := symbols.Demangle(got) // so that frames are compared and not demanglers
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameNames(t, got, again)
 	for i := range addrs {
-		alternative := useDemangler(got[i], filt)
 		agrees := func(with []event.Frame, mode strictness) bool {
-			return equal(got[i], with, mode) || equal(alternative, with, mode)
+			return equal(got[i], with, mode) || equal(again[i], with, mode)
 		}
 		switch {
 		case agrees(want[i], exact):
@@ -117,6 +120,16 @@ func compare(t *testing.T, program string, agree int) {
 	}
 }
 
+// judge asks a tool for the frames of addresses.
+func judge(t *testing.T, tool, program string, addrs []uint64) [][]event.Frame {
+	t.Helper()
+	frames, err := symbols.Ask(t.Context(), tool, program, addrs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frames
+}
+
 // functionBytes returns addresses in functions that have a size and are no runtime startup code, evenly spread.
 func functionBytes(t *testing.T, f *elfx.File) []uint64 {
 	t.Helper()
@@ -127,13 +140,13 @@ func functionBytes(t *testing.T, f *elfx.File) []uint64 {
 			all = append(all, a)
 		}
 	}
-	symbols, err := f.Symbols(all)
+	found, err := f.Symbols(all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	startup := map[string]bool{"_start": true, "_init": true, "_fini": true, "": true}
 	var addrs []uint64
-	for i, s := range symbols {
+	for i, s := range found {
 		if !startup[s.Name] && all[i]-s.Start < s.Size {
 			addrs = append(addrs, all[i])
 		}
@@ -170,7 +183,7 @@ const (
 func equal(got, want []event.Frame, mode strictness) bool {
 	if mode == lenient && len(want) < len(got) && len(want) > 0 {
 		got = got[len(got)-len(want):]
-		return spelling(got[len(got)-1].Function) == spelling(want[len(want)-1].Function)
+		return symbols.Spelling(got[len(got)-1].Function) == symbols.Spelling(want[len(want)-1].Function)
 	}
 	if len(got) != len(want) {
 		return false
@@ -188,8 +201,8 @@ func equal(got, want []event.Frame, mode strictness) bool {
 		if mode == places || g.Function == w.Function {
 			continue
 		}
-		a, b := spelling(g.Function), spelling(w.Function)
-		around := mode == lenient && g.Inlined && b == spelling(want[len(want)-1].Function)
+		a, b := symbols.Spelling(g.Function), symbols.Spelling(w.Function)
+		around := mode == lenient && g.Inlined && b == symbols.Spelling(want[len(want)-1].Function)
 		// Without a linkage name the tools know the last part of the name only.
 		if a != b && !strings.HasSuffix(a, "::"+b) && !strings.Contains(a, "::"+b+"(") && !around {
 			return false
@@ -198,52 +211,26 @@ func equal(got, want []event.Frame, mode strictness) bool {
 	return true
 }
 
-// cppfilt demangles all linkage names with binutils.
-func cppfilt(t *testing.T, frames [][]event.Frame) map[string]string {
+// sameNames compares our demangler with c++filt. Ours errs in a few template arguments (substitutions after clang's sr).
+func sameNames(t *testing.T, got, again [][]event.Frame) {
 	t.Helper()
-	demangled := map[string]string{}
-	var names []string
-	for _, list := range frames {
-		for _, f := range list {
-			if _, ok := demangled[f.Linkage]; !ok && f.Linkage != "" {
-				demangled[f.Linkage] = ""
-				names = append(names, f.Linkage)
+	names := map[string]bool{}
+	for i, list := range got {
+		for k, f := range list {
+			if f.Linkage != "" {
+				names[f.Linkage] = symbols.Spelling(f.Function) == symbols.Spelling(again[i][k].Function)
 			}
 		}
 	}
-	cmd := exec.Command("c++filt")
-	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("c++filt: %v", err)
-	}
 	differ := 0
-	for i, line := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
-		if len(names) == 0 {
-			break
-		}
-		demangled[names[i]] = line
-		if f, _ := newDemangler().demangle(names[i]); spelling(f) != spelling(line) {
+	for _, same := range names {
+		if !same {
 			differ++
 		}
 	}
-	// Our demangler errs in a few template arguments (substitutions after clang's sr, values in Rust's v0 paths).
 	if differ*20 > len(names)+20 {
 		t.Errorf("%d of %d names differ from c++filt's", differ, len(names))
 	}
-	return demangled
-}
-
-// useDemangler replaces functions by what binutils makes of their linkage names, so that frames are compared and not
-// demanglers.
-func useDemangler(frames []event.Frame, demangled map[string]string) []event.Frame {
-	frames = slices.Clone(frames)
-	for i := range frames {
-		if name := demangled[frames[i].Linkage]; name != "" {
-			frames[i].Function = name
-		}
-	}
-	return frames
 }
 
 func text(frames []event.Frame) string {

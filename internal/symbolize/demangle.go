@@ -2,7 +2,6 @@ package symbolize
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -75,36 +74,13 @@ func plain(name string) (result string) {
 	if base == "" {
 		return name
 	}
-	return demangle.Filter(legacyRust(base), demangle.NoClones, demangle.MaxLength(maxShift))
-}
-
-// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E, for
-// the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
-// (Only in front of a $ does that underscore not belong to the name.) Any other name is returned as it is.
-func legacyRust(name string) string {
-	rest, ok := strings.CutPrefix(name, "_ZN")
-	if !ok || len(rest) < 20 || rest[len(rest)-20:len(rest)-17] != "17h" || rest[len(rest)-1] != 'E' {
-		return name
-	}
-	hash := rest[len(rest)-17 : len(rest)-1]
-	if strings.Trim(hash, "0123456789abcdef") != "" || !strings.Contains(rest, "_") {
-		return name
-	}
-	var b strings.Builder
-	b.WriteString("_ZN")
-	for rest = rest[:len(rest)-20]; rest != ""; {
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		n, err := strconv.Atoi(rest[:digits])
-		if err != nil || n <= 0 || n > len(rest)-digits {
-			return name
+	if strings.HasPrefix(base, "_R") {
+		prepared := emptyIdentifiers(base)
+		if result = demangle.Filter(prepared, demangle.MaxLength(maxShift)); result == prepared {
+			return base
 		}
-		id := rest[digits : digits+n]
-		if id[0] == '_' && !strings.HasPrefix(id, "_$") {
-			id = "_" + id
-		}
-		b.WriteString(strconv.Itoa(len(id)))
-		b.WriteString(id)
-		rest = rest[digits+n:]
+		return strings.TrimSuffix(constructors.Replace(result), "::")
 	}
-	return b.String() + "17h" + hash + "E"
+	name = demangle.Filter(legacyRust(base), demangle.NoClones, demangle.MaxLength(maxShift))
+	return strings.ReplaceAll(name, ", >", ">") // a pack without elements at the end of a list
 }

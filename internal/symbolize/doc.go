@@ -5,9 +5,10 @@
 // names from another build would look right and be wrong.
 //
 // For one module the sources are, in this order: DWARF of the file itself, DWARF of its separate debug file (found by
-// build id, then by .gnu_debuglink), the symbol table of either, the dynamic symbols, the stubs of the procedure linkage
-// table. DWARF gives functions, lines and inlining; the symbol table gives the mangled name where DWARF has only the
-// last part of a name. Code outside of any file is looked up in the map that JIT compilers write for perf.
+// build id, then by .gnu_debuglink), the symbol table of either, the small one in .gnu_debugdata, the dynamic symbols,
+// the stubs of the procedure linkage table. DWARF gives functions, lines and inlining; the symbol table gives the
+// mangled name where DWARF has only the last part of a name. Code outside of any file is looked up in the map that JIT
+// compilers write for perf.
 //
 // A return address belongs to the call before it, so it is looked up one byte earlier; the address of an interrupted
 // instruction is looked up as it is.

@@ -37,7 +37,7 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 		lines = make([][]dwarfx.Frame, len(j.addrs))
 	}
 	symbols := make([]elfx.Symbol, len(j.addrs))
-	for _, d := range []*elfx.File{debug, f} { // where there is a debug file, it has the full table
+	for _, d := range []*elfx.File{debug, j.mini(f, debug), f} { // where there is a debug file, it has the full table
 		if d == nil || ctx.Err() != nil {
 			continue
 		}
@@ -60,6 +60,21 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	for i := range j.addrs {
 		j.frames[i] = frames(names, lines[i], symbols[i], plt[i])
 	}
+}
+
+// mini opens the small symbol table within a file that has lost its full one, nil if there is none or none is needed.
+func (j *job) mini(f, debug *elfx.File) *elfx.File {
+	if f == nil || f.HasSymtab() || debug != nil && debug.HasSymtab() {
+		return nil
+	}
+	m, err := f.MiniDebug()
+	switch {
+	case err != nil:
+		j.note("%v", err)
+	case m != nil && m.Little():
+		return m
+	}
+	return nil
 }
 
 // frames joins what DWARF and the symbol table say about one address.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/tests/symbols"
 )
 
 // Wherever the debug information lies and however it is packed, the answer is that of the plain program.
@@ -256,13 +257,13 @@ func TestSymbolsOnly(t *testing.T) {
 			}
 			got := resolve(t, path, f.BuildID(), addrs)
 			aliases := namesByAddress(t, path, c.dynamic)
-			want := addr2line(t, "addr2line", path, addrs)
+			want := judge(t, "addr2line", path, addrs)
 			for i, a := range addrs {
 				if len(got[i]) != 1 || got[i][0].File != "" {
 					t.Fatalf("%#x: got%s", a, text(got[i]))
 				}
 				g, w := got[i][0], want[i]
-				if len(w) > 0 && spelling(g.Function) == spelling(w[0].Function) {
+				if len(w) > 0 && symbols.Spelling(g.Function) == symbols.Spelling(w[0].Function) {
 					continue
 				}
 				// Several names for one function: any is right. binutils reads no .dynsym here.
@@ -377,7 +378,7 @@ func TestSplitDWARF(t *testing.T) {
 		if err := os.Remove(dir + "/p.dwo"); err != nil { // the tools would read it
 			t.Fatal(err)
 		}
-		for i, w := range addr2line(t, "addr2line", path, addrs) {
+		for i, w := range judge(t, "addr2line", path, addrs) {
 			if len(got[i]) != 1 || got[i][0].Function != "exported" || got[i][0].Line != w[0].Line || got[i][0].Line == 0 {
 				t.Fatalf("%s: %#x: got%s\nwant%s", version, addrs[i], text(got[i]), text(w))
 			}

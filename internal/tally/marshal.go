@@ -13,17 +13,16 @@ import (
 //	version    1
 //	totals     the fields of Totals in their order: Counts as below, then the others; Peak and Maps field by field
 //	functions  n, then n call counts, by the value of event.Func; a reader that knows fewer adds the rest to [0]
-//	stacks     n, then n times: id minus the id before (the first: id), mask, then as many numbers as the mask has
-//	           bits set, in the order of Stack's fields after ID; a number whose bit is 0 is 0
-//	threads    n, then n times: mask and numbers likewise, in the order of Thread's fields
+//	stacks     n; if that is not 0: the unit of lifetimes, the number of columns, then the columns, see stackColumns
+//	threads    n, then n times: mask, then as many numbers as the mask has bits set, in the order of Thread's fields; a
+//	           number whose bit is 0 is 0
 //
 // Counts are in the order of their fields, Lifetime as Hi, Lo. Times are never negative.
-const summaryVersion = 1
+const summaryVersion = 2
 
-// stackFields is how many numbers a stack has, threadFields how many a thread.
+// threadFields is how many numbers a thread has.
 const (
 	countFields  = 16
-	stackFields  = countFields + 3
 	threadFields = 9
 	callFields   = 3
 )
@@ -34,13 +33,6 @@ func (c *Counts) fields() [countFields]*uint64 {
 		&c.Reallocations, &c.InPlace, &c.ZeroSize, &c.MinSize, &c.MaxSize, &c.Slack, &c.SlackCount,
 		&c.Lifetime.Hi, &c.Lifetime.Lo,
 	}
-}
-
-func (s *Stack) fields() (f [stackFields]*uint64) {
-	c := s.Counts.fields()
-	copy(f[:], c[:])
-	copy(f[countFields:], []*uint64{&s.OwnPeakBytes, &s.LiveAtPeakBytes, &s.LiveAtPeakBlocks})
-	return f
 }
 
 func (t *Thread) fields() [threadFields]*uint64 {
@@ -79,15 +71,7 @@ func (s *Summary) Marshal() []byte {
 	for _, n := range t.Funcs {
 		b = binary.AppendUvarint(b, n)
 	}
-	b = binary.AppendUvarint(b, uint64(len(s.Stacks)))
-	var last uint32
-	for i := range s.Stacks {
-		st := s.Stacks[i]
-		b = binary.AppendUvarint(b, uint64(st.ID-last))
-		last = st.ID
-		f := st.fields()
-		b = appendMasked(b, f[:])
-	}
+	b = appendStacks(b, s.Stacks)
 	b = binary.AppendUvarint(b, uint64(len(s.Threads)))
 	for i := range s.Threads {
 		th := s.Threads[i]
@@ -133,22 +117,7 @@ func Unmarshal(b []byte) (*Summary, error) {
 			t.Funcs[event.FuncUnknown] += n
 		}
 	}
-	// A stack takes at least two bytes here and less than a hundred times as many in memory.
-	if n := d.count("stacks", 2); n > 0 {
-		s.Stacks = make([]Stack, n)
-	}
-	id := uint64(0)
-	for i := range s.Stacks {
-		st := &s.Stacks[i]
-		delta := d.number("stack id")
-		id += delta
-		if d.err == nil && (delta > 1<<32-1 || id > 1<<32-1 || i > 0 && delta == 0) {
-			d.fail("stack id", "stacks are not in order of their ids")
-		}
-		st.ID = uint32(id)
-		f := st.fields()
-		d.masked("stack", f[:])
-	}
+	s.Stacks = d.stacks()
 	if n := d.count("threads", 1); n > 0 {
 		s.Threads = make([]Thread, n)
 	}

@@ -78,8 +78,10 @@ func TestUnmarshalDamaged(t *testing.T) {
 		{"empty", nil, "byte 0 of 0, version: data end"},
 		{"too many", append(bytes.Clone(whole), 0), "1 bytes too many"},
 		{"stacks that do not fit", binary.AppendUvarint(bytes.Clone(head), 1<<40), "cannot fit"},
-		{"order", append(bytes.Clone(head), 2, 1, 0, 0, 0, 0), "not in order"},
-		{"mask", append(bytes.Clone(head), 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0), "does not know"},
+		{"order", append(append(bytes.Clone(head), 2, 1, 20, 1, 0), make([]byte, 60)...), "not in order"},
+		{"few columns", append(append(bytes.Clone(head), 1, 1, 19), make([]byte, 60)...), "cannot be so many"},
+		{"many columns", append(append(bytes.Clone(head), 1, 1, 70), make([]byte, 60)...), "cannot be so many"},
+		{"mask of a thread", append(bytes.Clone(head), 0, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0), "does not know"},
 		{"overlong", bytes.Repeat([]byte{0xff}, 20), "more than 64 bits"},
 	} {
 		_, err := Unmarshal(c.data)
@@ -100,6 +102,21 @@ func TestUnmarshalMoreFunctions(t *testing.T) {
 	s, err := Unmarshal(b)
 	if err != nil || s.Totals.Funcs[event.FuncUnknown] != 5 {
 		t.Errorf("got %v, %v, want 5 calls of unknown functions", s, err)
+	}
+}
+
+// TestUnmarshalMoreColumns reads what a later heaptap wrote that knows one number more of a stack.
+func TestUnmarshalMoreColumns(t *testing.T) {
+	t.Parallel()
+	head := (&Summary{}).Marshal()
+	b := append(bytes.Clone(head[:len(head)-2]), 2, 1, 21) // stacks, unit, columns
+	b = append(b, 3, 1)                                    // ids
+	b = append(b, 10, 12)                                  // allocations
+	b = append(b, make([]byte, 2*18)...)
+	b = append(b, 77, 78, 0) // the unknown one; no threads
+	s, err := Unmarshal(b)
+	if err != nil || len(s.Stacks) != 2 || s.Stacks[1].ID != 4 || s.Stacks[1].Allocations != 6 {
+		t.Errorf("got %+v, %v, want stacks 3 and 4 with 5 and 6 allocations", s, err)
 	}
 }
 

@@ -173,15 +173,17 @@ func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
 func (t *Tally) Summary() *Summary {
 	s := &Summary{Totals: t.Totals(), Threads: t.Threads()}
 	s.Stacks = make([]Stack, 0, t.count)
-	for i := range uint32(t.count) {
-		if st := t.finish(t.at(i)); i > 0 || st.Allocations > 0 || st.Failed > 0 {
-			s.Stacks = append(s.Stacks, st)
+	if st := t.finish(t.at(0)); st.Allocations > 0 || st.Failed > 0 {
+		s.Stacks = append(s.Stacks, st)
+	}
+	for _, i := range t.index {
+		if i != 0 {
+			s.Stacks = append(s.Stacks, t.finish(t.at(i)))
 		}
 	}
 	if len(s.Stacks) == 0 {
 		s.Stacks = nil
 	}
-	slices.SortFunc(s.Stacks, func(a, b Stack) int { return int(int64(a.ID) - int64(b.ID)) })
 	return s
 }
 

@@ -29,6 +29,7 @@ type answer struct {
 
 func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answer {
 	o.Options = o.Options.fill()
+	o.Options.Exact = o.Exact
 	a := &answer{s: s, QueryOptions: o}
 	a.report = report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
 	return a
@@ -37,11 +38,15 @@ func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answer {
 // answerHeading says what was asked of what, and what is wrong with the data.
 func (a *answer) answerHeading(q *query.Answer) {
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
-	what := "all of " + Duration(a.p.Duration)
+	what := "all of " + a.duration(a.p.Duration)
 	if q.To-q.From != a.events() {
-		what = fmt.Sprintf("%s from %s on, of %s", Duration(q.Span), Duration(q.Begin), Duration(a.p.Duration))
+		what = fmt.Sprintf("%s from %s on, of %s", a.duration(q.Span), a.duration(q.Begin), a.duration(a.p.Duration))
 	}
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s · %s · from the %s", what, plural(q.To-q.From, "event"), planText[q.Plan])))
+	events := plural(q.To-q.From, "event")
+	if m := a.p.Merged; m != nil {
+		events = plural(uint64(len(m.Inputs)), "recording")
+	}
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s · %s · from the %s", what, events, planText[q.Plan])))
 	a.incomplete(q)
 }
 

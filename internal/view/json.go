@@ -19,6 +19,7 @@ const JSONVersion = 1
 type jsonReport struct {
 	FormatVersion   int               `json:"format_version"`
 	Recording       jsonRecording     `json:"recording"`
+	Selection       *jsonSelection    `json:"selection,omitempty"`
 	Process         jsonProcess       `json:"process"`
 	DurationNS      int64             `json:"duration_ns"`
 	Threads         int               `json:"threads"`
@@ -28,13 +29,14 @@ type jsonReport struct {
 	Peak            jsonPeak          `json:"peak"`
 	Leaked          jsonLeaked        `json:"leaked"`
 	Temporary       jsonTemporary     `json:"temporary"`
-	Maps            jsonMaps          `json:"maps"`
+	Maps            *jsonMaps         `json:"maps"`
 	Functions       map[string]uint64 `json:"functions"`
 	Unmatched       []jsonUnmatched   `json:"unmatched"`
 	Samples         jsonSamples       `json:"samples"`
 	Health          jsonHealth        `json:"health"`
 	PerThread       []jsonThread      `json:"per_thread"`
 	Modules         []jsonModule      `json:"modules"`
+	Merge           *jsonMerge        `json:"merge,omitempty"`
 	StackCount      int               `json:"stack_count"`
 }
 
@@ -66,23 +68,23 @@ type jsonProcess struct {
 }
 
 type jsonTotals struct {
-	Events        uint64 `json:"events"`
-	Allocations   uint64 `json:"allocations"`
-	Deallocations uint64 `json:"deallocations"`
-	Bytes         uint64 `json:"bytes"`
-	FreedBytes    uint64 `json:"freed_bytes"`
-	Failed        uint64 `json:"failed"`
-	Unmatched     uint64 `json:"unmatched_deallocations"`
-	Inherited     uint64 `json:"inherited_deallocations"`
-	Unseen        uint64 `json:"unseen_deallocations"`
-	Reallocations uint64 `json:"reallocations"`
-	InPlace       uint64 `json:"reallocations_in_place"`
-	ZeroSize      uint64 `json:"zero_size"`
-	MinSize       uint64 `json:"min_size"`
-	MaxSize       uint64 `json:"max_size"`
-	SlackBytes    uint64 `json:"slack_bytes"`
-	SlackCount    uint64 `json:"slack_known_allocations"`
-	MeanLifetime  int64  `json:"mean_lifetime_ns"`
+	Events        uint64  `json:"events"`
+	Allocations   uint64  `json:"allocations"`
+	Deallocations uint64  `json:"deallocations"`
+	Bytes         uint64  `json:"bytes"`
+	FreedBytes    uint64  `json:"freed_bytes"`
+	Failed        *uint64 `json:"failed"` // nil, as the next two: not known of a selection
+	Unmatched     *uint64 `json:"unmatched_deallocations"`
+	Inherited     *uint64 `json:"inherited_deallocations"`
+	Unseen        uint64  `json:"unseen_deallocations"`
+	Reallocations uint64  `json:"reallocations"`
+	InPlace       uint64  `json:"reallocations_in_place"`
+	ZeroSize      uint64  `json:"zero_size"`
+	MinSize       uint64  `json:"min_size"`
+	MaxSize       uint64  `json:"max_size"`
+	SlackBytes    uint64  `json:"slack_bytes"`
+	SlackCount    uint64  `json:"slack_known_allocations"`
+	MeanLifetime  int64   `json:"mean_lifetime_ns"`
 }
 
 type jsonPeak struct {
@@ -147,23 +149,25 @@ type jsonHealth struct {
 	FullSteps       uint64   `json:"full_steps"`
 	BootAllocations uint64   `json:"boot_allocations"`
 	LateEvents      uint64   `json:"late_events"`
+	AllocCost       float64  `json:"alloc_cost_ns"`
+	FreeCost        float64  `json:"free_cost_ns"`
 	Notes           []string `json:"notes"`
 }
 
 type jsonThread struct {
-	Index         int    `json:"index"`
-	TID           uint32 `json:"tid"`
-	Name          string `json:"name"`
-	StartNS       int64  `json:"start_ns"`
-	Allocations   uint64 `json:"allocations"`
-	Bytes         uint64 `json:"bytes"`
-	Deallocations uint64 `json:"deallocations"`
-	FreedBytes    uint64 `json:"freed_bytes"`
-	Foreign       uint64 `json:"foreign_deallocations"`
-	Temporary     uint64 `json:"temporary"`
-	Failed        uint64 `json:"failed"`
-	Unmatched     uint64 `json:"unmatched_deallocations"`
-	Inherited     uint64 `json:"inherited_deallocations"`
+	Index         int     `json:"index"`
+	TID           uint32  `json:"tid"`
+	Name          string  `json:"name"`
+	StartNS       int64   `json:"start_ns"`
+	Allocations   uint64  `json:"allocations"`
+	Bytes         uint64  `json:"bytes"`
+	Deallocations uint64  `json:"deallocations"`
+	FreedBytes    uint64  `json:"freed_bytes"`
+	Foreign       uint64  `json:"foreign_deallocations"`
+	Temporary     uint64  `json:"temporary"`
+	Failed        *uint64 `json:"failed"`
+	Unmatched     *uint64 `json:"unmatched_deallocations"`
+	Inherited     *uint64 `json:"inherited_deallocations"`
 }
 
 type jsonModule struct {
@@ -177,29 +181,31 @@ type jsonModule struct {
 }
 
 type jsonStack struct {
-	ID               uint32 `json:"id"`
-	Class            string `json:"class"`
-	Truncated        bool   `json:"truncated"`
-	Allocations      uint64 `json:"allocations"`
-	Bytes            uint64 `json:"bytes"`
-	Deallocations    uint64 `json:"deallocations"`
-	FreedBytes       uint64 `json:"freed_bytes"`
-	Failed           uint64 `json:"failed"`
-	LiveAtPeakBytes  uint64 `json:"live_at_peak_bytes"`
-	LiveAtPeakBlocks uint64 `json:"live_at_peak_blocks"`
-	OwnPeakBytes     uint64 `json:"own_peak_bytes"`
-	LeakedBytes      uint64 `json:"leaked_bytes"`
-	LeakedBlocks     uint64 `json:"leaked_blocks"`
-	Temporary        uint64 `json:"temporary"`
-	TemporaryBytes   uint64 `json:"temporary_bytes"`
-	MinSize          uint64 `json:"min_size"`
-	MaxSize          uint64 `json:"max_size"`
-	ZeroSize         uint64 `json:"zero_size"`
-	Reallocations    uint64 `json:"reallocations"`
-	InPlace          uint64 `json:"reallocations_in_place"`
-	SlackBytes       uint64 `json:"slack_bytes"`
-	SlackCount       uint64 `json:"slack_known_allocations"`
-	MeanLifetime     int64  `json:"mean_lifetime_ns"`
+	ID               uint32  `json:"id"`
+	Class            string  `json:"class"`
+	Truncated        bool    `json:"truncated"`
+	Allocations      uint64  `json:"allocations"`
+	Bytes            uint64  `json:"bytes"`
+	Deallocations    uint64  `json:"deallocations"`
+	FreedBytes       uint64  `json:"freed_bytes"`
+	Failed           *uint64 `json:"failed"`
+	LiveAtPeakBytes  uint64  `json:"live_at_peak_bytes"`
+	LiveAtPeakBlocks uint64  `json:"live_at_peak_blocks"`
+	OwnPeakBytes     uint64  `json:"own_peak_bytes"`
+	LeakedBytes      uint64  `json:"leaked_bytes"`
+	LeakedBlocks     uint64  `json:"leaked_blocks"`
+	Temporary        uint64  `json:"temporary"`
+	TemporaryBytes   uint64  `json:"temporary_bytes"`
+	MinSize          uint64  `json:"min_size"`
+	MaxSize          uint64  `json:"max_size"`
+	ZeroSize         uint64  `json:"zero_size"`
+	Reallocations    uint64  `json:"reallocations"`
+	InPlace          uint64  `json:"reallocations_in_place"`
+	SlackBytes       uint64  `json:"slack_bytes"`
+	SlackCount       uint64  `json:"slack_known_allocations"`
+	MeanLifetime     int64   `json:"mean_lifetime_ns"`
+
+	Processes *jsonStackSpread `json:"processes,omitempty"` // of a merged recording
 }
 
 type jsonFrame struct {
@@ -217,7 +223,7 @@ type jsonFrame struct {
 // among the first Top by any metric; if it is less, there are none.
 func ReportJSON(w io.Writer, p *profile.Profile, o Options) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	head, err := json.MarshalIndent(jsonHead(p), "", "  ")
+	head, err := json.MarshalIndent(jsonHeadOf(p, o.Selection), "", "  ")
 	if err != nil {
 		return err
 	}
@@ -234,7 +240,9 @@ func ReportJSON(w io.Writer, p *profile.Profile, o Options) error {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		text, err := json.Marshal(jsonStackOf(s))
+		stack := jsonStackOf(s, o.Selection)
+		stack.Processes = stackSpreadOf(p, s)
+		text, err := json.Marshal(stack)
 		if err != nil {
 			return err
 		}
@@ -290,12 +298,12 @@ func jsonFrameOf(f *profile.Frame) jsonFrame {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-func jsonStackOf(s *profile.Stack) jsonStack {
+func jsonStackOf(s *profile.Stack, of *Selection) jsonStack {
 	return jsonStack{
 		ID: s.ID, Class: s.Class.String(), Truncated: s.Truncated, Allocations: s.Allocations, Bytes: s.Bytes,
-		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: s.Failed, LiveAtPeakBytes: s.LiveAtPeakBytes,
-		LiveAtPeakBlocks: s.LiveAtPeakBlocks, OwnPeakBytes: s.OwnPeakBytes, LeakedBytes: s.LeakedBytes(),
-		LeakedBlocks: s.LeakedBlocks(), Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, MinSize: s.MinSize,
+		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: of.known(s.Failed), LiveAtPeakBytes: s.LiveAtPeakBytes,
+		LiveAtPeakBlocks: s.LiveAtPeakBlocks, OwnPeakBytes: s.OwnPeakBytes, LeakedBytes: s.Leaked.Bytes,
+		LeakedBlocks: s.Leaked.Blocks, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, MinSize: s.MinSize,
 		MaxSize: s.MaxSize, ZeroSize: s.ZeroSize, Reallocations: s.Reallocations, InPlace: s.InPlace,
 		SlackBytes: s.Slack, SlackCount: s.SlackCount, MeanLifetime: s.MeanLifetime(),
 	}
@@ -308,7 +316,10 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-func jsonHead(p *profile.Profile) *jsonReport {
+// jsonHead is the report without its stacks.
+func jsonHead(p *profile.Profile) *jsonReport { return jsonHeadOf(p, nil) }
+
+func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 	t, h, e, pr := &p.Totals, &p.Ending.Health, &p.Ending, &p.Process
 	j := &jsonReport{
 		FormatVersion: JSONVersion,
@@ -316,24 +327,24 @@ func jsonHead(p *profile.Profile) *jsonReport {
 			orEmpty(p.Damage), p.Folded.Time},
 		Process: jsonProcess{pr.PID, pr.Parent, pr.Exe, orEmpty(pr.Args), pr.Dir, pr.Host, orEmpty(pr.Env), pr.Arch,
 			pr.Started, p.Ended, e.Exited, e.Code, e.Signal, e.Status, pr.Recorder},
+		Selection:       jsonSelectionOf(of),
 		DurationNS:      p.Duration,
 		Threads:         len(p.Threads),
 		LostEvents:      h.LostEvents,
 		TruncatedStacks: h.TruncatedStacks,
-		Totals: jsonTotals{t.Events, t.Allocations, t.Deallocations, t.Bytes, t.FreedBytes, t.Failed, t.Unmatched,
-			t.Inherited, t.Unseen, t.Reallocations, t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount,
+		Totals: jsonTotals{t.Events, t.Allocations, t.Deallocations, t.Bytes, t.FreedBytes, of.known(t.Failed), of.known(t.Unmatched),
+			of.known(t.Inherited), t.Unseen, t.Reallocations, t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount,
 			t.MeanLifetime()},
-		Peak: jsonPeak{t.Peak.Bytes, t.Peak.Blocks, t.Peak.Time, t.Peak.Event},
-		Leaked: jsonLeaked{t.LeakedBytes(), t.LeakedBlocks(), p.Runtime.Bytes,
-			p.Runtime.Blocks},
+		Peak:      jsonPeak{t.Peak.Bytes, t.Peak.Blocks, t.Peak.Time, t.Peak.Event},
+		Leaked:    jsonLeaked{p.Leaked.Bytes, p.Leaked.Blocks, p.Runtime.Bytes, p.Runtime.Blocks},
 		Temporary: jsonTemporary{t.Temporary, t.TemporaryBytes},
 		Functions: make(map[string]uint64),
-		Unmatched: jsonUnmatchedOf(p),
 		Health: jsonHealth{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread,
-			h.SpilledChunks, h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, orEmpty(h.Notes)},
+			h.SpilledChunks, h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, h.AllocCost, h.FreeCost, orEmpty(h.Notes)},
 		Samples:   jsonSamplesOf(p.Samples),
 		PerThread: []jsonThread{},
 		Modules:   []jsonModule{},
+		Merge:     jsonMergeOf(p),
 
 		StackCount: len(p.Stacks),
 	}
@@ -342,13 +353,10 @@ func jsonHead(p *profile.Profile) *jsonReport {
 			j.Functions[event.Func(f).String()] += n
 		}
 	}
-	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)
-	j.Maps.Mremap.jsonCalls, j.Maps.Mremap.OldBytes = calls(t.Maps.Mremap), t.Maps.RemappedBytes
-	j.Maps.Brk.jsonCalls, j.Maps.Brk.ReturnedBytes = calls(t.Maps.Brk), t.Maps.BrkReturned
 	for _, th := range p.Threads {
 		c := th.Counts
 		j.PerThread = append(j.PerThread, jsonThread{th.Index, th.TID, th.Name, th.Start, c.Allocations, c.Bytes,
-			c.Deallocations, c.FreedBytes, c.Foreign, c.Temporary, c.Failed, c.Unmatched, c.Inherited})
+			c.Deallocations, c.FreedBytes, c.Foreign, c.Temporary, of.known(c.Failed), of.known(c.Unmatched), of.known(c.Inherited)})
 	}
 	for _, m := range p.Modules {
 		jm := jsonModule{m.ID, m.Path, fmt.Sprintf("%x", m.BuildID), hex(m.Start), hex(m.End), m.Loaded, nil}
@@ -357,6 +365,14 @@ func jsonHead(p *profile.Profile) *jsonReport {
 		}
 		j.Modules = append(j.Modules, jm)
 	}
+	if of != nil {
+		return j
+	}
+	j.Unmatched = jsonUnmatchedOf(p)
+	j.Maps = &jsonMaps{}
+	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)
+	j.Maps.Mremap.jsonCalls, j.Maps.Mremap.OldBytes = calls(t.Maps.Mremap), t.Maps.RemappedBytes
+	j.Maps.Brk.jsonCalls, j.Maps.Brk.ReturnedBytes = calls(t.Maps.Brk), t.Maps.BrkReturned
 	return j
 }
 

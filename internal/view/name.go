@@ -92,7 +92,7 @@ func returnType(s string) string {
 // operatorAt reports whether the character at i belongs to an operator's name: operator<, operator>>, operator->.
 func operatorAt(s string, i int) bool {
 	j := i
-	for j > 0 && strings.IndexByte("<>=-", s[j-1]) >= 0 {
+	for j > 0 && i-j < 2 && strings.IndexByte("<>=-", s[j-1]) >= 0 { // operator<=> and operator->* are the longest
 		j--
 	}
 	return strings.HasSuffix(s[:j], "operator")

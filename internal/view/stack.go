@@ -31,7 +31,7 @@ func (r *report) ranking(m *profile.Metric) {
 	}
 	sum := Number(total)
 	if m.Bytes {
-		sum = Size(total)
+		sum = r.size(total)
 	}
 	title := map[*profile.Metric]string{
 		&profile.LiveAtPeak:  "MOST LIVE AT PEAK",
@@ -50,11 +50,11 @@ func (r *report) ranking(m *profile.Metric) {
 // stack writes one stack: the numbers at the left of its frames.
 func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 	value := m.Of(g)
-	text := Short(value)
+	text := r.short(value)
 	if m.Bytes {
-		text = Size(value)
+		text = r.size(value)
 	}
-	r.columns(text, percent(value, total), notes(m, g), g.Stack)
+	r.columns(text, percent(value, total), r.notes(m, g), g.Stack)
 }
 
 // columns writes a value, its share and notes at the left of a stack's frames.
@@ -66,12 +66,16 @@ func (r *report) columns(value, share string, notes []string, stack uint32) {
 		left = append(left, note)
 		styled = append(styled, r.faint(note))
 	}
+	width := gutter // numbers in full may need more
+	for _, text := range left {
+		width = max(width, runes(text)+2)
+	}
 	lines := r.frames(stack)
 	for i := 0; i < max(len(lines), len(left)); i++ {
-		number, plain := strings.Repeat(" ", gutter), ""
+		number, plain := strings.Repeat(" ", width), ""
 		if i < len(left) {
 			plain = left[i]
-			number = styled[i] + strings.Repeat(" ", max(1, gutter-runes(plain)))
+			number = styled[i] + strings.Repeat(" ", width-runes(plain))
 		}
 		frame := ""
 		if i < len(lines) {
@@ -82,7 +86,7 @@ func (r *report) columns(value, share string, notes []string, stack uint32) {
 }
 
 // notes are the further numbers of a stack, one a line.
-func notes(m *profile.Metric, g *profile.Group) []string {
+func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 	var list []string
 	if m.Count != nil {
 		n := m.Count(g)
@@ -93,14 +97,14 @@ func notes(m *profile.Metric, g *profile.Group) []string {
 		if n == 1 {
 			noun = noun[:len(noun)-1]
 		}
-		list = append(list, Short(n)+noun)
+		list = append(list, r.short(n)+noun)
 		if n > 1 {
-			list = append(list, Size(m.Of(g)/n)+" each")
+			list = append(list, r.size(m.Of(g)/n)+" each")
 		}
 	} else if g.Allocations > 0 {
-		list = append(list, Size(g.Bytes/g.Allocations)+" each")
+		list = append(list, r.size(g.Bytes/g.Allocations)+" each")
 		if m == &profile.Temporary && g.Temporary != g.Allocations {
-			list = append(list, "of "+Short(g.Allocations))
+			list = append(list, "of "+r.short(g.Allocations))
 		}
 	}
 	if g.Class == profile.Runtime {

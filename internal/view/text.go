@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // Options say how a report looks.
@@ -18,6 +20,9 @@ type Options struct {
 	Frames int  // lines per stack at most; 0: 8, negative: all
 	Width  int  // columns; 0: 100
 	Color  bool // mark with colours (ANSI)
+	Exact  bool // numbers in full
+	// Selection says what a report is of; nil: of the whole recording.
+	Selection *Selection
 }
 
 func (o Options) fill() Options {
@@ -64,12 +69,14 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
 	r.groups = p.Groups()
 	r.heading()
+	r.selection()
 	r.warnings()
 	r.overview()
 	for _, m := range profile.Metrics {
 		r.ranking(m)
 	}
 	r.unmatched()
+	r.inputs()
 	r.threads()
 	return r.Flush()
 }
@@ -87,6 +94,9 @@ func command(p *profile.Profile, width int) string {
 	}
 	if len(words) == 0 {
 		words = []string{p.Process.Exe}
+		if p.Merged != nil && p.Process.Exe == "" {
+			words = []string{"several programs"}
+		}
 	}
 	text := []rune(clean(strings.Join(words, " ")))
 	if len(text) == 0 {
@@ -105,13 +115,19 @@ func (r *report) heading() {
 	if p.Process.Started > 0 {
 		parts = append(parts, time.Unix(0, p.Process.Started).Format("2006-01-02 15:04:05"))
 	}
+	if p.Merged != nil {
+		parts = append(parts, plural(uint64(len(p.Merged.Inputs)), "recording"))
+	}
 	if p.Process.PID > 0 {
 		parts = append(parts, fmt.Sprintf("process %d", p.Process.PID))
 	}
 	if p.Process.Host != "" {
 		parts = append(parts, "on "+clean(p.Process.Host))
 	}
-	parts = append(parts, "ran "+Duration(p.Duration), plural(uint64(len(p.Threads)), "thread"))
+	parts = append(parts, "ran "+r.duration(p.Duration))
+	if r.threadsKnown() {
+		parts = append(parts, plural(uint64(len(p.Threads)), "thread"))
+	}
 	if s := ending(p); s != "" {
 		parts = append(parts, s)
 	}
@@ -161,29 +177,33 @@ func (r *report) overview() {
 	p, t := r.p, &r.p.Totals
 	rss := ""
 	if s, ok := p.PeakRSS(); ok && s.RSS >= 0 {
-		rss = r.faint(fmt.Sprintf("   resident: %s at most", Size(uint64(s.RSS))))
+		rss = r.faint(fmt.Sprintf("   resident: %s at most", r.size(uint64(s.RSS))))
 	}
-	r.line("peak", fmt.Sprintf("%s in %s after %s%s", r.bold(Size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
-		Duration(t.Peak.Time), rss))
+	if p.Merged != nil {
+		r.together()
+	} else {
+		r.line("peak", fmt.Sprintf("%s in %s %s %s%s", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
+			r.atPeak(), r.duration(t.Peak.Time), rss))
+	}
 	r.line("leaked", leaked(r, p))
 	rate := ""
-	if p.Duration > 0 && t.Allocations > 0 {
-		rate = r.faint(fmt.Sprintf("   %s per second", Short(uint64(float64(t.Allocations)/(float64(p.Duration)/1e9)))))
+	if span := r.span(); span > 0 && t.Allocations > 0 {
+		rate = r.faint(fmt.Sprintf("   %s per second", r.short(uint64(float64(t.Allocations)/(float64(span)/1e9)))))
 	}
-	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), Size(t.Bytes), rate))
+	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), r.size(t.Bytes), rate))
 	if t.Allocations > 0 {
 		r.line("temporary", fmt.Sprintf("%s %s", r.bold(Number(t.Temporary)),
 			r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", percent(t.Temporary, t.Allocations)))))
-		sizes := fmt.Sprintf("%s to %s, mean %s", Size(t.MinSize), Size(t.MaxSize), Size(t.Bytes/t.Allocations))
+		sizes := fmt.Sprintf("%s to %s, mean %s", r.size(t.MinSize), r.size(t.MaxSize), r.size(t.Bytes/t.Allocations))
 		if t.SlackCount > 0 && t.Bytes > 0 {
-			sizes += fmt.Sprintf("; allocator's slack %s (%s)", Size(t.Slack), percent(t.Slack, t.Bytes))
+			sizes += fmt.Sprintf("; allocator's slack %s (%s)", r.size(t.Slack), percent(t.Slack, t.Bytes))
 		}
 		r.line("sizes", sizes)
 	}
 	var more []string
 	if t.Deallocations > 0 {
 		more = append(more, fmt.Sprintf("%s, mean lifetime %s", plural(t.Deallocations, "deallocation"),
-			Duration(t.MeanLifetime())))
+			r.duration(t.MeanLifetime())))
 	}
 	if t.Reallocations > 0 {
 		more = append(more, fmt.Sprintf("%s (%s in place)", plural(t.Reallocations, "reallocation"),
@@ -207,35 +227,37 @@ func (r *report) overview() {
 		}
 		r.line(label, line)
 	}
-	r.line("through", functions(p, r.Width-15))
-	if s := mappings(p); s != "" {
+	if r.threadsKnown() {
+		r.line("through", r.functions(r.Width-15))
+	}
+	if s := r.mappings(); s != "" {
 		r.line("mappings", s)
 	}
 	r.printf("\n")
 }
 
 func leaked(r *report, p *profile.Profile) string {
-	own := p.Totals.LeakedBytes() - p.Runtime.Bytes
-	blocks := p.Totals.LeakedBlocks() - p.Runtime.Blocks
-	text := fmt.Sprintf("%s in %s", r.bold(Size(own)), plural(blocks, "block"))
+	own := p.Leaked.Bytes - p.Runtime.Bytes
+	blocks := p.Leaked.Blocks - p.Runtime.Blocks
+	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), plural(blocks, "block"))
 	if blocks == 0 {
 		text = r.bold("nothing")
 	}
 	if p.Runtime.Blocks > 0 {
-		text += r.faint(fmt.Sprintf("   besides %s in %s that the runtime keeps: no leak", Size(p.Runtime.Bytes),
+		text += r.faint(fmt.Sprintf("   besides %s in %s that the runtime keeps: no leak", r.size(p.Runtime.Bytes),
 			plural(p.Runtime.Blocks, "block")))
 	}
 	return text
 }
 
 // functions lists what was called, as far as there is room.
-func functions(p *profile.Profile, width int) string {
+func (r *report) functions(width int) string {
 	type called struct {
 		f event.Func
 		n uint64
 	}
 	var list []called
-	for f, n := range p.Totals.Funcs {
+	for f, n := range r.p.Totals.Funcs {
 		if n > 0 && event.Func(f) != event.FuncUnknown && event.Func(f) < event.Mmap {
 			list = append(list, called{event.Func(f), n})
 		}
@@ -247,7 +269,7 @@ func functions(p *profile.Profile, width int) string {
 	}
 	text := ""
 	for i, c := range list {
-		item := fmt.Sprintf("%s %s", c.f, Short(c.n))
+		item := fmt.Sprintf("%s %s", c.f, r.short(c.n))
 		if i > 0 {
 			item = ", " + item
 		}
@@ -263,8 +285,8 @@ func functions(p *profile.Profile, width int) string {
 }
 
 // mappings is the line of the program's own mapping changes, "" if there are none.
-func mappings(p *profile.Profile) string {
-	m := &p.Totals.Maps
+func (r *report) mappings() string {
+	m := &r.p.Totals.Maps
 	var parts []string
 	for _, c := range []struct {
 		name         string
@@ -272,7 +294,7 @@ func mappings(p *profile.Profile) string {
 	}{{"mmap", m.Mmap.Calls, m.Mmap.Bytes}, {"munmap", m.Munmap.Calls, m.Munmap.Bytes},
 		{"mremap", m.Mremap.Calls, m.Mremap.Bytes}, {"brk", m.Brk.Calls, m.Brk.Bytes}} {
 		if c.calls > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", c.name, Number(c.calls), Size(c.bytes)))
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", c.name, Number(c.calls), r.size(c.bytes)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -284,6 +306,9 @@ func (r *report) threads() {
 		return
 	}
 	list := busiest(r.p.Threads)
+	if r.Selection != nil {
+		list = slices.DeleteFunc(list, func(t profile.Thread) bool { return t.Counts == tally.Thread{} })
+	}
 	n := min(len(list), max(r.Top, 1))
 	r.printf("%s\n", r.title("THREADS"))
 	r.printf("  %s\n", r.faint(fmt.Sprintf("%-16s %9s %14s %11s %14s %18s", "name", "id", "allocations", "bytes",
@@ -294,7 +319,7 @@ func (r *report) threads() {
 			name = "-"
 		}
 		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID, Number(t.Counts.Allocations),
-			Size(t.Counts.Bytes), Number(t.Counts.Deallocations), Number(t.Counts.Foreign))
+			r.size(t.Counts.Bytes), Number(t.Counts.Deallocations), Number(t.Counts.Foreign))
 	}
 	if n < len(list) {
 		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", plural(uint64(len(list)-n), "more thread"))))

@@ -26,7 +26,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Answer)
 	n := len(t.Times) - 1
-	if t.To == t.From || n < 1 {
+	if t.To == t.From && a.p.Merged == nil || n < 1 {
 		a.printf("  nothing happened\n")
 		return a.Flush()
 	}
@@ -37,6 +37,9 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 		if span := t.Times[i+1] - t.Times[i]; span > 0 {
 			rate[i] = float64(t.All.Points[i+1].Allocations) / (float64(span) / 1e9)
 		}
+	}
+	if a.p.Merged != nil {
+		a.wrap("  ", "The most of each process in a step, summed up: no less than all of them had at one moment.", a.faint)
 	}
 	a.graph("live", live, liveHeight, func(v float64) string { return a.size(uint64(v)) })
 	if rss, ok := resident(s, t); ok {
@@ -100,7 +103,7 @@ func largest(v []float64) float64 {
 
 // axis writes the times below graphs.
 func (a *answer) axis(t *query.Series, n int) {
-	left, right := Duration(t.Begin), Duration(t.Begin+t.Span)
+	left, right := a.duration(t.Begin), a.duration(t.Begin+t.Span)
 	a.printf("%s %s\n", strings.Repeat(" ", labelWidth), a.faint(left+padLeft(right, n-runes(left))))
 }
 

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,7 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -90,14 +94,6 @@ func TestDocumented(t *testing.T) {
 	t.Parallel()
 	p := sampleProfile(t)
 	addUnmatched(p)
-	var b bytes.Buffer
-	if err := ReportJSON(&b, p, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
 	have := make(map[string]bool)
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -108,6 +104,9 @@ func TestDocumented(t *testing.T) {
 				return
 			}
 			for k, x := range v {
+				if strings.HasSuffix(path, ".spread") {
+					k = "METRIC"
+				}
 				walk(path+"."+k, x)
 			}
 		case []any:
@@ -121,7 +120,22 @@ func TestDocumented(t *testing.T) {
 			have[path] = true
 		}
 	}
-	walk("", doc)
+	selected := &Selection{Flags: []string{"--to end"}, Answer: &query.Answer{}}
+	for _, o := range []Options{{}, {Selection: selected}} {
+		var b bytes.Buffer
+		if err := ReportJSON(&b, p, o); err != nil {
+			t.Fatal(err)
+		}
+		var doc map[string]any
+		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if (doc["selection"] != nil) != (o.Selection != nil) || (doc["maps"] == nil) != (o.Selection != nil) {
+			t.Errorf("selection %v: %v, maps %v", o.Selection, doc["selection"], doc["maps"])
+		}
+		walk("", doc)
+	}
+	walk("", mergedSample(t))
 	text, err := os.ReadFile("../../docs/report-json.md")
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +157,39 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/report-json.md describes %s, which the report does not have", f)
 		}
 	}
+}
+
+// mergedSample is the report of two recordings that were merged.
+func mergedSample(t *testing.T) (doc map[string]any) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sample.htap")
+	writeSample(t, path)
+	m := merge.New(merge.ByStart)
+	for range 2 {
+		r, err := recording.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(m.Add(t.Context(), "sample.htap", r), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Write(path + ".out"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Open(path + ".out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := ReportJSON(&b, p, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	delete(doc, "unmatched") // which is empty
+	return doc
 }
 
 // TestWarnings: what is wrong comes first, and only if something is.

@@ -2,7 +2,7 @@ package wire
 
 // Versions, magic numbers and sentinels.
 const (
-	Version    = 1
+	Version    = 2
 	SpoolMagic = 0x314c4f4f50535448 // "HTSPOOL1"
 	ChunkMagic = 0x4b484354         // "TCHK"
 	None       = 0xffffffff         // no index
@@ -129,6 +129,10 @@ const (
 	CWaits
 	CFullSteps
 	CBoot
+	CAllocTicks
+	CAllocTimed
+	CFreeTicks
+	CFreeTimed
 	Counters = 16
 )
 

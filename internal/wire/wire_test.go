@@ -57,7 +57,8 @@ var constants = map[string]uint64{
 	"HT_SEG_TYPES": SegTypes, "HT_LIST_EMPTY": ListEmpty,
 	"HT_C_LOST": CLost, "HT_C_TRUNCATED": CTruncated, "HT_C_BAD_CFI": CBadCFI, "HT_C_GUESSED": CGuessed,
 	"HT_C_TABLE_FULL": CTableFull, "HT_C_NO_THREAD": CNoThread, "HT_C_SPILLED": CSpilled, "HT_C_WAITS": CWaits,
-	"HT_C_FULL_STEPS": CFullSteps, "HT_C_BOOT": CBoot, "HT_COUNTERS": Counters,
+	"HT_C_FULL_STEPS": CFullSteps, "HT_C_BOOT": CBoot,
+	"HT_C_ALLOC_TICKS": CAllocTicks, "HT_C_ALLOC_TIMED": CAllocTimed, "HT_C_FREE_TICKS": CFreeTicks, "HT_C_FREE_TIMED": CFreeTimed, "HT_COUNTERS": Counters,
 	"HT_RECORDER_NONE": RecorderNone, "HT_RECORDER_EXPECTED": RecorderExpected, "HT_RECORDER_HERE": RecorderHere,
 	"HT_SEGMENTS": Segments, "HT_HEADER_SIZE": HeaderSize,
 }

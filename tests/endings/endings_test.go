@@ -198,6 +198,7 @@ type seen struct {
 	Outside uint64 // allocations elsewhere
 	Complete bool
 	Health   event.Health
+	Ending   recording.Ending
 }
 
 var recordingName = regexp.MustCompile(`^.*?\.([0-9]+)(?:\.([0-9]+))?\.htap$`)
@@ -233,6 +234,7 @@ func read(t *testing.T, name string) (s seen) {
 	}
 	defer r.Close()
 	s.Path, s.Complete, s.Health = name, r.Complete(), r.Health()
+	s.Ending, _ = r.Ending()
 	below := map[uint32]bool{}
 	isStep := func(stack uint32) bool {
 		is, known := below[stack]

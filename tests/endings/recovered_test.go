@@ -32,6 +32,11 @@ func TestRecovered(t *testing.T) {
 				t.Errorf("standard error: %q", r.stderr.String())
 			}
 			r.judge(t, 0)
+			for _, g := range r.recordings(t) {
+				// Of the child that it forked nobody is left to tell.
+				main := g.PID == r.said()[0].PID
+				same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code}, []any{main, map[bool]int{true: 7}[main]})
+			}
 			left, _ := filepath.Glob(filepath.Join(r.out, "*"))
 			hidden, _ := filepath.Glob(filepath.Join(r.out, ".*"))
 			if len(left)+len(hidden) != 2 {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/heaptap/heaptap/tests/programs"
+)
+
+// questions are what is asked of a large recording, as command lines without the file.
+var questions = []string{
+	"report", "top", "top --by stack --metric peak,leaked,temporary", "tree", "tree --up", "tree --of json", "leaks", "dump", "dump --stacks",
+	"top --from 25% --to 75%", "top --metric live --at 50%", "timeline", "timeline --top 5", "timeline --from 30% --to 60%",
+	"dump --events --from 50% --to 50.1%",
+	"top --metric own-peak", "top --by thread", "top --by size", "top --metric time", "top --lifetime ..1ms", "hist", "leaks --from 50%", "threads", "verify",
+}
+
+// asked is what a question cost.
+type asked struct {
+	question, plan string
+	wall, cpu      float64 // s
+	memory         float64 // bytes: the largest resident set
+}
+
+// large is a recording of a real program, and what was asked of it.
+type large struct {
+	events, bytes float64
+	asked         []asked
+}
+
+// askLarge records the python workload, so long that it has about that many events, and asks all questions.
+func (b *bench) askLarge(events float64) (*large, error) {
+	const perRound = 323e3 // events of one round of the loop
+	script, file := filepath.Join(b.dir, "large.py"), filepath.Join(b.dir, "large.htap")
+	if err := os.WriteFile(script, []byte(programs.PythonJSON(int(events/perRound)+1)), 0o644); err != nil {
+		return nil, err
+	}
+	record := exec.Command(b.heaptap, "run", "-q", "-o", file, "/usr/bin/python3", script)
+	record.Env = append(os.Environ(), "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0")
+	if out, err := record.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("recording %.0f events: %w\n%s", events, err, out)
+	}
+	defer os.Remove(file)
+	st, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	l := &large{bytes: float64(st.Size())}
+	for _, q := range questions {
+		a := asked{question: q}
+		var walls, cpus []float64
+		for range 3 {
+			if err := b.ask(&a, l, file); err != nil {
+				return nil, err
+			}
+			walls, cpus = append(walls, a.wall), append(cpus, a.cpu)
+			if a.wall > 3 {
+				break
+			}
+		}
+		a.wall, a.cpu = median(walls), median(cpus)
+		l.asked = append(l.asked, a)
+		fmt.Fprintf(os.Stderr, "%-50s %6.2f s, %6.2f s CPU\n", "heaptap "+q, a.wall, a.cpu)
+	}
+	return l, nil
+}
+
+// ask asks once, for JSON.
+func (b *bench) ask(a *asked, l *large, file string) error {
+	args := append(strings.Fields(a.question), "--json", file)
+	times := filepath.Join(b.dir, "asked")
+	// Started by a small program: the kernel counts what a process was before it executed another in its largest resident set.
+	out, err := exec.Command(b.cpu, append([]string{times, "--", b.heaptap}, args...)...).Output()
+	if err != nil {
+		return fmt.Errorf("heaptap %s: %w", strings.Join(args, " "), err)
+	}
+	defer os.Remove(times)
+	use, err := os.ReadFile(times)
+	if err != nil {
+		return err
+	}
+	var user, system, wall float64
+	if _, err := fmt.Sscan(string(use), &user, &system, &wall, &a.memory); err != nil {
+		return fmt.Errorf("%s: %q: %w", times, use, err)
+	}
+	a.wall, a.cpu, a.memory = wall/1e9, (user+system)/1e9, a.memory*1024
+	var answer struct {
+		Plan  string
+		Range struct {
+			To float64 `json:"to_event"`
+		}
+	}
+	if json.Unmarshal(out, &answer) == nil { // dump prints lines, verify a form of its own
+		a.plan, l.events = answer.Plan, max(l.events, answer.Range.To)
+	}
+	return nil
+}
+
+// questions is the table of what they cost.
+func (l *large) table(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## Questions at 10^8 events\n\nThe python workload for longer: %.1fM events, %.1f MB. Each command is a process of its own, asked for JSON. *Plan* is where the answer comes from "+
+		"([queries.md](queries.md#where-an-answer-comes-from)): without one, the command reads what it shows. Goal: 300 ms where no single events are needed. In bold: worse.\n\n", l.events/1e6, l.bytes/1e6)
+	b.WriteString("| command | plan | wall | CPU | largest resident set |\n|---|---|--:|--:|--:|\n")
+	for _, a := range l.asked {
+		wall := fmt.Sprintf("%.2f s", a.wall)
+		if a.wall > .3 && (a.plan == "tally" || a.plan == "summaries" || a.question == "report") {
+			wall = "**" + wall + "**"
+		}
+		fmt.Fprintf(b, "| heaptap %s | %s | %s | %.2f s | %.0f MB |\n", a.question, a.plan, wall, a.cpu, a.memory/1e6)
+	}
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// threadsProgram allocates in four threads, frees in others, reallocates, and keeps some.
+const threadsProgram = `
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+static std::mutex lock;
+static std::vector<std::string *> shared;
+static std::vector<void *> kept;
+
+static void work(int id) {
+  std::vector<std::string> own;
+  for (int i = 0; i < 3000; i++) {
+    own.push_back(std::string(20 + (i * 7 + id) % 400, 'x'));
+    auto s = new std::string(100 + i % 50, 'y');
+    std::lock_guard<std::mutex> guard(lock);
+    shared.push_back(s);
+    if (shared.size() > 40) {
+      delete shared.front();
+      shared.erase(shared.begin());
+    }
+    if (i % 500 == 0)
+      kept.push_back(malloc(i));
+  }
+}
+
+int main() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back(work, i);
+  for (auto &t : threads)
+    t.join();
+  void *volatile p = malloc(10);
+  for (int i = 1; i < 30; i++)
+    p = realloc(p, i * 1000);
+  return p == nullptr;
+}
+`
+
+// answerJSON is the JSON of an answer, with ways to look into it.
+type answerJSON struct {
+	t    *testing.T
+	what string
+	v    any
+}
+
+// at follows names and numbers: at("rows", 0, "self").
+func (a answerJSON) at(path ...any) answerJSON {
+	a.t.Helper()
+	v := a.v
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, ok := v.(map[string]any)
+			if !ok || m[p] == nil {
+				a.t.Fatalf("%s has no %v", a.what, path)
+			}
+			v = m[p]
+		case int:
+			v = v.([]any)[p]
+		}
+	}
+	return answerJSON{a.t, a.what, v}
+}
+
+func (a answerJSON) list() []answerJSON {
+	var list []answerJSON
+	for _, v := range a.v.([]any) {
+		list = append(list, answerJSON{a.t, a.what, v})
+	}
+	return list
+}
+
+func (a answerJSON) n() uint64 {
+	a.t.Helper()
+	n, err := a.v.(json.Number).Int64()
+	if err != nil {
+		a.t.Fatalf("%s: %v is no whole number", a.what, a.v)
+	}
+	return uint64(n)
+}
+
+// sum adds up a number of all elements of a list.
+func (a answerJSON) sum(path ...any) uint64 {
+	a.t.Helper()
+	total := uint64(0)
+	for _, x := range a.list() {
+		total += x.at(path...).n()
+	}
+	return total
+}
+
+func (a answerJSON) most() uint64 {
+	most := uint64(0)
+	for _, x := range a.list() {
+		most = max(most, x.n())
+	}
+	return most
+}
+
+// ask runs a command of this program and returns its JSON.
+func ask(t *testing.T, args ...string) answerJSON {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	what := strings.Join(args, " ")
+	if err := root.Execute(); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	a := answerJSON{t: t, what: what}
+	d := json.NewDecoder(&out)
+	d.UseNumber()
+	if err := d.Decode(&a.v); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	return a
+}
+
+// TestCommandsAgree: whatever is asked of real recordings, all commands tell the same numbers.
+func TestCommandsAgree(t *testing.T) {
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "threads.cc"), filepath.Join(dir, "threads")
+	if err := os.WriteFile(source, []byte(threadsProgram), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("g++", "-O1", "-g", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("g++: %v\n%s", err, out)
+	}
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // python3 may be a script
+	if err != nil {
+		t.Fatalf("python3: %v", err)
+	}
+	for name, target := range map[string][]string{
+		"threads": {program},
+		"python":  {strings.TrimSpace(string(python)), "-S", "-c", "x = [str(i) * 5 for i in range(1000)]; del x[::2]"},
+		"sqlite": {"sqlite3", ":memory:", "create table t (a integer primary key, b text);" +
+			"with recursive n(x) as (select 1 union all select x+1 from n where x<3000) insert into t select x, hex(randomblob(x % 300)) from n;" +
+			"create index i on t(b); select count(*), sum(length(b)) from t where b like '%AB%';"},
+	} {
+		file := filepath.Join(dir, name+".htap")
+		run := command(t, "heaptap", append([]string{"run", "-q", "-o", file, "--"}, target...)...)
+		run.Env = append(run.Env, "PYTHONMALLOC=malloc")
+		out, err := run.CombinedOutput()
+		if _, missing := os.Stat(file); err != nil || missing != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		for i, question := range [][]string{
+			nil,
+			{"--from", "25%", "--to", "75%"},
+			{"--from", "peak"},
+			{"--size", "64..1k"},
+			{"--lifetime", "..200us"},
+			{"--lifetime", "200us.."},
+			{"--focus", "(?i)str|insert|sqlite3Vdbe"},
+			{"--module", "libc", "--ignore", "printf"},
+			{"--thread", "*", "--from", "10%", "--to", "90%", "--size", "..500"},
+		} {
+			if name == "python" && i%8 != 0 {
+				continue // its stacks are many and deep
+			}
+			t.Run(name+" "+strings.Join(question, " "), func(t *testing.T) { commandsAgree(t, file, question) })
+		}
+	}
+}
+
+// sums are the metrics that add up, and where the report has them.
+var sums = map[string][]any{
+	"allocations": {"totals", "allocations"}, "bytes": {"totals", "bytes"},
+	"deallocations": {"totals", "deallocations"}, "freed": {"totals", "freed_bytes"},
+	"temporary": {"temporary", "allocations"}, "temporary-bytes": {"temporary", "bytes"},
+	"zero-size": {"totals", "zero_size"}, "slack": {"totals", "slack_bytes"}, "reallocations": {"totals", "reallocations"},
+	"peak": {"peak", "bytes"}, "peak-blocks": {"peak", "blocks"}, "leaked": {"leaked", "bytes"}, "leaked-blocks": {"leaked", "blocks"},
+}
+
+func commandsAgree(t *testing.T, file string, question []string) {
+	asked := func(command string, more ...string) answerJSON {
+		t.Helper()
+		return ask(t, append(append([]string{command, "--json", file}, more...), question...)...)
+	}
+	equal := func(what string, got, want uint64) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %d, the report says %d", what, got, want)
+		}
+	}
+	r := asked("report")
+	allocations, bytes := r.at("totals", "allocations").n(), r.at("totals", "bytes").n()
+	if len(question) == 0 && allocations < 1000 {
+		t.Errorf("%d allocations: the program did not do its work", allocations)
+	}
+	leaked := r.at("leaked", "bytes").n()
+
+	names := "bytes"
+	for m := range sums {
+		if m != "bytes" {
+			names += "," + m
+		}
+	}
+	for _, by := range []string{"function", "line", "address", "file", "module", "stack", "thread", "size", "allocator"} {
+		top := asked("top", "--limit", "0", "--by", by, "--metric", names)
+		for m, where := range sums {
+			want := r.at(where...).n()
+			equal(fmt.Sprintf("top --by %s: %s of all", by, m), top.at("total", m).n(), want)
+			equal(fmt.Sprintf("top --by %s: selfs of %s", by, m), top.at("rows").sum("self", m), want)
+		}
+	}
+	all := asked("top", "--metric", "live,live-blocks,own-peak,min-size,max-size,mean-lifetime").at("total")
+	for m, field := range map[string]string{"min-size": "min_size", "max-size": "max_size", "mean-lifetime": "mean_lifetime_ns"} {
+		equal("top: "+m, all.at(m).n(), r.at("totals", field).n())
+	}
+
+	stacks := r.at("stacks")
+	for field, want := range map[string]uint64{"allocations": allocations, "bytes": bytes, "leaked_bytes": leaked,
+		"deallocations": r.at("totals", "deallocations").n(), "live_at_peak_bytes": r.at("peak", "bytes").n(),
+		"live_at_peak_blocks": r.at("peak", "blocks").n(), "temporary": r.at("temporary", "allocations").n()} {
+		equal("report's stacks: "+field, stacks.sum(field), want)
+	}
+
+	tree := asked("tree", "--metric", names, "--threshold", "0").at("total")
+	for m, where := range sums {
+		equal("tree: "+m, tree.at(m).n(), r.at(where...).n())
+	}
+
+	leaks := asked("leaks", "--limit", "0")
+	equal("leaks: what the runtime keeps", leaks.at("runtime", "bytes").n(), r.at("leaked", "runtime_bytes").n())
+	equal("leaks: rows", leaks.at("rows").sum("total", "leaked")+leaks.at("runtime", "bytes").n(), leaked)
+	equal("leaks --runtime: rows", asked("leaks", "--limit", "0", "--runtime").at("rows").sum("total", "leaked"), leaked)
+
+	line := asked("timeline", "--steps", "50")
+	live := line.at("all", "live_bytes").list()
+	equal("timeline: live at the end", live[len(live)-1].n(), all.at("live").n())
+	equal("timeline: most live", line.at("most_live_bytes").most(), all.at("own-peak").n())
+	equal("timeline: allocations", total(line.at("all", "allocations")), allocations)
+	equal("timeline: bytes", total(line.at("all", "bytes")), bytes)
+	if len(question) == 0 {
+		sameSelected(t, r, asked("report", "--from", "start"))
+		equal("top: live at the end", all.at("live").n(), leaked)
+		equal("timeline: most live", line.at("most_live_bytes").most(), r.at("peak", "bytes").n())
+	}
+
+	hist := asked("hist", "--limit", "0")
+	equal("hist: sizes", hist.at("sizes").sum("count"), allocations)
+	equal("hist: bytes", hist.at("sizes").sum("bytes"), bytes)
+	equal("hist: exact sizes", hist.at("exact").sum("count"), allocations)
+	equal("hist: lifetimes", hist.at("lifetimes_ns").sum("count"), r.at("totals", "deallocations").n())
+	equal("hist: never freed", hist.at("never_freed", "bytes").n(), leaked)
+
+	threads := asked("threads", "--limit", "0")
+	equal("threads: rows", threads.at("rows").sum("total", "allocations"), allocations)
+	equal("threads: calls", threads.at("calls").sum("total", "bytes"), bytes)
+	equal("threads: matrix", threads.at("matrix").sum("blocks"), r.at("totals", "deallocations").n())
+	made, freed := make(map[uint64]uint64), make(map[uint64]uint64)
+	for _, row := range threads.at("rows").list() {
+		made[row.at("group", "thread", "index").n()] = row.at("total", "allocations").n()
+	}
+	for _, cell := range threads.at("matrix").list() {
+		freed[cell.at("freed_by", "index").n()] += cell.at("blocks").n()
+	}
+	for _, th := range r.at("per_thread").list() {
+		i := th.at("index").n()
+		equal(fmt.Sprintf("threads: allocations of thread %d", i), made[i], th.at("allocations").n())
+		equal(fmt.Sprintf("threads: deallocations of thread %d", i), freed[i], th.at("deallocations").n())
+	}
+
+	limits := []string{"--max-peak", "0", "--max-leaked", "0", "--max-allocations", "0", "--max-bytes", "0", "--max-temporary", "0",
+		"--max-own-peak", "0", "--max-leaked-blocks", "0", "--max-temporary-bytes", "0", "--runtime", "--top", "1000000"}
+	gate := checked(t, append(append(append([]string{"check", "--json"}, limits...), question...), file))
+	for _, c := range gate.at("checks").list() {
+		name := strings.TrimPrefix(c.at("name").v.(string), "max-")
+		if where, ok := sums[name]; ok {
+			equal("check: "+name, c.at("value").n(), r.at(where...).n())
+			equal("check: stacks of "+name, c.at("stacks").sum("value"), r.at(where...).n())
+		} else if name == "own-peak" {
+			equal("check: own-peak", c.at("value").n(), all.at("own-peak").n())
+		}
+	}
+}
+
+// sameSelected: a selection of everything is the same as no selection, but for what belongs to no block.
+func sameSelected(t *testing.T, all, selected answerJSON) {
+	t.Helper()
+	without := func(v any, names ...string) map[string]any {
+		m := maps.Clone(v.(map[string]any))
+		for _, name := range append(names, "failed", "unmatched_deallocations", "inherited_deallocations") {
+			delete(m, name)
+		}
+		return m
+	}
+	for _, part := range []string{"peak", "leaked", "temporary", "samples", "process", "health"} {
+		if d := cmp.Diff(all.at(part).v, selected.at(part).v); d != "" {
+			t.Errorf("%s:\n%s", part, d)
+		}
+	}
+	if d := cmp.Diff(without(all.at("totals").v, "events"), without(selected.at("totals").v, "events")); d != "" {
+		t.Errorf("totals:\n%s", d)
+	}
+	for _, part := range []string{"per_thread", "stacks"} {
+		var a, b []map[string]any
+		for _, x := range all.at(part).list() {
+			a = append(a, without(x.v))
+		}
+		for _, x := range selected.at(part).list() {
+			b = append(b, without(x.v))
+		}
+		if d := cmp.Diff(a, b); d != "" {
+			t.Errorf("%s:\n%s", part, d)
+		}
+	}
+	for f, n := range selected.at("functions").v.(map[string]any) {
+		if whole := all.at("functions", f).v; whole != n {
+			t.Errorf("calls of %s: %v, the report says %v", f, n, whole)
+		}
+	}
+}
+
+// total adds up a list of numbers.
+func total(a answerJSON) uint64 {
+	sum := uint64(0)
+	for _, x := range a.list() {
+		sum += x.n()
+	}
+	return sum
+}
+
+// checked runs a check, which does not hold.
+func checked(t *testing.T, args []string) answerJSON {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(&out)
+	if err := root.Execute(); err == nil {
+		t.Errorf("%v: everything holds", args)
+	}
+	a := answerJSON{t: t, what: "check"}
+	d := json.NewDecoder(&out)
+	d.UseNumber()
+	if err := d.Decode(&a.v); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

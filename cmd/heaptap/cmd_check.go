@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [flags] FILE...",
+		Short: "Check recordings against limits, for continuous integration",
+		Long: `Check ends with status 0 if every recording keeps to every limit, and with 1 if not; then it prints the call stacks that make up the
+excess. With status 125 it could not tell: a recording cannot be read, or the command line is wrong.
+
+What the loader and the language's runtime keep for themselves is not leaked, nor is what --suppressions name. With filters
+("heaptap help filters") the limits are those of what the filters select: --module libcache --max-leaked 0 says that nothing which this
+library asked for is leaked.
+
+A recording in which events are missing (cut short, damaged, lost) does not pass, whatever its numbers, but with --allow-lost.
+
+With --baseline, peak, leaks, allocations, bytes and temporary allocations must not be more than those of a recording of before, by the
+--tolerance. --format may be given several times; what has no =FILE goes to stdout, in place of text.`,
+		Example: `  heaptap check --max-peak 200MiB --max-leaked 0 server.4711.htap
+  heaptap check --module libcache --max-leaked 0 --no-growth server.4711.htap
+  heaptap check --baseline main.htap --tolerance 2% --format junit=heaptap.xml branch.htap
+  heaptap check --max-leaked 0 --suppressions known.supp --format github *.htap
+  heaptap run --check --max-leaked 0 -- ./tests     (both in one step)`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("check: no recording given; for example: heaptap check --max-leaked 0 server.4711.htap")
+			}
+			return nil
+		},
+	}
+	top := 5
+	g := newGate(cmd.Flags())
+	g.q.looks(cmd.Flags())
+	g.complete(cmd)
+	cmd.Flags().BoolVar(&g.json, "json", false, "the same as --format json")
+	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each limit that does not hold; 0: none")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defer g.close()
+		if err := g.prepare(cmd, top); err != nil {
+			return err
+		}
+		for _, file := range args {
+			g.check(cmd, file)
+		}
+		return g.finish(cmd.OutOrStdout(), func(format string, args ...any) {
+			fmt.Fprintf(os.Stderr, "heaptap: "+format+"\n", args...)
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/diff"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newDiffCommand() *cobra.Command {
+	var self, tree bool
+	threshold, depth := "1%", 0
+	cmd := &cobra.Command{
+		Use:   "diff [flags] BEFORE[@FROM..TO] AFTER[@FROM..TO]",
+		Short: "Show what changed between two recordings, or two ranges of one",
+		Long: `Diff compares two recordings: by call stack (or any other grouping) what is new, what is gone, what grew and what shrank.
+Call stacks are matched by the functions on them, not by addresses: the two may be of different builds, with code that has moved. All
+flags apply to both sides. @FROM..TO behind a file counts a range of its time only; a second @FROM..TO without a file is another
+range of the first file. What has not changed is only counted.
+
+The first metric sorts, by how much it has changed. The changes of all rows sum up to the change of the whole (by function and the
+like, those of the selves do).
+
+` + metricHelp() + `
+docs/queries.md says what is matched with what.`,
+		Example: `  heaptap diff old.4711.htap new.4712.htap
+  heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
+  heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
+  heaptap diff --tree server.4711.htap@0s..10s @10s..20s`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("diff: two recordings are needed; for example: heaptap diff old.4711.htap new.4712.htap")
+			}
+			return nil
+		},
+	}
+	q := newQuestion(cmd, 20)
+	q.grouped(cmd, query.ByStack, query.Bytes, query.Peak, query.Leaked)
+	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
+	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
+	cmd.Flags().StringVar(&threshold, "threshold", threshold, "with --tree: leave out functions below which less than this `SHARE` of all changes lies")
+	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		trim, err := parseTrim(cmd, threshold, depth)
+		if err != nil {
+			return err
+		}
+		o, err := q.options(cmd)
+		if err != nil {
+			return err
+		}
+		before, after, closeBoth, err := q.sides(cmd, args[0], args[1])
+		if err != nil {
+			return err
+		}
+		err = func() error {
+			w := cmd.OutOrStdout()
+			if tree {
+				if !cmd.Flags().Changed("limit") {
+					o.Limit = 0
+				}
+				if !cmd.Flags().Changed("by") {
+					before.Query.By, after.Query.By = query.ByFunction, query.ByFunction
+				}
+				t, err := diff.CompareTrees(cmd.Context(), before, after, trim)
+				switch {
+				case err != nil:
+					return err
+				case q.json:
+					return view.DiffTreeJSON(w, before.Source, after.Source, t, before.Query.By)
+				}
+				return view.DiffTree(w, before.Source, after.Source, t, trim, o)
+			}
+			t, err := diff.Compare(cmd.Context(), before, after)
+			if err != nil {
+				return err
+			}
+			if self {
+				t.SortSelf()
+			}
+			if q.json {
+				return view.DiffJSON(w, before.Source, after.Source, t, before.Query.By, o)
+			}
+			return view.Diff(w, before.Source, after.Source, t, o)
+		}()
+		return errors.Join(err, closeBoth())
+	}
+	return cmd
+}
+
+// sides opens what is compared and makes the question about each. One file is opened once.
+func (q *question) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error, err error) {
+	var open []*query.Source
+	closeBoth = func() (err error) {
+		for _, s := range open {
+			err = errors.Join(err, s.Close())
+		}
+		return err
+	}
+	fail := func(err error) (diff.Side, diff.Side, func() error, error) {
+		return diff.Side{}, diff.Side{}, nil, errors.Join(err, closeBoth())
+	}
+	fileA, rangeA := splitRange(first)
+	fileB, rangeB := splitRange(second)
+	if fileB == "" {
+		fileB = fileA
+	}
+	if before.Source, err = openSource(cmd.Context(), fileA); err != nil {
+		return fail(err)
+	}
+	open = append(open, before.Source)
+	after.Source = before.Source
+	if fileB != fileA {
+		if after.Source, err = openSource(cmd.Context(), fileB); err != nil {
+			return fail(err)
+		}
+		open = append(open, after.Source)
+	}
+	if before.Query, err = q.ranged(cmd, before.Source, first, rangeA); err != nil {
+		return fail(err)
+	}
+	if after.Query, err = q.ranged(cmd, after.Source, second, rangeB); err != nil {
+		return fail(err)
+	}
+	return before, after, closeBoth, nil
+}
+
+// splitRange takes FILE@FROM..TO apart. A file whose name has an @ is meant if there is such a file.
+func splitRange(text string) (file, span string) {
+	i := strings.LastIndexByte(text, '@')
+	if _, err := os.Stat(text); err == nil || i < 0 || !strings.Contains(text[i:], "..") {
+		return text, ""
+	}
+	return text[:i], text[i+1:]
+}
+
+// ranged makes the question about a range FROM..TO of a recording; "": that of the flags.
+func (q *question) ranged(cmd *cobra.Command, s *query.Source, text, span string) (*query.Query, error) {
+	if span == "" {
+		return q.query(cmd, s)
+	}
+	if cmd.Flags().Changed("from") || cmd.Flags().Changed("to") {
+		return nil, usagef("diff: %s has a range of its own; --from and --to do not go with it", text)
+	}
+	own := *q
+	from, to, _ := strings.Cut(span, "..")
+	if from != "" {
+		own.from = from
+	}
+	if to != "" {
+		own.to = to
+	}
+	return own.query(cmd, s)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"path"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newGlobalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "globals [flags] FILE",
+		Short: "Show the largest static and thread-local variables",
+		Long: `Globals prints what a program has in memory besides the heap: the largest static and thread-local variables of the program and
+its libraries, with their sizes, sections, and where they are declared; and what all static data comes to, by section and by file.
+What is thread-local is counted once for each thread of the recording.
+
+"In memory" is how much of a variable that the program may write to was resident when it was last looked at while the program ran.
+What lives for less than some 50 ms is never looked at.`,
+		Example: `  heaptap globals server.4711.htap
+  heaptap globals --module server --limit 0 server.4711.htap
+  heaptap globals --json server.4711.htap | jq '.total.total_bytes'`,
+		Args: oneRecording("globals"),
+	}
+	q := &question{}
+	f := cmd.Flags()
+	f.StringSliceVar(&q.modules, "module", nil, "show the variables of this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
+	f.IntVar(&q.limit, "limit", 20, "show `N` variables, and files, at most; 0: all")
+	f.IntVar(&q.skip, "skip", 0, "leave out the first `N`")
+	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	q.looks(f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := q.options(cmd)
+		if err != nil {
+			return err
+		}
+		for _, p := range q.modules {
+			if _, err := path.Match(p, ""); err != nil {
+				return usagef("globals: --module: %q is no pattern", p)
+			}
+		}
+		s, err := openSource(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		g := s.Globals(q.modules)
+		if q.json {
+			err = view.GlobalsJSON(cmd.OutOrStdout(), s, g, o)
+		} else {
+			err = view.Globals(cmd.OutOrStdout(), s, g, o)
+		}
+		return errors.Join(err, s.Close())
+	}
+	return cmd
+}

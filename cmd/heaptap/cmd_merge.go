@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/merge"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newMergeCommand() *cobra.Command {
+	var output, align string
+	var keepGoing, force bool
+	cmd := &cobra.Command{
+		Use:   "merge [flags] -o OUT.htap FILE...",
+		Short: "Make one recording of many: ranks, processes, repeated runs",
+		Long: `Merge adds recordings up: totals, call stacks and threads, and how all processes developed together. Which has least and
+most, of the whole and of each call stack, is kept. What comes out is a recording that report, top, tree, leaks, timeline and diff open; it has no
+single events, and says so when asked for what needs them. It may be merged again.
+
+FILE may be a folder: all recordings (.htap) in it. Recordings are read one after the other, as many as there are; memory grows with the
+number of different call stacks.`,
+		Example: `  heaptap merge -o all.htap rank-*/app.*.htap
+  heaptap merge -o build.htap --align clock recordings/
+  heaptap report all.htap`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("merge: no recording given; for example: heaptap merge -o all.htap rank-*.htap")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the outcome to `FILE`")
+	cmd.Flags().StringVar(&align, "align", "start", "moments that are the same: those as long after each process's start (start), or those of the wall clock (clock)")
+	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false, "leave out recordings that are damaged or cannot be read; the exit status is 1 then")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		by, ok := map[string]merge.Align{"start": merge.ByStart, "clock": merge.ByClock}[align]
+		switch {
+		case output == "":
+			return usagef("merge: where to? For example: heaptap merge -o all.htap %s", args[0])
+		case !ok:
+			return unknownWord(cmd, "align", align, []string{"start", "clock"})
+		}
+		files, err := mergeInputs(args)
+		if err != nil {
+			return err
+		}
+		if err := outputFree(output, files, force); err != nil {
+			return err
+		}
+		m := merge.New(by)
+		left := 0
+		for _, file := range files {
+			err := mergeFile(cmd.Context(), m, file)
+			switch {
+			case err == nil:
+				continue
+			case errors.Is(err, context.Canceled):
+				return err
+			case !keepGoing:
+				return fmt.Errorf("%w (--keep-going leaves it out)", err)
+			}
+			left++
+			text := "left out: " + oneLine(err)
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", text)
+			m.Note(text)
+		}
+		if left == len(files) {
+			return fmt.Errorf("%s: not written: none of %d recordings could be merged", output, left)
+		}
+		if err := m.Write(output); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", output, view.Number(uint64(m.Inputs())))
+		if left > 0 {
+			return &exitError{1}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// mergeInputs are the files that are meant: of a folder, all recordings in it.
+func mergeInputs(args []string) (files []string, err error) {
+	for _, arg := range args {
+		st, err := os.Stat(arg)
+		if err != nil || !st.IsDir() {
+			files = append(files, arg) // a file that is missing is told when its turn comes
+			continue
+		}
+		list, err := os.ReadDir(arg)
+		if err != nil {
+			return nil, err
+		}
+		before := len(files)
+		for _, e := range list {
+			if filepath.Ext(e.Name()) == ".htap" && !e.IsDir() {
+				files = append(files, filepath.Join(arg, e.Name()))
+			}
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("%s: the folder has no recordings (.htap)", arg)
+		}
+	}
+	return files, nil
+}
+
+// outputFree holds that nothing is lost by writing the outcome.
+func outputFree(output string, files []string, force bool) error {
+	st, err := os.Stat(output)
+	if err != nil {
+		return nil
+	}
+	if st.IsDir() {
+		return fmt.Errorf("%s: is a folder; -o names a file", output)
+	}
+	if slices.ContainsFunc(files, func(f string) bool {
+		other, err := os.Stat(f)
+		return err == nil && os.SameFile(st, other)
+	}) {
+		return usagef("merge: %s is one of the recordings that shall be merged", output)
+	}
+	if !force {
+		return fmt.Errorf("%s: exists already (--force replaces it)", output)
+	}
+	return nil
+}
+
+func mergeFile(ctx context.Context, m *merge.Merger, file string) error {
+	r, err := recording.Open(file)
+	if err != nil {
+		return err
+	}
+	err = m.Add(ctx, file, r)
+	return errors.Join(err, r.Close())
+}

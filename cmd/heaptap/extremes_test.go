@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// extremeCommands are what every command is asked about an extreme recording, by its name: FILE is the recording, OUT a
+// file that may be written. A command that reads no recording has none. Whoever adds a command adds its cases here.
+var extremeCommands = map[string][]string{
+	"agent": nil, "completion": nil, "env": nil, "help": nil, "man": nil, "run": nil, "version": nil,
+	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
+	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
+	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples FILE", "--stacks FILE", "--events FILE",
+		"--events --stacks --json FILE", "--events --from peak --to end FILE"},
+	"globals":  {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
+	"hist":     {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
+	"leaks":    {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
+	"log":      {"FILE", "--json FILE"},
+	"merge":    {"-o OUT FILE FILE"},
+	"repair":   {"-o OUT FILE"},
+	"report":   {"FILE", "--json FILE", "--top 0 FILE", "--frames 0 FILE"},
+	"source":   {"FILE", "--json FILE", "--from 50% FILE"},
+	"threads":  {"FILE", "--json FILE", "--from peak FILE"},
+	"timeline": {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
+	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE", "--by module FILE", "--by stack FILE",
+		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn --exact FILE",
+		"--hide . FILE", "--from 50% --json FILE"},
+	"tree":   {"FILE", "--json FILE", "--up FILE", "--up --json FILE", "--of . FILE", "--of . --json FILE", "--by stack FILE", "--threshold 0 FILE"},
+	"verify": {"FILE", "--json FILE", "-v FILE"},
+}
+
+// extremes make the recordings.
+var extremes = map[string]func(t *testing.T, path string){
+	"empty":     writeEmpty,
+	"one event": writeOne,
+	"names":     writeNames,
+	"twice":     writeTwice,
+	"deep":      writeDeep,
+	"stripped":  recordStripped,
+}
+
+// TestExtremes asks all commands about recordings that have next to nothing in them, or strange things: an answer comes within
+// seconds, and is text that a terminal takes, or valid JSON.
+func TestExtremes(t *testing.T) {
+	t.Parallel()
+	for name, write := range extremes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "a.htap")
+			write(t, path)
+			for _, c := range newRootCommand().Commands() {
+				cases, known := extremeCommands[c.Name()]
+				if !known && !c.Hidden {
+					t.Errorf("heaptap %s: extremeCommands has no case for it", c.Name())
+				}
+				for _, text := range cases {
+					askExtreme(t, path, c.Name()+" "+text)
+				}
+			}
+		})
+	}
+}
+
+func askExtreme(t *testing.T, path, line string) {
+	t.Helper()
+	args := strings.Fields(line)
+	for i, a := range args {
+		switch a {
+		case "FILE":
+			args[i] = path
+		case "OUT":
+			args[i] = path + "." + args[0] + ".htap"
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	prepared := command(t, "heaptap", args...)
+	cmd := exec.CommandContext(ctx, prepared.Path, args...)
+	cmd.Env, cmd.Dir = prepared.Env, prepared.Dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil || errs.Len() > 0 {
+		t.Errorf("heaptap %s: %v\n%.2000s", line, err, errs.String())
+		return
+	}
+	if slices.Contains(args, "--json") {
+		validJSON(t, line, out.Bytes())
+		return
+	}
+	// What is for programs as well, or was asked for in full, has names in full.
+	plainText(t, line, out.String(), slices.Contains(args, "0") || slices.Contains(args, "--suggest") || args[0] == "dump")
+}
+
+func validJSON(t *testing.T, line string, b []byte) {
+	t.Helper()
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+		var v any
+		if err := d.Decode(&v); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Errorf("heaptap %s: %v: %.300q", line, err, b)
+			return
+		}
+	}
+}
+
+// plainText checks that an answer is text for people: no control characters, nor lines that nobody can read.
+func plainText(t *testing.T, line, text string, long bool) {
+	t.Helper()
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 {
+		t.Errorf("heaptap %s: a control character: %.200q", line, text[max(0, i-60):])
+	}
+	if !utf8.ValidString(text) {
+		t.Errorf("heaptap %s: no UTF-8", line)
+	}
+	for _, bad := range []string{"NaN", "Inf ", "%!", "<nil>", "18446744073709551"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("heaptap %s: %q in %.2000s", line, bad, text)
+		}
+	}
+	for l := range strings.Lines(text) {
+		if utf8.RuneCountInString(l) > 1000 && !long {
+			t.Errorf("heaptap %s: a line of %d characters: %.200q", line, utf8.RuneCountInString(l), l)
+			break
+		}
+	}
+}
+
+// extreme is a recording that is written by hand.
+type extreme struct {
+	t *testing.T
+	w *recording.Writer
+}
+
+func newExtreme(t *testing.T, path string) *extreme {
+	t.Helper()
+	w, err := recording.Create(path, event.Process{PID: 7, Args: []string{"a"}, Arch: "amd64"}, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &extreme{t, w}
+}
+
+func (x *extreme) malloc(time int64, stack uint32, size uint64) {
+	x.t.Helper()
+	if err := x.w.Event(&event.Event{Time: time, Kind: event.Alloc, Func: event.Malloc, Stack: stack, Size: size, Ref: event.NoRef}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *extreme) finish(end int64, frames map[uint32][]event.Frame) {
+	x.t.Helper()
+	if err := errors.Join(x.w.Symbols(frames), x.w.Finish(recording.Ending{End: end, Exited: true})); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func writeEmpty(t *testing.T, path string) { newExtreme(t, path).finish(0, nil) }
+
+func writeOne(t *testing.T, path string) {
+	x := newExtreme(t, path)
+	x.w.Thread(0, event.Thread{TID: 7})
+	x.malloc(0, 0, 0) // of an unknown stack, of no size, at no time
+	x.finish(0, nil)
+}
+
+// writeNames has names as hostile as they may come: long, in other scripts, with control characters, no UTF-8.
+func writeNames(t *testing.T, path string) {
+	x := newExtreme(t, path)
+	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500), "größe::λ<名前>::операция()", "a\tb\nc\x1b[31md\x07\x00e",
+		"\xff\xfe not UTF-8 \x80", "\u202eright to left\u200b", strings.Repeat("名", 4000), "operator()<\"quoted\" & 'quoted'>\\", " "}
+	frames := map[uint32][]event.Frame{}
+	x.w.Thread(0, event.Thread{TID: 7, Name: "\x1b]0;gone\x07 名前"})
+	for i, name := range names {
+		id := uint32(i + 1)
+		x.w.Module(event.Module{ID: id, Path: "/lib/" + name, Start: uint64(id) << 20, End: uint64(id+1) << 20, Unload: -1})
+		x.w.PC(id, event.PC{Addr: uint64(id)<<20 + 16, Module: id})
+		x.w.Node(id, event.Node{Parent: id - 1, PC: id})
+		frames[id] = []event.Frame{{Function: name, Linkage: name, File: "/src/" + name, Line: id, Inlined: true}, {Function: name + "!", File: name}}
+		x.malloc(int64(id)*1000, id, 100)
+	}
+	x.finish(10_000, frames)
+}
+
+// writeTwice has two libraries at one address, one after the other.
+func writeTwice(t *testing.T, path string) {
+	x := newExtreme(t, path)
+	x.w.Thread(0, event.Thread{TID: 7})
+	frames := map[uint32][]event.Frame{}
+	for id, name := range []string{1: "one", 2: "two"} {
+		if id == 0 {
+			continue
+		}
+		unload := []int64{1: 5000, 2: -1}[id]
+		x.w.Module(event.Module{ID: uint32(id), Path: "/lib/lib" + name + ".so", Start: 4096, End: 8192, Bias: 4096, Loaded: int64(id) * 4000, Unload: unload})
+		x.w.PC(uint32(id), event.PC{Addr: 5000, Module: uint32(id)})
+		x.w.Node(uint32(id), event.Node{PC: uint32(id)})
+		frames[uint32(id)] = []event.Frame{{Function: "plugin_" + name, File: name + ".c", Line: 3}}
+		x.malloc(int64(id)*4500, uint32(id), uint64(id)*100)
+	}
+	x.finish(10_000, frames)
+	for _, by := range []string{"function", "line", "address", "file", "module", "stack"} {
+		out, err := command(t, "heaptap", "top", "--by", by, "--exact", path).Output()
+		if err != nil || !strings.Contains(string(out), "one") || !strings.Contains(string(out), "two") {
+			t.Errorf("top --by %s: %v\n%s", by, err, out)
+		}
+	}
+}
+
+// writeDeep has a recursion of 5,000 frames that allocates at every fiftieth.
+func writeDeep(t *testing.T, path string) {
+	x := newExtreme(t, path)
+	x.w.Thread(0, event.Thread{TID: 7})
+	x.w.Module(event.Module{ID: 1, Path: "/bin/deep", Start: 4096, End: 8192, Bias: 4096, Unload: -1})
+	x.w.PC(1, event.PC{Addr: 4100, Module: 1})
+	x.w.PC(2, event.PC{Addr: 4200, Module: 1})
+	x.w.Node(1, event.Node{PC: 1})
+	for id := uint32(2); id <= 5000; id++ {
+		x.w.Node(id, event.Node{Parent: id - 1, PC: 2})
+		if id%50 == 0 {
+			x.malloc(int64(id)*100, id, 10)
+		}
+	}
+	x.finish(600_000, map[uint32][]event.Frame{1: {{Function: "main", File: "deep.c", Line: 9}}, 2: {{Function: "descend", File: "deep.c", Line: 3}}})
+}
+
+// recordStripped records a program without symbols.
+func recordStripped(t *testing.T, path string) {
+	source, program := path+".c", path+".stripped"
+	const text = `#include <stdlib.h>
+static int go(int n) { void *volatile p = malloc(n); int k = n > 1 ? go(n - 1) : 0; if (n % 2) free(p); return k + 1; }
+int main(void) { return go(100) != 100; }
+`
+	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-O1", "-s", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	if out, err := command(t, "heaptap", "run", "-q", "-o", path, program).CombinedOutput(); err != nil {
+		t.Fatalf("heaptap run: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaptap/heaptap/internal/launch"
+)
+
+// forRun prepares the gate of a run, before the target starts.
+func (g *gate) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int, console *launch.Console) error {
+	if !checked {
+		var err error
+		limits.VisitAll(func(f *pflag.Flag) {
+			if f.Changed && err == nil {
+				err = usagef("run: --%s is for --check: heaptap run --check --%s ...", f.Name, f.Name)
+			}
+		})
+		return err
+	}
+	if err := g.prepare(cmd, top); err != nil {
+		return err
+	}
+	g.quiet = console.Quiet
+	g.look.Color = console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return nil
+}
+
+// checkRun checks what a run has recorded, and says what it has not checked.
+func (g *gate) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
+	for _, r := range result.Recordings {
+		g.check(cmd, shorten(r.Path))
+	}
+	if n := len(result.Running); n > 0 {
+		console.Warn("not checked: processes that still run (%s); their recordings are written when they end",
+			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
+	}
+	return g.finish(console, console.Warn)
+}
+
+// usageInParts shows some of a command's flags apart from the others.
+func usageInParts(cmd *cobra.Command, part *pflag.FlagSet, title string) {
+	hide := func(hidden bool) { part.VisitAll(func(f *pflag.Flag) { f.Hidden = hidden }) }
+	cmd.SetUsageFunc(func(c *cobra.Command) error {
+		hide(true)
+		err := c.Parent().UsageFunc()(c)
+		hide(false)
+		fmt.Fprintf(c.OutOrStderr(), "\n%s:\n%s", title, part.FlagUsages())
+		return err
+	})
+}

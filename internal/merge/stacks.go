@@ -1,0 +1,267 @@
+package merge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// forest holds the call stacks of all recordings, each once.
+type forest struct {
+	modules  []module
+	moduleAt map[string]int32
+	frames   [][]event.Frame
+	framesAt map[string]int32
+	pcs      []pc
+	pcAt     map[pc]int32
+	nodes    []node // 0: the root
+	nodeAt   map[node]int32
+}
+
+type module struct{ path, build string }
+
+// pc is what tells addresses apart.
+type pc struct {
+	module      int32 // -1: none
+	frames      int32
+	offset      uint64 // in the module
+	interrupted bool
+}
+
+type node struct {
+	parent, pc int32
+	truncated  bool
+}
+
+func newForest() *forest {
+	return &forest{moduleAt: make(map[string]int32), framesAt: make(map[string]int32), pcAt: make(map[pc]int32),
+		nodes: make([]node, 1), nodeAt: make(map[node]int32)}
+}
+
+// number returns the number of a key, which is added if it is new.
+func number[K comparable, V any](at map[K]int32, list *[]V, k K, v V) int32 {
+	i, ok := at[k]
+	if !ok {
+		i = int32(len(*list))
+		at[k] = i
+		*list = append(*list, v)
+	}
+	return i
+}
+
+func (f *forest) module(m *event.Module) int32 {
+	key := "\x00" + string(m.BuildID)
+	if len(m.BuildID) == 0 {
+		key = m.Path
+	}
+	i := number(f.moduleAt, &f.modules, key, module{m.Path, string(m.BuildID)})
+	f.modules[i].path = min(f.modules[i].path, m.Path) // the same whatever comes first
+	return i
+}
+
+// planting puts the stacks of one recording into the forest.
+type planting struct {
+	f       *forest
+	r       *recording.Reader
+	modules map[uint32]event.Module
+	pcs     map[uint32]int32
+	nodes   map[uint32]int32
+}
+
+func (f *forest) planting(r *recording.Reader) *planting {
+	p := &planting{f, r, make(map[uint32]event.Module), make(map[uint32]int32), make(map[uint32]int32)}
+	for _, m := range r.Modules() {
+		p.modules[m.ID] = m
+	}
+	return p
+}
+
+// stack returns the node of a stack; 0 if it is not known.
+func (p *planting) stack(id uint32) int32 {
+	at := int32(0)
+	var way []uint32
+	for id != 0 && len(way) < p.r.Nodes().Len() {
+		n, ok := p.nodes[id]
+		if ok {
+			at = n
+			break
+		}
+		v, ok := p.r.Nodes().Get(id)
+		if !ok {
+			break
+		}
+		way = append(way, id)
+		id = v.Parent
+	}
+	for _, id := range slices.Backward(way) {
+		v, _ := p.r.Nodes().Get(id)
+		k := node{at, p.pc(v.PC), v.Truncated}
+		at = number(p.f.nodeAt, &p.f.nodes, k, k)
+		p.nodes[id] = at
+	}
+	return at
+}
+
+func (p *planting) pc(id uint32) int32 {
+	i, ok := p.pcs[id]
+	if ok {
+		return i
+	}
+	v, _ := p.r.PCs().Get(id)
+	frames := p.r.Frames(id)
+	k := pc{module: -1, interrupted: v.Interrupted, frames: number(p.f.framesAt, &p.f.frames, readsAs(frames), frames)}
+	if m, ok := p.modules[v.Module]; ok && v.Module != 0 {
+		k.module, k.offset = p.f.module(&m), v.Addr-m.Bias
+	}
+	i = number(p.f.pcAt, &p.f.pcs, k, k)
+	p.pcs[id] = i
+	return i
+}
+
+// readsAs is a key of frames.
+func readsAs(list []event.Frame) string {
+	var b strings.Builder
+	for i := range list {
+		f := &list[i]
+		for _, s := range []string{f.Function, f.Linkage, f.File} {
+			b.WriteString(s)
+			b.WriteByte(0)
+		}
+		b.Write([]byte{byte(f.Line), byte(f.Line >> 8), byte(f.Line >> 16), byte(f.Line >> 24), 0})
+		if f.Inlined {
+			b.WriteByte(1)
+		}
+		b.WriteByte(0xff)
+	}
+	return b.String()
+}
+
+// accounts are the sums of one stack.
+type account struct {
+	tally.Stack
+	spread recording.Spread
+}
+
+// harvest numbers everything anew, in an order that depends on nothing but itself, and fills in the tables. numbers are those of the
+// nodes.
+func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
+	modules := order(len(f.modules), func(a, b int32) int {
+		x, y := &f.modules[a], &f.modules[b]
+		return cmp.Or(cmp.Compare(x.path, y.path), cmp.Compare(x.build, y.build))
+	})
+	moduleNumber := inverse(modules)
+	laid := f.layOut(modules)
+	keys := make([]string, len(f.frames))
+	for k, i := range f.framesAt {
+		keys[i] = k
+	}
+	pcs := order(len(f.pcs), func(a, b int32) int {
+		x, y := &f.pcs[a], &f.pcs[b]
+		place := func(p *pc) uint32 {
+			if p.module < 0 {
+				return 0
+			}
+			return moduleNumber[p.module]
+		}
+		lower := map[bool]int{false: 0, true: 1}
+		return cmp.Or(cmp.Compare(place(x), place(y)), cmp.Compare(x.offset, y.offset), cmp.Compare(keys[x.frames], keys[y.frames]),
+			cmp.Compare(lower[x.interrupted], lower[y.interrupted]))
+	})
+	pcNumber := inverse(pcs)
+	for _, i := range pcs {
+		p := &f.pcs[i]
+		v := event.PC{Addr: p.offset, Interrupted: p.interrupted}
+		if p.module >= 0 {
+			v.Module = moduleNumber[p.module]
+			v.Addr += laid[p.module].Bias
+		}
+		s.PCs = append(s.PCs, v)
+		s.Frames = append(s.Frames, f.frames[p.frames])
+	}
+	for _, i := range modules {
+		m := laid[i]
+		m.ID, m.Path = moduleNumber[i], f.modules[i].path
+		if b := f.modules[i].build; b != "" {
+			m.BuildID = []byte(b)
+		}
+		s.Modules = append(s.Modules, m)
+	}
+	return f.harvestNodes(s, pcNumber)
+}
+
+// layOut gives modules addresses, one behind the other: those that they had differ from process to process.
+func (f *forest) layOut(modules []int32) []event.Module {
+	low, high := make([]uint64, len(f.modules)), make([]uint64, len(f.modules))
+	for i := range low {
+		low[i] = math.MaxUint64
+	}
+	for i := range f.pcs {
+		if p := &f.pcs[i]; p.module >= 0 {
+			low[p.module], high[p.module] = min(low[p.module], p.offset), max(high[p.module], p.offset)
+		}
+	}
+	const page = 4096
+	out := make([]event.Module, len(f.modules))
+	next := uint64(page)
+	for _, i := range modules {
+		begin := low[i] &^ (page - 1)
+		out[i] = event.Module{Start: next, End: next + (high[i]-begin)&^(page-1) + page, Bias: next - begin, Unload: -1}
+		next = out[i].End
+	}
+	return out
+}
+
+// harvestNodes goes through the tree from its root.
+func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []uint32) {
+	children := make([][]int32, len(f.nodes))
+	for i := 1; i < len(f.nodes); i++ {
+		p := f.nodes[i].parent
+		children[p] = append(children[p], int32(i))
+	}
+	numbers = make([]uint32, len(f.nodes))
+	todo := []int32{0}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if at != 0 {
+			n := &f.nodes[at]
+			s.Nodes = append(s.Nodes, event.Node{Parent: numbers[n.parent], PC: pcNumber[n.pc], Truncated: n.truncated})
+			numbers[at] = uint32(len(s.Nodes))
+		}
+		list := children[at]
+		slices.SortFunc(list, func(a, b int32) int { // the last one comes first
+			x, y := &f.nodes[a], &f.nodes[b]
+			truncated := 0
+			if x.truncated != y.truncated {
+				truncated = map[bool]int{true: -1, false: 1}[x.truncated]
+			}
+			return cmp.Or(cmp.Compare(pcNumber[y.pc], pcNumber[x.pc]), truncated)
+		})
+		todo = append(todo, list...)
+	}
+	return numbers
+}
+
+// order returns the numbers below n, sorted.
+func order(n int, compare func(a, b int32) int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	slices.SortFunc(list, compare)
+	return list
+}
+
+// inverse tells for each number its place in a list, from 1.
+func inverse(list []int32) []uint32 {
+	out := make([]uint32, len(list))
+	for i, n := range list {
+		out[n] = uint32(i + 1)
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package merge
+
+import (
+	"context"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// maxSteps is how many steps the finest level of a timeline has at most. Levels have lengths of powers of two and begin at multiples
+// of them, so that timelines of whatever length fit together, and each process adds to each level what is exact for that level:
+// the most that it had live in a step is not to be had from sums over shorter ones.
+const maxSteps = 1 << 10
+
+// finest returns the level at which a span has no more than maxSteps.
+func finest(begin, end int64) (shift int) {
+	for recording.StepOf(end, shift)-recording.StepOf(begin, shift) >= maxSteps {
+		shift++
+	}
+	return shift
+}
+
+// develop reads how one process developed. offset is added to its times.
+func develop(ctx context.Context, r *recording.Reader, offset, end int64) (recording.Timeline, error) {
+	t := recording.Timeline{Begin: offset, End: offset + end}
+	shift := finest(t.Begin, t.End)
+	first := recording.StepOf(t.Begin, shift)
+	l := recording.TimelineLevel{Shift: shift, First: first, Steps: make([]recording.TimelineStep, recording.StepOf(t.End, shift)-first+1)}
+	b := builder{level: &l, offset: offset}
+	from, to := r.Cuts()
+	if detail, _ := r.DetailFrom(); detail > from {
+		t.Vague = 1
+		if err := b.folded(ctx, r, from, detail); err != nil {
+			return t, err
+		}
+		from = detail
+	}
+	err := r.EventsBetween(ctx, from, to, func(_ uint64, e *event.Event) bool {
+		b.event(e)
+		return true
+	})
+	if err != nil {
+		return t, err
+	}
+	b.upTo(len(l.Steps) - 1)
+	t.EndLive, t.EndBlocks = b.live, b.blocks
+	last := &l.Steps[len(l.Steps)-1]
+	last.Live, last.Blocks = 0, 0 // it ends within
+	t.Levels = []recording.TimelineLevel{l}
+	for n := len(l.Steps); n > 1; n = len(t.Levels[len(t.Levels)-1].Steps) {
+		t.Levels = append(t.Levels, coarser(&t.Levels[len(t.Levels)-1]))
+	}
+	return t, nil
+}
+
+// builder fills in the steps of one process.
+type builder struct {
+	level        *recording.TimelineLevel
+	offset       int64
+	at           int
+	live, blocks uint64
+}
+
+// upTo ends all steps before one.
+func (b *builder) upTo(i int) {
+	for ; b.at < i; b.at++ {
+		b.level.Steps[b.at].Live, b.level.Steps[b.at].Blocks = b.live, b.blocks
+		b.level.Steps[b.at+1].Top = b.live
+	}
+}
+
+// step is that of a time.
+func (b *builder) step(time int64) *recording.TimelineStep {
+	b.upTo(int(min(recording.StepOf(b.offset+time, b.level.Shift)-b.level.First, int64(len(b.level.Steps)-1))))
+	return &b.level.Steps[b.at]
+}
+
+func (b *builder) event(e *event.Event) {
+	if e.Kind != event.Alloc && e.Kind != event.Free {
+		return
+	}
+	s := b.step(e.Time)
+	if e.Kind == event.Free {
+		b.live -= e.Size
+		b.blocks--
+		s.Deallocations++
+		return
+	}
+	b.live += e.Size
+	b.blocks++
+	s.Allocations++
+	s.Bytes += e.Size
+	s.Top = max(s.Top, b.live)
+}
+
+// folded takes what the heads of blocks whose events were folded tell: the most within each, which counts for all steps that it
+// touches.
+func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint64) error {
+	levels, err := r.Levels(ctx, from, to, 1<<30)
+	if err != nil {
+		return err
+	}
+	for _, l := range levels {
+		begin := b.at
+		s := b.step(l.Time)
+		b.live, b.blocks = l.Bytes, l.Blocks
+		s.Top = max(s.Top, l.Top)
+		for i := begin; i < b.at; i++ {
+			b.level.Steps[i].Top = max(b.level.Steps[i].Top, l.Top)
+		}
+	}
+	counts := builder{level: b.level, offset: b.offset}
+	return r.Series(ctx, from, to, 1<<30, func(cut uint64, list []recording.Change) {
+		t, err := r.TimeAt(cut)
+		if err != nil {
+			return // only a moment that is not at a cut has none
+		}
+		s := &b.level.Steps[min(recording.StepOf(counts.offset+t, b.level.Shift)-b.level.First, int64(len(b.level.Steps)-1))]
+		for i := range list {
+			s.Allocations += list[i].Allocs
+			s.Bytes += list[i].Bytes
+			s.Deallocations += list[i].Frees
+		}
+	})
+}
+
+// coarser joins the steps of one process in pairs.
+func coarser(l *recording.TimelineLevel) recording.TimelineLevel {
+	up := recording.TimelineLevel{Shift: l.Shift + 1, First: l.First >> 1}
+	for i := range l.Steps {
+		s := l.Steps[i]
+		n := (l.First+int64(i))>>1 - up.First
+		if n == int64(len(up.Steps)) {
+			up.Steps = append(up.Steps, recording.TimelineStep{})
+		}
+		to := &up.Steps[n]
+		to.Top = max(to.Top, s.Top)
+		to.Allocations += s.Allocations
+		to.Bytes += s.Bytes
+		to.Deallocations += s.Deallocations
+		to.Live, to.Blocks = 0, 0
+		if (l.First+int64(i))&1 == 1 { // both have ended
+			to.Live, to.Blocks = s.Live, s.Blocks
+		}
+	}
+	return up
+}
+
+// joined is the sum of two timelines. An empty one has no levels.
+func joined(a, b *recording.Timeline) recording.Timeline {
+	switch {
+	case len(a.Levels) == 0:
+		return *b
+	case len(b.Levels) == 0:
+		return *a
+	}
+	t := recording.Timeline{Begin: min(a.Begin, b.Begin), End: max(a.End, b.End), Vague: a.Vague + b.Vague}
+	for _, part := range []*recording.Timeline{a, b} {
+		if part.End == t.End {
+			t.EndLive += part.EndLive
+			t.EndBlocks += part.EndBlocks
+		}
+	}
+	for shift := finest(t.Begin, t.End); ; shift++ {
+		l := recording.TimelineLevel{Shift: shift, First: recording.StepOf(t.Begin, shift)}
+		l.Steps = make([]recording.TimelineStep, recording.StepOf(t.End, shift)-l.First+1)
+		for _, part := range []*recording.Timeline{a, b} {
+			p := levelOf(part, shift)
+			for i := range p.Steps {
+				l.Steps[p.First-l.First+int64(i)].Add(&p.Steps[i])
+			}
+		}
+		t.Levels = append(t.Levels, l)
+		if len(l.Steps) == 1 {
+			return t
+		}
+	}
+}
+
+// levelOf is a level of a timeline, also one above those that it has: from a single step on, nothing changes any more.
+func levelOf(t *recording.Timeline, shift int) recording.TimelineLevel {
+	for i := range t.Levels {
+		if t.Levels[i].Shift == shift {
+			return t.Levels[i]
+		}
+	}
+	l := t.Levels[len(t.Levels)-1]
+	l.First >>= shift - l.Shift
+	l.Shift = shift
+	return l
+}

@@ -1,0 +1,89 @@
+package query
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// TestJoined compares tables of source lines and files of random programs with a count that goes through all events: their lines
+// lie in several functions, some inlined into others of the same line, and recurse.
+func TestJoined(t *testing.T) {
+	t.Parallel()
+	line := func(g *Group) (Group, bool) {
+		return Group{By: ByLine, File: g.File, Line: g.Line}, g.File != ""
+	}
+	file := func(g *Group) (Group, bool) { return Group{By: ByLine, File: g.File}, g.File == "x.c" }
+	several := 0 // lines that lie on one stack in several functions
+	for seed := range uint64(12) {
+		s, events := random(t, seed, 400)
+		type sum struct{ Allocations, Bytes, OwnPeak uint64 }
+		type both struct{ Self, Total sum }
+		want := []map[Group]both{{}, {}}
+		live := map[[2]string]uint64{} // by group, and self or total
+		for i := range events {
+			e := &events[i]
+			if e.Kind != event.Alloc && e.Kind != event.Free {
+				continue
+			}
+			frames := s.Frames(e.Stack)
+			for k, join := range []Join{line, file} {
+				on := map[Group]string{} // and one of the functions
+				for depth, f := range frames {
+					g, ok := join(&Group{File: f.File, Line: f.Line})
+					if !ok {
+						continue
+					}
+					if other, twice := on[g]; twice && other != f.Function {
+						several++
+					}
+					parts := []string{}
+					if _, twice := on[g]; !twice {
+						parts = append(parts, "total")
+					}
+					if depth == 0 {
+						parts = append(parts, "self")
+					}
+					on[g] = f.Function
+					for _, part := range parts {
+						v := want[k][g]
+						to := &v.Total
+						if part == "self" {
+							to = &v.Self
+						}
+						key := [2]string{fmt.Sprint(k, g), part}
+						if e.Kind == event.Alloc {
+							to.Allocations++
+							to.Bytes += e.Size
+							live[key] += e.Size
+							to.OwnPeak = max(to.OwnPeak, live[key])
+						} else {
+							live[key] -= e.Size
+						}
+						want[k][g] = v
+					}
+				}
+			}
+		}
+		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Allocations, Bytes, OwnPeak}}, line, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, table := range tables {
+			got := map[Group]both{}
+			for _, r := range table.Rows {
+				of := func(v *Values) sum { return sum{v.Allocations, v.Bytes, v.OwnPeak} }
+				got[r.Group] = both{of(&r.Self), of(&r.Total)}
+			}
+			if d := cmp.Diff(want[k], got); d != "" {
+				t.Fatalf("seed %d, table %d:\n%s", seed, k, d)
+			}
+		}
+	}
+	if several < 100 {
+		t.Errorf("only %d lines in several functions of one stack", several)
+	}
+}

@@ -1,0 +1,74 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// LeakFilter says which leaks are known, and none of the program's faults.
+type LeakFilter struct {
+	Rules   *Suppressions // they sum up what they leave out; nil: none
+	Runtime bool          // what the loader and the language's runtime keep for themselves counts, too
+}
+
+// Leaks are the call stacks whose blocks were allocated in the range and never freed.
+type Leaks struct {
+	*Table              // by stack, largest first, without what is left out
+	Left   profile.Leak // what is left out, since the runtime wants it so
+}
+
+// steady is from which confidence on growth is told.
+const steady = .8
+
+// FindLeaks answers with the leaks that the query selects and the filter does not know. More metrics than leaked,
+// leaked-blocks and allocations may be wanted.
+func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more ...Metric) (*Leaks, error) {
+	about := *q
+	about.By, about.Metrics = ByStack, append([]Metric{Leaked, LeakedBlocks, Allocations}, more...)
+	t, err := Flat(ctx, s, &about)
+	if err != nil {
+		return nil, err
+	}
+	l := &Leaks{Table: t}
+	own := s.runtime()
+	t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool {
+		bytes, blocks := r.Total.LeakedBytes, r.Total.LeakedBlocks
+		switch {
+		case blocks == 0:
+		case own[r.Stack] && !known.Runtime:
+			l.Left.Bytes += bytes
+			l.Left.Blocks += blocks
+		default:
+			return known.Rules.Suppress(s.Frames(r.Stack), bytes, blocks)
+		}
+		return true
+	})
+	return l, nil
+}
+
+// FindGrowth answers with the call stacks whose live bytes rose steadily over the range, without what the filter knows.
+func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]Suspect, error) {
+	about := *q
+	about.By = ByStack
+	list, _, err := Growth(ctx, s, &about, steady)
+	if err != nil {
+		return nil, err
+	}
+	own := s.runtime()
+	return slices.DeleteFunc(list, func(x Suspect) bool {
+		return own[x.Stack] && !known.Runtime || known.Rules.Suppress(s.Frames(x.Stack), 0, 0)
+	}), nil
+}
+
+// runtime has the stacks of what the loader and the language's runtime allocate for themselves.
+func (s *Source) runtime() map[uint32]bool {
+	own := make(map[uint32]bool)
+	for i := range s.Profile.Stacks {
+		if st := &s.Profile.Stacks[i]; st.Class == profile.Runtime {
+			own[st.ID] = true
+		}
+	}
+	return own
+}

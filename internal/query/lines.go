@@ -1,0 +1,127 @@
+package query
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Join says which group a group of a grouping becomes part of; false: of none that is asked for.
+type Join func(*Group) (Group, bool)
+
+// Joined answers with a table for each of the joins, whose rows are several groups of the query's grouping made one: the lines
+// of a template's instances, for example. As everywhere, a call stack on which there are several of them counts once for their total.
+func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, error) {
+	a, err := newAsk(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	f := newForest(a, c, true)
+	groups, of := f.groups, slices.Clone(f.group)
+	var tables []*Table
+	for _, j := range joins {
+		f.join(groups, of, j)
+		rows, slots := f.rows()
+		p := newPeaks(a, c, f, slots)
+		for i := range rows {
+			rows[i].Self.OwnPeak, rows[i].Total.OwnPeak = 0, 0
+			p.want(&rows[i].Self.OwnPeak)
+			p.want(&rows[i].Total.OwnPeak)
+		}
+		if err := p.find(); err != nil {
+			return nil, err
+		}
+		rows = slices.DeleteFunc(rows[1:], func(r Row) bool { return a.nothing(&r) })
+		sortRows(rows, a.Metrics[0])
+		tables = append(tables, &Table{Answer: a.Answer, Rows: rows})
+	}
+	return tables, nil
+}
+
+// join gives the nodes the groups that j makes of theirs. The first group is of all nodes that nobody asked for.
+func (f *forest) join(groups []Group, of []int32, j Join) {
+	f.groups, f.ids = []Group{{By: byCount}}, map[Group]int32{}
+	to := make([]int32, len(groups))
+	for i := range groups {
+		if g, ok := j(&groups[i]); ok {
+			to[i] = f.id(g)
+		}
+	}
+	for n, g := range of {
+		if g >= 0 {
+			f.group[n] = to[g]
+		}
+	}
+}
+
+// Place is a function and a file in which it has code on a call stack. Either is "" if it is unknown.
+type Place struct{ Function, File string }
+
+// Places are those of the recording, of whatever call stacks count. Files have clean paths, see CleanFile.
+func (s *Source) Places() []Place {
+	seen := make(map[Place]bool)
+	var list []Place
+	s.Reader.PCs().All(func(pc uint32, _ event.PC) bool {
+		for _, f := range s.frames(pc) {
+			p := Place{f.Function, CleanFile(f.File)}
+			if p != (Place{}) && !seen[p] {
+				seen[p] = true
+				list = append(list, p)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// CleanFile is a source file's path as the debug information has it, without detours; "" stays that.
+func CleanFile(file string) string {
+	if file == "" {
+		return ""
+	}
+	return path.Clean(file)
+}
+
+// PlainName is a function's name without return type, parameters and template arguments: a::B::f of
+// "void a::B<int>::f<char>(char) const".
+func PlainName(function string) string {
+	const anonymous = "(anonymous namespace)"
+	s := strings.ReplaceAll(function, anonymous, "{anonymous}")
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		operator := strings.HasSuffix(b.String(), "operator")
+		switch c := s[i]; {
+		case operator && depth == 0 && strings.IndexByte("<>(-=", c) >= 0:
+			k := i
+			for k < len(s) && strings.IndexByte("<>()-=", s[k]) >= 0 && (s[k] != '(' || k == i) {
+				k++
+			}
+			b.WriteString(s[i:k])
+			i = k - 1
+		case c == '<':
+			depth++
+		case c == '>':
+			depth = max(0, depth-1)
+		case depth > 0:
+		case c == '(':
+			i = len(s)
+		case c == ' ' && i+1 < len(s) && strings.IndexByte("<(", s[i+1]) >= 0:
+		case c == ' ' && !operator:
+			b.Reset() // that was the return type
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() == 0 {
+		return function
+	}
+	return strings.ReplaceAll(b.String(), "{anonymous}", anonymous)
+}

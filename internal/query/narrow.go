@@ -1,0 +1,142 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Narrowed is a recording's profile as if there were nothing but what a query selects.
+type Narrowed struct {
+	Answer
+	// Profile has what the selected blocks sum up to, by stack and by thread. The peak is the process's within the range, and
+	// what was live then of the selected. What belongs to no block is not in it: calls that failed, deallocations that ended
+	// no block, mapping changes. Process, duration, modules and health are the recording's.
+	Profile *profile.Profile
+}
+
+// narrowed are the metrics of a profile.
+var narrowed = []Metric{Bytes, Allocations, ZeroSize, MinSize, MaxSize, Slack, Reallocations, Deallocations, FreedBytes,
+	Temporary, TemporaryBytes, MeanLifetime, Peak, PeakBlocks, OwnPeak, Leaked, LeakedBlocks}
+
+// Narrow answers with a profile. The query's grouping and metrics do not matter.
+func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
+	one := *q
+	one.By, one.Metrics = ByStack, narrowed
+	a, err := newAsk(ctx, s, &one)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	if !a.peaksHeld {
+		if err := a.peaksOfCells(c); err != nil {
+			return nil, err
+		}
+	}
+	p := *s.Profile
+	p.Stacks, p.Unmatched, p.Runtime = nil, nil, profile.Leak{}
+	c.index()
+	for i := range s.Profile.Stacks {
+		old := &s.Profile.Stacks[i]
+		place := *c.places.at(old.ID, 0)
+		if place == 0 {
+			continue
+		}
+		v := &c.list[place-1].Values
+		if v.empty() {
+			continue
+		}
+		st := profile.Stack{Class: old.Class, Truncated: old.Truncated, Leaked: profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks},
+			Stack: tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes, LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak}}
+		if st.Class == profile.Runtime {
+			p.Runtime.Bytes += st.Leaked.Bytes
+			p.Runtime.Blocks += st.Leaked.Blocks
+		}
+		p.Stacks = append(p.Stacks, st)
+	}
+	t := &a.Total
+	p.Leaked = profile.Leak{Bytes: t.LeakedBytes, Blocks: t.LeakedBlocks}
+	p.Totals = tally.Totals{Counts: t.counts(), Events: t.Allocations + t.Deallocations,
+		Peak: tally.Peak{Bytes: t.PeakBytes, Blocks: t.PeakBlocks, Event: a.PeakAt - a.first}}
+	if p.Totals.Peak.Time, err = s.Reader.TimeAt(a.PeakAt); err != nil && !folded(err) {
+		return nil, err
+	}
+	switch err := a.doings(&p); {
+	case folded(err) && a.Plan != FromEvents: // all else is known
+		a.Missing, p.Threads, p.Totals.Funcs = err.Error(), nil, [event.FuncCount]uint64{}
+	case err != nil:
+		return nil, err
+	}
+	if q.Hide != nil {
+		p.Hide(func(f *profile.Frame) bool { return matches(q.Hide, f) })
+	}
+	p.Samples = slices.DeleteFunc(slices.Clone(p.Samples), func(x event.Sample) bool {
+		return x.Time < a.Begin || x.Time > a.Begin+a.Span
+	})
+	return &Narrowed{Answer: a.Answer, Profile: &p}, nil
+}
+
+// counts are the values as the statistics of a run have them.
+func (v *Values) counts() tally.Counts {
+	return tally.Counts{Allocations: v.Allocations, Bytes: v.Bytes, Deallocations: v.Deallocations, FreedBytes: v.FreedBytes,
+		Temporary: v.Temporary, TemporaryBytes: v.TemporaryBytes, Reallocations: v.Reallocations, InPlace: v.InPlace,
+		ZeroSize: v.ZeroSize, MinSize: v.MinSize, MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime}
+}
+
+// peaksOfCells follows each stack's level.
+func (a *ask) peaksOfCells(c *cells) error {
+	f := &forest{cells: make([]int32, len(c.list))}
+	for i := range f.cells {
+		f.cells[i] = int32(i)
+	}
+	p := newPeaks(a, c, f, func(n int32) []int32 { return []int32{n} })
+	for i := range c.list {
+		p.want(&c.list[i].OwnPeak)
+	}
+	return p.find()
+}
+
+// doings fills in what threads did with the selected blocks and which functions they called. Threads are counted as in
+// package tally: a deallocation is that of the thread that made it.
+func (a *ask) doings(p *profile.Profile) error {
+	p.Threads = slices.Clone(p.Threads)
+	for i := range p.Threads {
+		p.Threads[i].Counts = tally.Thread{}
+	}
+	nobody := &tally.Thread{}
+	thread := func(i uint32) *tally.Thread {
+		if int(i) < len(p.Threads) {
+			return &p.Threads[i].Counts
+		}
+		return nobody
+	}
+	all := &p.Totals
+	return a.blocksBetween(a.From, a.To, func(_ uint64, e *event.Event, _ uint32, _ uint64) {
+		if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
+			all.Funcs[f]++ // a realloc is one call
+		}
+		t := thread(e.Thread)
+		switch {
+		case e.Kind == event.Alloc:
+			t.Allocations++
+			t.Bytes += e.Size
+		case e.Func == event.FuncUnknown:
+			all.Unseen++
+		default:
+			t.Deallocations++
+			t.FreedBytes += e.Size
+			if e.Flags&event.Temporary != 0 {
+				t.Temporary++
+			}
+			if e.BornBy != e.Thread {
+				t.Foreign++
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// StackTable is an answer by the call stacks of the recording, as they are: unlike in a Flat answer by stack, two that read the same
+// remain two.
+type StackTable struct {
+	Answer
+	Rows []StackRow // by Label, then by Stack
+}
+
+// StackRow is a call stack and what it sums up to.
+type StackRow struct {
+	Stack uint32 // 0: no call stack was recorded
+	Label uint32 // if blocks are grouped: their group, see StackTable.Group; else 0
+	Values
+}
+
+// Stacks answers with all call stacks that have anything of what was asked for. Groupings of frames do not matter; where blocks are
+// grouped, there is a row for each stack and group.
+func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
+	one := *q
+	if !one.By.ofBlocks() {
+		one.By = ByStack
+	}
+	a, err := newAsk(ctx, s, &one)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	if a.ownPeaks {
+		if err := a.peaksOfCells(c); err != nil {
+			return nil, err
+		}
+	}
+	t := &StackTable{Answer: a.Answer}
+	for i := range c.list {
+		x := &c.list[i]
+		if one.By == ByThread && q.Names != nil {
+			x.label = q.Names.Thread(x.label)
+		}
+		if r := (Row{Self: x.Values, Total: x.Values}); !a.nothing(&r) {
+			t.Rows = append(t.Rows, StackRow{Stack: x.stack, Label: x.label, Values: x.Values})
+		}
+	}
+	slices.SortFunc(t.Rows, func(a, b StackRow) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Stack, b.Stack))
+	})
+	return t, nil
+}
+
+// GroupOfLabel is the group of blocks that a row's label stands for.
+func (q *Query) GroupOfLabel(label uint32) Group { return groupOfLabel(q.By, label) }
+
+// OfBlocks reports whether a grouping is of blocks, not of frames.
+func (b By) OfBlocks() bool { return b.ofBlocks() }
+
+// Frames returns the frames at a pc, leaf to root, without those that the query hides.
+func (q *Query) Frames(s *Source, pc uint32) []profile.Frame {
+	list := s.frames(pc)
+	if q.Hide == nil {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f profile.Frame) bool { return matches(q.Hide, &f) })
+}
+
+// Events yields the events of the query's range that count, each with its number, and the number of the allocation that it makes or
+// ends (event.NoRef: neither). What belongs to no block (failed calls, mapping changes, deallocations that ended nothing) counts if no
+// blocks are filtered, and is of a call stack that counts. An *event.Event is valid until yield returns.
+func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer, error) {
+	one := *q
+	one.By, one.Metrics = ByStack, []Metric{Bytes}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a, err := newAsk(ctx, s, &one)
+	if err != nil {
+		return nil, err
+	}
+	a.Plan = FromEvents
+	var failed error
+	give := func(n, ref uint64, e *event.Event) {
+		if failed == nil {
+			if failed = yield(n, ref, e); failed != nil {
+				stop()
+			}
+		}
+	}
+	if a.blocks == nil {
+		a.every = func(n uint64, e *event.Event) {
+			if e.Kind != event.Alloc && e.Kind != event.Free && a.stacks.keep(e.Stack) {
+				give(n, event.NoRef, e)
+			}
+		}
+	}
+	err = a.blocksBetween(a.From, a.To, func(n uint64, e *event.Event, _ uint32, ref uint64) { give(n, ref, e) })
+	if failed != nil {
+		err = failed
+	}
+	return &a.Answer, err
+}

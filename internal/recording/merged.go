@@ -1,0 +1,203 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Merged is what a merged recording tells of those that it was made of. It has no events: its statistics are the sums of theirs.
+type Merged struct {
+	Clock    bool     // moments of the processes are brought together by the wall clock; else by the time since their starts
+	Inputs   []Input  // in an order that does not depend on how they were merged
+	Timeline Timeline // of all processes together
+	Spreads  map[uint32]Spread
+}
+
+// Input is one of the recordings that were merged: one process.
+type Input struct {
+	File    string // as it was named
+	PID     int
+	Exe     string
+	Args    []string
+	Host    string
+	Started int64 // wall clock, ns since 1970
+	End     int64 // ns since Started
+	Status  string
+	Threads int
+
+	Events, Lost              uint64
+	Allocations, Bytes        uint64
+	Deallocations             uint64
+	Temporary                 uint64
+	PeakBytes, PeakBlocks     uint64
+	PeakTime                  int64 // ns since Started
+	LeakedBytes, LeakedBlocks uint64
+	// Of what is leaked, the runtime's part.
+	RuntimeBytes, RuntimeBlocks uint64
+	PeakRSS                     int64 // -1: not known
+}
+
+// Timeline tells how the processes developed together. Time is that since their starts, or the wall clock since 1970, in ns. It is
+// divided into steps of Quantum << n ns each, on each of several levels: a level's steps are the ones below it taken in pairs.
+type Timeline struct {
+	Begin, End int64  // of the first and the last process
+	EndLive    uint64 // what those have live that end at End
+	EndBlocks  uint64
+	// Vague is the number of inputs of which only sums over stretches of time are known here, since their events were folded.
+	Vague  int
+	Levels []TimelineLevel // the finest first; the last has one step
+}
+
+// TimelineLevel is one division into steps.
+type TimelineLevel struct {
+	Shift int   // the steps have Quantum << Shift ns
+	First int64 // number of the first step; step n begins at n times its length
+	Steps []TimelineStep
+}
+
+// TimelineStep is one step, summed up over all processes.
+type TimelineStep struct {
+	Live, Blocks uint64 // at its end, of the processes that live beyond it
+	// Top is the sum of the most bytes that each process had live at any moment of the step. What all of them had together at one
+	// moment is not more.
+	Top                uint64
+	Allocations, Bytes uint64
+	Deallocations      uint64
+}
+
+// Add adds what another process did in the same step.
+func (s *TimelineStep) Add(o *TimelineStep) {
+	s.Live += o.Live
+	s.Blocks += o.Blocks
+	s.Top += o.Top
+	s.Allocations += o.Allocations
+	s.Bytes += o.Bytes
+	s.Deallocations += o.Deallocations
+}
+
+// Spread tells how a call stack differs between the inputs. Those that do not have it are not looked at.
+type Spread struct {
+	Inputs                           uint64 // that have the stack
+	Peak, Bytes, Allocations, Leaked Extremes
+}
+
+// Extremes are the least and the most that an input has, and which one.
+type Extremes struct {
+	Min, Max     uint64
+	MinAt, MaxAt uint32 // index into Inputs
+}
+
+// All are the extremes of a spread's numbers in the order of the format.
+func (s *Spread) All() [4]*Extremes {
+	return [4]*Extremes{&s.Peak, &s.Bytes, &s.Allocations, &s.Leaked}
+}
+
+// Peak tells what is known of the most bytes that all processes together had live at one moment: it is at least the one number and
+// at most the other.
+func (m *Merged) Peak() (atLeast, atMost uint64) {
+	sum := uint64(0)
+	for i := range m.Inputs {
+		atLeast = max(atLeast, m.Inputs[i].PeakBytes)
+		sum += m.Inputs[i].PeakBytes
+	}
+	atLeast = max(atLeast, m.Timeline.EndLive)
+	if len(m.Timeline.Levels) > 0 {
+		for _, s := range m.Timeline.Levels[0].Steps {
+			atMost = max(atMost, s.Top)
+			if m.Timeline.Vague == 0 {
+				atLeast = max(atLeast, s.Live)
+			}
+		}
+	}
+	return atLeast, min(atMost, sum)
+}
+
+// MergedError says that a question needs events, of which a merged recording has none.
+type MergedError struct {
+	Name   string
+	Inputs int
+}
+
+func (e *MergedError) Error() string {
+	return fmt.Sprintf("%s: this needs events, and here are only the sums of %d recordings: ask these", e.Name, e.Inputs)
+}
+
+// Merged tells of the recordings that this one was made of; nil if it is of one process.
+func (r *Reader) Merged() *Merged { return r.merged }
+
+// hasEvents returns a *MergedError if the recording has none by nature.
+func (r *Reader) hasEvents() error {
+	if r.merged == nil {
+		return nil
+	}
+	return &MergedError{r.name, len(r.merged.Inputs)}
+}
+
+// loadMerged reads one of the blocks that only a merged recording has.
+func (r *Reader) loadMerged(typ blockType, s *columns) error {
+	if r.merged == nil {
+		return errors.New("the file is no merged recording")
+	}
+	if typ == blockSpreads {
+		return r.merged.loadSpreads(s)
+	}
+	b, err := s.unpack(colA, nil)
+	if err != nil {
+		return err
+	}
+	if typ == blockTimeline {
+		if err := json.Unmarshal(b, &r.merged.Timeline); err != nil {
+			return err
+		}
+		r.merged.Clock = s.head.uint() != 0
+		return r.merged.Timeline.check()
+	}
+	var list []Input
+	if err := json.Unmarshal(b, &list); err != nil {
+		return err
+	}
+	r.merged.Inputs = append(r.merged.Inputs, list...)
+	return nil
+}
+
+// StepOf is the number of the step of Quantum << shift ns in which a moment lies.
+func StepOf(t int64, shift int) int64 { return t / Quantum >> shift }
+
+// check holds a timeline to what those rely on who read it.
+func (t *Timeline) check() error {
+	good := t.Begin >= 0 && t.Begin <= t.End && len(t.Levels) > 0
+	for i := range t.Levels {
+		l := &t.Levels[i]
+		good = good && l.Shift >= 0 && l.Shift < 64 && (i == 0 || l.Shift == t.Levels[i-1].Shift+1) &&
+			l.First == StepOf(t.Begin, l.Shift) && int64(len(l.Steps)) == StepOf(t.End, l.Shift)-l.First+1
+	}
+	if !good || len(t.Levels[len(t.Levels)-1].Steps) != 1 {
+		*t = Timeline{}
+		return errors.New("its levels contradict each other")
+	}
+	return nil
+}
+
+func (m *Merged) loadSpreads(s *columns) error {
+	var r columnReader
+	if err := r.open(s); err != nil {
+		return err
+	}
+	last := int64(0)
+	for range r.n {
+		id, _ := r.nextID(&last)
+		v := Spread{Inputs: r.a.uint()}
+		for _, e := range v.All() {
+			e.Min, e.Max, e.MinAt, e.MaxAt = r.b.uint(), r.b.uint(), r.c.uint32(), r.c.uint32()
+			if int(max(e.MinAt, e.MaxAt)) >= len(m.Inputs) {
+				r.c.bad = true
+			}
+		}
+		if r.bad() {
+			return errTable
+		}
+		m.Spreads[id] = v
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package recording
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Sums is all that a merged recording holds. Modules, PCs and Nodes are numbered from 1; Nodes come after their parents.
+type Sums struct {
+	Process event.Process // what all have in common
+	Ending  Ending        // its Tally is not used
+	Threads []event.Thread
+	Modules []event.Module
+	PCs     []event.PC
+	Frames  [][]event.Frame // by pc, from 0
+	Nodes   []event.Node
+	Tally   *tally.Summary
+	Merged  *Merged
+}
+
+// inputRows is how many inputs a block has at most.
+const inputRows = 1 << 12
+
+// WriteMerged writes a merged recording to path, at once or, with an error, not at all.
+func WriteMerged(path string, s *Sums) (err error) {
+	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return fmt.Errorf("cannot create the recording: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(temp)
+		}
+	}()
+	err = s.write(osFile{f}, path)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp, path)
+}
+
+func (s *Sums) write(f file, name string) error {
+	a, err := newAppenderFlags(f, name, flagMerged)
+	if err == nil {
+		err = a.json(blockProcess, s.Process)
+	}
+	if err != nil {
+		return err
+	}
+	var t tables
+	for i, v := range s.Threads {
+		t.threads = append(t.threads, entry[event.Thread]{uint32(i), v})
+	}
+	t.modules = s.Modules
+	for i, v := range s.PCs {
+		t.pcs = append(t.pcs, entry[event.PC]{uint32(i + 1), v})
+	}
+	for i, v := range s.Nodes {
+		t.nodes = append(t.nodes, entry[event.Node]{uint32(i + 1), v})
+	}
+	_ = a.tables(&t)
+	var pcs []uint32
+	frames := make(map[uint32][]event.Frame)
+	for i, list := range s.Frames {
+		if len(list) > 0 {
+			pcs = append(pcs, uint32(i+1))
+			frames[uint32(i+1)] = list
+		}
+	}
+	writeTable(a, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
+	inputs := s.Merged.Inputs
+	for part := range slices.Chunk(inputs, inputRows) {
+		writeTable(a, blockInputs, &part, encodeInputs)
+	}
+	if a.err == nil {
+		_ = a.timeline(s.Merged)
+	}
+	spreads := make([]uint32, 0, len(s.Merged.Spreads))
+	for id := range s.Merged.Spreads {
+		spreads = append(spreads, id)
+	}
+	slices.Sort(spreads)
+	writeTable(a, blockSpreads, &spreads, func(p *payload, c *columnWriter, l []uint32) { encodeSpreads(p, c, l, s.Merged.Spreads) })
+	first := *s.Tally
+	stacks := first.Stacks
+	for more := true; more && a.err == nil; more = len(stacks) > 0 {
+		n := min(len(stacks), tableEntries)
+		first.Stacks, stacks = stacks[:n], stacks[n:]
+		_ = a.counts(&first)
+		first = tally.Summary{}
+	}
+	if e := s.Ending; a.err == nil {
+		_ = a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, 0})
+	}
+	if a.err == nil {
+		_ = a.index()
+	}
+	return a.err
+}
+
+func encodeInputs(p *payload, _ *columnWriter, list []Input) {
+	p.uint(uint64(len(list)))
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // numbers and text: there is nothing that has no JSON
+	}
+	p.column(colA, b)
+}
+
+func (a *appender) timeline(m *Merged) error {
+	a.pay.reset()
+	clock := uint64(0)
+	if m.Clock {
+		clock = 1
+	}
+	a.pay.uint(clock)
+	b, err := json.Marshal(&m.Timeline)
+	if err != nil {
+		return err
+	}
+	a.pay.column(colA, b)
+	return a.block(blockTimeline, a.pay.bytes())
+}
+
+func encodeSpreads(p *payload, w *columnWriter, ids []uint32, spreads map[uint32]Spread) {
+	w.reset()
+	p.uint(uint64(len(ids)))
+	last := int64(0)
+	for _, id := range ids {
+		s := spreads[id]
+		w.id = binary.AppendUvarint(w.id, zigzag(int64(id)-last))
+		last = int64(id)
+		w.a = binary.AppendUvarint(w.a, s.Inputs)
+		for _, e := range s.All() {
+			w.b = binary.AppendUvarint(binary.AppendUvarint(w.b, e.Min), e.Max)
+			w.c = binary.AppendUvarint(binary.AppendUvarint(w.c, uint64(e.MinAt)), uint64(e.MaxAt))
+		}
+	}
+	w.store(p)
+}

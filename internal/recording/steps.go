@@ -1,0 +1,177 @@
+package recording
+
+import (
+	"context"
+	"runtime"
+	"sort"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Piece is what happened in one step of a range of time, or in a part of it.
+type Piece struct {
+	Step    int      // its number
+	First   uint64   // number of its first event
+	Top     uint64   // most bytes that were live at any moment of it, its beginning and its end included
+	Changes []Change // by stack; a stack comes once
+}
+
+// Steps divides the events between two cuts at times (ns, rising) and tells of the steps, in order, in one or more pieces for each
+// that has events. Step 0 is up to the first of the times, and so on. Of a block of events that lies within a step, its head and its
+// changes tell; one that is divided is decoded, once. Events that were folded are an error.
+func (r *Reader) Steps(ctx context.Context, from, to uint64, times []int64, take func(Piece)) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
+	d := divider{r: r, from: from, to: to}
+	for _, t := range times {
+		d.bounds = append(d.bounds, uint64(max(t, 0))/uint64(r.header.quantum))
+	}
+	return inOrder(ctx, d.tasks(), take)
+}
+
+// divider divides a range into steps.
+type divider struct {
+	r        *Reader
+	from, to uint64
+	bounds   []uint64 // in units of time: an event later than n of them is in step n
+}
+
+func (d *divider) step(time uint64) int {
+	return sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] >= time })
+}
+
+// tasks are to be done in any order; what they return follows in this one.
+func (d *divider) tasks() (list []func() ([]Piece, error)) {
+	r := d.r
+	for at := r.blockOf(d.from); at < len(r.events) && r.events[at].head.firstEvent < d.to; {
+		i, end, step := at, at, 0
+		for ; end < len(r.events) && d.undivided(end); end++ {
+			if s := d.step(r.events[end].head.begin); end == i {
+				step = s
+			} else if s != step {
+				break
+			}
+		}
+		if end == i {
+			list = append(list, func() ([]Piece, error) { return d.divide(i) })
+			at++
+			continue
+		}
+		last := &r.events[end-1].head
+		for _, p := range r.parts(r.events[i].head.firstEvent, last.firstEvent+last.events) {
+			list = append(list, func() ([]Piece, error) { return d.whole(p, step) })
+		}
+		at = end
+	}
+	return list
+}
+
+// undivided reports whether all of a block lies in the range, and in one step.
+func (d *divider) undivided(i int) bool {
+	h := &d.r.events[i].head
+	return d.from <= h.firstEvent && h.firstEvent+h.events <= d.to && d.step(h.begin) == d.step(h.end)
+}
+
+// whole tells of one or more whole blocks.
+func (d *divider) whole(p part, step int) ([]Piece, error) {
+	r := d.r
+	list, err := r.changes(p)
+	first, blocks := p.block, 1
+	if p.summary != nil {
+		first, blocks = r.blockOf(p.summary.sum.firstEvent), int(p.summary.sum.blocks)
+	}
+	first = min(first, len(r.events)-1)
+	end := min(first+blocks, len(r.events)) // of a forged recording, a summary's number of blocks may be anything
+	out := Piece{Step: step, First: r.events[first].head.firstEvent, Changes: list}
+	for i := first; i < end; i++ {
+		h := &r.events[i].head
+		out.Top = max(out.Top, uint64(max(h.live, h.peak, 0)))
+	}
+	if end < len(r.events) {
+		out.Top = max(out.Top, uint64(max(r.events[end].head.live, 0)))
+	}
+	return []Piece{out}, err
+}
+
+// divide decodes a block.
+func (d *divider) divide(i int) (list []Piece, err error) {
+	r := d.r
+	if r.folded(&r.events[i]) {
+		return nil, r.foldedError(r.events[i].head.firstEvent)
+	}
+	n, live := r.events[i].head.firstEvent, r.events[i].head.live
+	var sum Changes
+	done := func() {
+		if len(list) > 0 {
+			list[len(list)-1].Changes = sum.list
+		}
+		sum = Changes{}
+	}
+	bound := uint64(0) // no event up to it is in another step than the one before
+	err = r.decodeBlock(i, func(e *event.Event) bool {
+		if n >= d.from && n < d.to {
+			if time := uint64(e.Time) / uint64(r.header.quantum); len(list) == 0 || time > bound {
+				step := d.step(time)
+				if bound = ^uint64(0); step < len(d.bounds) {
+					bound = d.bounds[step]
+				}
+				done()
+				list = append(list, Piece{Step: step, First: n, Top: uint64(max(live, 0))})
+			}
+			sum.event(e)
+			live += delta(e)
+			last := &list[len(list)-1]
+			last.Top = max(last.Top, uint64(max(live, 0)))
+		} else {
+			live += delta(e)
+		}
+		n++
+		return n < d.to
+	})
+	done()
+	return list, err
+}
+
+// inOrder does tasks on all processors and hands over what they return, in order.
+func inOrder(ctx context.Context, tasks []func() ([]Piece, error), take func(Piece)) error {
+	type result struct {
+		list []Piece
+		err  error
+	}
+	results := make([]chan result, len(tasks))
+	for i := range results {
+		results[i] = make(chan result, 1)
+	}
+	tokens := make(chan struct{}, 2*min(runtime.GOMAXPROCS(0), 8))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for i, task := range tasks {
+			select {
+			case tokens <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				list, err := task()
+				results[i] <- result{list, err}
+			}()
+		}
+	}()
+	for _, next := range results {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case got := <-next:
+			<-tokens
+			if got.err != nil {
+				return got.err
+			}
+			for _, p := range got.list {
+				take(p)
+			}
+		}
+	}
+	return nil
+}

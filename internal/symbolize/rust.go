@@ -1,0 +1,122 @@
+package symbolize
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Rust's newer names, _R and a path, are read by the demangler but for two things, which are made up for here.
+
+// constructors takes away what the demangler puts after a type that stands for its constructor, which has no name of its own:
+// map::<A, B::>.
+var constructors = strings.NewReplacer("::>", ">", "::,", ",", "::)", ")", ":: as ", " as ")
+
+// v0Number matches what ends in an underscore in such a name: a disambiguator, a reference back, a lifetime or a binder with
+// its number in base 62, a constant with its type and value.
+var v0Number = regexp.MustCompile(`^([sBLG][0-9A-Za-z]*_|K[a-z]n?[0-9a-f]*_)`)
+
+// emptyIdentifiers prepares a name for the demangler, which takes the lengths of identifiers without characters, such as
+// closures have, for one number where they follow each other, or a longer one: 00 or 04main. They get the underscore that
+// may end a length: 0_0 and 0_4main. References back, which are offsets in the name, follow.
+func emptyIdentifiers(name string) string {
+	const prefix = len("_R") // offsets are from there
+	var b strings.Builder
+	moved := make([]int, len(name)) // where each byte has gone
+	for i := 0; i < len(name); {
+		token := v0Number.FindString(name[i:])
+		n := max(len(token), 1)
+		switch c := name[i]; {
+		case c == 'B' && token != "":
+			to, ok := base62(token[1 : n-1])
+			if !ok || to >= i-prefix {
+				return name
+			}
+			token = "B" + toBase62(moved[to+prefix]-prefix) + "_"
+		case token != "":
+		case c == '0' && i+1 < len(name) && digits(name[i+1:]) > 0:
+			token = "0_"
+		case c >= '1' && c <= '9':
+			n = digits(name[i:])
+			size, err := strconv.Atoi(name[i : i+n])
+			if err != nil || size > len(name)-i-n {
+				return name
+			}
+			if size < len(name)-i-n && name[i+n] == '_' {
+				n++
+			}
+			n += size
+		}
+		if token == "" {
+			token = name[i : i+n]
+		}
+		for k := range n {
+			moved[i+k] = b.Len() + k
+		}
+		b.WriteString(token)
+		i += n
+	}
+	return b.String()
+}
+
+// digits counts the decimal digits at the beginning.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+
+const alphabet62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// base62 reads a number as these names have it: nothing is 0, and 0 is 1.
+func base62(s string) (int, bool) {
+	if s == "" {
+		return 0, true
+	}
+	if len(s) > 4 { // no name is so long
+		return 0, false
+	}
+	v := 0
+	for i := range len(s) {
+		v = v*62 + strings.IndexByte(alphabet62, s[i])
+	}
+	return v + 1, true
+}
+
+func toBase62(v int) string {
+	if v == 0 {
+		return ""
+	}
+	s := ""
+	for v--; s == "" || v > 0; v /= 62 {
+		s = alphabet62[v%62:v%62+1] + s
+	}
+	return s
+}
+
+// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E, for
+// the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
+// (Only in front of a $ does that underscore not belong to the name.) Any other name is returned as it is.
+func legacyRust(name string) string {
+	rest, ok := strings.CutPrefix(name, "_ZN")
+	if !ok || len(rest) < 20 || rest[len(rest)-20:len(rest)-17] != "17h" || rest[len(rest)-1] != 'E' {
+		return name
+	}
+	hash := rest[len(rest)-17 : len(rest)-1]
+	if strings.Trim(hash, "0123456789abcdef") != "" || !strings.Contains(rest, "_") {
+		return name
+	}
+	var b strings.Builder
+	b.WriteString("_ZN")
+	for rest = rest[:len(rest)-20]; rest != ""; {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:digits])
+		if err != nil || n <= 0 || n > len(rest)-digits {
+			return name
+		}
+		id := rest[digits : digits+n]
+		if id[0] == '_' && !strings.HasPrefix(id, "_$") {
+			id = "_" + id
+		}
+		b.WriteString(strconv.Itoa(len(id)))
+		b.WriteString(id)
+		rest = rest[digits+n:]
+	}
+	return b.String() + "17h" + hash + "E"
+}

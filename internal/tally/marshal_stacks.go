@@ -1,0 +1,116 @@
+package tally
+
+import "encoding/binary"
+
+// The numbers of all stacks are stored column by column, each as the difference to a guess, zigzag: an even number is its
+// half, an odd one minus its half, rounded up. Guesses know the stack's numbers in the columns before. At most stacks
+// all blocks have one size and all or none are freed, and then nearly all differences are 0.
+
+// column is one number of a stack, and what it probably is.
+type column struct {
+	of    func(*Stack) *uint64
+	guess func(*Stack) uint64
+}
+
+// stackColumns come after the first column, which has the stack's id minus the id before (the first: id), as it is. The
+// lifetime's low part is stored in the unit of lifetimes. A reader skips columns that it does not know.
+var stackColumns = [...]column{
+	{func(s *Stack) *uint64 { return &s.Allocations }, zero},
+	{func(s *Stack) *uint64 { return &s.MinSize }, zero},
+	{func(s *Stack) *uint64 { return &s.MaxSize }, func(s *Stack) uint64 { return s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.Bytes }, func(s *Stack) uint64 { return s.Allocations * s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.Deallocations }, func(s *Stack) uint64 { return s.Allocations }},
+	{func(s *Stack) *uint64 { return &s.FreedBytes }, func(s *Stack) uint64 { return s.Bytes - (s.Allocations-s.Deallocations)*s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.Failed }, zero},
+	{func(s *Stack) *uint64 { return &s.Temporary }, zero},
+	{func(s *Stack) *uint64 { return &s.TemporaryBytes }, func(s *Stack) uint64 { return s.Temporary * s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.Reallocations }, zero},
+	{func(s *Stack) *uint64 { return &s.InPlace }, zero},
+	{func(s *Stack) *uint64 { return &s.ZeroSize }, zero},
+	{func(s *Stack) *uint64 { return &s.SlackCount }, func(s *Stack) uint64 { return s.Allocations }},
+	{func(s *Stack) *uint64 { return &s.Slack }, func(s *Stack) uint64 { return s.SlackCount * (-(s.MinSize + 8) & 15) }}, // glibc's
+	{func(s *Stack) *uint64 { return &s.Lifetime.Hi }, zero},
+	{func(s *Stack) *uint64 { return &s.Lifetime.Lo }, zero},
+	{func(s *Stack) *uint64 { return &s.LiveAtPeakBlocks }, zero},
+	{func(s *Stack) *uint64 { return &s.LiveAtPeakBytes }, func(s *Stack) uint64 { return s.LiveAtPeakBlocks * s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.OwnPeakBytes }, func(s *Stack) uint64 { return max(s.MaxSize, s.LeakedBytes(), s.LiveAtPeakBytes) }},
+}
+
+const lifetimeColumn = 15 // the one with a unit
+
+func zero(*Stack) uint64 { return 0 }
+
+func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
+func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
+
+func appendStacks(b []byte, list []Stack) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	if len(list) == 0 {
+		return b
+	}
+	// A recording's times are multiples of its quantum, and so are their sums. Of sums that overflowed nobody can tell.
+	unit := uint64(100)
+	for i := range list {
+		if list[i].Lifetime.Lo%unit != 0 || list[i].Lifetime.Hi != 0 {
+			unit = 1
+			break
+		}
+	}
+	b = binary.AppendUvarint(b, unit)
+	b = binary.AppendUvarint(b, uint64(1+len(stackColumns)))
+	var last uint32
+	for i := range list {
+		b = binary.AppendUvarint(b, uint64(list[i].ID-last))
+		last = list[i].ID
+	}
+	for c := range stackColumns {
+		of, guess := stackColumns[c].of, stackColumns[c].guess
+		for i := range list {
+			v := *of(&list[i])
+			if c == lifetimeColumn {
+				v /= unit
+			}
+			b = binary.AppendUvarint(b, zigzag(v-guess(&list[i])))
+		}
+	}
+	return b
+}
+
+func (d *decoder) stacks() []Stack {
+	// A number takes at least a byte here, and a stack less than ten times its bytes in memory.
+	n := d.count("stacks", 1+len(stackColumns))
+	if n == 0 {
+		return nil
+	}
+	unit, columns := d.number("unit"), d.number("columns")
+	if d.err == nil && (columns <= uint64(len(stackColumns)) || columns > uint64(len(d.rest)/n)) {
+		d.fail("columns", "they cannot be so many")
+	}
+	if d.err != nil {
+		return nil
+	}
+	list := make([]Stack, n)
+	id := uint64(0)
+	for i := range list {
+		delta := d.number("stack id")
+		id += delta
+		if d.err == nil && (delta > 1<<32-1 || id > 1<<32-1 || i > 0 && delta == 0) {
+			d.fail("stack id", "stacks are not in order of their ids")
+		}
+		list[i].ID = uint32(id)
+	}
+	for c := range stackColumns {
+		of, guess := stackColumns[c].of, stackColumns[c].guess
+		for i := range list {
+			v := unzigzag(d.number("stack")) + guess(&list[i])
+			if c == lifetimeColumn {
+				v *= unit
+			}
+			*of(&list[i]) = v
+		}
+	}
+	for range (columns - uint64(len(stackColumns)) - 1) * uint64(n) {
+		d.number("stack")
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+package view
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// The elements and attributes that both Jenkins and Maven Surefire know.
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Time      string      `xml:"time,attr"` // s
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    string        `xml:"time,attr"`
+	Error   *junitProblem `xml:"error"`
+	Failure *junitProblem `xml:"failure"`
+	Out     string        `xml:"system-out,omitempty"`
+}
+
+type junitProblem struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit are results as JUnit XML: a test suite for each recording, a test case for each check.
+type JUnit struct{ doc junitSuites }
+
+// Add adds the result of a recording, which is open.
+func (j *JUnit) Add(r *check.Result, o QueryOptions) {
+	j.doc.Suites = append(j.doc.Suites, junitSuiteOf(r, &o))
+}
+
+// Write writes all results.
+func (j *JUnit) Write(w io.Writer) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(&j.doc); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func junitSuiteOf(r *check.Result, o *QueryOptions) junitSuite {
+	const noTime = "0.000"
+	suite := junitSuite{Name: "heaptap " + r.File, Time: noTime}
+	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(r.File) // dots part packages from classes
+	if r.Err != nil {
+		suite.Tests, suite.Errors = 1, 1
+		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: r.Err.Error()}}}
+		return suite
+	}
+	p := r.Source.Profile
+	if p.Process.Started > 0 {
+		suite.Timestamp = time.Unix(0, p.Process.Started).UTC().Format("2006-01-02T15:04:05")
+	}
+	suite.Time = strconv.FormatFloat(float64(p.Duration)/1e9, 'f', 3, 64)
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		k := junitCase{Name: c.Name(), Class: class, Time: noTime, Out: clean(checkText(c, o.Exact))}
+		if c.Failed {
+			suite.Failures++
+			k.Failure = &junitProblem{Type: c.Name(), Message: k.Out, Text: stacksText(r.Source, c, o)}
+			k.Out = ""
+		}
+		suite.Cases = append(suite.Cases, k)
+	}
+	suite.Tests = len(suite.Cases)
+	return suite
+}
+
+// stacksText writes the stacks that make up an excess, a line for each frame.
+func stacksText(s *query.Source, c *check.Check, o *QueryOptions) string {
+	var b strings.Builder
+	list, left := shown(c, o)
+	for i := range list {
+		fmt.Fprintf(&b, "\n%s", stackText(s, c, &list[i], o))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nand %s\n", plural(uint64(left), "more call stack"))
+	}
+	return b.String()
+}
+
+// stackText writes a stack without any layout: its part, and its frames.
+func stackText(s *query.Source, c *check.Check, st *check.Stack, o *QueryOptions) string {
+	a := newAnswer(io.Discard, s, *o)
+	value, share, notes := a.part(c, st)
+	if share != "" {
+		value += " (" + share + ")"
+	}
+	lines := []string{strings.Join(append([]string{value}, notes...), ", ")}
+	frames := fold(cutStart(s.Frames(st.ID)), true)
+	limit := a.report.Frames
+	for i := range frames {
+		if i == limit {
+			lines = append(lines, fmt.Sprintf("    … %s", plural(uint64(len(frames)-i), "more frame")))
+			break
+		}
+		f := &frames[i].Frame
+		text := address(f)
+		if f.Function != "" {
+			text = clean(f.Function)
+		}
+		if f.File != "" {
+			text += fmt.Sprintf(" (%s:%d)", clean(f.File), f.Line)
+		} else if f.Module != "" {
+			text += " (" + base(f.Module) + ")"
+		}
+		lines = append(lines, "    at "+text)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,199 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Globals writes the largest static variables, and what they come to by file and by section.
+func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	when := "what was in memory is unknown"
+	if g.At >= 0 {
+		when = fmt.Sprintf("in memory: as of %s of %s", Duration(g.At), Duration(a.p.Duration))
+	}
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", plural(uint64(len(g.Files)), "file"),
+		plural(g.Threads, "thread"), when)))
+	a.incomplete(&query.Answer{})
+	if len(g.Files) == 0 {
+		a.printf("  no static data is known\n")
+		return a.Flush()
+	}
+	a.globalList(g)
+	a.printf("\n%s\n", a.title("BY SECTION"))
+	rows := [][]string{{"size", "in memory", "variables", "their size", ""}}
+	for k, sum := range g.Kinds {
+		if sum.Bytes > 0 {
+			rows = append(rows, a.globalSum(&sum, event.DataKind(k).String()+a.times(event.DataKind(k), sum.Bytes, g)))
+		}
+	}
+	a.globalTable(append(rows, a.globalSum(&g.Total, "all")), 4)
+	a.printf("\n%s\n", a.title("BY FILE"))
+	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
+	files, left := page(&a.QueryOptions, g.Files)
+	for i := range files {
+		rows = append(rows, a.globalSum(&files[i].Total, middle(clean(files[i].Path), a.report.Width-50)))
+	}
+	a.globalTable(rows, 4)
+	a.more(left)
+	return a.Flush()
+}
+
+func (a *answer) globalList(g *query.Globals) {
+	if len(g.Variables) == 0 {
+		a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint("none has a name: the symbol tables are not there"))
+		return
+	}
+	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", Number(uint64(len(g.Variables))),
+		plural(g.Total.Variables, "variable"))))
+	rows := [][]string{{"size", "in memory", "section", "variable"}}
+	list, left := page(&a.QueryOptions, g.Variables)
+	for i := range list {
+		v := &list[i]
+		place := base(v.Path)
+		if v.File != "" {
+			place = base(v.File)
+			if v.Line > 0 {
+				place += fmt.Sprintf(":%d", v.Line)
+			}
+			place += " " + base(v.Path)
+		}
+		place = middle(clean(place), 40)
+		room := max(nameWidth, a.report.Width-36-runes(place)-1)
+		name := v.Name
+		if name == "" {
+			name = fmt.Sprintf("%#x", v.Addr)
+		}
+		rows = append(rows, []string{a.size(v.Total), a.residentText(v.Resident), v.Kind.String(),
+			middle(clean(name), room) + " " + a.place(place) + a.faint(a.times(v.Kind, v.Size, g))})
+	}
+	a.globalTable(rows, 3)
+	a.more(left)
+}
+
+// times tells of what each thread has.
+func (a *answer) times(k event.DataKind, bytes uint64, g *query.Globals) string {
+	if !k.PerThread() || g.Threads == 1 {
+		return ""
+	}
+	return fmt.Sprintf("  %s × %s", a.size(bytes), plural(g.Threads, "thread"))
+}
+
+func (a *answer) residentText(r query.Resident) string {
+	if !r.Known {
+		return "unknown"
+	}
+	return a.size(r.Bytes)
+}
+
+func (a *answer) globalSum(s *query.GlobalSum, name string) []string {
+	return []string{a.size(s.Total), a.residentText(s.Resident), a.count(s.Variables), a.size(s.Named), name}
+}
+
+// globalTable writes rows, the first being the heads: columns up to last are numbers, what follows is text.
+func (a *answer) globalTable(rows [][]string, last int) {
+	widths := make([]int, last)
+	for _, r := range rows {
+		for k := range last {
+			widths[k] = max(widths[k], runes(r[k]))
+		}
+	}
+	for i, r := range rows {
+		var b strings.Builder
+		for k := range last {
+			text := padLeft(r[k], widths[k])
+			if i > 0 && k == 0 {
+				text = a.bold(text)
+			}
+			b.WriteString("  " + text)
+		}
+		line := b.String() + "  " + r[last]
+		if i == 0 {
+			line = a.faint(strings.TrimRight(line, " "))
+		}
+		a.printf("%s\n", line)
+	}
+}
+
+type jsonGlobalSum struct {
+	Section   string  `json:"section,omitempty"`
+	Bytes     uint64  `json:"bytes"`
+	Total     uint64  `json:"total_bytes"`
+	Resident  *uint64 `json:"resident_bytes"` // null: unknown
+	Variables uint64  `json:"variables"`
+	Named     uint64  `json:"variable_bytes"`
+}
+
+type jsonGlobalFile struct {
+	Module string `json:"module"`
+	jsonGlobalSum
+	Sections []jsonGlobalSum `json:"sections"`
+}
+
+type jsonGlobal struct {
+	Name     string  `json:"name"`
+	Linkage  string  `json:"linkage,omitempty"`
+	Section  string  `json:"section"`
+	Bytes    uint64  `json:"bytes"`
+	Total    uint64  `json:"total_bytes"`
+	Resident *uint64 `json:"resident_bytes"`
+	Module   string  `json:"module"`
+	Address  string  `json:"address"`
+	File     string  `json:"file,omitempty"`
+	Line     uint32  `json:"line,omitempty"`
+}
+
+// GlobalsJSON writes the same as one JSON object.
+func GlobalsJSON(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) error {
+	list, left := page(&o, g.Variables)
+	j := struct {
+		FormatVersion int              `json:"format_version"`
+		Recording     jsonRecording    `json:"recording"`
+		Threads       uint64           `json:"threads"`
+		ResidentAt    *int64           `json:"resident_at_ns"` // null: never
+		Total         jsonGlobalSum    `json:"total"`
+		Sections      []jsonGlobalSum  `json:"sections"`
+		Modules       []jsonGlobalFile `json:"modules"`
+		Variables     []jsonGlobal     `json:"variables"`
+		More          int              `json:"more"`
+	}{JSONVersion, jsonHead(s.Profile).Recording, g.Threads, nil, globalSumJSON(&g.Total, ""), sectionsJSON(&g.Kinds), []jsonGlobalFile{}, []jsonGlobal{}, left}
+	if g.At >= 0 {
+		j.ResidentAt = &g.At
+	}
+	for i := range g.Files {
+		f := &g.Files[i]
+		j.Modules = append(j.Modules, jsonGlobalFile{f.Path, globalSumJSON(&f.Total, ""), sectionsJSON(&f.Kinds)})
+	}
+	for i := range list {
+		v := &list[i]
+		j.Variables = append(j.Variables, jsonGlobal{v.Name, v.Linkage, v.Kind.String(), v.Size, v.Total, residentJSON(v.Resident), v.Path,
+			hex(v.Addr), v.File, v.Line})
+	}
+	return writeJSON(w, &j)
+}
+
+func sectionsJSON(kinds *[event.DataKindEnd]query.GlobalSum) []jsonGlobalSum {
+	list := []jsonGlobalSum{}
+	for k := range kinds {
+		if kinds[k].Bytes > 0 {
+			list = append(list, globalSumJSON(&kinds[k], event.DataKind(k).String()))
+		}
+	}
+	return list
+}
+
+func globalSumJSON(s *query.GlobalSum, section string) jsonGlobalSum {
+	return jsonGlobalSum{section, s.Bytes, s.Total, residentJSON(s.Resident), s.Variables, s.Named}
+}
+
+func residentJSON(r query.Resident) *uint64 {
+	if !r.Known {
+		return nil
+	}
+	return &r.Bytes
+}

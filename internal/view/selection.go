@@ -1,0 +1,100 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Selection is what a report is of, if it is not of the whole recording.
+type Selection struct {
+	Flags  []string // that ask for it, as they are written
+	Answer *query.Answer
+}
+
+// selection says what the report is of.
+func (r *report) selection() {
+	s := r.Selection
+	if s == nil {
+		return
+	}
+	text := "only " + strings.Join(s.Flags, " ")
+	if r.ranged() {
+		text += ": " + r.duration(s.Answer.Span) + " from " + r.duration(s.Answer.Begin) + " on"
+	}
+	r.wrap("", clean(text)+"; calls that failed, deallocations that ended no block and mappings are left out", r.title)
+	if missing := s.Answer.Missing; missing != "" {
+		r.wrapWarning("not everything could be read: " + clean(missing))
+	}
+	r.printf("\n")
+}
+
+// ranged reports whether the selection is of a part of the time.
+func (r *report) ranged() bool {
+	a := r.Selection.Answer
+	return a.Begin > 0 || a.Span != r.p.Duration
+}
+
+// span is the length of what is reported on, in ns.
+func (r *report) span() int64 {
+	if r.Selection != nil {
+		return r.Selection.Answer.Span
+	}
+	return r.p.Duration
+}
+
+// atPeak leads to the peak's time. A selection has no peak of its own: it is the process's within the range.
+func (r *report) atPeak() string {
+	if r.Selection != nil {
+		return "at the process's peak after"
+	}
+	return "after"
+}
+
+// threadsKnown reports whether it is known what threads did and which functions they called: of a selection whose events were folded it is not.
+func (r *report) threadsKnown() bool { return r.Selection == nil || len(r.p.Threads) > 0 }
+
+// size, short and duration write numbers as the options want them.
+func (r *report) size(n uint64) string {
+	if r.Exact {
+		return Number(n) + " B"
+	}
+	return Size(n)
+}
+
+func (r *report) short(n uint64) string {
+	if r.Exact {
+		return Number(n)
+	}
+	return Short(n)
+}
+
+func (r *report) duration(ns int64) string {
+	if r.Exact && ns >= 0 {
+		return Number(uint64(ns)) + " ns"
+	}
+	return Duration(ns)
+}
+
+// known is a number that a report of a whole recording has, and nil in one of a selection.
+func (s *Selection) known(n uint64) *uint64 {
+	if s != nil {
+		return nil
+	}
+	return &n
+}
+
+type jsonSelection struct {
+	Flags   []string  `json:"flags"`
+	Plan    string    `json:"plan"`
+	Range   jsonRange `json:"range"`
+	Missing string    `json:"missing"`
+}
+
+func jsonSelectionOf(s *Selection) *jsonSelection {
+	if s == nil {
+		return nil
+	}
+	a := s.Answer
+	return &jsonSelection{s.Flags, a.Plan.String(), jsonRange{a.From, a.To, a.Begin, a.Span, a.At}, a.Missing}
+}
