@@ -53,10 +53,11 @@ test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	agent/test/run.sh
 
 .PHONY: test-programs
-test-programs: ## record large real programs and compare with an independent count; results into docs/test-programs.md
+test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, symbols.md
 	tools/setup.sh programs
 	$(GO) run ./tests/programs/run -o docs/test-programs.md
 	$(GO) run ./tests/programs/time -o docs/time.md
+	SYMBOLS_PAGE=$(CURDIR)/docs/symbols.md $(GO) test -tags programs -count=1 -timeout 40m ./tests/symbols
 
 .PHONY: bench
 bench: ## measure what recording costs, beside the rivals; results into docs/performance.md
