@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -41,6 +43,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cc":     buildC,
 			"newer":  makeNewer,
+			"plain":  usePlain(t.TempDir()),
 			"status": execStatus,
 		},
 	})
@@ -54,6 +57,26 @@ func buildC(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if err := ts.Exec(gcc, args...); (err != nil) != neg {
 		ts.Fatalf("gcc: %v", err)
+	}
+}
+
+// usePlain returns the command `plain`: from there on heaptap is one as users have it, built into dir. This binary may be one
+// with the race detector, which takes very long over millions of events.
+func usePlain(dir string) func(ts *testscript.TestScript, neg bool, args []string) {
+	build := sync.OnceValue(func() error {
+		cmd := exec.Command("go", "build", "-o", dir, ".")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 0 {
+			ts.Fatalf("usage: plain")
+		}
+		ts.Check(build())
+		ts.Setenv("PATH", dir+string(os.PathListSeparator)+ts.Getenv("PATH"))
 	}
 }
 
