@@ -245,8 +245,8 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 			c.MinSize, c.MaxSize = l.min, l.max
 		}
 		c.Lifetime.Hi, c.Lifetime.Lo = bits.Mul64(l.ages, uint64(unit))
-		a.Counts.merge(&c)
-		all.Counts.merge(&c)
+		a.Counts.Add(&c)
+		all.Counts.Add(&c)
 		if l.last == 0 {
 			continue // only failures
 		}
@@ -271,29 +271,4 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	list := b.stacks
 	b.stacks, b.events, b.peak, b.most = spare[:0], 0, 0, all.LiveBytes
 	return list
-}
-
-// merge adds the counts of other events to c.
-func (c *Counts) merge(o *Counts) {
-	if o.Allocations > 0 {
-		if c.Allocations == 0 || o.MinSize < c.MinSize {
-			c.MinSize = o.MinSize
-		}
-		c.MaxSize = max(c.MaxSize, o.MaxSize)
-	}
-	c.Allocations += o.Allocations
-	c.Bytes += o.Bytes
-	c.Deallocations += o.Deallocations
-	c.FreedBytes += o.FreedBytes
-	c.Failed += o.Failed
-	c.Temporary += o.Temporary
-	c.TemporaryBytes += o.TemporaryBytes
-	c.Reallocations += o.Reallocations
-	c.InPlace += o.InPlace
-	c.ZeroSize += o.ZeroSize
-	c.Slack += o.Slack
-	c.SlackCount += o.SlackCount
-	var carry uint64
-	c.Lifetime.Lo, carry = bits.Add64(c.Lifetime.Lo, o.Lifetime.Lo, 0)
-	c.Lifetime.Hi += o.Lifetime.Hi + carry
 }
