@@ -70,16 +70,7 @@ func (t *statics) load(typ blockType, s *columns) error {
 func encodeVariables(p *payload, w *columnWriter, list []event.Variable) {
 	w.reset()
 	p.uint(uint64(len(list)))
-	texts := map[string]uint64{"": 0}
-	text := func(s string) uint64 {
-		n, ok := texts[s]
-		if !ok {
-			n = uint64(len(texts))
-			texts[s] = n
-			w.string(s)
-		}
-		return n
-	}
+	text := w.texts()
 	last := int64(0)
 	for i := range list {
 		v := &list[i]
@@ -101,20 +92,9 @@ func (t *statics) decodeVariables(s *columns) error {
 	if err := r.open(s); err != nil {
 		return err
 	}
-	texts := []string{""}
-	for r.text.left() > 0 {
-		texts = append(texts, r.text.string())
-		if r.text.bad {
-			return errTable
-		}
-	}
-	text := func() string {
-		n := r.b.uint()
-		if n >= uint64(len(texts)) {
-			r.b.bad = true
-			return ""
-		}
-		return texts[n]
+	text, err := r.texts()
+	if err != nil {
+		return err
 	}
 	last := int64(0)
 	for range r.n {

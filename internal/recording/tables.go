@@ -144,6 +144,20 @@ func (w *columnWriter) string(s string) {
 	w.text = append(w.text, s...)
 }
 
+// texts returns the function that numbers texts, in order of first use, and writes each once; the empty one is 0.
+func (w *columnWriter) texts() func(string) uint64 {
+	known := map[string]uint64{"": 0}
+	return func(s string) uint64 {
+		n, ok := known[s]
+		if !ok {
+			n = uint64(len(known))
+			known[s] = n
+			w.string(s)
+		}
+		return n
+	}
+}
+
 func (w *columnWriter) store(p *payload) {
 	p.column(colID, w.id)
 	p.column(colA, w.a)
@@ -176,6 +190,25 @@ func (r *columnReader) open(s *columns) error {
 }
 
 func (r *columnReader) bad() bool { return r.id.bad || r.a.bad || r.b.bad || r.c.bad || r.text.bad }
+
+// texts returns the function that reads the number of a text from the second column.
+func (r *columnReader) texts() (func() string, error) {
+	list := []string{""}
+	for r.text.left() > 0 {
+		list = append(list, r.text.string())
+		if r.text.bad {
+			return nil, errTable
+		}
+	}
+	return func() string {
+		n := r.b.uint()
+		if n >= uint64(len(list)) {
+			r.b.bad = true
+			return ""
+		}
+		return list[n]
+	}, nil
+}
 
 // next reads an id; it reports false at the end of the table or of the data.
 func (r *columnReader) nextID(last *int64) (uint32, bool) {
@@ -382,19 +415,7 @@ func decodeSamples(s *columns, list []event.Sample) ([]event.Sample, error) {
 func encodeSymbols(p *payload, w *columnWriter, pcs []uint32, frames map[uint32][]event.Frame) {
 	w.reset()
 	p.uint(uint64(len(pcs)))
-	known := make(map[string]uint64)
-	text := func(s string) uint64 {
-		if s == "" {
-			return 0
-		}
-		n, ok := known[s]
-		if !ok {
-			n = uint64(len(known) + 1)
-			known[s] = n
-			w.string(s)
-		}
-		return n
-	}
+	text := w.texts()
 	last := int64(0)
 	for _, pc := range pcs {
 		w.id = binary.AppendUvarint(w.id, zigzag(int64(pc)-last))
@@ -419,20 +440,9 @@ func decodeSymbols(s *columns, out map[uint32][]event.Frame) error {
 	if err := r.open(s); err != nil {
 		return err
 	}
-	texts := []string{""}
-	for r.text.left() > 0 {
-		texts = append(texts, r.text.string())
-		if r.text.bad {
-			return errTable
-		}
-	}
-	text := func() string {
-		n := r.b.uint()
-		if n >= uint64(len(texts)) {
-			r.b.bad = true
-			return ""
-		}
-		return texts[n]
+	text, err := r.texts()
+	if err != nil {
+		return err
 	}
 	last := int64(0)
 	for range r.n {
