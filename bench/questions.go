@@ -16,7 +16,8 @@ var questions = []string{
 	"report", "top", "top --by stack --metric peak,leaked,temporary", "tree", "tree --up", "tree --of json", "leaks", "dump", "dump --stacks",
 	"top --from 25% --to 75%", "top --metric live --at 50%", "timeline", "timeline --top 5", "timeline --from 30% --to 60%",
 	"dump --events --from 50% --to 50.1%",
-	"top --metric own-peak", "top --by thread", "top --by size", "top --metric time", "top --lifetime ..1ms", "hist", "leaks --from 50%", "threads", "verify",
+	"top --metric own-peak", "top --by thread", "top --by size", "top --by allocator", "top --metric time", "top --lifetime ..1ms", "hist", "leaks --from 50%", "threads",
+	"check --max-peak 1T --max-leaked 1T", "verify",
 }
 
 // asked is what a question cost.

@@ -11,7 +11,8 @@ for_=${1:?usage: tools/setup.sh demo|lint|test|programs|bench}
 case $for_ in
 demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
-test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils" ;;
+test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
+		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
@@ -66,6 +67,18 @@ if [ ${#packages[@]} -gt 0 ]; then
 		echo "missing: ${packages[*]} (names of Debian packages)" >&2
 		echo "install them, for example: sudo apt-get install ${packages[*]}" >&2
 		exit 1
+	fi
+fi
+
+# Viewers that judge exports. Without them, or without npm, their tests are left out and say so.
+if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; then
+	viewers=()
+	for p in speedscope hyparquet hyparquet-compressors; do
+		[ -e "$(npm root -g)/$p" ] || viewers+=("$p")
+	done
+	if [ ${#viewers[@]} -gt 0 ]; then
+		echo "installing by npm: ${viewers[*]}"
+		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 || echo "npm cannot install ${viewers[*]}: their tests are left out"
 	fi
 fi
 

@@ -158,7 +158,7 @@ func TestCommandsAgree(t *testing.T) {
 			"create index i on t(b); select count(*), sum(length(b)) from t where b like '%AB%';"},
 	} {
 		file := filepath.Join(dir, name+".htap")
-		run := command(t, "heaptap", append([]string{"run", "-q", "-o", file, "--"}, target...)...)
+		run := plainCommand(t, append([]string{"run", "-q", "-o", file, "--"}, target...)...)
 		run.Env = append(run.Env, "PYTHONMALLOC=malloc")
 		out, err := run.CombinedOutput()
 		if _, missing := os.Stat(file); err != nil || missing != nil {

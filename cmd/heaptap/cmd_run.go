@@ -15,6 +15,7 @@ func newRunCommand() *cobra.Command {
 	var keep time.Duration
 	var quiet, freeStacks, checked bool
 	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
+	var exportTo []string
 	gate := newGate(limits)
 	top := 5
 	cmd := &cobra.Command{
@@ -71,6 +72,10 @@ hold, 125 if that cannot be told.`,
 			if err := gate.forRun(cmd, limits, checked, top, console); err != nil {
 				return err
 			}
+			exports, err := exportsOf(cmd, exportTo)
+			if err != nil {
+				return err
+			}
 			config := launch.Config{
 				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue,
@@ -95,6 +100,7 @@ hold, 125 if that cannot be told.`,
 			if !quiet && result.Recorded {
 				summarize(console, result, top)
 			}
+			exports.write(cmd, result, console)
 			if checked {
 				if err := gate.checkRun(cmd, result, console); err != nil && result.Status == 0 {
 					return err
@@ -109,6 +115,7 @@ hold, 125 if that cannot be told.`,
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
+	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")

@@ -22,24 +22,15 @@ was most at any moment; the same by function that was called; and which threads 
 	q := newQuestion(cmd, 20)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			var t view.ThreadAnswers
-			var err error
-			threads, calls := *about, *about
-			threads.By, threads.Metrics = query.ByThread, []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary}
-			calls.By, calls.Metrics = query.ByAllocation, threads.Metrics
-			if t.Threads, err = query.Flat(cmd.Context(), s, &threads); err != nil {
-				return err
-			}
-			if t.Calls, err = query.Flat(cmd.Context(), s, &calls); err != nil {
-				return err
-			}
-			if t.Matrix, err = query.Cross(cmd.Context(), s, about); err != nil {
+			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary}
+			t, err := query.Threads(cmd.Context(), s, about)
+			if err != nil {
 				return err
 			}
 			if q.json {
-				return view.ThreadsJSON(w, s, &t, o)
+				return view.ThreadsJSON(w, s, t, o)
 			}
-			return view.Threads(w, s, &t, o)
+			return view.Threads(w, s, t, o)
 		})
 	}
 	return cmd

@@ -23,11 +23,12 @@ import (
 // extremeCommands are what every command is asked about an extreme recording, by its name: FILE is the recording, OUT a
 // file that may be written. A command that reads no recording has none. Whoever adds a command adds its cases here.
 var extremeCommands = map[string][]string{
-	"agent": nil, "completion": nil, "env": nil, "help": nil, "man": nil, "run": nil, "version": nil,
+	"agent": nil, "completion": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples FILE", "--stacks FILE", "--events FILE",
 		"--events --stacks --json FILE", "--events --from peak --to end FILE"},
+	"export":   {"--list", "--list --json", "-f pprof -o OUT FILE", "-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"globals":  {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
 	"hist":     {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
 	"leaks":    {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
@@ -90,7 +91,7 @@ func askExtreme(t *testing.T, path, line string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	prepared := command(t, "heaptap", args...)
+	prepared := plainCommand(t, args...)
 	cmd := exec.CommandContext(ctx, prepared.Path, args...)
 	cmd.Env, cmd.Dir = prepared.Env, prepared.Dir
 	var out, errs bytes.Buffer
@@ -216,7 +217,7 @@ func writeTwice(t *testing.T, path string) {
 	}
 	x.finish(10_000, frames)
 	for _, by := range []string{"function", "line", "address", "file", "module", "stack"} {
-		out, err := command(t, "heaptap", "top", "--by", by, "--exact", path).Output()
+		out, err := plainCommand(t, "top", "--by", by, "--exact", path).Output()
 		if err != nil || !strings.Contains(string(out), "one") || !strings.Contains(string(out), "two") {
 			t.Errorf("top --by %s: %v\n%s", by, err, out)
 		}
@@ -253,7 +254,7 @@ int main(void) { return go(100) != 100; }
 	if out, err := exec.Command("gcc", "-O1", "-s", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
-	if out, err := command(t, "heaptap", "run", "-q", "-o", path, program).CombinedOutput(); err != nil {
+	if out, err := plainCommand(t, "run", "-q", "-o", path, program).CombinedOutput(); err != nil {
 		t.Fatalf("heaptap run: %v\n%s", err, out)
 	}
 }

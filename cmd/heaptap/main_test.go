@@ -17,7 +17,7 @@ import (
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,
 	})
@@ -43,7 +43,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cc":     buildC,
 			"newer":  makeNewer,
-			"plain":  usePlain(t.TempDir()),
+			"plain":  usePlain,
 			"status": execStatus,
 		},
 	})
@@ -60,24 +60,40 @@ func buildC(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// usePlain returns the command `plain`: from there on heaptap is one as users have it, built into dir. This binary may be one
-// with the race detector, which takes very long over millions of events.
-func usePlain(dir string) func(ts *testscript.TestScript, neg bool, args []string) {
-	build := sync.OnceValue(func() error {
-		cmd := exec.Command("go", "build", "-o", dir, ".")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
-		}
-		return nil
-	})
-	return func(ts *testscript.TestScript, neg bool, args []string) {
-		if neg || len(args) != 0 {
-			ts.Fatalf("usage: plain")
-		}
-		ts.Check(build())
-		ts.Setenv("PATH", dir+string(os.PathListSeparator)+ts.Getenv("PATH"))
+// plain builds heaptap as users have it into a folder and returns that. This binary may be one with the race detector, which
+// takes very long over millions of events and thousands of commands.
+var plain = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "heaptap-plain-")
+	if err != nil {
+		return "", err
 	}
+	plainDir = dir
+	cmd := exec.Command("go", "build", "-o", dir, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+var plainDir string // to be removed at the end
+
+// tidy runs tests and tidies up.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	defer func() { os.RemoveAll(plainDir) }()
+	return m.M.Run()
+}
+
+// usePlain is `plain`: from there on heaptap is the plain one.
+func usePlain(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: plain")
+	}
+	dir, err := plain()
+	ts.Check(err)
+	ts.Setenv("PATH", dir+string(os.PathListSeparator)+ts.Getenv("PATH"))
 }
 
 // execStatus is `status N COMMAND ARGS`: the command must end with status N.
@@ -115,6 +131,21 @@ func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return atHome(t, path, args)
+}
+
+// plainCommand prepares the plain heaptap.
+func plainCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	dir, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return atHome(t, filepath.Join(dir, "heaptap"), args)
+}
+
+func atHome(t *testing.T, path string, args []string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cmd.Dir)

@@ -60,7 +60,7 @@ func TestMergeMemory(t *testing.T) {
 			}
 		}
 		out := filepath.Join(dir, fmt.Sprintf("out%d", n))
-		heaptap := command(t, "heaptap").Path
+		heaptap := plainCommand(t).Path
 		cmd := exec.Command("sh", "-c", `ulimit -n 64; exec "$@"`, "sh", heaptap, "merge", "-o", out, many)
 		cmd.Env = append(os.Environ(), "GOGC=50")
 		if text, err := cmd.CombinedOutput(); err != nil {

@@ -323,11 +323,10 @@ func recordings(ctx context.Context, file string) (paths []string, remove func()
 	if !isSpool(file) {
 		return []string{file}, func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "heaptap-spool-")
+	dir, remove, err := temporaryDir("heaptap-query-")
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { os.RemoveAll(dir) }
 	err = record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap"))
 	if err == nil {
 		paths, err = filepath.Glob(filepath.Join(dir, "*.htap"))

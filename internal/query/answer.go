@@ -46,8 +46,9 @@ type ask struct {
 	noStacks  bool         // only the groups of blocks are wanted, not their stacks
 	ownPeaks  bool         // they are wanted
 	peaksHeld bool         // the cells have their own peaks
-	allocFunc funcs
-	every     func(n uint64, e *event.Event) // if set: gets all events that blocksBetween goes through
+	allPeak   uint64       // if so, and from events: that of all that is selected
+	prepared  *Range       // see prepare
+	funcs     funcs
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
@@ -162,6 +163,12 @@ func (a *ask) collect() (*cells, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.sumUp(&c)
+	return &c, nil
+}
+
+// sumUp drops the cells that nothing counts in, and adds up the others.
+func (a *ask) sumUp(c *cells) {
 	kept := c.list[:0]
 	for i := range c.list {
 		if (a.noStacks || a.stacks.keep(c.list[i].stack)) && (a.ownPeaks || !c.list[i].empty()) {
@@ -172,7 +179,6 @@ func (a *ask) collect() (*cells, error) {
 	for i := range kept {
 		a.Total.add(&kept[i].Values)
 	}
-	return &c, nil
 }
 
 // fromTally takes the statistics of the whole run.

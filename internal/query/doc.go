@@ -18,4 +18,8 @@
 // An answer comes from the cheapest of three plans that has it: the statistics of the whole run that the recording holds,
 // the summaries of what each stretch of events changed, or the events themselves. All three give the same numbers, and
 // Answer.Plan says which it was.
+//
+// Blocks of events are decoded on all processors. What counts them is a collector: it makes a sum of each block by itself, and puts the
+// sums together in the order of the blocks. What depends on earlier blocks (own peaks, the time since a thread's allocation before, by
+// which function an older block was allocated) is kept in a form that can be put together so.
 package query

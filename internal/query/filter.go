@@ -5,20 +5,31 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// stackFilter says which call stacks count.
+// stackFilter says which call stacks count. It may be asked from several goroutines.
 type stackFilter struct {
 	s     *Source
 	q     *Query
-	none  bool // no stack counts
+	none  bool            // no stack counts
+	known []atomic.Uint32 // of the stacks that were asked for: verdicts
+	mu    sync.Mutex      // of what follows
 	pcs   map[uint32]mark
 	nodes map[uint32]mark // with their callers
 	buf   []uint32
 }
+
+// Verdicts; 0: nobody asked yet.
+const (
+	leaveOut = 1 + iota
+	keepIt
+)
 
 // mark is what was found on a frame or a stack.
 type mark uint8
@@ -35,7 +46,8 @@ func newStackFilter(s *Source, q *Query) *stackFilter {
 	if q.Focus == nil && q.Ignore == nil && q.Modules == nil && !none {
 		return nil
 	}
-	return &stackFilter{s: s, q: q, none: none, pcs: make(map[uint32]mark), nodes: make(map[uint32]mark)}
+	return &stackFilter{s: s, q: q, none: none, known: make([]atomic.Uint32, min(2*s.Reader.Nodes().Len()+64, maxDense)),
+		pcs: make(map[uint32]mark), nodes: make(map[uint32]mark)}
 }
 
 // keep reports whether a stack counts.
@@ -43,8 +55,27 @@ func (f *stackFilter) keep(stack uint32) bool {
 	if f == nil {
 		return true
 	}
+	if f.none {
+		return false
+	}
+	dense := uint64(stack) < uint64(len(f.known))
+	if dense {
+		if v := f.known[stack].Load(); v != 0 {
+			return v == keepIt
+		}
+	}
+	f.mu.Lock()
 	m := f.stack(stack)
-	return !f.none && m&ignored == 0 && (f.q.Focus == nil || m&focused != 0) && (f.q.Modules == nil || m&inModule != 0)
+	f.mu.Unlock()
+	keep := m&ignored == 0 && (f.q.Focus == nil || m&focused != 0) && (f.q.Modules == nil || m&inModule != 0)
+	if dense {
+		verdict := uint32(leaveOut)
+		if keep {
+			verdict = keepIt
+		}
+		f.known[stack].Store(verdict)
+	}
+	return keep
 }
 
 // stack returns the marks of all frames of a stack.
@@ -135,11 +166,15 @@ func newBlockFilter(q *Query) *blockFilter {
 	return f
 }
 
-// see takes note of a deallocation's lifetime.
-func (f *blockFilter) see(e *event.Event) {
-	if e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
-		f.marked.set(e.Ref)
+// mark is a collector that takes note of lifetimes.
+func (f *blockFilter) mark(recording.Stretch) (sight, func()) {
+	marked := &bitset{}
+	see := func(_, ref uint64, e *event.Event, _ bool) {
+		if e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
+			marked.set(ref)
+		}
 	}
+	return see, func() { f.marked.add(marked) }
 }
 
 // alloc reports whether the block of an allocation counts.
@@ -179,4 +214,22 @@ func (b *bitset) set(n uint64) {
 func (b *bitset) has(n uint64) bool {
 	p := b.pages[n/pageBits]
 	return p != nil && p[n%pageBits/64]&(1<<(n%64)) != 0
+}
+
+// add adds another one, which is given up.
+func (b *bitset) add(o *bitset) {
+	if b.pages == nil {
+		b.pages = o.pages
+		return
+	}
+	for n, p := range o.pages {
+		old := b.pages[n]
+		if old == nil {
+			b.pages[n] = p
+			continue
+		}
+		for i := range p {
+			old[i] |= p[i]
+		}
+	}
 }

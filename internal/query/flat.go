@@ -29,7 +29,12 @@ func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newForest(a, c, !q.By.ofBlocks())
+	return a.table(c)
+}
+
+// table makes a table of cells.
+func (a *ask) table(c *cells) (*Table, error) {
+	f := newForest(a, c, !a.q.By.ofBlocks())
 	rows, slots := f.rows()
 	p := newPeaks(a, c, f, slots)
 	for i := range rows {

@@ -1,10 +1,81 @@
 package query
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
 
-// funcs keeps of each live block by which function it was allocated, by the number of the allocation. Blocks that are live
-// together mostly have numbers that are near.
+// funcs tells by which function the block was allocated that a deallocation ends. A collector finds that out for what was allocated in
+// an earlier block of events.
 type funcs struct {
+	live liveFuncs
+	far  map[uint64][]event.Func // by the first event of a block of events: of its deallocations of what is older than it, in order
+}
+
+// collect is a collector of all events from the first on.
+func (f *funcs) collect(b recording.Stretch) (sight, func()) {
+	near := nearFuncs{first: b.FirstAlloc}
+	var older []uint64
+	see := func(_, ref uint64, e *event.Event, _ bool) {
+		if e.Kind > event.Free {
+			return
+		}
+		if _, ok := near.see(ref, e); !ok {
+			older = append(older, ref)
+		}
+	}
+	return see, func() {
+		if f.far == nil {
+			f.far = make(map[uint64][]event.Func)
+		}
+		list := make([]event.Func, len(older))
+		for i, ref := range older {
+			list[i] = f.live.take(ref)
+		}
+		f.far[b.First] = list
+		for i, of := range near.of {
+			if of != event.FuncUnknown {
+				f.live.set(b.FirstAlloc+uint64(i), of)
+			}
+		}
+	}
+}
+
+func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
+	near, far := nearFuncs{first: b.FirstAlloc}, f.far[b.First]
+	return func(ref uint64, e *event.Event) uint32 {
+		of, ok := near.see(ref, e)
+		if !ok && len(far) > 0 {
+			of, far = far[0], far[1:]
+		}
+		return uint32(of)
+	}
+}
+
+// nearFuncs keeps the functions of what is allocated in one block of events until it is freed.
+type nearFuncs struct {
+	first uint64 // its first allocation
+	of    []event.Func
+}
+
+// see takes an allocation or a deallocation and returns the function; false if it is not from this block of events.
+func (f *nearFuncs) see(ref uint64, e *event.Event) (event.Func, bool) {
+	if e.Kind == event.Alloc {
+		f.of = append(f.of, e.Func)
+		return e.Func, true
+	}
+	i := ref - f.first
+	if ref < f.first || i >= uint64(len(f.of)) {
+		return event.FuncUnknown, false
+	}
+	of := f.of[i]
+	f.of[i] = event.FuncUnknown
+	return of, true
+}
+
+// liveFuncs keeps of live blocks by which function they were allocated, by the number of the allocation. Blocks that are live
+// together mostly have numbers that are near.
+type liveFuncs struct {
 	pages map[uint64]*funcPage
 	last  *funcPage // the page that was asked for last
 	at    uint64    // its number
@@ -15,7 +86,7 @@ type funcPage struct {
 	of   [1 << 12]event.Func
 }
 
-func (f *funcs) page(n uint64) *funcPage {
+func (f *liveFuncs) page(n uint64) *funcPage {
 	if f.last == nil || f.at != n {
 		f.last, f.at = f.pages[n], n
 	}
@@ -23,7 +94,7 @@ func (f *funcs) page(n uint64) *funcPage {
 }
 
 // set takes note of an allocation.
-func (f *funcs) set(ref uint64, of event.Func) {
+func (f *liveFuncs) set(ref uint64, of event.Func) {
 	n := ref / (1 << 12)
 	p := f.page(n)
 	if p == nil {
@@ -40,7 +111,7 @@ func (f *funcs) set(ref uint64, of event.Func) {
 }
 
 // take returns the function of a block that is freed, and forgets it; FuncUnknown if it is not known.
-func (f *funcs) take(ref uint64) event.Func {
+func (f *liveFuncs) take(ref uint64) event.Func {
 	n := ref / (1 << 12)
 	p := f.page(n)
 	if p == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // Classes is the number of powers of two.
@@ -53,67 +54,118 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 		return nil, err
 	}
 	a.Plan = FromEvents
-	h := &Histogram{}
-	refTo, err := a.allocationsBefore(a.To)
-	if err != nil {
+	d := &distribution{a: a}
+	if d.refFrom, err = a.Reader.AllocsBefore(a.From); err != nil {
 		return nil, err
 	}
-	refFrom, err := a.allocationsBefore(a.From)
-	if err != nil {
+	if d.refTo, err = a.Reader.AllocsBefore(a.To); err != nil {
 		return nil, err
 	}
-	exact := make(map[uint64]*SizeCount)
-	err = a.blocksBetween(a.From, a.last, func(n uint64, e *event.Event, _ uint32, ref uint64) {
-		if refFrom <= ref && ref < refTo {
-			move(&h.NeverFreed.Bytes, &h.NeverFreed.Count, e)
-		}
-		if n >= a.To {
-			return
-		}
-		if e.Kind == event.Free {
-			a.Total.free(e)
-			h.Lifetimes[bits.Len64(lifetime(e))].add(e.Size)
-			return
-		}
-		a.Total.alloc(e)
-		class := bits.Len64(e.Size)
-		h.Sizes[class].add(e.Size)
-		slack := uint64(0)
-		if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
-			slack = e.Usable - e.Size
-			k := &h.Slack[class]
-			k.Count++
-			k.Requested += e.Size
-			k.Slack += slack
-		}
-		c := exact[e.Size]
-		if c == nil {
-			if len(exact) == maxExact {
-				h.Others++
-				return
-			}
-			c = &SizeCount{Size: e.Size}
-			exact[e.Size] = c
-		}
-		c.Count++
-		c.Slack += slack
-	})
-	if err != nil {
+	if err := a.prepare(a.From, a.last); err != nil {
 		return nil, err
 	}
-	for _, c := range exact {
-		h.Exact = append(h.Exact, *c)
+	if err := a.scan(a.From, a.last, d.collect); err != nil {
+		return nil, err
 	}
+	h := &d.Histogram
+	h.Exact = d.sizes.list
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
 	})
+	a.Total.add(&h.Total)
 	h.Answer = a.Answer
 	return h, nil
 }
 
-func (b *Bucket) add(size uint64) {
-	b.Count++
-	b.Bytes += size
+// distribution makes a histogram of events.
+type distribution struct {
+	Histogram
+	a              *ask
+	refFrom, refTo uint64 // allocations of the range
+	sizes          sizes
+}
+
+// collect is a collector.
+func (d *distribution) collect(recording.Stretch) (sight, func()) {
+	part := &distribution{a: d.a, refFrom: d.refFrom, refTo: d.refTo}
+	see := func(n, ref uint64, e *event.Event, counts bool) {
+		if counts && n >= d.a.From {
+			part.see(n, ref, e)
+		}
+	}
+	return see, func() { d.add(part) }
+}
+
+func (d *distribution) see(n, ref uint64, e *event.Event) {
+	if d.refFrom <= ref && ref < d.refTo {
+		move(&d.NeverFreed.Bytes, &d.NeverFreed.Count, e)
+	}
+	if n >= d.a.To {
+		return
+	}
+	if e.Kind == event.Free {
+		d.Total.free(e)
+		d.Lifetimes[bits.Len64(lifetime(e))].add(Bucket{1, e.Size})
+		return
+	}
+	d.Total.alloc(e)
+	class := bits.Len64(e.Size)
+	d.Sizes[class].add(Bucket{1, e.Size})
+	one := SizeCount{Size: e.Size, Count: 1}
+	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
+		one.Slack = e.Usable - e.Size
+		d.Slack[class].add(Slacks{1, e.Size, one.Slack})
+	}
+	d.Others += d.sizes.add(one)
+}
+
+// add adds what the next block of events has.
+func (d *distribution) add(o *distribution) {
+	d.Total.add(&o.Total)
+	d.NeverFreed.add(o.NeverFreed)
+	for i := range Classes {
+		d.Sizes[i].add(o.Sizes[i])
+		d.Lifetimes[i].add(o.Lifetimes[i])
+		d.Slack[i].add(o.Slack[i])
+	}
+	d.Others += o.Others
+	for _, c := range o.sizes.list {
+		d.Others += d.sizes.add(c)
+	}
+}
+
+func (b *Bucket) add(o Bucket) {
+	b.Count += o.Count
+	b.Bytes += o.Bytes
+}
+
+func (s *Slacks) add(o Slacks) {
+	s.Count += o.Count
+	s.Requested += o.Requested
+	s.Slack += o.Slack
+}
+
+// sizes tells sizes apart, in the order in which they come, as long as they are not too many.
+type sizes struct {
+	list   []SizeCount
+	places hashed // number in list plus 1
+}
+
+// add adds a size, or returns how many allocations had it if it cannot be told apart.
+func (s *sizes) add(c SizeCount) (others uint64) {
+	p := s.places.at(c.Size)
+	switch {
+	case *p != 0:
+		old := &s.list[*p-1]
+		old.Count += c.Count
+		old.Slack += c.Slack
+	case len(s.list) == maxExact:
+		return c.Count
+	default:
+		s.list = append(s.list, c)
+		*p = uint32(len(s.list))
+	}
+	return 0
 }
 
 // SizeQuantile returns the size that a share p of the allocations does not exceed; 0 if there are none, or too many sizes.

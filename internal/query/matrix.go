@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // Matrix tells which threads free what which threads allocated.
@@ -24,6 +25,29 @@ type Crossing struct {
 
 // Cross answers with the matrix of the deallocations that the query selects. Its grouping does not matter.
 func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
+	m, err := newCrossings(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.a.prepare(m.a.From, m.a.To); err != nil {
+		return nil, err
+	}
+	if err := m.a.scan(m.a.From, m.a.To, m.collect); err != nil {
+		return nil, err
+	}
+	return m.matrix(), nil
+}
+
+// crossings makes a matrix of events.
+type crossings struct {
+	a      *ask
+	list   []Crossing
+	total  Values
+	places hashed // number in list plus 1
+	unseen hashed // of those that nobody is known to have freed
+}
+
+func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) {
 	one := *q
 	one.By, one.Metrics = ByFunction, []Metric{FreedBytes}
 	a, err := newAsk(ctx, s, &one)
@@ -31,33 +55,50 @@ func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
 		return nil, err
 	}
 	a.Plan = FromEvents
-	at := make(map[Crossing]*Bucket)
-	err = a.blocksBetween(a.From, a.To, func(_ uint64, e *event.Event, _ uint32, _ uint64) {
-		if e.Kind != event.Free {
+	return &crossings{a: a}, nil
+}
+
+// collect is a collector.
+func (m *crossings) collect(recording.Stretch) (sight, func()) {
+	part := &crossings{a: m.a}
+	see := func(n, _ uint64, e *event.Event, counts bool) {
+		if !counts || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
 			return
 		}
-		k := Crossing{Allocated: e.BornBy, Freed: e.Thread}
+		part.total.free(e)
+		x := Crossing{Allocated: e.BornBy, Freed: e.Thread, Blocks: 1, Bytes: e.Size}
 		if e.Func == event.FuncUnknown {
-			k.Freed, k.Unseen = 0, true
+			x.Freed, x.Unseen = 0, true
 		}
-		b := at[k]
-		if b == nil {
-			b = &Bucket{}
-			at[k] = b
+		part.add(x)
+	}
+	return see, func() {
+		m.total.add(&part.total)
+		for _, x := range part.list {
+			m.add(x)
 		}
-		b.add(e.Size)
-		a.Total.free(e)
-	})
-	if err != nil {
-		return nil, err
 	}
-	m := &Matrix{Answer: a.Answer}
-	for k, b := range at {
-		k.Blocks, k.Bytes = b.Count, b.Bytes
-		m.Cells = append(m.Cells, k)
+}
+
+func (m *crossings) add(x Crossing) {
+	places := &m.places
+	if x.Unseen {
+		places = &m.unseen
 	}
-	slices.SortFunc(m.Cells, func(a, b Crossing) int {
+	p := places.at(uint64(x.Allocated)<<32 | uint64(x.Freed))
+	if *p == 0 {
+		m.list = append(m.list, x)
+		*p = uint32(len(m.list))
+		return
+	}
+	m.list[*p-1].Blocks += x.Blocks
+	m.list[*p-1].Bytes += x.Bytes
+}
+
+func (m *crossings) matrix() *Matrix {
+	m.a.Total.add(&m.total)
+	slices.SortFunc(m.list, func(a, b Crossing) int {
 		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated), cmp.Compare(a.Freed, b.Freed))
 	})
-	return m, nil
+	return &Matrix{Answer: m.a.Answer, Cells: m.list}
 }

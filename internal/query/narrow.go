@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -109,34 +110,69 @@ func (a *ask) doings(p *profile.Profile) error {
 	for i := range p.Threads {
 		p.Threads[i].Counts = tally.Thread{}
 	}
-	nobody := &tally.Thread{}
-	thread := func(i uint32) *tally.Thread {
-		if int(i) < len(p.Threads) {
-			return &p.Threads[i].Counts
-		}
-		return nobody
+	if err := a.prepare(a.From, a.To); err != nil {
+		return err
 	}
-	all := &p.Totals
-	return a.blocksBetween(a.From, a.To, func(_ uint64, e *event.Event, _ uint32, _ uint64) {
-		if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
-			all.Funcs[f]++ // a realloc is one call
-		}
-		t := thread(e.Thread)
-		switch {
-		case e.Kind == event.Alloc:
-			t.Allocations++
-			t.Bytes += e.Size
-		case e.Func == event.FuncUnknown:
-			all.Unseen++
-		default:
-			t.Deallocations++
-			t.FreedBytes += e.Size
-			if e.Flags&event.Temporary != 0 {
-				t.Temporary++
-			}
-			if e.BornBy != e.Thread {
-				t.Foreign++
+	return a.scan(a.From, a.To, func(recording.Stretch) (sight, func()) {
+		part := &doings{threads: make(map[uint32]*tally.Thread)}
+		see := func(n, _ uint64, e *event.Event, counts bool) {
+			if counts && a.From <= n && n < a.To {
+				part.see(e)
 			}
 		}
+		return see, func() { part.addTo(p) }
 	})
+}
+
+// doings are those of one block of events.
+type doings struct {
+	funcs   [event.FuncCount]uint64
+	unseen  uint64
+	threads map[uint32]*tally.Thread
+}
+
+func (d *doings) see(e *event.Event) {
+	if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
+		d.funcs[f]++ // a realloc is one call
+	}
+	t := d.threads[e.Thread]
+	if t == nil {
+		t = &tally.Thread{}
+		d.threads[e.Thread] = t
+	}
+	switch {
+	case e.Kind == event.Alloc:
+		t.Allocations++
+		t.Bytes += e.Size
+	case e.Func == event.FuncUnknown:
+		d.unseen++
+	default:
+		t.Deallocations++
+		t.FreedBytes += e.Size
+		if e.Flags&event.Temporary != 0 {
+			t.Temporary++
+		}
+		if e.BornBy != e.Thread {
+			t.Foreign++
+		}
+	}
+}
+
+func (d *doings) addTo(p *profile.Profile) {
+	for f, n := range d.funcs {
+		p.Totals.Funcs[f] += n
+	}
+	p.Totals.Unseen += d.unseen
+	for i, o := range d.threads {
+		if uint64(i) >= uint64(len(p.Threads)) {
+			continue
+		}
+		t := &p.Threads[i].Counts
+		t.Allocations += o.Allocations
+		t.Bytes += o.Bytes
+		t.Deallocations += o.Deallocations
+		t.FreedBytes += o.FreedBytes
+		t.Temporary += o.Temporary
+		t.Foreign += o.Foreign
+	}
 }

@@ -1,6 +1,9 @@
 package query
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
 
 // peaks finds own peaks. A group's is not the sum of its stacks': they need not have been at their peaks at the same
 // moment. So the levels of all groups are followed from event to event, unless each group is of one stack only.
@@ -33,77 +36,31 @@ func (p *peaks) find() error {
 		return err
 	}
 	p.a.Plan = FromEvents
-	level := make([]int64, len(p.out))
-	most := make([]int64, len(p.out))
-	move := func(cell int, by int64, count bool) {
-		for _, s := range p.of(cell, all) {
-			level[s] += by
-			if count && level[s] > most[s] {
-				most[s] = level[s]
-			}
-		}
-	}
-	p.c.index()
-	begin := p.a.From
-	if p.a.perBlock {
-		begin = p.a.first
-	} else {
-		before, err := p.a.Reader.LiveAt(p.a.ctx, begin)
-		if err != nil {
-			return err
-		}
-		for _, l := range before {
-			if i := *p.c.places.at(l.Stack, 0); i != 0 {
-				move(int(i-1), int64(l.Bytes), false)
-			}
-		}
-		copy(most, level)
-	}
-	started := begin == p.a.From
-	err = p.a.blocksBetween(begin, p.a.To, func(n uint64, e *event.Event, label uint32, _ uint64) {
-		if !started && n >= p.a.From {
-			started = true
-			copy(most, level)
-		}
-		i := int(*p.c.places.at(p.a.stack(e), label)) - 1
-		switch {
-		case i < 0:
-		case e.Kind == event.Alloc:
-			move(i, int64(e.Size), started)
-		default:
-			move(i, -int64(e.Size), false)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if !started {
-		copy(most, level)
-	}
-	for i, v := range p.out {
-		*v = uint64(max(most[i], 0))
-	}
-	return nil
+	return p.follow(all)
 }
 
-// held takes the own peaks of the stacks; false if a group is of several. That of all stacks is the process's peak.
+// held takes the own peaks of the cells; false if a group is of several. That of all stacks is the process's peak.
 func (p *peaks) held(all int32) (bool, error) {
 	if !p.a.peaksHeld {
 		return false, nil
 	}
-	stacks := make([]int, len(p.out))
+	single := make([]bool, len(p.out))
 	for i := range p.c.list {
 		for _, s := range p.of(i, all) {
-			if stacks[s]++; stacks[s] > 1 && (s != all || p.a.stacks != nil) {
+			if s != all && single[s] {
 				return false, nil
 			}
+			single[s] = true
 			*p.out[s] = p.c.list[i].OwnPeak
 		}
 	}
-	if p.a.stacks != nil {
+	switch {
+	case p.a.Plan == FromEvents:
+		*p.out[all] = p.a.allPeak
 		return true, nil
-	}
-	if p.a.whole {
+	case p.a.stacks != nil:
+		return len(p.c.list) < 2, nil
+	case p.a.whole:
 		*p.out[all] = p.a.sum.Totals.Peak.Bytes
 		return true, nil
 	}
@@ -116,6 +73,91 @@ func (p *peaks) held(all int32) (bool, error) {
 	}
 	*p.out[all] = bytes
 	return true, err
+}
+
+// levels are those of all groups.
+type levels []level
+
+func (l levels) begin() {
+	for i := range l {
+		l[i].most = l[i].now
+	}
+}
+
+// follow goes over the events. In each block of them, levels begin at 0.
+func (p *peaks) follow(all int32) error {
+	a := p.a
+	p.c.index()
+	for i := range p.c.list {
+		p.of(i, all)
+	}
+	sum, began := make(levels, len(p.out)), false
+	begin := a.From
+	if a.perBlock {
+		begin = a.first
+	} else {
+		before, err := a.Reader.LiveAt(a.ctx, begin)
+		if err != nil {
+			return err
+		}
+		for _, l := range before {
+			if i := p.c.find(l.Stack, 0); i >= 0 {
+				for _, s := range p.list[i] {
+					sum[s].now += int64(l.Bytes)
+				}
+			}
+		}
+	}
+	if err := a.prepare(begin, a.To); err != nil {
+		return err
+	}
+	err := a.scan(begin, a.To, func(b recording.Stretch) (sight, func()) {
+		label := a.labeler(b)
+		part := make(levels, len(p.out))
+		before := b.First < a.From && begin < a.From
+		in := !before
+		see := func(n, ref uint64, e *event.Event, counts bool) {
+			if e.Kind > event.Free {
+				return
+			}
+			l := label(ref, e)
+			if !counts || n < begin {
+				return
+			}
+			if !in && n >= a.From {
+				in = true
+				part.begin()
+			}
+			if i := p.c.find(a.stack(e), l); i >= 0 {
+				for _, s := range p.list[i] {
+					part[s].move(e, in)
+				}
+			}
+		}
+		return see, func() {
+			within := b.First+b.Events > a.From
+			if within && !in {
+				part.begin()
+			}
+			if within && !began {
+				began = true
+				sum.begin()
+			}
+			for i := range sum {
+				sum[i].follow(part[i], before, within)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !began {
+		sum.begin()
+	}
+	for i, v := range p.out {
+		*v = uint64(max(sum[i].most, 0))
+	}
+	return nil
 }
 
 // of are the numbers of all values that a cell counts in.

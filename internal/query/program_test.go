@@ -75,6 +75,11 @@ func (r *recorder) free(thread uint32, ref uint64, f event.Func, flags event.Fla
 
 func (r *recorder) realloc(thread uint32, ref uint64, stack uint32, size uint64, inPlace bool) uint64 {
 	r.free(thread, ref, event.ReallocFunc, event.Realloc)
+	if ref%3 == 0 { // the halves may come to lie in two blocks of events
+		if err := r.w.Flush(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 	flags := event.Realloc
 	if inPlace {
 		flags |= event.InPlace
@@ -127,6 +132,12 @@ func (r *recorder) code() map[uint32][]event.Frame {
 // random writes a random program of n events and opens it.
 func random(t testing.TB, seed uint64, n int) (*Source, []event.Event) {
 	t.Helper()
+	r, frames := randomProgram(t, seed, n)
+	return r.source(frames), r.events
+}
+
+func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]event.Frame) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 3))
 	r := newRecorder(t)
 	if seed%3 > 0 {
@@ -175,5 +186,5 @@ func random(t testing.TB, seed uint64, n int) (*Source, []event.Event) {
 			}
 		}
 	}
-	return r.source(frames), r.events
+	return r, frames
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"sort"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -187,59 +188,137 @@ func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 
 func (a *ask) developEvents(out *Series, c *choice) error {
 	a.Plan = FromEvents
-	i := 0
-	var level, blocks uint64
-	begin := a.first
+	d := &developing{ask: a, out: out, rows: c, begin: a.first}
 	if !a.perBlock {
-		begin = a.From
-		before, err := a.Reader.LiveAt(a.ctx, begin)
+		d.begin = a.From
+		before, err := a.Reader.LiveAt(a.ctx, a.From)
 		if err != nil {
 			return err
 		}
 		for _, l := range before {
 			if a.stacks.keep(l.Stack) {
 				c.point(l.Stack, 0, 0).add(&Point{Live: l.Bytes, LiveBlocks: l.Blocks})
-				level += l.Bytes
+				d.level += int64(l.Bytes)
 			}
 		}
-		out.Top[0] = level
+		out.Top[0] = uint64(d.level)
 	}
-	last := len(out.Cuts) - 1
-	next := func() {
-		i++
-		out.Top[i] = level
+	if err := a.prepare(d.begin, a.To); err != nil {
+		return err
 	}
-	a.every = func(n uint64, e *event.Event) {
-		if i == 0 && n >= a.From {
-			next()
+	if err := a.scan(d.begin, a.To, d.collect); err != nil {
+		return err
+	}
+	d.upTo(len(out.Cuts)-1, a.To)
+	return nil
+}
+
+// developing puts together what the blocks of events did in each step.
+type developing struct {
+	*ask
+	out   *Series
+	rows  *choice
+	begin uint64
+	step  int   // how far it is; 0: before the range
+	level int64 // of all that is selected
+}
+
+// pace is what a block of events did within one step. Its level begins at 0.
+type pace struct {
+	step   int
+	first  uint64 // event
+	level  level
+	points []stackPoint
+}
+
+type stackPoint struct {
+	stack, label uint32
+	Point
+}
+
+// point returns what a stack did; cells have its number in points plus 1.
+func (p *pace) point(cells *places, stack, label uint32) *Point {
+	at := cells.at(stack, label)
+	if *at == 0 {
+		p.points = append(p.points, stackPoint{stack: stack, label: label})
+		*at = uint32(len(p.points))
+	}
+	return &p.points[*at-1].Point
+}
+
+// collect is a collector.
+func (d *developing) collect(b recording.Stretch) (sight, func()) {
+	label := d.labeler(b)
+	var list []*pace
+	var p *pace
+	var cells places // of p
+	last := len(d.out.Times) - 1
+	see := func(n, ref uint64, e *event.Event, counts bool) {
+		l := uint32(0)
+		if e.Kind <= event.Free {
+			l = label(ref, e)
 		}
-		for ; i > 0 && i < last && e.Time > out.Times[i]; next() {
-			out.Cuts[i] = n
+		if n < d.begin {
+			return
 		}
-	}
-	err := a.blocksBetween(begin, a.To, func(n uint64, e *event.Event, label uint32, _ uint64) {
-		p := c.point(a.stack(e), label, i)
-		move(&p.Live, &p.LiveBlocks, e)
-		move(&level, &blocks, e)
-		out.Top[i] = max(out.Top[i], level)
+		if step := 0; p == nil || n >= d.From && (p.step == 0 || p.step < last && e.Time > d.out.Times[p.step]) {
+			if n >= d.From { // the first one at whose end it is not past
+				step = 1 + sort.Search(last-1, func(i int) bool { return d.out.Times[i+1] >= e.Time })
+			}
+			if p != nil {
+				for i := range p.points {
+					*cells.at(p.points[i].stack, p.points[i].label) = 0
+				}
+			}
+			p = &pace{step: step, first: n}
+			list = append(list, p)
+		}
+		if !counts {
+			return
+		}
+		p.level.move(e, true)
+		point := p.point(&cells, d.stack(e), l)
+		move(&point.Live, &point.LiveBlocks, e)
 		switch {
-		case i == 0:
-			out.Top[0] = level
+		case p.step == 0:
 		case e.Kind == event.Alloc:
-			p.Allocations++
-			p.Bytes += e.Size
+			point.Allocations++
+			point.Bytes += e.Size
 		default:
-			p.Deallocations++
+			point.Deallocations++
 		}
-	})
-	a.every = nil
-	for i < last {
-		if i > 0 {
-			out.Cuts[i] = a.To
-		}
-		next()
 	}
-	return err
+	return see, func() {
+		for _, p := range list {
+			d.add(p)
+		}
+	}
+}
+
+// upTo goes on to a step: those before end before an event.
+func (d *developing) upTo(step int, n uint64) {
+	for d.step < step {
+		if d.step > 0 {
+			d.out.Cuts[d.step] = n
+		}
+		d.step++
+		d.out.Top[d.step] = uint64(d.level)
+	}
+}
+
+// add adds what comes next.
+func (d *developing) add(p *pace) {
+	d.upTo(p.step, p.first)
+	top := &d.out.Top[p.step]
+	*top = max(*top, uint64(max(d.level+p.level.most, 0)))
+	d.level += p.level.now
+	if p.step == 0 {
+		*top = uint64(d.level)
+	}
+	for i := range p.points {
+		x := &p.points[i]
+		d.rows.point(x.stack, x.label, p.step).add(&x.Point)
+	}
 }
 
 // choice finds the row of a block's stack and label.

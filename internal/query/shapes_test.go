@@ -180,7 +180,7 @@ func TestDistributeAndCross(t *testing.T) {
 			case event.Alloc:
 				if in && m.counts(ref) {
 					sizes = append(sizes, e.Size)
-					want.Sizes[bits.Len64(e.Size)].add(e.Size)
+					want.Sizes[bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					c := exact[e.Size]
 					c.Size, c.Count = e.Size, c.Count+1
 					if e.Flags&event.HasUsable != 0 {
@@ -192,15 +192,15 @@ func TestDistributeAndCross(t *testing.T) {
 					}
 					exact[e.Size] = c
 					if _, freed := m.died[ref]; !freed {
-						want.NeverFreed.add(e.Size)
+						want.NeverFreed.add(Bucket{1, e.Size})
 					}
 				}
 				ref++
 			case event.Free:
 				if in && m.counts(e.Ref) {
-					want.Lifetimes[bits.Len64(uint64(e.Time-e.Born))].add(e.Size)
+					want.Lifetimes[bits.Len64(uint64(e.Time-e.Born))].add(Bucket{1, e.Size})
 					b := cross[[2]uint32{e.BornBy, e.Thread}]
-					b.add(e.Size)
+					b.add(Bucket{1, e.Size})
 					cross[[2]uint32{e.BornBy, e.Thread}] = b
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -72,39 +71,4 @@ func (q *Query) Frames(s *Source, pc uint32) []profile.Frame {
 		return list
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(f profile.Frame) bool { return matches(q.Hide, &f) })
-}
-
-// Events yields the events of the query's range that count, each with its number, and the number of the allocation that it makes or
-// ends (event.NoRef: neither). What belongs to no block (failed calls, mapping changes, deallocations that ended nothing) counts if no
-// blocks are filtered, and is of a call stack that counts. An *event.Event is valid until yield returns.
-func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer, error) {
-	one := *q
-	one.By, one.Metrics = ByStack, []Metric{Bytes}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	a, err := newAsk(ctx, s, &one)
-	if err != nil {
-		return nil, err
-	}
-	a.Plan = FromEvents
-	var failed error
-	give := func(n, ref uint64, e *event.Event) {
-		if failed == nil {
-			if failed = yield(n, ref, e); failed != nil {
-				stop()
-			}
-		}
-	}
-	if a.blocks == nil {
-		a.every = func(n uint64, e *event.Event) {
-			if e.Kind != event.Alloc && e.Kind != event.Free && a.stacks.keep(e.Stack) {
-				give(n, event.NoRef, e)
-			}
-		}
-	}
-	err = a.blocksBetween(a.From, a.To, func(n uint64, e *event.Event, _ uint32, ref uint64) { give(n, ref, e) })
-	if failed != nil {
-		err = failed
-	}
-	return &a.Answer, err
 }

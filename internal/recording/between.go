@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sort"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -196,44 +196,13 @@ func (r *Reader) Changes(ctx context.Context, from, to uint64) (*Changes, error)
 
 // collect gets the changes of the parts, several at a time, and hands them over in order.
 func (r *Reader) collect(ctx context.Context, parts []part, take func(part, []Change)) error {
-	type result struct {
-		list []Change
-		err  error
-	}
-	workers := min(runtime.GOMAXPROCS(0), 8)
-	next := make([]chan result, len(parts))
-	tokens := make(chan struct{}, workers+1)
-	stop := make(chan struct{})
-	defer close(stop)
-	for i := range next {
-		next[i] = make(chan result, 1)
-	}
-	go func() {
-		for i := range parts {
-			select {
-			case tokens <- struct{}{}:
-			case <-stop:
-				return
-			}
-			go func() {
-				list, err := r.changes(parts[i])
-				next[i] <- result{list, err}
-			}()
+	return ahead(ctx, len(parts), func(i int, _ *atomic.Bool) (func(), error) {
+		list, err := r.changes(parts[i])
+		if err != nil {
+			return nil, err
 		}
-	}()
-	for i := range parts {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case got := <-next[i]:
-			<-tokens
-			if got.err != nil {
-				return got.err
-			}
-			take(parts[i], got.list)
-		}
-	}
-	return nil
+		return func() { take(parts[i], list) }, nil
+	})
 }
 
 // Live is what is live at a call stack.

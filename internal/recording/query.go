@@ -88,6 +88,30 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 	return r.endBefore(cut), nil
 }
 
+// AllocsBefore is how many allocations are before a cut, and so the number of the next one.
+func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
+	i := r.blockOf(cut)
+	if i == len(r.events) {
+		if i == 0 {
+			return 0, nil
+		}
+		h := &r.events[i-1].head
+		return h.firstAlloc + h.allocs, nil
+	}
+	n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
+	if n >= cut {
+		return alloc, nil
+	}
+	err := r.decodeBlock(i, func(e *event.Event) bool {
+		if e.Kind == event.Alloc {
+			alloc++
+		}
+		n++
+		return n < cut
+	})
+	return alloc, err
+}
+
 // blockOf returns the first events block that ends after a cut: the cut is in it or before it.
 func (r *Reader) blockOf(cut uint64) int {
 	return sort.Search(len(r.events), func(i int) bool {

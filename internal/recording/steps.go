@@ -2,8 +2,8 @@ package recording
 
 import (
 	"context"
-	"runtime"
 	"sort"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -27,7 +27,18 @@ func (r *Reader) Steps(ctx context.Context, from, to uint64, times []int64, take
 	for _, t := range times {
 		d.bounds = append(d.bounds, uint64(max(t, 0))/uint64(r.header.quantum))
 	}
-	return inOrder(ctx, d.tasks(), take)
+	tasks := d.tasks()
+	return ahead(ctx, len(tasks), func(i int, _ *atomic.Bool) (func(), error) {
+		list, err := tasks[i]()
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			for _, p := range list {
+				take(p)
+			}
+		}, nil
+	})
 }
 
 // divider divides a range into steps.
@@ -131,47 +142,4 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 	})
 	done()
 	return list, err
-}
-
-// inOrder does tasks on all processors and hands over what they return, in order.
-func inOrder(ctx context.Context, tasks []func() ([]Piece, error), take func(Piece)) error {
-	type result struct {
-		list []Piece
-		err  error
-	}
-	results := make([]chan result, len(tasks))
-	for i := range results {
-		results[i] = make(chan result, 1)
-	}
-	tokens := make(chan struct{}, 2*min(runtime.GOMAXPROCS(0), 8))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		for i, task := range tasks {
-			select {
-			case tokens <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			go func() {
-				list, err := task()
-				results[i] <- result{list, err}
-			}()
-		}
-	}()
-	for _, next := range results {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case got := <-next:
-			<-tokens
-			if got.err != nil {
-				return got.err
-			}
-			for _, p := range got.list {
-				take(p)
-			}
-		}
-	}
-	return nil
 }

@@ -8,20 +8,13 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// live is a block that has not ended yet.
-type live struct {
-	size, addr uint64
-	born       int64
-	stack, by  uint32
-}
-
 // threadState is what the definitions need to know of a thread.
 type threadState struct {
 	latest uint64 // number of its latest allocation plus 1
 	halves int64  // reallocs whose old block has ended and whose new one is not born
 }
 
-// events goes through the events once.
+// events goes through the events once. What order and pairs need is kept apart: they are checked at the same time.
 type events struct {
 	rec          *recording.Reader
 	tree         *tree
@@ -34,7 +27,7 @@ type events struct {
 	last    int64
 	allocs  uint64
 	frees   uint64
-	live    map[uint64]live   // by number of the allocation
+	live    liveBlocks
 	at      map[uint64]uint64 // number of the live block at an address, in recordings with addresses
 	threads []threadState
 	bytes   uint64 // live
@@ -44,7 +37,7 @@ type events struct {
 }
 
 func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
-	v := &events{rec: r, tree: t, order: order, pairs: pairs, live: make(map[uint64]live), at: make(map[uint64]uint64),
+	v := &events{rec: r, tree: t, order: order, pairs: pairs, at: make(map[uint64]uint64),
 		threads: make([]threadState, len(r.Threads()))}
 	ending, ended := r.Ending()
 	v.end, v.ended = ending.End, ended
@@ -60,138 +53,135 @@ func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
 func (v *events) read() (*tally.Summary, error) {
 	counted := tally.New()
 	first := v.count
+	checks := []func(n uint64, e *event.Event){v.ordered, func(_ uint64, e *event.Event) { counted.Add(e) }}
+	if !v.partial {
+		checks = append(checks, v.paired, func(n uint64, e *event.Event) { v.summaries.add(e, n) })
+	}
+	r := newRelay(checks...)
 	err := v.rec.Events(func(e *event.Event) bool {
 		v.count++
-		v.ordered(e)
-		counted.Add(e)
-		if !v.partial {
-			v.paired(e)
-			v.summaries.add(e, v.count)
-		}
+		r.event(v.count, e)
 		return true
 	})
+	r.end()
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
 	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded", len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err
 }
 
-func (v *events) ordered(e *event.Event) {
+// ordered checks an event by itself. number is the cut after it, here and below.
+func (v *events) ordered(number uint64, e *event.Event) {
 	if e.Time < v.last {
-		v.order.problem("event %d at %d ns comes after one at %d ns", v.count, e.Time, v.last)
+		v.order.problem("event %d at %d ns comes after one at %d ns", number, e.Time, v.last)
 	}
 	v.last = max(v.last, e.Time)
 	if v.ended && e.Time > v.end {
-		v.order.problem("event %d at %d ns comes after the end at %d ns", v.count, e.Time, v.end)
+		v.order.problem("event %d at %d ns comes after the end at %d ns", number, e.Time, v.end)
 	}
 	if e.Kind >= event.KindCount || e.Func >= event.FuncCount {
-		v.order.problem("event %d is of kind %d by function %d: there is no such thing", v.count, e.Kind, e.Func)
+		v.order.problem("event %d is of kind %d by function %d: there is no such thing", number, e.Kind, e.Func)
 	}
 	if list := v.rec.Threads(); int(e.Thread) >= len(list) {
-		v.order.problem("event %d is of thread %d, which does not exist", v.count, e.Thread)
+		v.order.problem("event %d is of thread %d, which does not exist", number, e.Thread)
 	} else if start := list[e.Thread].Start; e.Time < start {
-		v.order.problem("event %d at %d ns is of thread %d, which starts at %d ns", v.count, e.Time, e.Thread, start)
+		v.order.problem("event %d at %d ns is of thread %d, which starts at %d ns", number, e.Time, e.Thread, start)
 	}
-	v.stack(e, e.Stack, e.Kind != event.Free) // a Free bears the stack of its allocation
-	v.stack(e, e.FreeStack, true)
+	v.stack(number, e, e.Stack, e.Kind != event.Free) // a Free bears the stack of its allocation
+	v.stack(number, e, e.FreeStack, true)
 }
 
 // stack checks that a call stack exists, and, if it was taken at the event, that its code was there then.
-func (v *events) stack(e *event.Event, id uint32, taken bool) {
+func (v *events) stack(number uint64, e *event.Event, id uint32, taken bool) {
 	if id == 0 {
 		return
 	}
 	if _, ok := v.tree.nodes.Get(id); !ok {
-		v.order.problem("event %d names call stack %d, which does not exist", v.count, id)
+		v.order.problem("event %d names call stack %d, which does not exist", number, id)
 	}
 	if taken && e.Flags&event.Late == 0 { // else its time is not its own
-		v.tree.there(id, e.Time, v.count)
+		v.tree.there(id, e.Time, number)
 	}
 }
 
-func (v *events) paired(e *event.Event) {
+func (v *events) paired(number uint64, e *event.Event) {
 	var none threadState
 	t := &none
 	if int(e.Thread) < len(v.threads) {
 		t = &v.threads[e.Thread]
 	}
-	v.halves(e, t)
+	v.halves(number, e, t)
 	if e.Kind != event.Free && e.Ref != event.NoRef {
-		v.pairs.problem("event %d ends allocation %d, although it is no deallocation of a live block", v.count, e.Ref)
+		v.pairs.problem("event %d ends allocation %d, although it is no deallocation of a live block", number, e.Ref)
 	}
 	switch e.Kind {
 	case event.Alloc:
-		v.alloc(e)
+		v.alloc(number, e)
 		t.latest = v.allocs
 	case event.Free:
-		v.free(e, t)
+		v.free(number, e, t)
 	case event.Inherited:
 		if v.rec.Process().Parent == 0 {
-			v.pairs.problem("event %d ends a block of the parent process, but there is none", v.count)
+			v.pairs.problem("event %d ends a block of the parent process, but there is none", number)
 		}
 	}
 }
 
 // halves checks that the halves of reallocs belong together.
-func (v *events) halves(e *event.Event, t *threadState) {
+func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 	if e.Flags&event.InPlace != 0 && (e.Kind != event.Alloc || e.Flags&event.Realloc == 0) {
-		v.pairs.problem("event %d is in place, but no realloc", v.count)
+		v.pairs.problem("event %d is in place, but no realloc", number)
 	}
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
 	if e.Func != event.ReallocFunc && e.Func != event.Reallocarray {
-		v.pairs.problem("event %d is half of a realloc, by function %s", v.count, e.Func)
+		v.pairs.problem("event %d is half of a realloc, by function %s", number, e.Func)
 	}
 	switch e.Kind {
 	case event.Free:
 		t.halves++
 	case event.Alloc:
 		if t.halves--; t.halves < 0 {
-			v.pairs.problem("event %d is a realloc's new block, but its thread has no realloc whose old block has ended", v.count)
+			v.pairs.problem("event %d is a realloc's new block, but its thread has no realloc whose old block has ended", number)
 		}
 	}
 }
 
-func (v *events) alloc(e *event.Event) {
-	v.live[v.allocs] = live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread}
+func (v *events) alloc(number uint64, e *event.Event) {
+	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread})
 	if e.Addr != 0 {
 		if n, ok := v.at[e.Addr]; ok {
-			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", v.count, e.Addr, n)
+			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", number, e.Addr, n)
 		}
 		v.at[e.Addr] = v.allocs
 	}
 	v.allocs++
 	v.bytes += e.Size
 	if v.bytes > v.peak.Bytes {
-		v.peak = tally.Peak{Bytes: v.bytes, Blocks: uint64(len(v.live)), Time: e.Time, Event: v.count}
+		v.peak = tally.Peak{Bytes: v.bytes, Blocks: v.live.count, Time: e.Time, Event: number}
 	}
 }
 
-func (v *events) free(e *event.Event, t *threadState) {
+func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	v.frees++
 	temporary := t.latest == e.Ref+1 && e.Flags&event.Realloc == 0 && e.Func != event.FuncUnknown
 	if temporary != (e.Flags&event.Temporary != 0) {
-		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", v.count, e.Ref, !temporary, temporary)
+		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", number, e.Ref, !temporary, temporary)
 	}
-	b, ok := v.live[e.Ref]
+	b, ok := v.live.take(e.Ref)
 	switch {
 	case !ok && e.Ref >= v.allocs:
-		v.pairs.problem("event %d ends allocation %d, which has not been made yet", v.count, e.Ref)
+		v.pairs.problem("event %d ends allocation %d, which has not been made yet", number, e.Ref)
 		return
 	case !ok:
-		v.pairs.problem("event %d ends allocation %d, which was freed before", v.count, e.Ref)
+		v.pairs.problem("event %d ends allocation %d, which was freed before", number, e.Ref)
 		return
 	}
 	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy}
 	if is != b {
-		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", v.count, e.Ref, is, b)
+		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
 	}
-	delete(v.live, e.Ref)
 	delete(v.at, b.addr)
 	v.bytes -= b.size
-}
-
-func (b live) String() string {
-	return fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", b.size, b.addr, b.stack, b.by, b.born)
 }

@@ -20,9 +20,9 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	equal("allocations", t.Allocations, v.allocs)
 	equal("deallocations", t.Deallocations, v.frees)
 	equal("live bytes at the end", t.LiveBytes, v.bytes)
-	equal("live blocks at the end", t.LiveBlocks, uint64(len(v.live)))
+	equal("live blocks at the end", t.LiveBlocks, v.live.count)
 	equal("bytes allocated minus freed", t.LeakedBytes(), v.bytes)
-	equal("allocations minus deallocations", t.LeakedBlocks(), uint64(len(v.live)))
+	equal("allocations minus deallocations", t.LeakedBlocks(), v.live.count)
 	c.require(t.Peak == v.peak, "the peak is %+v, ought to be %+v", t.Peak, v.peak)
 
 	var sum tally.Stack

@@ -391,8 +391,7 @@ func TestSummaries(t *testing.T) {
 		n := uint64(0)
 		if err := rec.Events(func(e *event.Event) bool {
 			n++
-			ev.count = n
-			ev.paired(e)
+			ev.paired(n, e)
 			if n == 6 {
 				change(e)
 			}

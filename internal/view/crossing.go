@@ -8,11 +8,7 @@ import (
 )
 
 // ThreadAnswers are what a page on threads is made of.
-type ThreadAnswers struct {
-	Threads *query.Table // by thread
-	Calls   *query.Table // by allocation function
-	Matrix  *query.Matrix
-}
+type ThreadAnswers = query.ThreadTables
 
 // Threads writes what each thread allocated, who freed it, and through which functions all was allocated.
 func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) error {

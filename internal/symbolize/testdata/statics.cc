@@ -6,8 +6,8 @@ namespace deep
 {
 char big[512 << 20]; // deep::big
 struct S {
-	static int table[1000];
-}; // clang: deep::S::table
+	static int table[1000]; // clang: deep::S::table
+};
 int S::table[1000] = {1}; // deep::S::table
 } // namespace deep
 
@@ -19,18 +19,18 @@ const double constants[400] = {1}; // constants
 static int hidden[3000]; // hidden
 namespace
 {
-short nameless[5000];
+short nameless[5000]; // (anonymous namespace)::nameless
 } // namespace
 
 template <class T> struct Box {
-	static T pool[2048];
-}; // clang: Box<int>::pool
+	static T pool[2048]; // clang: Box<int>::pool
+};
 template <class T> T Box<T>::pool[2048]; // Box<int>::pool
 inline long shared_inline[512]; // shared_inline
 extern char alias_of[2048] __attribute__((alias("aliased")));
 extern "C" {
-char aliased[2048] = {3};
-} // aliased
+char aliased[2048] = {3}; // aliased
+}
 
 int *f(int i)
 {

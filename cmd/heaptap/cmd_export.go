@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/formats"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+func newExportCommand() *cobra.Command {
+	e := &exporter{flag: "format"}
+	var list, json bool
+	cmd := &cobra.Command{
+		Use:   "export -f FORMAT [flags] FILE...",
+		Short: "Write a recording in another tool's format",
+		Long: `Export writes what a recording says in a form that another tool reads: ` + strings.Join(export.Names(formats.All), ", ") + `.
+With --list it says what each of them keeps and loses; docs/formats.md tells more.
+
+Without -o, the output goes to stdout if that is a pipe or a file, else to NAME.EXT in the working directory, named after the recording. Of
+several recordings each gets a file of its own: NAME.EXT in the working directory, or in the folder that -o names. A file appears when it is
+complete: what is interrupted leaves nothing behind.
+
+--from, --to, --at and the filters select what counts ("heaptap help filters"), --metric and --by what is written of it where the
+format leaves a choice.`,
+		Example: `  heaptap export -f pprof server.4711.htap
+  heaptap export -f folded --metric peak server.4711.htap | flamegraph.pl > peak.svg
+  heaptap export -f svg --by thread -o threads.svg server.4711.htap
+  heaptap export --list`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case list && len(args) > 0:
+				return usagef("export: --list takes no recording")
+			case list:
+				return nil
+			case e.name == "":
+				return usagef("export: -f FORMAT is needed; known are %s", strings.Join(export.Names(formats.All), ", "))
+			case len(args) == 0:
+				return usagef("export: no recording given; for example: heaptap export -f %s server.4711.htap", e.name)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&e.name, "format", "f", "", "write this `FORMAT`")
+	f.StringVarP(&e.output, "output", "o", "", "write to `FILE`, into this folder, or to stdout (-)")
+	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
+	f.BoolVar(&json, "json", false, "with --list: as JSON")
+	e.filters(f)
+	f.StringVar(&e.by, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
+	f.StringSliceVar(&e.metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
+	f.StringVar(&e.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case list && json:
+			return listFormatsJSON(cmd.OutOrStdout())
+		case list:
+			return listFormats(cmd.OutOrStdout())
+		case json:
+			return usagef("export: --json is for --list; JSON Lines of a recording: heaptap export -f jsonl")
+		}
+		e.selected = e.asked(cmd.Flags())
+		if e.at != "" {
+			e.selected = append(e.selected, "--at "+e.at)
+		}
+		return e.export(cmd, args)
+	}
+	complete(cmd, "format", export.Names(formats.All))
+	return cmd
+}
+
+// complete offers words for a flag.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// exporter writes recordings in a format.
+type exporter struct {
+	question
+	flag         string // that named the format
+	name, output string
+	selected     []string // what was asked for, as it is written
+	format       *export.Format
+	variant      export.Variant
+}
+
+// find finds the format, and holds that the question is one that it can answer.
+func (e *exporter) find(cmd *cobra.Command) error {
+	var ok bool
+	if e.format, e.variant, ok = export.Find(formats.All, e.name); !ok {
+		return unknownWord(cmd, e.flag, e.name, export.Names(formats.All))
+	}
+	f := e.format
+	fixed := e.variant.Fixed
+	switch {
+	case e.metrics != nil && (f.Metrics == nil || fixed):
+		return usagef("%s: --metric: what %s has in it is fixed", cmd.Name(), e.name)
+	case len(e.metrics) > 1 && f.One:
+		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.metrics, ","), f.Name)
+	case e.by != "" && (f.By == nil || fixed):
+		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
+	case e.by != "" && !slices.Contains(groupingNames(f), e.by):
+		return unknownWord(cmd, "by", e.by, groupingNames(f))
+	}
+	for _, name := range e.metrics {
+		m, known := query.ParseMetric(name)
+		if _, integer := m.Integer(&query.Values{}); known && !f.AnyKind && (!integer || !m.Sums()) {
+			return usagef("%s: --metric %s: it does not sum up over call stacks, which %s needs; -f csv can hold it", cmd.Name(), name, f.Name)
+		}
+	}
+	return nil
+}
+
+// groupingNames are the groupings of a format.
+func groupingNames(f *export.Format) (list []string) {
+	for _, by := range f.By {
+		list = append(list, by.String())
+	}
+	return list
+}
+
+// export writes all recordings.
+func (e *exporter) export(cmd *cobra.Command, files []string) error {
+	if err := e.find(cmd); err != nil {
+		return err
+	}
+	inputs, remove, err := e.inputs(cmd.Context(), files)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	out, err := e.destination(cmd, inputs)
+	if err != nil {
+		return err
+	}
+	for _, path := range inputs {
+		if err := e.exportOne(cmd, path, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputs are the recordings of the files that were named: a spool has one for each of its processes.
+func (e *exporter) inputs(ctx context.Context, files []string) (list []string, remove func(), err error) {
+	var removes []func()
+	remove = func() {
+		for _, f := range removes {
+			f()
+		}
+	}
+	for _, file := range files {
+		paths, done, err := recordings(ctx, file)
+		if err != nil {
+			remove()
+			return nil, nil, err
+		}
+		removes = append(removes, done)
+		list = append(list, paths...)
+	}
+	return list, remove, nil
+}
+
+// exportOne writes one recording.
+func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) error {
+	s, err := query.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.write(path, func(w io.Writer) error { return e.write(cmd, s, path, w) }), s.Close())
+}
+
+// write writes one recording to w.
+func (e *exporter) write(cmd *cobra.Command, s *query.Source, path string, w io.Writer) error {
+	q, err := e.query(cmd, s)
+	if err != nil {
+		return err
+	}
+	if e.by == "" && e.format.By != nil {
+		q.By = e.format.By[0]
+	}
+	if q.Metrics == nil {
+		q.Metrics = e.format.Metrics
+	}
+	in := &export.Input{Source: s, Query: *q, Name: recordingName(path), Variant: e.variant.Name, Asked: e.selected}
+	told := false
+	in.Missing = func(text string) {
+		if !told {
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is exported: %s\n", text)
+		}
+		told = true
+	}
+	if d := s.Reader.Damage(); len(d) > 0 {
+		in.Missing((&recording.DamageError{Name: s.Reader.Name(), Damage: d}).Error())
+	}
+	return e.format.Write(cmd.Context(), w, in)
+}
+
+// recordingName is a recording's name without folder and extension.
+func recordingName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".htap") }

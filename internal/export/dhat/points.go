@@ -1,0 +1,140 @@
+package dhat
+
+import (
+	"context"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/intern"
+	"github.com/heaptap/heaptap/internal/export/valgrind"
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// point is a program point: all call stacks that read the same.
+type point struct {
+	frames           []int // numbers of names, leaf to root; 0 is the viewer's root
+	query.Values           // what its call stacks sum up to
+	live, liveBlocks uint64
+	most, mostBlocks uint64    // live bytes at their maximum, and blocks then
+	lifetime         tally.Sum // ns, of the blocks that were allocated in the range, until they were freed, or to its end
+}
+
+// points are the program points of a question.
+type points struct {
+	in     *export.Input
+	table  *query.StackTable
+	list   []*point
+	of     map[uint32]*point // by call stack
+	frames intern.Table[string]
+}
+
+func newPoints(in *export.Input, t *query.StackTable) *points {
+	p := &points{in: in, table: t, of: make(map[uint32]*point)}
+	var same intern.Table[string]
+	var frames []profile.Frame
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		frames = in.AppendFrames(frames[:0], r.Stack)
+		list := p.names(frames)
+		id, added := same.Add(key(list))
+		if added {
+			p.list = append(p.list, &point{frames: list})
+		}
+		pp := p.list[id]
+		p.of[r.Stack] = pp
+		pp.Allocations += r.Allocations
+		pp.Bytes += r.Bytes
+		pp.PeakBytes += r.PeakBytes
+		pp.PeakBlocks += r.PeakBlocks
+		pp.LiveBytes += r.LiveBytes
+		pp.LiveBlocks += r.LiveBlocks
+	}
+	return p
+}
+
+// names numbers the frames' names.
+func (p *points) names(frames []profile.Frame) []int {
+	if len(frames) == 0 {
+		return []int{p.frames.ID(valgrind.Unknown) + 1}
+	}
+	list := make([]int, len(frames))
+	for i := range frames {
+		list[i] = p.frames.ID(valgrind.Frame(&frames[i])) + 1
+	}
+	return list
+}
+
+func key(list []int) string {
+	var b []byte
+	for _, n := range list {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return string(b)
+}
+
+// follow finds maxima and lifetimes.
+func (p *points) follow(ctx context.Context) error {
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	end := p.table.Begin + p.table.Span
+	first, any := uint64(0), false // the number of the range's first allocation
+	return p.in.Events(ctx, func(_, ref uint64, e *event.Event) error {
+		pp := p.of[e.Stack]
+		if pp == nil {
+			return nil
+		}
+		switch e.Kind {
+		case event.Alloc:
+			if !any {
+				first, any = ref, true
+			}
+			pp.live += e.Size
+			pp.liveBlocks++
+			if pp.live > pp.most {
+				pp.most, pp.mostBlocks = pp.live, pp.liveBlocks
+			}
+			pp.lives(end - e.Time)
+		case event.Free:
+			pp.live -= e.Size
+			pp.liveBlocks--
+			if any && ref >= first {
+				pp.lives(e.Time - end)
+			}
+		}
+		return nil
+	})
+}
+
+// lives adds to the lifetimes; what is negative takes away of what was added before.
+func (p *point) lives(ns int64) {
+	var carry uint64
+	p.lifetime.Lo, carry = bits.Add64(p.lifetime.Lo, uint64(ns), 0)
+	p.lifetime.Hi += carry + uint64(ns>>63)
+}
+
+// begin takes what was live when the range begins.
+func (p *points) begin(ctx context.Context) error {
+	if p.table.From == 0 {
+		return nil
+	}
+	at := *p.in
+	at.Query.At = &p.table.From
+	before, err := at.Stacks(ctx, query.Live, query.LiveBlocks)
+	if err != nil {
+		return err
+	}
+	for i := range before.Rows {
+		r := &before.Rows[i]
+		if pp := p.of[r.Stack]; pp != nil {
+			pp.live += r.LiveBytes
+			pp.liveBlocks += r.LiveBlocks
+			pp.most, pp.mostBlocks = pp.live, pp.liveBlocks
+		}
+	}
+	return nil
+}

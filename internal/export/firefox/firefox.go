@@ -1,0 +1,197 @@
+// Package firefox writes profiles for the Firefox Profiler, in its processed format.
+//
+// The profiler reads every older version of that format and brings it up to date; so this is version 48, which many tools write, and not
+// the latest. A process is one thread in it, whose table of native allocations has two rows for each block that was freed, +size and -size,
+// under one number in place of its address, and one for each that was not: so the profiler's view of what is retained adds up. Rows
+// are at the call stack of the allocation, deallocations too.
+//
+// A row for every block makes a file that grows with the run. So the time is divided into steps, and the blocks that one thread allocated
+// at one call stack in one step, and that ended in one step, are one block, which begins and ends with these steps. The variant
+// blocks has a row for every event.
+package firefox
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Format is the profile.
+var Format = export.Format{
+	Name:      "firefox",
+	Tool:      "profiler.firefox.com",
+	Extension: ".firefox.json",
+	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined functions, files and lines; " +
+		"live bytes over time; the peak and the end as markers",
+	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (but with firefox:blocks); who frees; other metrics",
+	Variants: []export.Variant{
+		{Name: inSteps, Text: "blocks of a call stack and a step are one"},
+		{Name: byBlock, Text: "every block for itself: a file that grows with the run"},
+	},
+	Write: write,
+}
+
+const (
+	inSteps = "steps"
+	byBlock = "blocks"
+	version = 48  // of the processed format
+	gecko   = 28  // of the format that Firefox itself wrote then
+	steps   = 500 // of the time, for allocations
+	points  = 1000
+)
+
+func write(ctx context.Context, w io.Writer, in *export.Input) error {
+	sums, err := in.Stacks(ctx, query.Bytes, query.FreedBytes, query.Peak)
+	if err != nil {
+		return err
+	}
+	t := newTables(in)
+	for i := range sums.Rows {
+		t.stack(sums.Rows[i].Stack)
+	}
+	each, err := rowsOf(ctx, in, sums)
+	if err != nil {
+		return err
+	}
+	counter, err := memoryCounter(ctx, in, &sums.Answer)
+	if err != nil {
+		return err
+	}
+	o := &output{w: w}
+	o.text(`{"meta":`)
+	o.json(metaOf(in))
+	o.text(`,"libs":`)
+	o.json(t.libs)
+	o.text(`,"pages":[],"counters":[`)
+	o.json(counter)
+	o.text(`],"profilerOverhead":[],"threads":[`)
+	o.jsonOpen(threadOf(in, t, &sums.Answer)) // its closing brace comes after the allocations
+	o.text(`,"nativeAllocations":`)
+	if err := o.allocations(each, t); err != nil {
+		return err
+	}
+	o.text("}]}\n")
+	return o.err
+}
+
+// milliseconds is a time in the unit of the format.
+type milliseconds int64
+
+// MarshalJSON writes nanoseconds as milliseconds, exactly.
+func (m milliseconds) MarshalJSON() ([]byte, error) { return appendTime(nil, int64(m)), nil }
+
+func appendTime(b []byte, ns int64) []byte {
+	b = strconv.AppendInt(b, ns/1e6, 10)
+	rest := ns % 1e6
+	if rest == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for digit := int64(1e5); rest > 0; digit /= 10 {
+		b = append(b, '0'+byte(rest/digit))
+		rest %= digit
+	}
+	return b
+}
+
+// meta is what the format calls ProfileMeta.
+type meta struct {
+	Interval        int            `json:"interval"`
+	StartTime       milliseconds   `json:"startTime"` // since 1970
+	ABI             string         `json:"abi"`
+	Misc            string         `json:"misc"`
+	OSCPU           string         `json:"oscpu"`
+	Platform        string         `json:"platform"`
+	ProcessType     int            `json:"processType"`
+	Extensions      extensions     `json:"extensions"`
+	Categories      []category     `json:"categories"`
+	Product         string         `json:"product"`
+	Stackwalk       int            `json:"stackwalk"`
+	Toolkit         string         `json:"toolkit"`
+	Version         int            `json:"version"`
+	Processed       int            `json:"preprocessedProfileVersion"`
+	AppBuildID      string         `json:"appBuildID"`
+	SourceURL       string         `json:"sourceURL"`
+	Symbolicated    bool           `json:"symbolicated"` // names are there: none are to be looked for
+	MarkerSchema    []markerSchema `json:"markerSchema"`
+	ImportedFrom    string         `json:"importedFrom"`
+	Arguments       string         `json:"arguments"`
+	VisibleThreads  []int          `json:"initialVisibleThreads"`
+	SelectedThreads []int          `json:"initialSelectedThreads"`
+}
+
+type extensions struct {
+	BaseURL []string `json:"baseURL"`
+	ID      []string `json:"id"`
+	Name    []string `json:"name"`
+	Length  int      `json:"length"`
+}
+
+type category struct {
+	Name          string   `json:"name"`
+	Color         string   `json:"color"`
+	Subcategories []string `json:"subcategories"`
+}
+
+// Categories of frames, as indexes into categories.
+const (
+	other = iota
+	program
+	library
+	runtime
+)
+
+var categories = []category{
+	other:   {"Other", "grey", []string{"Other"}},
+	program: {"Program", "blue", []string{"Other"}},
+	library: {"Libraries", "green", []string{"Other"}},
+	runtime: {"Runtime", "orange", []string{"Other"}},
+}
+
+func metaOf(in *export.Input) *meta {
+	p := in.Reader.Process()
+	return &meta{
+		Interval: 1, StartTime: milliseconds(max(p.Started, 0)), OSCPU: "Linux " + p.Arch, Platform: "Linux", Categories: categories,
+		Extensions: extensions{[]string{}, []string{}, []string{}, 0}, Product: in.Title(), Stackwalk: 1, Version: gecko, Processed: version,
+		Symbolicated: true, MarkerSchema: schemas, ImportedFrom: "heaptap", Arguments: strings.Join(p.Args, " "),
+		VisibleThreads: []int{0}, SelectedThreads: []int{0},
+	}
+}
+
+// output writes JSON piece by piece; it keeps the first error.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) bytes(b []byte) {
+	if o.err == nil {
+		_, o.err = o.w.Write(b)
+	}
+}
+
+func (o *output) text(s string) { o.bytes([]byte(s)) }
+
+func (o *output) json(v any) { o.bytes(o.encode(v)) }
+
+// jsonOpen writes an object without its closing brace.
+func (o *output) jsonOpen(v any) {
+	if b := o.encode(v); len(b) > 0 {
+		o.bytes(b[:len(b)-1])
+	}
+}
+
+func (o *output) encode(v any) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // names of templates are full of < and >
+	if err := e.Encode(v); err != nil && o.err == nil {
+		o.err = err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}

@@ -1,0 +1,149 @@
+// Package folded writes folded stacks: a line for each call stack, its frames from main on and a number, as flamegraph.pl and most
+// viewers of flame graphs read them.
+//
+// The form has no way to write a semicolon within a name, nor a line break, and flamegraph.pl takes a number before the number for one
+// of two profiles: see clean.
+package folded
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Format is the folded stacks of one metric.
+var Format = export.Format{
+	Name:      "folded",
+	Tool:      "flamegraph.pl, speedscope and most viewers of flame graphs",
+	Extension: ".folded",
+	Keeps:     "one metric, exact, by call stack; as MallocProfiler's: allocations, bytes, leaked bytes, own peak",
+	Loses:     "all other metrics, time, files and lines (but with --by line); a semicolon in a name becomes a colon",
+	Variants: []export.Variant{
+		{Name: "one", Text: "one metric"},
+		{Name: "mallocprofiler", Text: "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",
+			Extension: ".mallocprofiler.folded", Fixed: true},
+	},
+	Metrics: []query.Metric{query.Peak},
+	One:     true,
+	By: []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
+		query.ByAllocation},
+	Write: write,
+}
+
+func write(ctx context.Context, w io.Writer, in *export.Input) error {
+	if in.Variant == "mallocprofiler" {
+		return writeColumns(ctx, w, in)
+	}
+	t, err := in.TopDown(ctx)
+	if err != nil {
+		return err
+	}
+	m := t.Metrics[0]
+	return walk(in, t.Root, nil, clean, func(path []byte, v *query.Values) error {
+		n, _ := m.Integer(v)
+		if n == 0 {
+			return nil
+		}
+		_, err := w.Write(strconv.AppendUint(append(safeEnd(path), ' '), n, 10))
+		if err == nil {
+			_, err = w.Write([]byte{'\n'})
+		}
+		return err
+	})
+}
+
+// columns are what MallocProfiler tells of a call stack.
+var columns = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak}
+
+// writeColumns writes all columns in one. A $ in a name would be taken for one that parts columns: it becomes _.
+func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
+	t, err := in.TopDown(ctx, columns...)
+	if err != nil {
+		return err
+	}
+	name := func(s string) string { return strings.ReplaceAll(clean(s), "$", "_") }
+	var line []byte
+	return walk(in, t.Root, []byte("_mpTrace_"), name, func(path []byte, v *query.Values) error {
+		if v.Allocations == 0 && v.LiveBytes == 0 {
+			return nil
+		}
+		line = append(append(line[:0], safeEnd(path)...), ' ')
+		for _, m := range columns {
+			n, _ := m.Integer(v)
+			line = strconv.AppendUint(append(line, '$'), n, 10)
+		}
+		_, err := w.Write(append(line, '\n'))
+		return err
+	})
+}
+
+// walk yields the path of each node and what is at it, children by name.
+func walk(in *export.Input, n *query.Node, path []byte, name func(string) string, yield func(path []byte, v *query.Values) error) error {
+	type named struct {
+		name string
+		node *query.Node
+	}
+	type level struct {
+		length   int // of the path above
+		children []named
+	}
+	open := func(n *query.Node, length int) level {
+		l := level{length: length}
+		for _, c := range n.Children {
+			l.children = append(l.children, named{name(in.GroupName(&c.Group)), c})
+		}
+		slices.SortStableFunc(l.children, func(a, b named) int { return strings.Compare(a.name, b.name) })
+		return l
+	}
+	for levels := []level{open(n, len(path))}; len(levels) > 0; {
+		l := &levels[len(levels)-1]
+		if len(l.children) == 0 {
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		c := l.children[0]
+		l.children = l.children[1:]
+		if path = path[:l.length]; l.length > 0 {
+			path = append(path, ';')
+		}
+		path = append(path, c.name...)
+		if err := yield(path, &c.node.Self); err != nil {
+			return err
+		}
+		levels = append(levels, open(c.node, len(path)))
+	}
+	return nil
+}
+
+// clean makes a name that the form can hold.
+func clean(name string) string {
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == ';':
+			return ':'
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD")))
+	if name == "" {
+		return export.Unknown
+	}
+	return name
+}
+
+// safeEnd holds that what stands before the number does not look like a number of its own: the blank before it becomes _.
+func safeEnd(path []byte) []byte {
+	end := strings.TrimRight(string(path), "0123456789.")
+	if len(end) < len(path) && strings.HasSuffix(end, " ") {
+		path = slices.Clone(path)
+		path[len(end)-1] = '_'
+	}
+	return path
+}

@@ -1,0 +1,101 @@
+// Package heaptrack writes heaptrack's data files, version 3, interpreted: names, frames and call stacks as they first occur, and the
+// events in order, as heaptrack_gui and heaptrack_print read them.
+//
+// A line begins with what it is of: s a name, i an address and its frames, t a call stack, as an address and the caller's stack, a
+// a size at a call stack, + an allocation of such, - its deallocation, c a time in ms, R a resident set in pages. Numbers are
+// hexadecimal; names, addresses and stacks are numbered from 1, sizes from 0. A name has its length before it.
+//
+// The form has no threads. What its readers call temporary is a deallocation of a size and a call stack that are those of the latest
+// allocation of whatever thread, with no deallocation in between: not what heaptap calls so (docs/definitions.md).
+package heaptrack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/heaptap/heaptap/internal/export"
+)
+
+// Format is that of heaptrack's data files.
+var Format = export.Format{
+	Name:      "heaptrack",
+	Tool:      "heaptrack_gui and heaptrack_print",
+	Extension: ".heaptrack.zst",
+	Binary:    true,
+	Keeps:     "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined functions; the resident set",
+	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of what was allocated before the range; " +
+		"temporary is counted by the readers, in their way",
+	Variants: []export.Variant{
+		{Name: "zst", Text: "compressed by zstd"},
+		{Name: "gz", Text: "compressed by gzip", Extension: ".heaptrack.gz"},
+		{Name: "plain", Text: "not compressed", Extension: ".heaptrack"},
+	},
+	Write: write,
+}
+
+func write(ctx context.Context, out io.Writer, in *export.Input) error {
+	packed, err := compress(out, in.Variant)
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(packed, in)
+	if err != nil {
+		return err
+	}
+	w.head()
+	if err := in.Events(ctx, w.event); err != nil {
+		return err
+	}
+	w.moment(w.end)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return packed.Close()
+}
+
+// compress returns a stream into out. Readers go by the ending of the file's name.
+func compress(out io.Writer, variant string) (io.WriteCloser, error) {
+	switch variant {
+	case "gz":
+		return gzip.NewWriter(out), nil
+	case "plain":
+		return plain{out}, nil
+	}
+	return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)) // one, so that the same input gives the same bytes
+}
+
+type plain struct{ io.Writer }
+
+func (plain) Close() error { return nil }
+
+// The version of heaptrack whose form this is, that of the form, and the size of a page, in which resident sets are told.
+const (
+	toolVersion = 0x010400
+	formVersion = 3
+	pageSize    = 4096
+)
+
+// head begins the file. How much memory the machine has is not known.
+func (w *writer) head() {
+	p := w.in.Reader.Process()
+	command := strings.Join(p.Args, " ")
+	if command == "" {
+		command = p.Exe
+	}
+	fmt.Fprintf(w, "v %x %x\nX %s\nI %x 0\n", toolVersion, formVersion, oneLine(command), pageSize)
+}
+
+// oneLine makes text that has a line of its own.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,107 @@
+// Package protobuf writes messages in the encoding of Protocol Buffers, field by field.
+package protobuf
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// The wire types.
+const (
+	varint = 0
+	fixed  = 1
+	length = 2
+)
+
+// Message is a message in the making. Fields come in the order in which they are added. Those without a value are left out, as proto3
+// has it, except by the methods named Set.
+type Message struct{ b []byte }
+
+// Bytes are the message as it is so far; they are valid until the next field.
+func (m *Message) Bytes() []byte { return m.b }
+
+// Reset empties the message.
+func (m *Message) Reset() { m.b = m.b[:0] }
+
+func (m *Message) tag(field, typ int) { m.b = binary.AppendUvarint(m.b, uint64(field)<<3|uint64(typ)) }
+
+// SetUint adds a number, 0 too: a member of a oneof.
+func (m *Message) SetUint(field int, v uint64) {
+	m.tag(field, varint)
+	m.b = binary.AppendUvarint(m.b, v)
+}
+
+// Uint adds an uint32, uint64, bool or enum.
+func (m *Message) Uint(field int, v uint64) {
+	if v != 0 {
+		m.SetUint(field, v)
+	}
+}
+
+// Int adds an int32 or int64.
+func (m *Message) Int(field int, v int64) { m.Uint(field, uint64(v)) }
+
+// Bool adds a bool.
+func (m *Message) Bool(field int, v bool) {
+	if v {
+		m.SetUint(field, 1)
+	}
+}
+
+// Fixed64 adds a fixed64, sfixed64 or, as its bits, a double; 0 too.
+func (m *Message) Fixed64(field int, v uint64) {
+	m.tag(field, fixed)
+	m.b = binary.LittleEndian.AppendUint64(m.b, v)
+}
+
+// Double adds a double; 0 too.
+func (m *Message) Double(field int, v float64) { m.Fixed64(field, math.Float64bits(v)) }
+
+// SetString adds a string, an empty one too: an element of a repeated field.
+func (m *Message) SetString(field int, v string) {
+	m.tag(field, length)
+	m.b = append(binary.AppendUvarint(m.b, uint64(len(v))), v...)
+}
+
+// String adds a string.
+func (m *Message) String(field int, v string) {
+	if v != "" {
+		m.SetString(field, v)
+	}
+}
+
+// Blob adds bytes.
+func (m *Message) Blob(field int, v []byte) {
+	if len(v) > 0 {
+		m.SetBlob(field, v)
+	}
+}
+
+// SetBlob adds bytes, also if there are none: an element of a repeated field.
+func (m *Message) SetBlob(field int, v []byte) {
+	m.tag(field, length)
+	m.b = append(binary.AppendUvarint(m.b, uint64(len(v))), v...)
+}
+
+// Message adds a message, an empty one too.
+func (m *Message) Message(field int, v *Message) { m.SetBlob(field, v.b) }
+
+// Packed adds numbers as a packed repeated field.
+func (m *Message) Packed(field int, list []uint64) {
+	if len(list) == 0 {
+		return
+	}
+	n := 0
+	var buf [binary.MaxVarintLen64]byte
+	for _, v := range list {
+		n += binary.PutUvarint(buf[:], v)
+	}
+	m.tag(field, length)
+	m.b = binary.AppendUvarint(m.b, uint64(n))
+	for _, v := range list {
+		m.b = binary.AppendUvarint(m.b, v)
+	}
+}
+
+// Append adds the fields of another message.
+func (m *Message) Append(v *Message) { m.b = append(m.b, v.b...) }

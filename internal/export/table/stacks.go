@@ -1,0 +1,159 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Metrics are those of the table of stacks: all that a recording has without going through its events.
+var Metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Live, query.LiveBlocks,
+	query.Peak, query.PeakBlocks, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Temporary, query.TemporaryBytes,
+	query.ZeroSize, query.MinSize, query.MaxSize, query.Slack, query.Reallocations, query.MeanLifetime}
+
+// columnName is a metric's column.
+func columnName(m query.Metric) string { return strings.ReplaceAll(m.String(), "-", "_") }
+
+// stacks is a row for each call stack, or for each call stack and group of blocks.
+func stacks(ctx context.Context, in *export.Input) (*Table, error) {
+	answer, err := in.Stacks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{Columns: []Column{{Name: "stack", Kind: Uint}}}
+	grouped := in.Query.By.OfBlocks()
+	if grouped {
+		t.Columns = append(t.Columns, Column{Name: in.Query.By.String(), Kind: Text})
+	}
+	for _, m := range answer.Metrics {
+		kind := Float
+		if _, integer := m.Integer(&query.Values{}); integer {
+			kind = Uint
+		}
+		t.Columns = append(t.Columns, Column{Name: columnName(m), Kind: kind})
+	}
+	t.Columns = append(t.Columns, Column{"function", Text, true}, Column{"file", Text, true}, Column{"line", Uint, true},
+		Column{"module", Text, true}, Column{"frames", Text, false})
+	var row []Value
+	var list []profile.Frame
+	t.Rows = func(_ context.Context, yield func([]Value) error) error {
+		for i := range answer.Rows {
+			r := &answer.Rows[i]
+			row = append(row[:0], uintOf(uint64(r.Stack)))
+			if grouped {
+				g := in.Query.GroupOfLabel(r.Label)
+				row = append(row, textOf(in.GroupName(&g)))
+			}
+			for _, m := range answer.Metrics {
+				n, _ := m.Integer(&r.Values)
+				row = append(row, Value{Uint: n, Float: m.Of(&r.Values, answer.Span)})
+			}
+			list = in.AppendFrames(list[:0], r.Stack)
+			var leaf profile.Frame
+			if len(list) > 0 {
+				leaf = list[0]
+			}
+			row = append(row, textOf(leaf.Function), textOf(leaf.File), Value{Uint: uint64(leaf.Line), Null: leaf.Line == 0},
+				textOf(leaf.Module), textOf(joined(list)))
+			if err := yield(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return t, nil
+}
+
+// joined is a call stack in one text, from main on, as folded stacks have it.
+func joined(list []profile.Frame) string {
+	if len(list) == 0 {
+		return export.Unknown
+	}
+	var names []string
+	for i := range slices.Backward(list) {
+		names = append(names, strings.ReplaceAll(export.FrameName(&list[i]), ";", ":"))
+	}
+	return strings.Join(names, ";")
+}
+
+// frames is a row for each frame of the call stacks; depth counts from main, 0.
+func frames(in *export.Input) *Table {
+	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false}, {"function", Text, true},
+		{"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true}, {"module", Text, true}, {"offset", Text, true},
+		{"address", Text, false}, {"inlined", Flag, false}}}
+	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
+		answer, err := in.Stacks(ctx, query.Allocations, query.Deallocations, query.Live)
+		if err != nil {
+			return err
+		}
+		var list []profile.Frame
+		row := make([]Value, len(t.Columns))
+		for i := range answer.Rows {
+			stack := answer.Rows[i].Stack
+			list = in.AppendFrames(list[:0], stack)
+			for k := range slices.Backward(list) {
+				f := &list[k]
+				row = append(row[:0], uintOf(uint64(stack)), uintOf(uint64(len(list)-1-k)), textOf(export.FrameName(f)),
+					textOf(f.Function), textOf(f.Linkage), textOf(f.File), Value{Uint: uint64(f.Line), Null: f.Line == 0},
+					textOf(f.Module), Value{Text: hex(f.Offset), Null: f.Module == ""}, Value{Text: hex(f.Address)}, flagOf(f.Inlined))
+				if err := yield(row); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return t
+}
+
+func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
+
+var kindNames = [event.KindCount]string{
+	event.Alloc: "alloc", event.Free: "free", event.Unmatched: "unmatched", event.Inherited: "inherited", event.Fail: "fail",
+	event.Map: "map",
+}
+
+// events is a row for each event.
+func events(in *export.Input) *Table {
+	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false}, {"function", Text, false},
+		{"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false}, {"block", Uint, true}, {"size", Uint, false},
+		{"usable", Uint, true}, {"address", Text, true}, {"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true},
+		{"alignment", Uint, true}, {"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false}}}
+	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
+		threads := in.Reader.Threads()
+		row := make([]Value, len(t.Columns))
+		some := func(v uint64) Value { return Value{Uint: v, Null: v == 0} }
+		return in.Events(ctx, func(n, ref uint64, e *event.Event) error {
+			tid := uint64(0)
+			if int64(e.Thread) < int64(len(threads)) {
+				tid = uint64(threads[e.Thread].TID)
+			}
+			kind := "unknown"
+			if e.Kind < event.KindCount {
+				kind = kindNames[e.Kind]
+			}
+			has := func(f event.Flags) Value { return flagOf(e.Flags&f != 0) }
+			free := e.Kind == event.Free
+			row = append(row[:0], uintOf(n), Value{Int: e.Time}, Value{Text: kind}, Value{Text: e.Func.String()},
+				uintOf(uint64(e.Thread)), uintOf(tid), uintOf(uint64(e.Stack)), Value{Uint: ref, Null: ref == event.NoRef}, uintOf(e.Size),
+				Value{Uint: e.Usable, Null: e.Flags&event.HasUsable == 0}, address(e.Addr), Value{Int: e.Born, Null: !free},
+				Value{Uint: uint64(e.BornBy), Null: !free}, some(uint64(e.FreeStack)), some(e.Align),
+				has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late))
+			return yield(row)
+		})
+	}
+	return t
+}
+
+func address(v uint64) Value {
+	if v == 0 {
+		return Value{Null: true}
+	}
+	return Value{Text: hex(v)}
+}

@@ -1,0 +1,41 @@
+// Package valgrind has what the formats of Valgrind's tools share: how they name a frame.
+package valgrind
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Frame names a frame by its address in its file, its function, and its line; by its file if the line is not known.
+func Frame(f *profile.Frame) string {
+	name, where, address := f.Function, "", f.Offset
+	if name == "" {
+		name = "???"
+	}
+	if f.Module == "" {
+		address = f.Address
+	}
+	switch {
+	case f.File != "":
+		where = fmt.Sprintf(" (%s:%d)", f.File, f.Line)
+	case f.Module != "":
+		where = fmt.Sprintf(" (in %s)", f.Module)
+	}
+	return Line(fmt.Sprintf("0x%X: %s%s", address, name, where))
+}
+
+// Unknown stands for a call stack that is not known.
+const Unknown = "0x0: " + export.Unknown
+
+// Line makes text that has a line of its own: without line breaks and other control characters, nor blanks at its ends.
+func Line(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD")))
+}

@@ -1,0 +1,239 @@
+package query
+
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// count makes cells of events.
+type count struct {
+	*ask
+	c          *cells
+	begin, end uint64 // cuts between which there is something to count
+
+	live, peak, leaked, copied, time bool   // what is wanted that not all events of the range have
+	refFrom, refTo                   uint64 // allocations of the range
+
+	began    bool  // the range has: from then on own peaks are followed
+	all      level // of all that is selected
+	timer    *timer
+	reallocs reallocs
+}
+
+// fromEvents counts the events.
+func (a *ask) fromEvents(c *cells) error {
+	k, err := a.newCount(c)
+	if err == nil {
+		err = a.prepare(k.begin, k.end)
+	}
+	if err == nil {
+		err = a.scan(k.begin, k.end, k.collect)
+	}
+	k.finish()
+	return err
+}
+
+// newCount finds out what there is to count, and where.
+func (a *ask) newCount(c *cells) (*count, error) {
+	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks), peak: a.perBlock && a.q.wants(Peak, PeakBlocks),
+		leaked: a.q.wants(Leaked, LeakedBlocks), copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs)}
+	if k.live {
+		k.begin, k.end = a.first, max(k.end, a.At)
+	}
+	if k.peak {
+		k.begin, k.end = a.first, max(k.end, a.PeakAt)
+	}
+	var err error
+	if k.leaked {
+		k.end = a.last
+		if k.refFrom, err = a.Reader.AllocsBefore(a.From); err != nil {
+			return k, err
+		}
+		if k.refTo, err = a.Reader.AllocsBefore(a.To); err != nil {
+			return k, err
+		}
+	}
+	switch {
+	case a.ownPeaks && a.perBlock:
+		k.begin = a.first
+	case a.ownPeaks:
+		if err := k.openLive(); err != nil {
+			return k, err
+		}
+	}
+	if k.copied && k.begin > a.first {
+		err = a.scanAll(a.first, k.begin, k.reallocs.collect)
+	}
+	return k, err
+}
+
+// openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to it.
+func (k *count) openLive() error {
+	list, err := k.Reader.LiveAt(k.ctx, k.From)
+	for _, l := range list {
+		k.c.at(l.Stack, 0).now = int64(l.Bytes)
+		if k.stacks.keep(l.Stack) {
+			k.all.now += int64(l.Bytes)
+		}
+	}
+	return err
+}
+
+// sheet is the count of one block of events. Its levels begin at 0.
+type sheet struct {
+	*count
+	c       *cells
+	before  bool // some of its events are before the range
+	began   bool
+	all     level
+	times   timeSheet
+	reforms reformSheet
+}
+
+// collect is a collector.
+func (k *count) collect(b recording.Stretch) (sight, func()) {
+	label := k.labeler(b)
+	s := &sheet{count: k, c: sheets.Get().(*cells), before: b.First < k.From && k.begin < k.From}
+	s.began = !s.before
+	s.times.timer = k.timer
+	see := func(n, ref uint64, e *event.Event, counts bool) {
+		in := k.From <= n && n < k.To
+		if e.Kind > event.Free {
+			if k.time && in {
+				s.times.see(e, 0)
+			}
+			return
+		}
+		l := label(ref, e)
+		if n < k.begin {
+			return
+		}
+		number := uint32(0) // of the cell that it counts in, plus 1
+		if counts {
+			number = s.c.number(k.stack(e), l) + 1
+			s.add(&s.c.list[number-1], n, ref, e, in)
+		}
+		if !in {
+			number = 0
+		}
+		if k.copied {
+			s.reforms.see(e, number, s.c)
+		}
+		if k.time && in {
+			s.times.see(e, number)
+		}
+	}
+	return see, func() { k.add(s, b.First+b.Events > k.From) }
+}
+
+// add counts an event; in says whether it is in the range.
+func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
+	switch {
+	case !in:
+	case e.Kind == event.Alloc:
+		c.alloc(e)
+	default:
+		c.free(e)
+	}
+	if s.live && n < s.At {
+		move(&c.LiveBytes, &c.LiveBlocks, e)
+	}
+	if s.peak && n < s.PeakAt {
+		move(&c.PeakBytes, &c.PeakBlocks, e)
+	}
+	if s.leaked && n >= s.From && s.refFrom <= ref && ref < s.refTo {
+		move(&c.LeakedBytes, &c.LeakedBlocks, e)
+	}
+	if !s.ownPeaks || n >= s.To {
+		return
+	}
+	if n >= s.From && !s.began {
+		s.begin()
+	}
+	c.move(e, s.began)
+	s.all.move(e, s.began)
+}
+
+// begin has the range begin.
+func (s *sheet) begin() {
+	s.began = true
+	s.c.begin()
+	s.all.most = s.all.now
+}
+
+func (c *cells) begin() {
+	for i := range c.list {
+		c.list[i].most = c.list[i].now
+	}
+}
+
+// move follows an event; counts says whether the moment counts.
+func (l *level) move(e *event.Event, counts bool) {
+	if e.Kind == event.Free {
+		l.now -= int64(e.Size)
+		return
+	}
+	if l.now += int64(e.Size); counts {
+		l.most = max(l.most, l.now)
+	}
+}
+
+// follow adds a level that begins where this one ends. fresh: what was before does not count; counts: nor does what is added, if not.
+func (l *level) follow(o level, fresh, counts bool) {
+	switch {
+	case fresh && counts:
+		l.most = l.now + o.most
+	case counts:
+		l.most = max(l.most, l.now+o.most)
+	}
+	l.now += o.now
+}
+
+// add adds what the next block of events counted. within says whether there are moments of the range in it.
+func (k *count) add(s *sheet, within bool) {
+	if within && !s.began {
+		s.begin()
+	}
+	if within && !k.began {
+		k.start()
+	}
+	to := make([]uint32, len(s.c.list))
+	for i := range s.c.list {
+		c := &s.c.list[i]
+		to[i] = k.c.number(c.stack, c.label)
+		sum := &k.c.list[to[i]]
+		sum.Values.add(&c.Values)
+		sum.follow(c.level, s.before, within)
+	}
+	k.all.follow(s.all, s.before, within)
+	if k.copied {
+		k.reallocs.add(&s.reforms, func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
+	}
+	if k.time {
+		s.times.add(func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
+	}
+	s.c.reset()
+	sheets.Put(s.c)
+}
+
+// start has the range begin with what is live.
+func (k *count) start() {
+	k.began = true
+	k.c.begin()
+	k.all.most = k.all.now
+}
+
+// finish takes what is known of own peaks then.
+func (k *count) finish() {
+	if !k.ownPeaks {
+		return
+	}
+	if !k.began {
+		k.start()
+	}
+	for i := range k.c.list {
+		c := &k.c.list[i]
+		c.OwnPeak = uint64(max(c.most, 0))
+	}
+	k.peaksHeld, k.allPeak = true, uint64(max(k.all.most, 0))
+}

@@ -1,0 +1,116 @@
+package query
+
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// collector is what a question makes of events: for each block of them, what is to be done with an event, and then, in the order of the
+// blocks, with what came of that. begin and see run on several goroutines, each block's on one; see must change only what begin made.
+type collector func(b recording.Stretch) (see sight, done func())
+
+// sight gets an event. Of a deallocation, ref is the allocation that it ends; counts says whether the block is selected. The first
+// events of a block may lie before the range that is scanned.
+type sight func(n, ref uint64, e *event.Event, counts bool)
+
+// scan shows the events between two cuts to collectors, which are all of the same selection of blocks. Damage ends it and is kept for
+// the answer. Events that were folded are an error: it says from when on there are events.
+func (a *ask) scan(from, to uint64, list ...collector) error {
+	return a.show(from, to, a.counts, list...)
+}
+
+// scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
+func (a *ask) scanAll(from, to uint64, list ...collector) error {
+	return a.show(from, to, func(*event.Event, uint64) bool { return false }, list...)
+}
+
+func (a *ask) show(from, to uint64, selected func(e *event.Event, ref uint64) bool, list ...collector) error {
+	err := a.Reader.Scan(a.ctx, from, to, func(b recording.Stretch) (func(n, ref uint64, e *event.Event), func()) {
+		sights, dones := make([]sight, len(list)), make([]func(), len(list))
+		for i, begin := range list {
+			sights[i], dones[i] = begin(b)
+		}
+		each := func(n, ref uint64, e *event.Event) {
+			counts := selected(e, ref)
+			for _, see := range sights {
+				see(n, ref, e, counts)
+			}
+		}
+		return each, func() {
+			for _, done := range dones {
+				done()
+			}
+			a.progress(min(b.First+b.Events, to)-from, to-from)
+		}
+	})
+	return a.kept(err, to-from)
+}
+
+// progress tells how far it is, where that is wanted.
+func (a *ask) progress(done, total uint64) {
+	if a.q.Progress != nil {
+		a.q.Progress(done, total)
+	}
+}
+
+// kept takes damage, which ended going through so many events, for the answer.
+func (a *ask) kept(err error, total uint64) error {
+	a.progress(total, total)
+	if err != nil && a.ctx.Err() == nil && !folded(err) {
+		a.Missing, err = err.Error(), nil
+	}
+	return err
+}
+
+// counts reports whether the block of an event is selected.
+func (a *ask) counts(e *event.Event, ref uint64) bool {
+	switch {
+	case e.Kind > event.Free || !a.stacks.keep(e.Stack):
+		return false
+	case a.blocks == nil:
+		return true
+	case e.Kind == event.Alloc:
+		return a.blocks.alloc(e, ref)
+	}
+	return a.blocks.free(e)
+}
+
+// prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether it lives so long
+// as is asked for, and by which function it was allocated.
+func (a *ask) prepare(from, to uint64) error {
+	if a.prepared != nil && a.prepared.From <= from && to <= a.prepared.To {
+		return nil
+	}
+	a.prepared = &Range{from, to}
+	if a.blocks != nil && a.blocks.marked != nil {
+		if err := a.scanAll(from, a.last, a.blocks.mark); err != nil {
+			return err
+		}
+	}
+	if a.q.By != ByAllocation {
+		return nil
+	}
+	a.funcs = funcs{}
+	return a.scanAll(a.first, to, a.funcs.collect)
+}
+
+// labeler returns what tells the group of the block of an event, 0 if it is not blocks that are grouped. It must be asked about all
+// allocations and deallocations of the block of events, in order.
+func (a *ask) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
+	switch a.q.By {
+	case ByThread:
+		return func(_ uint64, e *event.Event) uint32 {
+			if e.Kind == event.Alloc {
+				return e.Thread
+			}
+			return e.BornBy
+		}
+	case BySizeClass:
+		return func(_ uint64, e *event.Event) uint32 { return uint32(bits.Len64(e.Size)) }
+	case ByAllocation:
+		return a.funcs.labeler(b)
+	}
+	return func(uint64, *event.Event) uint32 { return 0 }
+}

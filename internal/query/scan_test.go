@@ -1,0 +1,114 @@
+package query
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// TestMain has several blocks of events decoded at a time, on whatever machine.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
+	os.Exit(m.Run())
+}
+
+// TestThreads: three questions asked at once have the answers that each has alone.
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		s, events := random(t, seed, []int{0, 1, 120, 300}[seed%4])
+		q := randomQuery(rng, s, uint64(len(events)))
+		got, err := Threads(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &ThreadTables{}
+		about := *q
+		about.By = ByThread
+		if want.Threads, err = Flat(t.Context(), s, &about); err != nil {
+			t.Fatal(err)
+		}
+		about.By = ByAllocation
+		if want.Calls, err = Flat(t.Context(), s, &about); err != nil {
+			t.Fatal(err)
+		}
+		if want.Matrix, err = Cross(t.Context(), s, &about); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("seed %d, %+v:\n%s", seed, q, d)
+		}
+	}
+}
+
+// TestDamagedBlock: where a block in the middle is damaged, what is before it counts, nothing behind it does, and the answer says what is
+// missing in the words of the first damage, however the events are asked for.
+func TestDamagedBlock(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		r, frames := randomProgram(t, seed, 300)
+		whole, events := r.source(frames), r.events
+		var of []recording.Block
+		for _, b := range whole.Reader.Blocks() {
+			if b.Threads > 0 { // it is one of events
+				of = append(of, b)
+			}
+		}
+		if len(of) < 3 {
+			continue
+		}
+		bad := of[rng.IntN(len(of))]
+		s := flipped(t, r.path, bad.Offset+bad.Size-1)
+		cut := bad.FirstEvent
+		for _, by := range []By{ByThread, BySizeClass, ByAllocation} {
+			q := &Query{By: by, Metrics: []Metric{Bytes, Time, Copied, OwnPeak, Deallocations}}
+			got, err := Flat(t.Context(), s, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := ""
+			if err := s.Reader.EventsBetween(t.Context(), 0, uint64(len(events)), func(uint64, *event.Event) bool { return true }); err != nil {
+				said = err.Error()
+			}
+			if got.Missing != said || said == "" {
+				t.Errorf("seed %d: %q is missing, want %q", seed, got.Missing, said)
+			}
+			q.Range = &Range{0, cut}
+			want, err := Flat(t.Context(), whole, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want.Rows, got.Rows); d != "" {
+				t.Errorf("seed %d, damaged from event %d of %d, by %s:\n%s", seed, cut, len(events), by, d)
+			}
+		}
+	}
+}
+
+// flipped opens a copy of a recording of which one byte is another.
+func flipped(t *testing.T, path string, at int64) *Source {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[at] ^= 1
+	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "a.htap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+package recording
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Stretch is a block of events, as Scan goes through it.
+type Stretch struct {
+	First, FirstAlloc uint64 // numbers of its first event and of its first allocation
+	Events, Allocs    uint64 // in it
+}
+
+// maxScanners bounds how many blocks are decoded at a time: each takes up to some 15 MB.
+const maxScanners = 16
+
+// stopEvery is after how many events a scanner looks whether its work is still wanted.
+const stopEvery = 1 << 12
+
+// Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is always seen
+// from its first event on. Blocks are decoded on all processors. begin is called for each, from any goroutine, and says what is to be
+// done with its events: each gets them in order, with their numbers and that of the allocation that they make or end (event.NoRef:
+// neither); an *event.Event is used again for the next one. done is called when nothing follows in the block, on the goroutine of Scan
+// and in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after the done of
+// its events before the damage; of later ones nothing is told.
+func (r *Reader) Scan(ctx context.Context, from, to uint64, begin func(Stretch) (each func(n, ref uint64, e *event.Event), done func())) error {
+	if err := r.hasEvents(); err != nil {
+		return err
+	}
+	first := r.blockOf(from)
+	end := first
+	for end < len(r.events) && r.events[end].head.firstEvent < to {
+		end++
+	}
+	return ahead(ctx, end-first, func(i int, stopped *atomic.Bool) (func(), error) {
+		h := &r.events[first+i].head
+		each, done := begin(Stretch{First: h.firstEvent, FirstAlloc: h.firstAlloc, Events: h.events, Allocs: h.allocs})
+		n, alloc := h.firstEvent, h.firstAlloc
+		err := r.decodeBlock(first+i, func(e *event.Event) bool {
+			if n >= to || n%stopEvery == 0 && stopped.Load() {
+				return false
+			}
+			ref := e.Ref
+			if e.Kind == event.Alloc {
+				ref = alloc
+				alloc++
+			}
+			each(n, ref, e)
+			n++
+			return true
+		})
+		return done, err
+	})
+}
+
+// ahead does n tasks, several at a time, and calls what they return in their order, also of a task that failed; that and a
+// cancelled context end it. When it returns, no task runs any more.
+func ahead(ctx context.Context, n int, task func(i int, stopped *atomic.Bool) (then func(), err error)) error {
+	workers := min(runtime.GOMAXPROCS(0), maxScanners) + 1 // one more, for when a result waits for those before it
+	type result struct {
+		then func()
+		err  error
+	}
+	var running sync.WaitGroup
+	var stopped atomic.Bool
+	defer running.Wait()
+	defer stopped.Store(true)
+	started := make(chan chan result, workers)
+	next := 0
+	start := func() {
+		if next == n {
+			return
+		}
+		i, c := next, make(chan result, 1)
+		next++
+		started <- c
+		running.Go(func() {
+			then, err := task(i, &stopped)
+			c <- result{then, err}
+		})
+	}
+	for range workers {
+		start()
+	}
+	for range n {
+		var got result
+		c := <-started
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case got = <-c:
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		start()
+		if got.then != nil {
+			got.then()
+		}
+		if got.err != nil {
+			return got.err
+		}
+	}
+	return nil
+}

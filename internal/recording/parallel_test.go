@@ -1,0 +1,153 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// seen is an event as Scan and Walk tell it.
+type seen struct {
+	n, ref uint64
+	event.Event
+}
+
+// scanned gathers what Scan tells, block by block.
+func scanned(r *Reader, from, to uint64) (list []seen, err error) {
+	err = r.Scan(context.Background(), from, to, func(s Stretch) (func(n, ref uint64, e *event.Event), func()) {
+		var part []seen
+		return func(n, ref uint64, e *event.Event) { part = append(part, seen{n, ref, *e}) }, func() {
+			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
+				panic("blocks are not in order")
+			}
+			list = append(list, part...)
+		}
+	})
+	return list, err
+}
+
+// TestScan: on however many processors, Scan tells what going through the events one by one tells: of whole recordings, of such as are
+// cut off, and of damaged ones up to the same event and with the same error.
+func TestScan(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	whole := levels(t, 40, true)
+	for round := range 60 {
+		runtime.GOMAXPROCS([]int{1, 2, 7}[round%3])
+		rng := rand.New(rand.NewPCG(uint64(round), 1))
+		b := bytes.Clone(whole)
+		r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch round % 4 {
+		case 1: // some blocks are damaged: their checksum tells
+			for range 1 + rng.IntN(3) {
+				e := &r.events[rng.IntN(len(r.events))]
+				b[e.offset+blockHeader+rng.Int64N(int64(e.length))] ^= 1
+			}
+		case 2: // events cannot be decoded from somewhere on: that is found out only then
+			e := &r.events[rng.IntN(len(r.events))]
+			p := b[e.offset+blockHeader:][:e.length]
+			p[len(p)*9/10+rng.IntN(len(p)/10)] ^= 1 << rng.IntN(8)
+			e.checksum = checksum(p)
+		case 3:
+			if r, err = NewReader(bytes.NewReader(b), int64(headerSize+rng.IntN(len(b)-headerSize)), "x.htap"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, last := r.Cuts()
+		for range 20 {
+			from := rng.Uint64N(last + 1)
+			to := from + rng.Uint64N(last-from+1)
+			var want []seen
+			alloc := uint64(0)
+			start := from
+			if i := r.blockOf(from); i < len(r.events) {
+				start = min(from, r.events[i].head.firstEvent)
+				alloc = r.events[i].head.firstAlloc
+			}
+			wantErr := r.EventsBetween(t.Context(), start, to, func(n uint64, e *event.Event) bool {
+				s := seen{n, e.Ref, *e}
+				if e.Kind == event.Alloc {
+					s.ref = alloc
+					alloc++
+				}
+				want = append(want, s)
+				return true
+			})
+			got, err := scanned(r, from, to)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+				t.Fatalf("round %d, %d to %d: %v, want %v", round, from, to, err, wantErr)
+			}
+			if len(got) != len(want) {
+				t.Fatalf("round %d, %d to %d: %d events, want %d", round, from, to, len(got), len(want))
+			}
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("round %d: %+v, want %+v", round, got[i], want[i])
+				}
+			}
+			if n, err := r.AllocsBefore(to); wantErr == nil && start < to && (err != nil || n != alloc) {
+				t.Fatalf("round %d: %d allocations before %d, want %d: %v", round, n, to, alloc, err)
+			}
+		}
+	}
+}
+
+// TestAhead: results come in order, no more than some tasks run ahead of them, and none runs any more in the end.
+func TestAhead(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	broken := errors.New("broken")
+	for _, bad := range []int{-1, 0, 17, 99} {
+		var running, most, now atomic.Int64
+		next := 0
+		err := ahead(t.Context(), 100, func(i int, _ *atomic.Bool) (func(), error) {
+			running.Add(1)
+			defer running.Add(-1)
+			if lead := int64(i) - now.Load(); lead > most.Load() {
+				most.Store(lead)
+			}
+			runtime.Gosched()
+			then := func() {
+				if i != next {
+					t.Errorf("%d comes, %d was expected", i, next)
+				}
+				next++
+				now.Store(int64(next))
+			}
+			if i == bad {
+				return then, broken
+			}
+			return then, nil
+		})
+		want := bad + 1
+		if bad < 0 {
+			want = 100
+		}
+		if (err != nil) != (bad >= 0) || next != want {
+			t.Errorf("%d results, want %d: %v", next, want, err)
+		}
+		if running.Load() != 0 || most.Load() > 6 {
+			t.Errorf("%d still run, up to %d were ahead", running.Load(), most.Load())
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	err := ahead(ctx, 100, func(i int, _ *atomic.Bool) (func(), error) {
+		return func() {
+			if n++; n == 3 {
+				cancel()
+			}
+		}, nil
+	})
+	if !errors.Is(err, context.Canceled) || n != 3 {
+		t.Errorf("%d results after it was cancelled: %v", n, err)
+	}
+}

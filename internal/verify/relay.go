@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// relay hands events to several checks, each of which goes through all of them, in order, on a goroutine of its own.
+type relay struct {
+	checks []chan *batch
+	done   sync.WaitGroup
+	pool   sync.Pool // of *batch
+	next   *batch
+}
+
+// batch is some events.
+type batch struct {
+	first  uint64 // number of the first one
+	events []event.Event
+	left   atomic.Int32 // checks that have not seen them yet
+}
+
+const (
+	batchEvents = 1 << 11
+	maxBatches  = 8 // that may wait for a check
+)
+
+// newRelay starts checks, which get each event with its number.
+func newRelay(checks ...func(n uint64, e *event.Event)) *relay {
+	r := &relay{pool: sync.Pool{New: func() any { return &batch{events: make([]event.Event, 0, batchEvents)} }}}
+	for _, check := range checks {
+		c := make(chan *batch, maxBatches)
+		r.checks = append(r.checks, c)
+		r.done.Go(func() {
+			for b := range c {
+				for i := range b.events {
+					check(b.first+uint64(i), &b.events[i])
+				}
+				if b.left.Add(-1) == 0 {
+					r.pool.Put(b)
+				}
+			}
+		})
+	}
+	return r
+}
+
+// event takes the event of that number. Numbers follow one another.
+func (r *relay) event(n uint64, e *event.Event) {
+	if r.next == nil {
+		r.next = r.pool.Get().(*batch)
+		r.next.first, r.next.events = n, r.next.events[:0]
+	}
+	if r.next.events = append(r.next.events, *e); len(r.next.events) == batchEvents {
+		r.send()
+	}
+}
+
+func (r *relay) send() {
+	r.next.left.Store(int32(len(r.checks)))
+	for _, c := range r.checks {
+		c <- r.next
+	}
+	r.next = nil
+}
+
+// end waits until all checks have seen all events.
+func (r *relay) end() {
+	if r.next != nil {
+		r.send()
+	}
+	for _, c := range r.checks {
+		close(c)
+	}
+	r.done.Wait()
+}

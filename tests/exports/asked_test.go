@@ -1,0 +1,99 @@
+package exports
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// questions select a part of a recording.
+var questions = [][]string{
+	{"--from", "30%", "--to", "80%"},
+	{"--from", "peak"},
+	{"--to", "60%", "--at", "40%"},
+	{"--size", "16..", "--focus", "main|sqlite|produce"},
+	{"--hide", "^main$|sqlite3"},
+	{"--lifetime", "..1ms"},
+}
+
+// asked are the sums of what a question selects, as heaptap top has them.
+func asked(t *testing.T, path string, question []string) map[string]uint64 {
+	t.Helper()
+	var answer struct{ Total map[string]uint64 }
+	args := append([]string{"top", "--json", "--limit", "0", "--metric",
+		"allocations,bytes,deallocations,live,live-blocks,peak,peak-blocks,leaked,temporary", path}, question...)
+	decode(t, command(t, args...), &answer)
+	return answer.Total
+}
+
+// TestAsked asks questions of the formats that Valgrind's tools and heaptrack read.
+func TestAsked(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		for _, q := range questions {
+			t.Run(strings.Join(q, " "), func(t *testing.T) {
+				want := asked(t, path, q)
+				for i, n := range annotate(t, exported(t, "callgrind", path, q...), "--inclusive=yes", "PROGRAM TOTALS") {
+					if m := callgrindMetrics[i]; n != want[m] {
+						t.Errorf("callgrind: %s %d, top %d", m, n, want[m])
+					}
+				}
+				for m, n := range dhatSums(t, exported(t, "dhat", path, q...)) {
+					if n != want[m] {
+						t.Errorf("dhat: %s %d, top %d", m, n, want[m])
+					}
+				}
+				list := readMassif(t, exported(t, "massif", path, q...))
+				for _, s := range list {
+					if s.tree != "empty" && s.root.bytes != s.bytes {
+						t.Errorf("massif: a snapshot of %d bytes has a tree of %d", s.bytes, s.root.bytes)
+					}
+					if s.tree == "peak" && s.bytes != want["peak"] {
+						t.Errorf("massif: peak %d, top %d", s.bytes, want["peak"])
+					}
+				}
+				file := filepath.Join(t.TempDir(), "out.zst")
+				command(t, append([]string{"export", "-f", "heaptrack", "-o", file, path}, q...)...)
+				tool(t, "heaptrack_print", "-f", file, "-F", file+".flames", "-H", file+".sizes")
+				tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", file+".leaks", "--flamegraph-cost-type", "leaked")
+				if n := sumOfLines(t, file+".leaks", func(f []uint64) uint64 { return f[len(f)-1] }); n != want["leaked"] && !slices.Contains(q, "--to") {
+					t.Errorf("heaptrack: leaked %d, top %d", n, want["leaked"])
+				}
+				if n := sumOfLines(t, file+".sizes", func(f []uint64) uint64 { return f[0] * f[1] }); n != want["bytes"] {
+					t.Errorf("heaptrack: bytes %d, top %d", n, want["bytes"])
+				}
+				if n := sumOfLines(t, file+".flames", func(f []uint64) uint64 { return f[len(f)-1] }); n != want["allocations"] {
+					t.Errorf("heaptrack: allocations %d, top %d", n, want["allocations"])
+				}
+			})
+		}
+	})
+}
+
+// dhatSums adds up a DHAT file, and holds that no maximum is less than what was live at a moment of the range.
+func dhatSums(t *testing.T, file string) map[string]uint64 {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data struct {
+		PPs []struct{ TB, TBk, TL, MB, MBk, GB, GBk, EB, EBk uint64 }
+		Te  uint64
+	}
+	if err := json.Unmarshal(b, &data); err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]uint64{"bytes": 0}
+	for _, p := range data.PPs {
+		for m, n := range map[string]uint64{"bytes": p.TB, "allocations": p.TBk, "peak": p.GB, "peak-blocks": p.GBk, "live": p.EB, "live-blocks": p.EBk} {
+			sums[m] += n
+		}
+		if p.MB < p.GB || p.MB < p.EB || p.TL > p.TBk*data.Te {
+			t.Errorf("%+v within %d ns", p, data.Te)
+		}
+	}
+	return sums
+}

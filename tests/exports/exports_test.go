@@ -1,0 +1,180 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var (
+	dir     string // of what all tests share
+	heaptap string // the binary
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	var err error
+	if dir, err = os.MkdirTemp("", "heaptap-exports-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	heaptap = filepath.Join(dir, "heaptap")
+	build := exec.Command("go", "build", "-o", heaptap, "../../cmd/heaptap")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// programs are what is recorded.
+var programs = []struct {
+	name string
+	args []string
+	env  string
+}{
+	{"sqlite", []string{"sqlite3", ":memory:", `create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c where x<3000)
+		insert into t select x, hex(x) from c; create index i on t(b); select count(*) from t group by substr(b,1,2);`}, ""},
+	{"python", []string{"python3", "-S", "-c", `x = [{"a": list(range(50)), "b": str(i)} for i in range(2000)]`}, "PYTHONMALLOC=malloc"},
+	{"four", []string{"four"}, ""},
+}
+
+// recorded makes the recordings, once.
+var recorded = sync.OnceValues(func() (map[string]string, error) {
+	list := map[string]string{}
+	four := filepath.Join(dir, "four")
+	if out, err := exec.Command("g++", "-O2", "-g", "-pthread", "-o", four, "testdata/four.cc").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("g++: %w\n%s", err, out)
+	}
+	for _, p := range programs {
+		path := filepath.Join(dir, p.name+".htap")
+		args := append([]string{"run", "-q", "-o", path, "--"}, p.args...)
+		switch p.name {
+		case "four":
+			args[len(args)-1] = four
+		case "python": // not a script that starts it
+			out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+			if err != nil {
+				return nil, fmt.Errorf("python3: %w", err)
+			}
+			args[len(args)-len(p.args)] = strings.TrimSpace(string(out))
+		}
+		cmd := exec.Command(heaptap, args...)
+		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir, p.env)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w\n%s", p.name, err, out)
+		}
+		list[p.name] = path
+	}
+	for name, write := range map[string]func(path string) error{"torture": torture, "one": one, "empty": empty} {
+		list[name] = filepath.Join(dir, name+".htap")
+		if err := write(list[name]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+})
+
+// each runs a test on every recording.
+func each(t *testing.T, test func(t *testing.T, name, path string)) {
+	list, err := recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range list {
+		t.Run(name, func(t *testing.T) { test(t, name, path) })
+	}
+}
+
+// command runs heaptap, which has to succeed and to say nothing on stderr, and returns what it prints.
+func command(t *testing.T, args ...string) []byte {
+	t.Helper()
+	return tool(t, heaptap, args...)
+}
+
+// tool runs another program in the same way.
+func tool(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	out, err := exec.Command(name, args...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("%s %.500q: %v\n%.2000s", name, args, err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// exported writes a recording in a format, to a file.
+func exported(t *testing.T, format, path string, flags ...string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "out"+filepath.Ext(path))
+	command(t, append([]string{"export", "-f", format, "-o", to, path}, flags...)...)
+	return to
+}
+
+// totals are the sums of a recording, by metric, as heaptap report has them.
+func totals(t *testing.T, path string) map[string]uint64 {
+	t.Helper()
+	var r struct {
+		Totals struct {
+			Allocations, Bytes, Deallocations uint64
+			Freed                             uint64 `json:"freed_bytes"`
+		}
+		Peak, Leaked struct{ Bytes, Blocks uint64 }
+		Temporary    struct{ Allocations, Bytes uint64 }
+	}
+	decode(t, command(t, "report", "--json", path), &r)
+	return map[string]uint64{"allocations": r.Totals.Allocations, "bytes": r.Totals.Bytes, "deallocations": r.Totals.Deallocations,
+		"freed": r.Totals.Freed, "peak": r.Peak.Bytes, "peak-blocks": r.Peak.Blocks, "leaked": r.Leaked.Bytes,
+		"leaked-blocks": r.Leaked.Blocks, "live": r.Leaked.Bytes, "live-blocks": r.Leaked.Blocks, "temporary": r.Temporary.Allocations,
+		"temporary-bytes": r.Temporary.Bytes}
+}
+
+func decode(t *testing.T, b []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatalf("%v: %.300q", err, b)
+	}
+}
+
+// TestDeterministic writes everything twice.
+func TestDeterministic(t *testing.T) {
+	var list struct {
+		Formats []struct {
+			Name     string
+			Variants []struct{ Name string }
+		}
+	}
+	decode(t, command(t, "export", "--list", "--json"), &list)
+	var names []string
+	for _, f := range list.Formats {
+		names = append(names, f.Name)
+		for _, v := range f.Variants[min(1, len(f.Variants)):] {
+			names = append(names, f.Name+":"+v.Name)
+		}
+	}
+	if len(names) < 6 {
+		t.Errorf("few formats: %q", names)
+	}
+	each(t, func(t *testing.T, name, path string) {
+		for _, f := range names {
+			a, b := command(t, "export", "-f", f, path), command(t, "export", "-f", f, path)
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s: not the same twice", f)
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package exports
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// TestHeaptrack has heaptrack_print read the files: allocations, bytes, sizes, peak and leaks are the report's, by exact numbers from its
+// flame graphs and histogram, and what it calls temporary is what docs/formats.md says that it does.
+func TestHeaptrack(t *testing.T) {
+	t.Logf("%s", tool(t, "heaptrack_print", "--version"))
+	each(t, func(t *testing.T, name, path string) {
+		want := totals(t, path)
+		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz", "heaptrack:plain": ".plain"} {
+			file := filepath.Join(t.TempDir(), "out.heaptrack"+ending)
+			command(t, "export", "-f", variant, "-o", file, path)
+			got := map[string]uint64{}
+			var text []byte
+			for _, kind := range []string{"allocations", "temporary", "leaked", "peak"} {
+				flames, sizes := file+"."+kind, file+".sizes"
+				text = tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", flames, "--flamegraph-cost-type", kind, "-H", sizes)
+				got[kind] = sumOfLines(t, flames, func(fields []uint64) uint64 { return fields[len(fields)-1] })
+				got["bytes"] = sumOfLines(t, sizes, func(fields []uint64) uint64 { return fields[0] * fields[1] })
+			}
+			for _, m := range []string{"allocations", "bytes", "leaked", "peak"} {
+				if got[m] != want[m] {
+					t.Errorf("%s: %s %d, report %d", variant, m, got[m], want[m])
+				}
+			}
+			calls := regexp.MustCompile(`calls to allocation functions: (\d+)`).FindSubmatch(text)
+			if calls == nil || string(calls[1]) != strconv.FormatUint(want["allocations"], 10) {
+				t.Errorf("%s: %q, report %d", variant, calls, want["allocations"])
+			}
+			if n := heaptracksTemporary(t, path); got["temporary"] != n {
+				t.Errorf("%s: temporary %d, by its definition %d", variant, got["temporary"], n)
+			}
+			t.Logf("%s: temporary %d, heaptap's %d", variant, got["temporary"], want["temporary"])
+		}
+	})
+}
+
+// heaptracksTemporary counts what heaptrack's readers call temporary: see docs/formats.md.
+func heaptracksTemporary(t *testing.T, path string) (n uint64) {
+	t.Helper()
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	type block struct {
+		stack uint32
+		size  uint64
+	}
+	var last *block
+	err = r.Events(func(e *event.Event) bool {
+		switch b := (block{e.Stack, e.Size}); e.Kind {
+		case event.Alloc:
+			last = &b
+		case event.Free:
+			if last != nil && *last == b {
+				n++
+			}
+			last = nil
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// sumOfLines adds up what of gives for the numbers at the beginning or the end of each line.
+func sumOfLines(t *testing.T, file string, of func([]uint64) uint64) (sum uint64) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(bytes.TrimSpace(b))) {
+		var numbers []uint64
+		for _, f := range strings.Fields(line) {
+			if n, err := strconv.ParseInt(f, 10, 64); err == nil { // what was freed more often than allocated is negative
+				numbers = append(numbers, uint64(n))
+			}
+		}
+		if len(numbers) > 0 {
+			sum += of(numbers)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,129 @@
+package exports
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestImportHeaptrack exports recordings and imports what comes of that: what heaptrack's form holds is the same again.
+func TestImportHeaptrack(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		want := totals(t, path)
+		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz", "heaptrack:plain": ""} {
+			dir := t.TempDir()
+			file, back := filepath.Join(dir, "a.heaptrack"+ending), filepath.Join(dir, "back.htap")
+			command(t, "export", "-f", variant, "-o", file, path)
+			command(t, "import", "-o", back, file)
+			if name != "torture" { // which has two modules at one address, and heaptrack's form does not tell when
+				command(t, "verify", back)
+			}
+			got := totals(t, back)
+			for _, m := range []string{"allocations", "deallocations", "bytes", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks"} {
+				if got[m] != want[m] {
+					t.Errorf("%s: %s %d, was %d", variant, m, got[m], want[m])
+				}
+			}
+			if was, is := peakTime(t, path), peakTime(t, back); is != was/1e6*1e6 {
+				t.Errorf("%s: peak after %d ns, was %d", variant, is, was)
+			}
+			before, after := topByFunction(t, path), topByFunction(t, back)
+			compared := 0
+			for name, row := range after {
+				if row.Total["allocations"] == 0 || before[name].Total == nil {
+					continue
+				}
+				compared++
+				for _, m := range callgrindMetrics[:len(callgrindMetrics)-1] { // but temporary, which threads make different
+					if row.Total[m] != before[name].Total[m] {
+						t.Errorf("%s: %.200s: %s %d, was %d", variant, name, m, row.Total[m], before[name].Total[m])
+					}
+				}
+			}
+			if compared*2 < len(after) && name != "one" {
+				t.Errorf("%s: only %d of %d functions compared", variant, compared, len(after))
+			}
+		}
+	})
+}
+
+// peakTime is the time of the peak, in ns, as heaptap report has it.
+func peakTime(t *testing.T, path string) uint64 {
+	t.Helper()
+	var report struct {
+		Peak struct {
+			Time uint64 `json:"time_ns"`
+		}
+	}
+	decode(t, command(t, "report", "--json", path), &report)
+	return report.Peak.Time
+}
+
+// TestImportRealHeaptrack imports what heaptrack itself recorded: heaptrack_print has the same numbers.
+func TestImportRealHeaptrack(t *testing.T) {
+	if _, err := recorded(); err != nil { // which compiles the program
+		t.Fatal(err)
+	}
+	base := filepath.Join(t.TempDir(), "real")
+	if out, err := exec.Command("heaptrack", "-o", base, filepath.Join(dir, "four")).CombinedOutput(); err != nil {
+		t.Fatalf("heaptrack: %v\n%s", err, out)
+	}
+	found, err := filepath.Glob(base + "*")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v %q", err, found)
+	}
+	back := base + ".htap"
+	command(t, "import", "-o", back, found[0])
+	got := totals(t, back)
+	for _, kind := range []string{"allocations", "leaked", "peak"} {
+		text := tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", found[0], "-F", base+".flames", "--flamegraph-cost-type", kind)
+		n := sumOfLines(t, base+".flames", func(f []uint64) uint64 { return f[len(f)-1] })
+		if n == 0 || got[kind] != n {
+			t.Errorf("%s: %d, heaptrack_print %d", kind, got[kind], n)
+		}
+		calls := regexp.MustCompile(`calls to allocation functions: (\d+)`).FindSubmatch(text)
+		if calls == nil || string(calls[1]) != fmt.Sprint(got["allocations"]) {
+			t.Errorf("%q, %d", calls, got["allocations"])
+		}
+	}
+}
+
+// TestImportBroken gives import what it cannot read: it says where, and leaves nothing behind.
+func TestImportBroken(t *testing.T) {
+	const head = "v 10400 3\nX a b\ns 1 f\ni 10 0 1 0 0\nt 1 0\na 8 1\n"
+	for text, want := range map[string]string{
+		"":                           "no format",
+		"n0: 0\n":                    "no format",
+		"v 10400 4\nX a\n":           "line 1: version 4",
+		"v 10400 3\n+ 0\n":           "line 2",
+		"v 10400 3\nX a\nm /lib 0\n": "line 3: this is heaptrack's raw data",
+		head + "+ 1\n":               "line 7: allocation 1 of 1",
+		head + "+ 0\n- 0\n- 0\n":     "line 9: more deallocations",
+		head + "t 2 0\n":             "line 7: address 2 of 1",
+		head + "t 1 2\n":             "line 7: caller's stack 2 of 1",
+		head + "a 8 2\n":             "line 7: call stack 2 of 1",
+		head + "s 9 f\n":             "line 7: a name of",
+		head + "i 10 2\n":            "line 7: name 2 of 1",
+		head + "i 10 0 1 1 1 1\n":    "line 7: a frame needs",
+		head + "+ z\n":               "line 7",
+		head + "? 1\n":               "line 7",
+		"\x1f\x8b":                   "in:",
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "in")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(heaptap, "import", "-o", filepath.Join(dir, "out.htap"), file).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %v: %s; expected %q", text, err, out, want)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%q: left behind %v %v", text, left, err)
+		}
+	}
+}

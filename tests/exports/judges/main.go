@@ -1,0 +1,49 @@
+// Judges reads what heaptap export writes with the libraries of those who defined the formats, and prints what it has understood as JSON.
+// It is a module of its own, so that heaptap does not depend on them.
+//
+//	judges otlp FILE...           OpenTelemetry's profiles, by the collector's pdata
+//	judges otlp-v0.2 FILE...      the same, by release 0.2 of the protocol's own Go module
+//	judges parquet FILE...        Parquet
+//	judges schema SCHEMA FILE...  JSON that has to be as a JSON Schema says; nothing is printed
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := judge(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func judge(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("usage: judges FORMAT FILE")
+	}
+	if args[0] == "schema" {
+		return validate(args[1], args[2:])
+	}
+	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet}[args[0]]
+	if read == nil {
+		return fmt.Errorf("%s: no such judge", args[0])
+	}
+	out := json.NewEncoder(os.Stdout)
+	for _, name := range args[1:] {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		answer, err := read(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := out.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}

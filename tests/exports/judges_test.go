@@ -1,0 +1,93 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// buildJudges builds the module of the judges, once.
+var buildJudges = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(dir, "judges")
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Dir = "judges"
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.New(strings.TrimSpace(string(out)))
+	}
+	return path, nil
+})
+
+// judge has files read by a judge, and decodes what it says of each.
+func judge[T any](t *testing.T, kind string, args ...string) (list []T) {
+	t.Helper()
+	path, err := buildJudges()
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skipf("the judges cannot be built here: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(tool(t, path, append([]string{kind}, args...)...))); ; {
+		var one T
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, one)
+	}
+}
+
+// selves are what functions have of a metric themselves, as heaptap top has it, by name.
+func selves(t *testing.T, path, metric string) map[string]uint64 {
+	t.Helper()
+	var top struct {
+		Rows []struct {
+			Group struct {
+				Function, Module, Offset string
+				Unknown                  bool
+			}
+			Self map[string]uint64
+		}
+	}
+	decode(t, command(t, "top", "--json", "--limit", "0", "--metric", metric, path), &top)
+	list := map[string]uint64{}
+	for _, r := range top.Rows {
+		name := r.Group.Function
+		switch {
+		case r.Group.Unknown:
+			name = "[unknown]"
+		case name == "" && r.Group.Module != "":
+			name = filepath.Base(r.Group.Module) + "+" + r.Group.Offset
+		case name == "":
+			name = r.Group.Offset
+		}
+		for strings.Contains(name, "\uFFFD\uFFFD") { // JSON has one for each byte that is no UTF-8, exports one for several
+			name = strings.ReplaceAll(name, "\uFFFD\uFFFD", "\uFFFD")
+		}
+		if n := r.Self[metric]; n > 0 {
+			list[name] += n
+		}
+	}
+	return list
+}
+
+// sameSelves compares what a format tells of functions.
+func sameSelves(t *testing.T, what string, got, want map[string]uint64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d functions, expected %d", what, len(got), len(want))
+	}
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s: %.100q: %d, expected %d", what, name, got[name], n)
+		}
+	}
+}

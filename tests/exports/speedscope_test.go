@@ -1,0 +1,142 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// imported is what speedscope has understood of a file.
+type imported struct {
+	Profiles []struct {
+		Name, Unit string
+		Total      uint64
+		Frames     []struct {
+			Name, File  string
+			Self, Total uint64
+		}
+	}
+}
+
+// speedscope reads files with the importer of the npm package.
+func speedscope(t *testing.T, files ...string) (list []imported) {
+	t.Helper()
+	root, err := exec.Command("npm", "root", "-g").Output()
+	folder := filepath.Join(strings.TrimSpace(string(root)), "speedscope")
+	if set := os.Getenv("SPEEDSCOPE"); set != "" {
+		folder = set
+	}
+	text, missing := os.ReadFile(filepath.Join(folder, "package.json"))
+	if err != nil && folder == "speedscope" || missing != nil {
+		t.Skip("speedscope is not there: npm install -g speedscope, or its folder in $SPEEDSCOPE")
+	}
+	var p struct{ Version string }
+	decode(t, text, &p)
+	t.Logf("speedscope %s", p.Version)
+	// It calls itself for each frame of a stack: 5,000 are more than node allows by default.
+	out := tool(t, "node", append([]string{"--stack-size=4000", "testdata/speedscope.js", folder}, files...)...)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var one imported
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, one)
+	}
+}
+
+// ofFunctions are the totals of functions, as heaptap top has them: of all functions of a name and a module.
+func ofFunctions(t *testing.T, path, metric string) (totals map[string]uint64) {
+	t.Helper()
+	var top struct {
+		Rows []struct {
+			Group struct{ Function, Module string }
+			Total map[string]uint64
+		}
+	}
+	decode(t, command(t, "top", "--json", "--limit", "0", "--metric", metric, path), &top)
+	totals = map[string]uint64{}
+	for _, r := range top.Rows {
+		if r.Group.Function != "" {
+			totals[r.Group.Module+"\x00"+r.Group.Function] = r.Total[metric]
+		}
+	}
+	return totals
+}
+
+func TestSpeedscope(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		want := totals(t, path)
+		read := speedscope(t, exported(t, "speedscope", path))[0]
+		if len(read.Profiles) != 5 {
+			t.Fatalf("%d profiles", len(read.Profiles))
+		}
+		for _, p := range read.Profiles {
+			if p.Total != want[p.Name] {
+				t.Errorf("%s: %d, expected %d", p.Name, p.Total, want[p.Name])
+			}
+			sum := uint64(0)
+			for _, f := range p.Frames {
+				sum += f.Self
+			}
+			if sum != want[p.Name] {
+				t.Errorf("%s: frames have %d of %d", p.Name, sum, want[p.Name])
+			}
+		}
+		functions, compared := ofFunctions(t, path, "bytes"), 0
+		for _, f := range read.Profiles[0].Frames {
+			if n, known := functions[f.File+"\x00"+f.Name]; known {
+				compared++
+				if n != f.Total {
+					t.Errorf("%s: %d bytes, expected %d", f.Name, f.Total, n)
+				}
+			}
+		}
+		if compared == 0 && len(functions) > 0 {
+			t.Error("no function was compared")
+		}
+	})
+}
+
+// TestSpeedscopeThreads has a profile for each thread and metric.
+func TestSpeedscopeThreads(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		want := totals(t, path)
+		read := speedscope(t, exported(t, "speedscope", path, "--by", "thread", "--metric", "bytes,peak"))[0]
+		sums := map[string]uint64{}
+		for _, p := range read.Profiles {
+			metric, _, _ := strings.Cut(p.Name, ", ")
+			sums[metric] += p.Total
+		}
+		if sums["bytes"] != want["bytes"] || sums["peak"] != want["peak"] {
+			t.Errorf("%v, expected %d and %d", sums, want["bytes"], want["peak"])
+		}
+		if name == "four" && len(read.Profiles) != 2*4 { // the fourth thread only frees
+			t.Errorf("%d profiles", len(read.Profiles))
+		}
+	})
+}
+
+// TestSpeedscopeReads has it read other formats that it knows.
+func TestSpeedscopeReads(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		want := totals(t, path)
+		folded := exported(t, "folded", path, "--metric", "bytes")
+		if name == "empty" {
+			return // it reads no file without a line
+		}
+		profile := exported(t, "pprof", path, "--metric", "bytes")
+		for i, read := range speedscope(t, folded, profile) {
+			if total := read.Profiles[0].Total; total != want["bytes"] {
+				t.Errorf("%d: %d bytes, expected %d", i, total, want["bytes"])
+			}
+		}
+	})
+}
