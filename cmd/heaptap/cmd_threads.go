@@ -14,7 +14,7 @@ func newThreadsCommand() *cobra.Command {
 		Use:   "threads [flags] FILE",
 		Short: "Show what each thread allocated, and who freed it",
 		Long: `Threads prints a line for each thread: how often it allocated and how much, what of that is live at the end of the range and
-was most at any moment; the same by function that was called; and which threads freed what which threads had allocated.`,
+was most at any moment, how deep its call stacks were; the same by function that was called; and which threads freed what which threads had allocated.`,
 		Example: `  heaptap threads server.4711.htap
   heaptap threads --focus cache --from 50% server.4711.htap`,
 		Args: oneRecording("threads"),
@@ -22,7 +22,7 @@ was most at any moment; the same by function that was called; and which threads 
 	q := newQuestion(cmd, 20)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary}
+			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary, query.Depth}
 			t, err := query.Threads(cmd.Context(), s, about)
 			if err != nil {
 				return err

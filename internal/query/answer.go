@@ -45,6 +45,7 @@ type ask struct {
 	perBlock  bool         // the answer depends on each block: what counts, or its group
 	noStacks  bool         // only the groups of blocks are wanted, not their stacks
 	ownPeaks  bool         // they are wanted
+	depths    *depths      // nil: not wanted
 	peaksHeld bool         // the cells have their own peaks
 	allPeak   uint64       // if so, and from events: that of all that is selected
 	prepared  *Range       // see prepare
@@ -86,6 +87,9 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	}
 	if q.filtersBlocks() {
 		a.blocks = newBlockFilter(q)
+	}
+	if q.wants(Depth) {
+		a.depths = newDepths(s)
 	}
 	a.Plan = a.choose()
 	return a, ctx.Err()
@@ -177,7 +181,11 @@ func (a *ask) sumUp(c *cells) {
 	}
 	c.list, c.places = kept, places{}
 	for i := range kept {
-		a.Total.add(&kept[i].Values)
+		v := &kept[i].Values
+		if a.depths != nil && !a.noStacks && v.Allocations > 0 {
+			v.Depth = a.depths.of(kept[i].stack)
+		}
+		a.Total.add(v)
 	}
 }
 

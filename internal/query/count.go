@@ -132,6 +132,9 @@ func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 	case !in:
 	case e.Kind == event.Alloc:
 		c.alloc(e)
+		if s.depths != nil && s.noStacks {
+			c.Depth = max(c.Depth, s.depths.of(e.Stack))
+		}
 	default:
 		c.free(e)
 	}

@@ -40,6 +40,7 @@ const (
 	MaxLifetime           //
 	Churn                 // bytes allocated per second of the range
 	Time                  // wall-clock time since the thread's allocation before
+	Depth                 // frames of the deepest call stack of the allocations
 	metricCount
 )
 
@@ -97,6 +98,7 @@ var metricTable = [metricCount]metricInfo{
 	MaxLifetime:    {"max-lifetime", Nanoseconds, "longest lifetime", false, false, false, func(v *Values) uint64 { return v.MaxLifetime }},
 	Churn:          {"churn", BytesPerSecond, "bytes allocated per second", true, true, true, nil},
 	Time:           {"time", Nanoseconds, "time since the thread's allocation before", false, false, true, func(v *Values) uint64 { return v.Time }},
+	Depth:          {"depth", Count, "frames of the deepest call stack that allocated", true, true, false, func(v *Values) uint64 { return v.Depth }},
 }
 
 func (m Metric) String() string {
@@ -168,6 +170,7 @@ type Values struct {
 	Slack, SlackCount              uint64 // SlackCount: allocations whose usable size is known
 	Reallocations, InPlace, Copied uint64
 	Time                           uint64 // ns
+	Depth                          uint64 // 0 if there is no allocation
 	Deallocations, FreedBytes      uint64
 	Temporary, TemporaryBytes      uint64
 	Lifetime                       tally.Sum // of the Deallocations, ns
@@ -194,6 +197,7 @@ func (v *Values) add(o *Values) {
 			v.MinSize = o.MinSize
 		}
 		v.MaxSize = max(v.MaxSize, o.MaxSize)
+		v.Depth = max(v.Depth, o.Depth)
 	}
 	if o.Deallocations > 0 {
 		if v.Deallocations == 0 || o.MinLifetime < v.MinLifetime {

@@ -191,6 +191,7 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 				v.MinSize = min(v.MinSize, v.MaxSize)
 			}
 			v.Allocations++
+			v.Depth = max(v.Depth, m.depth(e.Stack))
 			v.Bytes += e.Size
 			if e.Size == 0 {
 				v.ZeroSize++
@@ -247,6 +248,17 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 	}
 	v.OwnPeak = uint64(most)
 	return v
+}
+
+func (m *model) depth(stack uint32) (n uint64) {
+	for stack != 0 {
+		node, ok := m.s.Reader.Nodes().Get(stack)
+		if !ok {
+			break
+		}
+		n, stack = n+1, node.Parent
+	}
+	return n
 }
 
 // groups are all groups that blocks can be in.

@@ -249,8 +249,12 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	if r.status != nil {
 		return *r.status, true
 	}
-	return st, r.config.MainEnded == nil || time.Since(since) > 300*time.Millisecond
+	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
 }
+
+// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever was stopped
+// himself may have to catch up on a busy machine.
+const statusPatience = 3 * time.Second
 
 // checkLives looks which processes have ended.
 func (r *run) checkLives(now time.Time) {
