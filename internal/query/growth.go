@@ -17,7 +17,7 @@ type Suspect struct {
 	Confidence float64
 }
 
-// growthSteps is into how many steps the range is divided.
+// growthSteps is into how many steps, of about equal time, the range is divided.
 const growthSteps = 60
 
 // maxSuspects is how many groups are looked at: those with most live at the end of the range.
@@ -27,7 +27,7 @@ const maxSuspects = 1000
 func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Suspect, *Series, error) {
 	one := *q
 	one.Metrics, one.At = []Metric{Live}, nil
-	series, err := Develop(ctx, s, &one, growthSteps, maxSuspects)
+	series, err := develop(ctx, s, &one, growthSteps, maxSuspects, shortStep, true)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,11 +44,12 @@ func (p *Point) add(o *Point) {
 // Develop answers with the development of the top groups over n steps: the top by the first metric, self where groups are of
 // frames. top 0: only the whole.
 func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
-	return develop(ctx, s, q, n, top, shortStep)
+	return develop(ctx, s, q, n, top, shortStep, false)
 }
 
-// develop answers from events if steps have fewer than short of them.
-func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64) (*Series, error) {
+// develop answers from events if steps have fewer than short of them. The steps of a roughly divided range are of about equal time
+// only, if that saves decoding.
+func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool) (*Series, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err
@@ -58,6 +59,9 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64)
 		return a.developMerged(out, m, max(n, 1), top)
 	}
 	a.times(out, max(n, 1))
+	if roughly {
+		s.Reader.Whole(out.Times)
+	}
 	a.noStacks = q.By.ofBlocks()
 	c, err := a.chooseRows(out, top)
 	if err != nil {

@@ -27,13 +27,16 @@ func TestDevelop(t *testing.T) {
 		q := randomQuery(rng, s, uint64(len(events)))
 		q.At, q.Metrics = nil, []Metric{Bytes}
 		steps, top := 1+rng.IntN(9), rng.IntN(4)
-		got, err := develop(t.Context(), s, q, steps, top, seed%3/2*shortStep)
+		got, err := develop(t.Context(), s, q, steps, top, seed%3/2*shortStep, seed%2 == 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plans[got.Plan]++
 		if len(got.Times) != steps+1 || len(got.Cuts) != steps+1 || len(got.Rows) > top {
 			t.Fatalf("seed %d: %d steps, %d rows; asked for %d and %d", seed, len(got.Times), len(got.Rows), steps, top)
+		}
+		if !slices.IsSorted(got.Times) {
+			t.Fatalf("seed %d: %v", seed, got.Times)
 		}
 		m := newModel(s, events, q)
 		for i, cut := range got.Cuts {
