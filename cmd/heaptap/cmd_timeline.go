@@ -47,7 +47,11 @@ that count most have a line each: by default call stacks, by what was live of th
 			default:
 				steps = view.TimelineSteps(o.Width)
 			}
-			t, err := query.Develop(cmd.Context(), s, about, steps, top)
+			develop := query.Develop
+			if !cmd.Flags().Changed("steps") {
+				develop = query.DevelopRoughly
+			}
+			t, err := develop(cmd.Context(), s, about, steps, top)
 			switch {
 			case err != nil:
 				return err

@@ -27,7 +27,7 @@ const maxSuspects = 1000
 func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Suspect, *Series, error) {
 	one := *q
 	one.Metrics, one.At = []Metric{Live}, nil
-	series, err := develop(ctx, s, &one, growthSteps, maxSuspects, shortStep, true)
+	series, err := DevelopRoughly(ctx, s, &one, growthSteps, maxSuspects)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -47,6 +47,12 @@ func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, err
 	return develop(ctx, s, q, n, top, shortStep, false)
 }
 
+// DevelopRoughly is Develop with steps of about equal time only, if the recording is large: they end between blocks of events, which
+// then need not be decoded. Times has when.
+func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
+	return develop(ctx, s, q, n, top, shortStep, true)
+}
+
 // develop answers from events if steps have fewer than short of them. The steps of a roughly divided range are of about equal time
 // only, if that saves decoding.
 func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool) (*Series, error) {
@@ -59,7 +65,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 		return a.developMerged(out, m, max(n, 1), top)
 	}
 	a.times(out, max(n, 1))
-	if roughly {
+	if roughly && a.To-a.From > uint64(max(n, 1))*recording.BlockEvents {
 		s.Reader.Whole(out.Times)
 	}
 	a.noStacks = q.By.ofBlocks()

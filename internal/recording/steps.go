@@ -41,8 +41,8 @@ func (r *Reader) Steps(ctx context.Context, from, to uint64, times []int64, take
 	})
 }
 
-// Whole moves times (ns, rising) to the nearest ones that divide no block of events, where there is one that is less than a quarter of
-// a step away: steps that end there are told of without decoding.
+// Whole moves the times (ns, rising) between the first and the last one to the nearest ones that divide no block of events, where there
+// is one that is less than a third of a step away: steps that end there are told of without decoding.
 func (r *Reader) Whole(times []int64) {
 	q := int64(r.header.quantum)
 	var ends []int64
@@ -52,7 +52,7 @@ func (r *Reader) Whole(times []int64) {
 		}
 	}
 	for i := 1; i+1 < len(times); i++ {
-		near := min(times[i]-times[i-1], times[i+1]-times[i]) / 4
+		near := min(times[i]-times[i-1], times[i+1]-times[i]) / 3
 		k := sort.Search(len(ends), func(k int) bool { return ends[k] >= times[i] })
 		best := times[i]
 		for _, k := range []int{k - 1, k} {
