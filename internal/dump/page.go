@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,14 +140,7 @@ func (d *Dumper) page() *page {
 	p.Ended = "not known"
 	if e, ok := r.Ending(); ok {
 		p.Duration = max(p.Duration, e.End)
-		switch {
-		case e.Status != "":
-			p.Ended = e.Status
-		case e.Signal != 0:
-			p.Ended = "killed by signal " + strconv.Itoa(e.Signal)
-		case e.Exited:
-			p.Ended = "exit status " + strconv.Itoa(e.Code)
-		}
+		p.Ended = cmp.Or(e.How(), p.Ended)
 	}
 	return p
 }

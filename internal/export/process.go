@@ -1,7 +1,7 @@
 package export
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -16,13 +16,5 @@ func (in *Input) Program() string {
 
 // EndingText says in a few words how the process ended.
 func EndingText(e *recording.Ending) string {
-	switch {
-	case e.Status != "":
-		return e.Status
-	case e.Signal != 0:
-		return fmt.Sprintf("killed by signal %d", e.Signal)
-	case e.Exited:
-		return fmt.Sprintf("exit status %d", e.Code)
-	}
-	return "it is not known how"
+	return cmp.Or(e.How(), "it is not known how")
 }

@@ -85,7 +85,7 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 		return nil, recording.Timeline{}, err
 	}
 	t, pr, e := &sum.Totals, r.Process(), p.Ending
-	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started, End: p.Duration, Status: endingText(&e),
+	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started, End: p.Duration, Status: e.How(),
 		Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
 		Temporary: t.Temporary, PeakBytes: t.Peak.Bytes, PeakBlocks: t.Peak.Blocks, PeakTime: t.Peak.Time, LeakedBytes: t.LeakedBytes(),
 		LeakedBlocks: t.LeakedBlocks(), RuntimeBytes: p.Runtime.Bytes, RuntimeBlocks: p.Runtime.Blocks, PeakRSS: -1}
@@ -104,18 +104,6 @@ var (
 	alignText = map[bool]string{false: "wall clock", true: "time since their starts"}
 	alignFlag = map[bool]string{false: "clock", true: "start"}
 )
-
-func endingText(e *recording.Ending) string {
-	switch {
-	case e.Status != "":
-		return e.Status
-	case e.Signal != 0:
-		return fmt.Sprintf("killed by signal %d", e.Signal)
-	case e.Exited:
-		return fmt.Sprintf("exit status %d", e.Code)
-	}
-	return ""
-}
 
 // addStacks adds what the stacks come to. first is the number of the recording's first input.
 func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32) {

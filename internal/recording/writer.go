@@ -33,6 +33,19 @@ type Ending struct {
 	Tally  *tally.Tally // what the events sum up to, so that a reader need not count them again; nil: as the writer counted
 }
 
+// How says in a few words how the process ended; "" if that is not known.
+func (e *Ending) How() string {
+	switch {
+	case e.Status != "":
+		return e.Status
+	case e.Signal != 0:
+		return fmt.Sprintf("killed by signal %d", e.Signal)
+	case e.Exited:
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return ""
+}
+
 // Writer writes one recording. It is not safe for concurrent use.
 //
 // An error while writing (a full disk) is kept: the file is cut after its last whole block, events that come later are

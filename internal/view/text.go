@@ -137,18 +137,10 @@ func (r *report) heading() {
 
 // ending says how the process ended.
 func ending(p *profile.Profile) string {
-	e := p.Ending
-	switch {
-	case !p.Ended:
+	if !p.Ended {
 		return ""
-	case e.Status != "":
-		return clean(e.Status)
-	case e.Signal != 0:
-		return fmt.Sprintf("killed by signal %d", e.Signal)
-	case e.Exited:
-		return fmt.Sprintf("exit status %d", e.Code)
 	}
-	return ""
+	return clean(p.Ending.How())
 }
 
 // wrap writes text in lines that fit, each after an indent.

@@ -1,0 +1,148 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// threadCursors is how far a decoder is in one thread's parts of the columns.
+type threadCursors struct {
+	index    uint32
+	class    uint8  // classAlloc, or classFree for all others
+	run      uint64 // left of class
+	others   uint64 // run of other events after it
+	lastRef  uint64
+	lastNew  uint64
+	shape    uint8
+	lastBorn uint64
+	lastAddr uint64
+	lastFar  uint64
+	shapes   gapCursor
+	frees    gapCursor
+	slacks   gapCursor
+	farSlack gapCursor
+	counts   gapCursor
+	cols     [threadColumns]cursor
+}
+
+// gapCursor is how many zeros of a column of gaps come next.
+type gapCursor struct{ zeros uint64 }
+
+func (g *gapCursor) open(c *cursor) {
+	g.zeros = math.MaxUint64
+	if c.left() > 0 {
+		g.zeros = c.uint()
+	}
+}
+
+func (g *gapCursor) next(c *cursor) uint8 {
+	if g.zeros > 0 {
+		g.zeros--
+		return 0
+	}
+	return g.value(c)
+}
+
+func (g *gapCursor) value(c *cursor) uint8 {
+	v := c.byte()
+	g.open(c)
+	return v
+}
+
+// lazy reads the next byte of a lazy column: zeros at its end are not stored.
+func (c *cursor) lazy() uint8 {
+	if c.p < len(c.b) {
+		v := c.b[c.p]
+		c.p++
+		return v
+	}
+	return 0
+}
+
+func (c *cursor) byte() uint8 {
+	if c.p < len(c.b) {
+		v := c.b[c.p]
+		c.p++
+		return v
+	}
+	c.bad = true
+	return 0
+}
+
+// halfCursor reads a column of halves.
+type halfCursor struct {
+	b []byte
+	n int
+}
+
+// next returns the next number, more than half past the end.
+func (h *halfCursor) next() uint64 {
+	i := h.n >> 1
+	if i >= len(h.b) {
+		return half + 1
+	}
+	v := h.b[i] >> (h.n & 1 * 4) & half
+	h.n++
+	return uint64(v)
+}
+
+// turn begins the thread's next run, which is not empty. It returns false if there is none.
+func (t *threadCursors) turn() bool {
+	if t.run = t.others; t.run > 0 {
+		t.class, t.others = classFree, 0
+		return true
+	}
+	both, long := t.cols[colClass-perThread].byte(), &t.cols[colLongRun-perThread]
+	t.class, t.run, t.others = classAlloc, uint64(both&half), uint64(both>>4)
+	if t.run == half {
+		t.run += long.uint()
+	}
+	if t.others == half {
+		t.others += long.uint()
+	}
+	if t.cols[colClass-perThread].bad || long.bad {
+		return false
+	}
+	return t.run > 0 || t.others > 0 && t.turn()
+}
+
+func (x *eventDecoder) threadTable() error {
+	h := &x.head
+	c, err := x.column(colThreads)
+	if err != nil {
+		return err
+	}
+	if h.threads*uint64(threadColumns) > uint64(c.left()) {
+		return errors.New("its list of threads is invalid")
+	}
+	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
+	var lengths [threadColumns]cursor
+	for i := range lengths {
+		if lengths[i], err = x.column(perThread + columnID(i)); err != nil {
+			return err
+		}
+	}
+	for i := range x.threads {
+		t := &x.threads[i]
+		t.index = c.uint32()
+		if t.index >= freeThreads && int64(t.index) >= int64(x.threadCount) {
+			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
+		}
+		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin
+		for j := range t.cols {
+			t.cols[j] = cursor{b: lengths[j].bytes(c.uint())}
+			if c.bad || lengths[j].bad {
+				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
+			}
+		}
+		t.shapes.open(&t.cols[colShape-perThread])
+		t.frees.open(&t.cols[colFreeShape-perThread])
+		t.slacks.open(&t.cols[colSlack-perThread])
+		t.farSlack.open(&t.cols[colFarSlack-perThread])
+		t.counts.open(&t.cols[colCount-perThread])
+	}
+	return nil
+}
