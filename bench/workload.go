@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/heaptap/heaptap/tests/programs"
 )
@@ -52,7 +50,7 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 		{name: "W1 on 2 threads", what: "W1 in each of 2 threads", args: []string{w, "w1t2"}, pairs: n(8e6), threads: true},
 		{name: "W3", what: "2 producers, 2 consumers on 2 cores", args: []string{w, "w3"}, pairs: n(8e6), threads: true, goal: goal{addedNs: 60, bytes: 3}},
 	}
-	cc1plus, err := compiler(dir)
+	cc1plus, err := programs.Compiler(dir)
 	if err != nil {
 		missing = append(missing, "cc1plus ("+err.Error()+")")
 	} else {
@@ -78,58 +76,4 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 			stdin: programs.SQL(n(1e6)), goal: goal{ratio: 1.8}})
 	}
 	return all, missing, nil
-}
-
-// compiler returns the command by which g++ would start its compiler proper.
-func compiler(dir string) ([]string, error) {
-	src := filepath.Join(dir, "src", "heavy.cc")
-	var out bytes.Buffer
-	cmd := exec.Command("g++", "-###", "-O2", "-std=c++17", "-c", src, "-o", filepath.Join(dir, "heavy.o"))
-	cmd.Stderr = &out
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("g++: %w", err)
-	}
-	for _, line := range strings.Split(out.String(), "\n") {
-		args := words(line)
-		if len(args) == 0 || filepath.Base(args[0]) != "cc1plus" {
-			continue
-		}
-		for i := range args {
-			if i > 0 && args[i-1] == "-o" {
-				args[i] = os.DevNull
-			}
-		}
-		return args, nil
-	}
-	return nil, fmt.Errorf("g++ -### names no cc1plus")
-}
-
-// words splits a line of g++ -###: words, some in double quotes with backslashes.
-func words(line string) []string {
-	var all []string
-	var word strings.Builder
-	quoted, inside := false, false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '\\' && i+1 < len(line):
-			i++
-			word.WriteByte(line[i])
-			inside = true
-		case c == '"':
-			quoted, inside = !quoted, true
-		case c == ' ' && !quoted:
-			if inside {
-				all = append(all, word.String())
-			}
-			word.Reset()
-			inside = false
-		default:
-			word.WriteByte(c)
-			inside = true
-		}
-	}
-	if inside {
-		all = append(all, word.String())
-	}
-	return all
 }

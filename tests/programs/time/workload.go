@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,9 +23,9 @@ func workloads(dir string, scale float64) ([]workload, error) {
 	if err := programs.BuildPrograms(dir); err != nil {
 		return nil, err
 	}
-	out, err := exec.Command("g++", "-print-prog-name=cc1plus").Output()
+	cc1plus, err := programs.Compiler(dir)
 	if err != nil {
-		return nil, fmt.Errorf("g++ -print-prog-name=cc1plus: %w", err)
+		return nil, err
 	}
 	script := filepath.Join(dir, "loop.py")
 	if err := os.WriteFile(script, []byte(programs.PythonJSON(n(60))), 0o666); err != nil {
@@ -37,8 +36,7 @@ func workloads(dir string, scale float64) ([]workload, error) {
 		{name: "python3", what: "JSON parse and dump loop, PYTHONMALLOC=malloc", args: []string{"/usr/bin/python3", script},
 			env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}},
 		{name: "cc1plus", what: "the compiler proper of g++ -O2, a file with <regex>, <map>, <iostream> ...",
-			args: []string{strings.TrimSpace(string(out)), "-quiet", "-imultiarch", "x86_64-linux-gnu", "-D_GNU_SOURCE", "-O2", "-std=c++17",
-				filepath.Join(dir, "src", "heavy.cc"), "-o", os.DevNull}},
+			args: cc1plus},
 	}, nil
 }
 
