@@ -20,8 +20,11 @@ build: ## build bin/heaptap (no C compiler needed)
 	$(GO) build -trimpath -o bin/heaptap ./cmd/heaptap
 
 .PHONY: install
-install: build ## install heaptap and its manual pages below PREFIX (/usr/local)
+install: build ## install heaptap, its headers and its manual pages below PREFIX (/usr/local)
 	install -D bin/heaptap $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/heaptap
+	install -d $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap/compat
+	install -m 644 include/heaptap/*.h include/heaptap/*.hpp $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap
+	install -m 644 include/heaptap/compat/*.h $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap/compat
 	install -d $(DESTDIR)$(or $(PREFIX),/usr/local)/share/man/man1
 	bin/heaptap man -o $(DESTDIR)$(or $(PREFIX),/usr/local)/share/man/man1
 
@@ -42,27 +45,33 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 	$(GO) vet ./...
 	$(GO) vet -tags programs ./...
 	$(GO) run $(STATICCHECK) ./...
-	@echo "clang-format"; git ls-files '*.c' '*.h' '*.cc' '*.cpp' | xargs clang-format --dry-run -Werror
+	@echo "clang-format"; git ls-files '*.c' '*.h' '*.hpp' '*.cc' '*.cpp' | xargs clang-format --dry-run -Werror
 	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
 	tools/agent.sh check
 
 .PHONY: test
 test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	tools/setup.sh test
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 	agent/test/run.sh
 
 .PHONY: test-programs
-test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, symbols.md
+test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, sampling.md, symbols.md
 	tools/setup.sh programs
 	$(GO) run ./tests/programs/run -o docs/test-programs.md
 	$(GO) run ./tests/programs/time -o docs/time.md
+	$(GO) run ./tests/programs/unbiased -o docs/sampling.md
 	SYMBOLS_PAGE=$(CURDIR)/docs/symbols.md $(GO) test -tags programs -count=1 -timeout 40m ./tests/symbols
 
 .PHONY: bench
 bench: ## measure what recording costs, beside the rivals; results into docs/performance.md
 	tools/setup.sh bench
 	$(GO) run ./bench -o docs/performance.md
+
+.PHONY: bench-rivals
+bench-rivals: ## measure rivals too slow for bench, on a tenth of the input; results into their section of docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -slow -o docs/performance.md
 
 .PHONY: clean
 clean: ## remove what was built

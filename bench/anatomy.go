@@ -55,7 +55,7 @@ func recorderTime(traces, name string) (map[string]float64, error) {
 	}
 	defer os.RemoveAll(dir)
 	prof, bin := filepath.Join(dir, "cpu"), filepath.Join(dir, "record.test")
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "Traces/"+name+"$", "-benchtime", "3s", "-cpu", "1", "-cpuprofile", prof,
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "Traces/"+name+"$", "-benchtime", "1s", "-cpu", "1", "-cpuprofile", prof,
 		"-o", bin, "github.com/heaptap/heaptap/internal/record")
 	cmd.Env = append(os.Environ(), "HEAPTAP_TRACES="+traces)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -152,7 +152,7 @@ func (r *results) anatomy(b *strings.Builder) {
 	events := map[string]float64{}
 	for i := range r.workloads {
 		w := &r.workloads[i]
-		if m, ok := r.of(w, "heaptap"); ok && m.events > 0 && len(r.columns[w.name]) > 0 {
+		if m, ok := r.of(w, exact); ok && m.events > 0 && len(r.columns[w.name]) > 0 {
 			names = append(names, w.name)
 			events[w.name] = m.events
 		}

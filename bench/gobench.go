@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // gobench is one line that a Go benchmark printed.
 type gobench struct{ pkg, name, values string }
 
-// traces records the workloads without a recorder, each in a folder of its own: spools for the recorder's benchmark.
+// traces records those workloads that are marked, without a recorder, each in a folder of its own: spools for the recorder's
+// benchmark.
 func (b *bench) traces(all []workload) (string, error) {
 	dir := filepath.Join(b.dir, "traces")
 	lib := filepath.Join(b.dir, "libheaptap.so")
@@ -22,6 +24,9 @@ func (b *bench) traces(all []workload) (string, error) {
 	}
 	for i := range all {
 		w := &all[i]
+		if !w.trace {
+			continue
+		}
 		at := filepath.Join(dir, traceName(w.name))
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return "", err
@@ -62,4 +67,25 @@ func goBenchmarks(traces string) []gobench {
 		}
 	}
 	return all
+}
+
+// benchmarks measures the parts of the recorder, on traces of the workloads.
+func (b *bench) benchmarks(r *results) error {
+	traces, err := b.traces(r.workloads)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	r.gobench = goBenchmarks(traces)
+	for i := range r.workloads {
+		name := r.workloads[i].name
+		if !r.workloads[i].trace {
+			continue
+		}
+		if r.times[name], err = recorderTime(traces, traceName(name)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%-16s %5.1f s\n", "Go benchmarks", time.Since(start).Seconds())
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,23 +17,24 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// bench holds what the measurements share.
-type bench struct {
-	dir, heaptap, shim, cpu string
-}
+// patience is how long a run may take.
+const patience = 5 * time.Minute
 
 // sample is one run of one workload in one variant.
 type sample struct {
 	cpuNs    float64 // CPU of the target: of its timed loop, or of all of it
 	wall     float64 // s, of the target's whole life
 	complete float64 // s, until what was recorded is complete
-	pairs    float64
+	units    float64 // that the target did in cpuNs: pairs, threads, requests, or 1
 	beside   float64 // s of CPU used outside the target: recorder, interpreter, compressor, launcher
 	bytes    float64 // of what was recorded
-	events   float64 // heaptap only
-	file     string  // heaptap only: the target's recording
+	events   float64 // exact only
+	file     string  // exact only: the target's recording
 	failed   string  // why there is no result
 }
+
+// perUnit is the target's CPU, ns.
+func (s sample) perUnit() float64 { return s.cpuNs / max(s.units, 1) }
 
 // run measures once.
 func (b *bench) run(w *workload, v *variant) (s sample, err error) {
@@ -46,7 +48,7 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 		}
 	}()
 	part := 1
-	if v.rival {
+	if v.tenth {
 		part = 10
 	}
 	times := filepath.Join(out, "cpu")
@@ -55,12 +57,13 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 		return s, err
 	}
 	var stdout, stderr bytes.Buffer
+	cmd.Dir = out
 	cmd.Env = append(os.Environ(), w.env...)
 	cmd.Stdin = strings.NewReader(w.stdin)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	before := children()
 	start := time.Now()
-	runErr := cmd.Run()
+	driven, runErr := w.perform(cmd, out)
 	var finishErr error
 	if finish != nil {
 		finishErr = finish()
@@ -69,47 +72,88 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 	if err := reapOrphans(30 * time.Second); err != nil {
 		return s, err
 	}
-	all := children() - before
+	all := children() - before - driven
 	if runErr != nil || finishErr != nil {
 		var exit *exec.ExitError
-		if runErr != nil && !errors.As(runErr, &exit) {
+		switch {
+		case v.class == rival && time.Since(start) > patience:
+			s.failed = "hangs"
+		case v.class == rival:
+			s.failed = "crashes"
+		case runErr != nil && !errors.As(runErr, &exit):
 			return s, runErr
-		}
-		s.failed = "crashes"
-		if !v.rival {
-			s.failed = fmt.Sprintf("%v %v: %s", runErr, finishErr, stderr.String())
+		default:
+			s.failed = "fails"
+			fmt.Fprintf(os.Stderr, "%s, %s: %v\n%s\n", w.name, v.name, errors.Join(runErr, finishErr), stderr.String())
 		}
 		return s, nil
 	}
-	use, err := os.ReadFile(times)
+	use, err := readUse(times)
 	if err != nil {
 		return s, err
 	}
-	var user, system, wall, rss float64
-	if _, err := fmt.Sscan(string(use), &user, &system, &wall, &rss); err != nil {
-		return s, fmt.Errorf("%s: %q: %w", times, use, err)
-	}
-	s.cpuNs, s.wall = user+system, wall/1e9
-	s.beside = all - s.cpuNs/1e9
-	if w.pairs > 0 {
+	s.cpuNs, s.wall, s.units = use.cpu*1e9, use.wall, 1
+	s.beside = all - use.cpu
+	switch w.unit {
+	case perPair, perThread:
 		t, err := programs.ParseTruth(stdout.Bytes())
 		if err != nil {
 			return s, err
 		}
-		s.cpuNs, s.pairs = float64(t.CPU), float64(t.Pairs)
+		s.cpuNs, s.units = float64(t.CPU), float64(t.Pairs)
+		if w.unit == perThread {
+			s.units /= pairsPerThread
+		}
+	case perRequest:
+		s.units = float64(w.requests * len(redisKinds))
 	}
 	return s, b.size(&s, w, v, out)
 }
 
+// perform runs the command, and whatever uses it; it returns the CPU seconds of the latter. Both are given up after a while.
+func (w *workload) perform(cmd *exec.Cmd, dir string) (driven float64, err error) {
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	end := func() { _ = cmd.Process.Signal(syscall.SIGTERM) } // heaptap run hands it on; and cpu.c's end is the target's
+	late := time.AfterFunc(patience, end)
+	defer late.Stop()
+	var driveErr error
+	if w.drive != nil {
+		if driven, driveErr = w.drive(dir, w.requests); driveErr != nil {
+			end()
+		}
+	}
+	return driven, errors.Join(driveErr, cmd.Wait())
+}
+
+// use is what cpu.c says of a command.
+type use struct {
+	cpu, wall float64 // s
+	memory    float64 // bytes: the largest resident set
+}
+
+func readUse(file string) (u use, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return u, err
+	}
+	var user, system, wall, rss float64
+	if _, err := fmt.Sscan(string(text), &user, &system, &wall, &rss); err != nil {
+		return u, fmt.Errorf("%s: %q: %w", file, text, err)
+	}
+	return use{cpu: (user + system) / 1e9, wall: wall / 1e9, memory: rss * 1024}, nil
+}
+
 // size finds what was recorded, and how many events of heaptap's that were.
 func (b *bench) size(s *sample, w *workload, v *variant, out string) error {
-	if v.rival {
+	if v.class == rival {
 		if st, err := os.Stat(filepath.Join(out, "data")); err == nil {
 			s.bytes = float64(st.Size())
 		}
 		return nil
 	}
-	if v.name != "heaptap" {
+	if v.name != exact {
 		return nil
 	}
 	names, err := filepath.Glob(filepath.Join(out, filepath.Base(w.args[0])+"*.htap"))

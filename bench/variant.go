@@ -4,91 +4,126 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // variant is a way to run a workload.
 type variant struct {
-	name  string
-	rival bool // measured on a tenth of synthetic work, and less often
+	name, what string
+	class      class
+	base       string // the variant that its cost is compared with; "": the shim for synthetic workloads, the bare run for others
+	tenth      bool   // measured on a tenth of synthetic work
+	rarely     bool   // measured less often
 	// start returns the command that runs cpu (the whole measuring command without the variables of the target) and
 	// what is to be waited for after it; out is a fresh folder for what the variant records.
-	start func(b *bench, cpu []string, target []string, out string) (*exec.Cmd, func() error, error)
+	start start
 }
 
-func direct(vars ...string) func(*bench, []string, []string, string) (*exec.Cmd, func() error, error) {
-	return func(_ *bench, cpu, target []string, _ string) (*exec.Cmd, func() error, error) {
-		args := append(append(append(append([]string(nil), cpu...), vars...), "--"), target...)
+type start func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error)
+
+// class says what a variant is there for.
+type class int
+
+const (
+	baseline class = iota // something to compare with: shown by what it takes, not by what it adds
+	ours
+	rival
+)
+
+// The names of variants that tables and goals speak of.
+const (
+	bare, shim, exact, sampled, counted = "bare", "shim", "exact", "sampled", "count"
+	heaptrackName, heaptrackRaw         = "heaptrack", "heaptrack -r"
+)
+
+// direct runs the target with variables in its environment; {out} in them stands for the folder.
+func direct(vars ...string) start {
+	return func(_ *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
+		args := append([]string(nil), cpu...)
+		for _, v := range vars {
+			args = append(args, strings.ReplaceAll(v, "{out}", out))
+		}
+		args = append(append(args, "--"), target...)
 		return exec.Command(args[0], args[1:]...), nil, nil
 	}
 }
 
-// variants returns those that this machine can run.
-func (b *bench) variants(rivals bool) (all []variant, missing []string) {
-	all = []variant{
-		{name: "bare", start: direct()},
-		{name: "shim", start: direct("LD_PRELOAD=" + b.shim)},
-		{name: "heaptap", start: func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
-			args := append([]string{"run", "-q", "-o", out + "/", "--"}, cpu...)
-			args = append(append(args, "--"), target...)
-			return exec.Command(b.heaptap, args...), nil, nil
-		}},
-	}
-	if !rivals {
-		return all, nil
-	}
-	lib := glob("/usr/lib/heaptrack/libheaptrack_preload.so", "/usr/lib/*/heaptrack/libheaptrack_preload.so")
-	interpret := glob("/usr/lib/heaptrack/libexec/heaptrack_interpret", "/usr/lib/*/heaptrack/libexec/heaptrack_interpret")
-	if lib == "" || interpret == "" {
-		return all, []string{"heaptrack (Debian: apt install heaptrack)"}
-	}
-	zip := "gzip -c"
-	if _, err := exec.LookPath("zstd"); err == nil {
-		zip = "zstd -c"
-	}
-	all = append(all,
-		variant{name: "heaptrack", rival: true, start: heaptrack(lib, interpret+` <"$1" | `+zip+` >"$2"`)},
-		variant{name: "heaptrack -r", rival: true, start: heaptrack(lib, zip+` <"$1" >"$2"`)})
-	return all, nil
-}
-
-// heaptrack does what Debian's script /usr/bin/heaptrack does: a named pipe from the preloaded library to a pipeline.
-func heaptrack(lib, pipeline string) func(*bench, []string, []string, string) (*exec.Cmd, func() error, error) {
-	return func(_ *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
-		fifo := filepath.Join(out, "fifo")
-		if err := unix.Mkfifo(fifo, 0o600); err != nil {
-			return nil, nil, fmt.Errorf("making the named pipe %s: %w", fifo, err)
-		}
-		reader := exec.Command("sh", "-c", pipeline, "sh", fifo, filepath.Join(out, "data"))
-		var stderr strings.Builder
-		reader.Stderr = &stderr
-		if err := reader.Start(); err != nil {
-			return nil, nil, err
-		}
-		args := append(append([]string(nil), cpu...), "LD_PRELOAD="+lib, "DUMP_HEAPTRACK_OUTPUT="+fifo, "--")
-		args = append(args, target...)
-		finish := func() error {
-			// If the target never opened the pipe, the reader still waits for it.
-			if f, err := os.OpenFile(fifo, os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
-				f.Close()
-			}
-			if err := reader.Wait(); err != nil {
-				return fmt.Errorf("heaptrack's interpreter: %w: %s", err, stderr.String())
-			}
-			return os.Remove(fifo)
-		}
-		return exec.Command(args[0], args[1:]...), finish, nil
+// recorded is heaptap run with flags.
+func recorded(flags ...string) start {
+	return func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
+		args := append(append([]string{"run", "-q", "-o", out + "/"}, flags...), "--")
+		args = append(append(append(args, cpu...), "--"), target...)
+		return exec.Command(b.heaptap, args...), nil, nil
 	}
 }
 
-func glob(patterns ...string) string {
-	for _, p := range patterns {
-		if m, _ := filepath.Glob(p); len(m) > 0 {
-			return m[0]
-		}
+// baselines are what everything is compared with.
+func (b *bench) baselines() []variant {
+	return []variant{
+		{name: bare, what: "the program alone", start: direct()},
+		{name: shim, what: "a preloaded library that only forwards", start: direct("LD_PRELOAD=" + b.shim)},
 	}
-	return ""
+}
+
+var exactVariant = variant{name: exact, what: "`heaptap run`: every event with its call stack", class: ours, start: recorded()}
+
+// modes are heaptap's others.
+func (b *bench) modes() (all []variant, missing []string) {
+	for _, m := range []struct {
+		name, what string
+		rarely     bool
+		flags      []string
+	}{
+		{"free stacks", "with the call stacks of deallocations", true, []string{"--free-stacks"}},
+		{sampled, "one sample for each 512 KiB on average", false, []string{"--mode", "sampled"}},
+		{counted, "calls, bytes and size classes, no stacks", false, []string{"--mode", "count"}},
+		{"time-calls", "exact, and the time inside of the allocator", true, []string{"--time-calls"}},
+	} {
+		flags := strings.Join(m.flags, " ")
+		if err := b.try(recorded(m.flags...)); err != nil {
+			missing = append(missing, fmt.Sprintf("%s (heaptap run %s: %v)", m.name, flags, err))
+			continue
+		}
+		all = append(all, variant{name: m.name, what: "`heaptap run " + flags + "`: " + m.what, class: ours, rarely: m.rarely, start: recorded(m.flags...)})
+	}
+	return all, missing
+}
+
+// try says whether a variant runs at all.
+func (b *bench) try(s start) error {
+	out, err := os.MkdirTemp(b.dir, "try-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(out)
+	cmd, _, err := s(b, []string{b.cpu, out + "/cpu"}, []string{"true"}, out)
+	if err != nil {
+		return err
+	}
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(text)))
+	}
+	if i := strings.Index(string(text), "Invalid conf"); i >= 0 { // jemalloc goes on without what it does not know
+		line, _, _ := strings.Cut(string(text)[i:], "\n")
+		return fmt.Errorf("%s", line)
+	}
+	return nil
+}
+
+// variants returns those that this machine can run, in the order of the tables: for the main part of the page, or those of
+// the slow rivals.
+func (b *bench) variants(rivals, slow bool) (all []variant, missing []string) {
+	all = append(b.baselines(), exactVariant)
+	if slow {
+		others, none := b.slowRivals()
+		return append(all, others...), none
+	}
+	more, missing := b.modes()
+	all = append(all, more...)
+	if rivals {
+		others, none := b.rivals()
+		all, missing = append(all, others...), append(missing, none...)
+	}
+	return all, missing
 }

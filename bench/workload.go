@@ -15,21 +15,33 @@ type workload struct {
 	args       []string
 	env        []string
 	stdin      string
-	pairs      int  // > 0: synthetic; args are completed by pairs and warm-up
-	threads    bool // more than one
-	goal       goal
+	pairs      int     // > 0: synthetic; args are completed by pairs (of each thread) and warm-up
+	threads    int     // of W1 in several threads
+	unit       unit    // what costs are given for
+	added      bool    // costs are what is added to the shim's, in ns; else the CPU against the bare run
+	requests   int     // that drive asks
+	drive      driver  // what uses the program while it runs
+	trace      bool    // the recorder's benchmark runs on it, too
+	bytes      float64 // goal: of the recording, per event; 0: none
 }
 
-// goal is the first column of the project's table of numbers for this workload; 0: none.
-type goal struct {
-	addedNs float64 // CPU ns per pair over the shim
-	ratio   float64 // target's CPU against bare
-	bytes   float64 // of the recording, per event
-}
+// unit is what a cost is given for.
+type unit int
+
+const (
+	perRun unit = iota
+	perPair
+	perThread // of pairsPerThread pairs
+	perRequest
+)
+
+const pairsPerThread = 10 // of the mode "many" of tests/programs/src/w.c
+
+func (w *workload) synthetic() bool { return w.pairs > 0 }
 
 // command returns the arguments for a fraction of the work.
 func (w *workload) command(part int) []string {
-	if w.pairs == 0 {
+	if !w.synthetic() {
 		return w.args
 	}
 	n := w.pairs / part
@@ -41,39 +53,59 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 	if err := programs.BuildPrograms(dir); err != nil {
 		return nil, nil, err
 	}
-	n := func(full float64) int { return int(full * scale) }
-	w := filepath.Join(dir, "w")
-	all = []workload{
-		{name: "W1", what: "loop, depth 10, window of 8 blocks", args: []string{w, "w1"}, pairs: n(16e6), goal: goal{addedNs: 15, bytes: 1}},
-		{name: "depth 60", what: "the same at depth 60, same stack", args: []string{w, "w1d"}, pairs: n(12e6), goal: goal{addedNs: 30}},
-		{name: "W2", what: "depth 60, 64 leaf functions, top 5 frames vary", args: []string{w, "w2"}, pairs: n(8e6), goal: goal{addedNs: 55}},
-		{name: "W1 on 2 threads", what: "W1 in each of 2 threads", args: []string{w, "w1t2"}, pairs: n(8e6), threads: true},
-		{name: "W3", what: "2 producers, 2 consumers on 2 cores", args: []string{w, "w3"}, pairs: n(8e6), threads: true, goal: goal{addedNs: 60, bytes: 3}},
+	n := func(full float64) int { return max(int(full*scale), 1) }
+	all = synthetic(filepath.Join(dir, "w"), n)
+	heavy, err := programs.Heavy(scale)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "src", "heavy.cc"), heavy, 0o644); err != nil {
+		return nil, nil, err
 	}
 	cc1plus, err := programs.Compiler(dir)
 	if err != nil {
 		missing = append(missing, "cc1plus ("+err.Error()+")")
 	} else {
 		all = append(all, workload{name: "cc1plus", what: "the compiler proper of `g++ -O2 -c` of a file with <regex>, <map>, <iostream> ...",
-			args: cc1plus, goal: goal{ratio: 1.25, bytes: 3}})
+			args: cc1plus, trace: true, bytes: 3})
 	}
 	if python, err := exec.LookPath("/usr/bin/python3"); err != nil {
 		missing = append(missing, "python3")
 	} else {
 		// A file: heaptrack's interpreter stumbles over a command line of several lines.
 		script := filepath.Join(dir, "loop.py")
-		if err := os.WriteFile(script, []byte(programs.PythonJSON(n(60))), 0o644); err != nil {
+		if err := os.WriteFile(script, []byte(programs.PythonJSON(n(40))), 0o644); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, workload{name: "python", what: "PYTHONMALLOC=malloc, JSON parse and dump loop",
-			args: []string{python, script}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"},
-			goal: goal{ratio: 2.3, bytes: 1}})
+			args: []string{python, script}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}, trace: true, bytes: 1})
 	}
 	if sqlite, err := exec.LookPath("sqlite3"); err != nil {
 		missing = append(missing, "sqlite3")
 	} else {
 		all = append(all, workload{name: "sqlite", what: "in-memory bulk insert, index, group by", args: []string{sqlite, ":memory:"},
-			stdin: programs.SQL(n(1e6)), goal: goal{ratio: 1.8}})
+			stdin: programs.SQL(n(1e6)), trace: true})
 	}
-	return all, missing, nil
+	redis, none := redisWorkload(n(30e3))
+	return append(all, redis...), append(missing, none...), nil
+}
+
+// synthetic are the modes of tests/programs/src/w.c, n of their size.
+func synthetic(w string, n func(float64) int) []workload {
+	all := []workload{
+		{name: "W1", what: "loop, depth 10, window of 8 blocks", args: []string{w, "w1"}, pairs: n(8e6), threads: 1, bytes: 1, trace: true},
+		{name: "depth 60", what: "the same at depth 60, same stack", args: []string{w, "w1d"}, pairs: n(8e6), trace: true},
+		{name: "depth 500", what: "the same at depth 500", args: []string{w, "w1d500"}, pairs: n(4e6)},
+		{name: "W2", what: "depth 60, 64 leaf functions, top 5 frames vary", args: []string{w, "w2"}, pairs: n(6e6), trace: true},
+	}
+	for _, threads := range []int{2, 4, 8} {
+		all = append(all, workload{name: fmt.Sprintf("W1 on %d threads", threads), what: fmt.Sprintf("W1 in each of %d threads", threads),
+			args: []string{w, fmt.Sprintf("w1t%d", threads)}, pairs: max(n(6e6)/threads, 1), threads: threads, trace: threads == 2})
+	}
+	all = append(all, workload{name: "W3", what: "2 producers, 2 consumers on 2 cores", args: []string{w, "w3"}, pairs: n(6e6), bytes: 3, trace: true})
+	for i := range all {
+		all[i].unit, all[i].added = perPair, true
+	}
+	return append(all, workload{name: "churn", what: fmt.Sprintf("threads one after the other, each of %d pairs; per thread", pairsPerThread),
+		args: []string{w, "many"}, pairs: n(10e3), unit: perThread, added: true})
 }

@@ -23,7 +23,7 @@ flags=(-O2 -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initia
 link=(-shared "-Wl,-z,now" "-Wl,-z,relro" "-Wl,-z,noexecstack" "-Wl,--build-id=sha1" "-Wl,--hash-style=both"
 	"-Wl,-soname,libheaptap.so" -s)
 
-sources() { find agent/src agent/include agent/none32 -name '*.[ch]' 2>/dev/null | sort; }
+sources() { find agent/src include/heaptap agent/none32 -name '*.[ch]' 2>/dev/null | sort; }
 hash_of_sources() {
 	{
 		sources | while read -r f; do

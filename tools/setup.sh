@@ -12,13 +12,14 @@ case $for_ in
 demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
-		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium" ;;
+		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
+		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
 		clang:clang gfortran:gfortran rustc:rustc objcopy:binutils llvm-symbolizer-19:llvm-19"
 	;;
-bench) needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 heaptrack:heaptrack" ;;
+bench) needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server redis-benchmark:redis-tools heaptrack:heaptrack valgrind:valgrind" ;;
 *)
 	echo "tools/setup.sh: unknown target $for_" >&2
 	exit 2
@@ -40,10 +41,19 @@ done
 if [ "$for_" = demo ] && ! command -v sqlite3 >/dev/null 2>&1 && ! command -v python3 >/dev/null 2>&1; then
 	packages+=(sqlite3)
 fi
-# Other allocators, to be recorded.
+# Other allocators, to be recorded; two have profilers of their own.
+libs=""
+case $for_ in
+test) libs="jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4 mimalloc.so.2:libmimalloc2.0" ;;
+bench) libs="jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4" ;;
+esac
+for lib in $libs; do
+	ls /usr/lib/*/lib"${lib%%:*}" >/dev/null 2>&1 || packages+=("${lib#*:}")
+done
+# Whose assertions the API's headers extend.
 if [ "$for_" = test ]; then
-	for lib in jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4 mimalloc.so.2:libmimalloc2.0; do
-		ls /usr/lib/*/lib"${lib%%:*}" >/dev/null 2>&1 || packages+=("${lib#*:}")
+	for header in gtest/gtest.h:libgtest-dev catch2/catch.hpp:catch2; do
+		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
 fi
 # C++ that is nearly all headers, to be compiled and named.
@@ -68,6 +78,14 @@ if [ ${#packages[@]} -gt 0 ]; then
 		echo "install them, for example: sudo apt-get install ${packages[*]}" >&2
 		exit 1
 	fi
+fi
+
+# A database that judges tables; not every release of Debian has it. Its server is not started: the tests start one of their own.
+if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
+	echo "installing by apt-get: clickhouse-server"
+	apt-get update -qq
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends clickhouse-server >/dev/null ||
+		echo "apt-get cannot install clickhouse-server: its tests are left out"
 fi
 
 # Viewers that judge exports. Without them, or without npm, their tests are left out and say so.

@@ -113,7 +113,16 @@ struct ht_state {
 	u64 generation;
 	// Not 0: deallocations are recorded with their own call stacks. Beside the generation, which every event reads.
 	u64 free_stacks;
+	// The generation, as long as every event is recorded in the plain way; 0 when something is special. It is what the short
+	// ways of record.h look at.
+	u64 common;
+	u64 special; // what is: HT_SP_..., see special.h
+	u64 size_mask; // sampled by bytes: all ones; by calls: 0, so that every size counts as 1
+	u32 control; // the ht_header.control that this comes from
+	u32 noticed_by; // in a forked child: the thread that does what is to be done then
 };
+// What was remembered of call stacks holds no longer.
+void ht_generation_raise(void);
 // Points to that page from ht_init on; to a constant 0 before, so that every event takes the slow way.
 extern struct ht_state *ht_state;
 
@@ -125,7 +134,8 @@ extern struct ht_stream *ht_streams;
 extern u8 *ht_chunks; // chunk i is at ht_chunks + i * HT_CHUNK_SIZE
 extern struct ht_pc *ht_pcs;
 extern struct ht_node *ht_nodes;
-extern u8 *ht_module_log;
+extern u8 *ht_module_log, *ht_name_log;
+extern struct ht_counts *ht_counts;
 extern u64 ht_mapped[HT_SEG_TYPES]; // elements (bytes for META, MODULES) mapped in this process, from the first on
 
 // Makes elements up to and including `index` of the array accessible: maps segments that another process added, or adds
@@ -206,6 +216,21 @@ struct ht_real {
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
 };
+// Those of them that allocate or deallocate: X(result, name, kind, parameters, arguments), or X_VOID if they return nothing.
+#define HT_REAL_CALLS(X, X_VOID) \
+	X(void *, malloc, HT_K_MALLOC, (size_t size), (size)) \
+	X(void *, calloc, HT_K_CALLOC, (size_t count, size_t size), (count, size)) \
+	X(void *, realloc, HT_K_REALLOC, (void *p, size_t size), (p, size)) \
+	X(int, posix_memalign, HT_K_POSIX_MEMALIGN, (void **out, size_t alignment, size_t size), \
+	  (out, alignment, size)) \
+	X(void *, aligned_alloc, HT_K_ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size)) \
+	X(void *, memalign, HT_K_MEMALIGN, (size_t alignment, size_t size), (alignment, size)) \
+	X(void *, valloc, HT_K_VALLOC, (size_t size), (size)) \
+	X(void *, pvalloc, HT_K_PVALLOC, (size_t size), (size)) \
+	X_VOID(void, free, HT_K_FREE, (void *p), (p)) \
+	X_VOID(void, free_sized, HT_K_FREE_SIZED, (void *p, size_t size), (p, size)) \
+	X_VOID(void, free_aligned_sized, HT_K_FREE_ALIGNED_SIZED, (void *p, size_t alignment, size_t size), \
+	       (p, alignment, size))
 // Usable from the first instruction on: until they are known, the entries find the real functions first.
 extern struct ht_real ht_real;
 // The word before a block holds its size, as glibc's allocator keeps it.
@@ -224,6 +249,8 @@ void ht_foreign_init(void);
 #define HT_DEREGISTER_FRAME 22
 // The real operator with this number, or null if no loaded module defines it. May be slow the first time.
 void *ht_real_operator(u32 number);
+// From here on ht_real_operator gives what wrap makes of each.
+void ht_real_wrap_operators(void *(*wrap)(u32 number, void *function));
 // Does pc lie in the code of one of the real operators found so far?
 int ht_in_operator(u64 pc);
 
@@ -253,10 +280,19 @@ struct ht_thread {
 	struct ht_thread *upper; // for a signal handler that interrupts the agent in this one
 	struct ht_thread *next; // list of all, never shortened
 	u32 tid;
+	u32 pid; // of the process that it was made in
 	u32 level;
 	u32 state;
 	u32 slot; // index of the stream
 	u32 timed; // events that are still to be timed, see record.c
+	u64 deep; // below it, the stack pointer is to be told of: depth.c; 0: never
+	u64 deepest; // the lowest one that was
+	u64 untold; // a lower one that a function has which has not ended yet, see cyg.c; 0: there is none
+	struct ht_shadow *shadow; // see shadow.c
+	struct ht_counts *counts; // what it counts, see counts.c; null: nothing yet
+	struct ht_measures *measures; // see measure.c; null: none yet
+	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
+	u64 calling; // odd while it calls monitors
 };
 
 struct ht_caller {
@@ -282,6 +318,13 @@ struct ht_operator {
 struct ht_local {
 	struct ht_thread *thread; // its state; ht_no_thread, whose stream is always busy, before its first event
 	struct ht_operator operator;
+	i64 budget; // bytes, or calls, up to the next sample
+	u64 random; // state of the generator; 0: not seeded yet
+	struct ht_measures *measures; // of a thread that was forked and has no state yet
+	struct ht_regions *regions; // the same
+	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
+	int *errno_at; // the thread's errno; null: not asked for yet
+	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;
@@ -289,11 +332,25 @@ extern struct ht_thread ht_no_thread;
 // The uncommon ways into an event: a new thread, a forked child, a signal handler on top of the agent, the agent's
 // first call at all. Returns null if the event cannot be recorded (counted).
 HT_COLD struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp);
+// The calling thread's state, which it gets if it has none; null if that cannot be.
+HT_COLD struct ht_thread *ht_thread_appear(u64 sp);
+HT_INLINE struct ht_thread *ht_thread_mine(void)
+{
+	struct ht_thread *t = ht_local.thread;
+	if (ht_likely(t != &ht_no_thread) && ht_likely(ht_load(&ht_state->generation) != 0))
+		return t;
+	return ht_thread_appear((u64)__builtin_frame_address(0));
+}
+// All threads' states, signal handlers' and unused ones too; they are linked by `next`.
+struct ht_thread *ht_threads(void);
+int ht_thread_is_gone(struct ht_thread *t);
 // Are both addresses on the thread's own stack, as far as that is known yet?
 HT_INLINE int ht_on_stack(const struct ht_thread *t, u64 a, u64 b)
 {
 	return a >= t->memo.low && a < t->memo.high && b >= t->memo.low && b < t->memo.high;
 }
+// Records that the thread's stack reaches down to the caller's. To be called where c.sp is below ht_thread.deep.
+HT_COLD void ht_deeper(struct ht_caller c);
 // Makes room for HT_RECORD_MAX bytes: hands the chunk over and takes another one.
 HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
 
@@ -303,6 +360,14 @@ int ht_init(void);
 void ht_threads_after_fork(void);
 extern u32 ht_process; // this process's slot
 extern u32 ht_pid;
+// The calling thread's state, or ht_no_thread. What a thread has brought with it through a fork is its parent's.
+HT_INLINE struct ht_thread *ht_thread_own(void)
+{
+	struct ht_thread *t = ht_local.thread;
+	if (ht_unlikely(t->pid != ht_pid && t != &ht_no_thread))
+		t = ht_local.thread = &ht_no_thread;
+	return t;
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // environ.c: the environment and the auxiliary vector as the kernel passed them at exec
@@ -325,6 +390,8 @@ u64 ht_append(char *out, u64 size, const char *s);
 u64 ht_append_number(char *out, u64 size, u64 value, u32 base);
 // A number with an optional suffix K, M, G (KiB and so on are accepted too); `otherwise` if s is null or no number.
 u64 ht_number(const char *s, u64 otherwise);
+// As ht_number, but all of s must be that number and its suffix: 0, or -1.
+int ht_number_exact(const char *s, u64 *value);
 
 #pragma GCC visibility pop
 

@@ -161,20 +161,35 @@ u64 ht_append_number(char *out, u64 size, u64 value, u32 base)
 	return ht_append(out, size, text + i);
 }
 
+// Reads digits and a suffix; s moves on to what follows these.
+static u64 take_number(const char **s)
+{
+	u64 value = 0, shift = 0;
+	for (; **s >= '0' && **s <= '9'; ++*s)
+		value = value > (1ull << 59) ? 1ull << 60 : value * 10 + (u64)(**s - '0');
+	switch (**s | 32) {
+	case 'g':
+		shift += 10;
+		// fall through
+	case 'm':
+		shift += 10;
+		// fall through
+	case 'k':
+		shift += 10;
+		++*s;
+	}
+	return value >> (63 - shift) ? 1ull << 63 : value << shift;
+}
+
 u64 ht_number(const char *s, u64 otherwise)
 {
-	u64 value = 0;
-	if (!s || *s < '0' || *s > '9')
-		return otherwise;
-	for (; *s >= '0' && *s <= '9'; s++)
-		value = value * 10 + (u64)(*s - '0');
-	switch (*s | 32) {
-	case 'g':
-		return value << 30;
-	case 'm':
-		return value << 20;
-	case 'k':
-		return value << 10;
-	}
-	return value;
+	return s && *s >= '0' && *s <= '9' ? take_number(&s) : otherwise;
+}
+
+int ht_number_exact(const char *s, u64 *value)
+{
+	if (*s < '0' || *s > '9')
+		return -1;
+	*value = take_number(&s);
+	return *s == 0 || ht_streq(s, "iB") || ht_streq(s, "B") ? 0 : -1;
 }

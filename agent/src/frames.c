@@ -23,7 +23,7 @@ static u32 used; // sections that were ever filled
 static void forget_guesses(void)
 {
 	ht_rules_drop(0, ~0ull, 1);
-	__atomic_fetch_add(&ht_state->generation, 1, __ATOMIC_RELEASE);
+	ht_generation_raise();
 }
 
 // The end of a section that a terminator ends; 0 if none does.

@@ -21,7 +21,8 @@ void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p,
 {
 	const u64 *frame = (const u64 *)caller_sp - 2; // of the hook: see HT_CALLER
 	u32 stack = ht_capture(&t->memo, frame[1], caller_sp, frame[0]);
-	ht_write_stacked(t, HT_K_STACKED | (kind & 31), (u64)p, 0, 0, 0, 0, stack);
+	// The kind may bear the lowest byte of a size: it comes to lie in the slack here, too.
+	ht_write_stacked(t, HT_K_STACKED | (kind & 31), (u64)p, 0, kind >> 8, 0, 0, stack);
 }
 
 HT_EXPORT void *malloc(size_t size)
@@ -46,8 +47,10 @@ HT_EXPORT void cfree(void *p)
 
 HT_EXPORT void free_sized(void *p, size_t size)
 {
-	if (p)
-		ht_record_deallocation(HT_K_FREE_SIZED, p, HT_CALLER());
+	if (p) {
+		ht_tell_size(p, size);
+		p = ht_deallocated(HT_KIND_SIZED(HT_K_FREE_SIZED, size), p, HT_FRAME());
+	}
 	if (ht_real.free_sized)
 		ht_real.free_sized(p, size);
 	else
@@ -56,8 +59,10 @@ HT_EXPORT void free_sized(void *p, size_t size)
 
 HT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 {
-	if (p)
-		ht_record_deallocation(HT_K_FREE_ALIGNED_SIZED, p, HT_CALLER());
+	if (p) {
+		ht_tell(p, size, alignment);
+		p = ht_deallocated(HT_KIND_SIZED(HT_K_FREE_ALIGNED_SIZED, size), p, HT_FRAME());
+	}
 	if (ht_real.free_aligned_sized)
 		ht_real.free_aligned_sized(p, alignment, size);
 	else
@@ -76,13 +81,27 @@ HT_EXPORT void *calloc(size_t count, size_t size)
 	return p;
 }
 
+// Records the begin of a realloc.
+HT_INLINE struct ht_begun begin(const void *old, struct ht_caller c)
+{
+	if (ht_is_special())
+		return ht_special_deallocation(HT_K_REALLOC_BEGIN, old, c);
+	ht_record_short(HT_K_REALLOC_BEGIN, old, c);
+	return (struct ht_begun){1, ~0ull};
+}
+
 HT_INLINE void *reallocate(u64 kind, void *old, size_t size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
+	struct ht_begun begun = {0, ~0ull};
 	int nested = ht_is_nested(c);
 	if (old && !nested)
-		ht_record_deallocation(HT_K_REALLOC_BEGIN, old, c);
+		begun = begin(old, c);
 	void *p = ht_real.realloc(old, size);
-	if (!nested)
+	if (nested)
+		return p;
+	if (ht_is_special())
+		ht_special_result(kind, old, p, size, extra_kind, extra, begun, c);
+	else
 		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
 	return p;
 }
@@ -97,9 +116,13 @@ HT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
 	u64 total;
 	if (__builtin_mul_overflow((u64)count, (u64)size, &total)) {
-		if (old)
-			ht_record_deallocation(HT_K_REALLOC_BEGIN, old, HT_CALLER());
-		ht_record_allocation(HT_K_REALLOCARRAY, 0, ~0ull, HT_X_COUNT, count, HT_CALLER());
+		struct ht_caller c = HT_CALLER();
+		struct ht_begun begun = {0, ~0ull};
+		int nested = ht_is_nested(c);
+		if (old && !nested)
+			begun = begin(old, c);
+		if (!nested)
+			ht_special_result(HT_K_REALLOCARRAY, old, 0, ~0ull, HT_X_COUNT, count, begun, c);
 		errno = ENOMEM;
 		return 0;
 	}

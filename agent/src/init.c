@@ -5,7 +5,14 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "choose.h"
+#include "api.h"
+#include "mode.h"
+#include "shadow.h"
+#include "special.h"
+#include "threshold.h"
 #include "sys.h"
+#include "timed.h"
 
 static const struct ht_state not_yet;
 struct ht_state *ht_state = (struct ht_state *)&not_yet;
@@ -17,7 +24,7 @@ static enum { FRESH, STARTING, UP, ASIDE } phase;
 static void after_fork_hook(void)
 {
 	if (phase == UP)
-		ht_state->generation = 0;
+		ht_state->generation = ht_state->common = ht_state->noticed_by = 0;
 }
 
 // Kernels before 4.14 cannot wipe a page on fork; then libc tells (but not for raw clone).
@@ -54,17 +61,37 @@ static void claim_process(u32 parent)
 	p->parent = parent;
 	p->fork_time = parent == HT_NONE ? 0 : ht_clock();
 	p->random = ht_auxv(25 /* AT_RANDOM */);
+	ht_mode_claim(p);
 	ht_store_release(&p->state, HT_PROC_LIVE);
 }
 
+// The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One of
+// them does what follows; the others wait for it as for the kernel: it takes no locks, and is done in microseconds.
+#define PATIENCE 100000 // times that the processor is left to others
+
 static HT_COLD void after_fork(void)
 {
-	// A number that no memo of this process can bear.
-	ht_state->generation = ht_clock() | 1;
+	u32 none = 0, tid = (u32)ht_sys0(__NR_gettid);
+	if (!__atomic_compare_exchange_n(&ht_state->noticed_by, &none, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		for (u32 i = 0; i < PATIENCE && none != tid && !ht_load_acquire(&ht_state->generation); i++)
+			ht_sys0(__NR_sched_yield);
+		return;
+	}
 	ht_state->free_stacks = free_stacks;
 	ht_threads_after_fork();
+	ht_api_after_fork();
 	ht_tables_after_fork();
-	claim_process(ht_process);
+	ht_sample_after_fork();
+	if (ht_forks_are_chosen())
+		claim_process(ht_process);
+	else
+		phase = ASIDE;
+	// A number that no memo of this process can bear.
+	ht_store_release(&ht_state->generation, ht_clock() | 1);
+	if (phase == UP) {
+		ht_mode_follow();
+		ht_api_forked();
+	}
 }
 
 static HT_COLD void start(void)
@@ -72,15 +99,22 @@ static HT_COLD void start(void)
 	ht_real_init();
 	ht_environ_init();
 	free_stacks = ht_number(ht_environ_get("HEAPTAP_FREE_STACKS"), 0);
-	int ok = ht_spool_init() == 0;
+	ht_shadow_init();
+	int ok = ht_is_chosen() && ht_spool_init() == 0;
 	if (ok) {
+		ht_mode_init();
+		ht_threshold_init();
 		claim_process(HT_NONE);
 		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0 && make_state_page() == 0;
-		if (ok)
+		if (ok) {
+			ht_mode_follow();
 			ht_spool_publish();
-		else
+		} else {
 			ht_spool_drop();
+		}
 	}
+	if (ok && ht_number(ht_environ_get("HEAPTAP_TIME_CALLS"), 0))
+		ht_timed_init();
 	ht_environ_done();
 	ht_store_release(&phase, ok ? UP : ASIDE);
 }
@@ -91,7 +125,7 @@ int ht_init(void)
 	if (ht_likely(phase == UP)) {
 		if (ht_unlikely(ht_state->generation == 0))
 			after_fork();
-		return phase == UP;
+		return phase == UP && ht_state->generation;
 	}
 	if (phase == FRESH &&
 	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

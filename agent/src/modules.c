@@ -418,7 +418,7 @@ void ht_modules_check(void)
 		__atomic_fetch_sub(&transient, 1, __ATOMIC_RELAXED);
 		log_unload(l->id);
 		ht_rules_drop(l->start, l->end, 0);
-		__atomic_fetch_add(&ht_state->generation, 1, __ATOMIC_RELEASE);
+		ht_generation_raise();
 		ht_store_release(&l->state, FREE);
 	}
 }

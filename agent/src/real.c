@@ -149,6 +149,25 @@ static struct cxx_operator {
 	{.symbol = "__deregister_frame"},
 };
 
+static void *(*wrap)(u32 number, void *function);
+
+// The program's own, which it gets without our seeing it. But those of the library that it did not replace call them: operator
+// new[] that operator new.
+static struct {
+	u64 start, size;
+} replaced[HT_OPERATORS];
+
+static void find_replaced(const struct module *m)
+{
+	for (u32 i = 0; i < HT_GET_NEW_HANDLER; i++) {
+		const ElfW(Sym) *s = replaced[i].size ? 0 : find_symbol(m, operators[i].symbol);
+		if (!s)
+			continue;
+		replaced[i].start = m->bias + s->st_value;
+		replaced[i].size = s->st_size ? s->st_size : 1;
+	}
+}
+
 static int find_operator(const struct module *m, struct cxx_operator *o)
 {
 	const ElfW(Sym) *s = find_symbol(m, o->symbol);
@@ -156,7 +175,8 @@ static int find_operator(const struct module *m, struct cxx_operator *o)
 		return 0;
 	o->start = m->bias + s->st_value;
 	o->size = s->st_size ? s->st_size : 1;
-	ht_store_release(&o->function, address_of(m, s));
+	void *function = address_of(m, s);
+	ht_store_release(&o->function, wrap ? wrap((u32)(o - operators), function) : function);
 	return 1;
 }
 
@@ -201,8 +221,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 		search->behind_us = 1;
 		return 0;
 	}
-	if (!search->behind_us)
+	if (!search->behind_us) {
+		find_replaced(&m);
 		return 0;
+	}
 	for (u32 i = 0; i < WANTED; i++) {
 		const ElfW(Sym) *s = search->found >> i & 1 ? 0 : find_symbol(&m, wanted[i].name);
 		if (!s)
@@ -306,7 +328,8 @@ int ht_in_operator(u64 pc)
 	if (ht_load(known) == pc)
 		return 1;
 	for (u32 i = 0; i < HT_OPERATORS; i++)
-		if (ht_load_acquire(&operators[i].function) && pc - operators[i].start < operators[i].size) {
+		if (pc - replaced[i].start < replaced[i].size ||
+		    (ht_load_acquire(&operators[i].function) && pc - operators[i].start < operators[i].size)) {
 			ht_store(known, pc);
 			return 1;
 		}
@@ -360,4 +383,12 @@ void *ht_real_operator(u32 number)
 {
 	void *function = ht_load_acquire(&operators[number].function);
 	return ht_likely(function) ? function : ht_real_operator_late(number);
+}
+
+void ht_real_wrap_operators(void *(*with)(u32 number, void *function))
+{
+	wrap = with;
+	for (u32 i = 0; i < HT_OPERATORS; i++)
+		if (operators[i].function)
+			operators[i].function = wrap(i, operators[i].function);
 }

@@ -2,6 +2,7 @@
 //
 // record.c: what the short way of record.h leaves to others.
 
+#include "api.h"
 #include "record.h"
 
 // More ticks than an event takes by itself: the thread was interrupted, or had to do what is done once for each call stack.
@@ -38,6 +39,8 @@ HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64
 	w->stack = ht_walk(&t->memo, frame[1], (u64)(frame + 2), frame[0]);
 	w->time = ht_clock();
 	ht_end(t, t->stream, (u64 *)(w + 1));
+	if (ht_unlikely((u64)(frame + 2) < t->deep))
+		ht_deeper(ht_caller_of(frame));
 	return p;
 }
 
@@ -46,7 +49,52 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 	struct ht_thread *t = ht_local.thread;
 	u64 begin = ht_unlikely(t->timed) ? ht_clock() : 0;
 	ht_record_deallocation(kind, p, ht_caller_of(frame));
+	if (ht_unlikely(ht_told.block == p))
+		ht_told.block = 0; // it was not recorded: whoever frees the next block there is told something else
 	if (ht_unlikely(begin))
 		timed(t, begin, HT_C_FREE_TICKS);
+	return p;
+}
+
+// While only measures or monitors are told, an event goes the short way otherwise: so it is glibc's block, and the hook has seen that
+// the stream is not busy.
+
+HT_NOINLINE void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
+{
+	struct ht_thread *t = ht_local.thread;
+	u64 sp = (u64)(frame + 2), special = ht_load(&ht_state->special);
+	const struct ht_frame *leaf;
+	if (ht_load(&ht_state->generation) != t->memo.generation || size >= HT_SIZE_EXTRA)
+		return ht_allocated(kind, p, size, frame);
+	ht_store(&t->stream->busy, sp);
+	HT_FENCE();
+	leaf = t->at <= t->short_limit ? ht_memo_same(&t->memo, frame[1], sp, frame[0]) : 0;
+	if (ht_unlikely(!leaf)) {
+		ht_store(&t->stream->busy, 0);
+		return ht_allocated(kind, p, size, frame);
+	}
+	u64 usable = ht_usable_by_header(p);
+	ht_write_stacked(t, kind, (u64)p, size, usable, 0, 0, leaf->node);
+	ht_tell_allocation(special, size, usable, p);
+	return p;
+}
+
+HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
+{
+	struct ht_thread *t = ht_local.thread;
+	u64 special = ht_load(&ht_state->special);
+	if (ht_load(&ht_state->generation) != t->memo.generation || ht_state->free_stacks || ht_in_loader(frame[1]))
+		return ht_deallocated(kind, p, frame);
+	ht_store(&t->stream->busy, (u64)(frame + 2));
+	HT_FENCE();
+	if (ht_unlikely(t->at > t->short_limit)) {
+		ht_store(&t->stream->busy, 0);
+		return ht_deallocated(kind, p, frame);
+	}
+	u64 *w = (u64 *)t->at;
+	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
+	w[1] = ht_clock();
+	ht_end(t, t->stream, w + 2);
+	ht_tell_deallocation(special, kind, ht_usable_by_header(p), p);
 	return p;
 }

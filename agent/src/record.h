@@ -14,7 +14,9 @@
 
 #include "agent.h"
 #include "memo.h"
+#include "special.h"
 #include "sys.h"
+#include "told.h"
 
 // In a function that keeps a frame pointer (the hooks are compiled so): x86-64 psABI, figure 3.3.
 #define HT_FRAME() ((const u64 *)__builtin_frame_address(0))
@@ -55,8 +57,9 @@ HT_INLINE struct ht_thread *ht_begin(struct ht_caller c)
 // Publishes what was written up to `end` and ends the event.
 HT_INLINE void ht_end(struct ht_thread *t, struct ht_stream *s, const u64 *end)
 {
-	t->at = (u64)end;
 	ht_store_release(&s->pos, t->pos_base + (u64)end);
+	HT_FENCE();
+	t->at = (u64)end;
 	HT_FENCE();
 	ht_store_release(&s->busy, 0);
 }
@@ -68,13 +71,16 @@ HT_INLINE u64 *ht_put_extra(u64 *w, u64 kind, u64 value)
 	return w + 2;
 }
 
+// Of a block of glibc's.
+HT_INLINE u64 ht_usable_by_header(const void *p)
+{
+	u64 word = ((const u64 *)p)[-1];
+	return ((word - 8) & ~7ull) - ((word & 2) << 2); // a mapped block has two words before it
+}
+
 HT_INLINE u64 ht_usable(const void *p)
 {
-	if (ht_likely(ht_glibc)) {
-		u64 word = ((const u64 *)p)[-1];
-		return (word & ~7ull) - 8 - ((word & 2) << 2); // a mapped block has two words before it
-	}
-	return ht_ask_usable(p);
+	return ht_likely(ht_glibc) ? ht_usable_by_header(p) : ht_ask_usable(p);
 }
 
 HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 size, u64 usable, u64 extra_kind,
@@ -106,29 +112,35 @@ HT_INLINE void ht_record_stacked(u64 kind, u64 address, u64 size, u64 usable, u6
 	if (!t)
 		return;
 	ht_write_stacked(t, kind, address, size, usable, extra_kind, extra, ht_capture(&t->memo, c.pc, c.sp, c.fp));
+	if (ht_unlikely(c.sp < t->deep))
+		ht_deeper(c);
 }
 
 // An allocation that returned p.
 HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	if (!ht_is_nested(c))
+	if (ht_is_nested(c)) {
+		if (!p)
+			ht_operator_failed();
+	} else if (ht_is_special()) {
+		ht_special_allocation(kind, p, size, extra_kind, extra, c);
+	} else {
 		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
-	else if (!p)
-		ht_operator_failed();
+	}
 }
 
 // The end of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Of the caller it gets what the hook has
 // at hand anyhow: so the hooks do not pay for the case that it is not wanted.
 HT_COLD void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp);
 
-// A deallocation of p that is about to happen.
-HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller c)
+// One event of class 1, or its form with a call stack.
+HT_INLINE void ht_record_short(u64 kind, const void *p, struct ht_caller c)
 {
-	if (ht_is_nested(c))
-		return;
 	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
+	if (ht_unlikely(ht_told.block == p))
+		ht_put_told(t);
 	if (ht_unlikely(ht_state->free_stacks)) {
 		ht_write_deallocation_stacked(t, kind, p, c.sp);
 		return;
@@ -137,6 +149,17 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
 	w[1] = ht_clock();
 	ht_end(t, t->stream, w + 2);
+}
+
+// A deallocation of p that is about to happen.
+HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller c)
+{
+	if (ht_is_nested(c))
+		return;
+	if (ht_is_special())
+		ht_special_deallocation(kind, p, c);
+	else
+		ht_record_short(kind, p, c);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -151,6 +174,9 @@ HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
 HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
 // The whole of a deallocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
+// The same two while nothing is special but that measures or monitors are told.
+HT_NOINLINE void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame);
+HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame);
 
 // A record of class 0.
 struct ht_stacked {
@@ -165,9 +191,12 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u
 	struct ht_thread *t = ht_local.thread;
 	struct ht_stream *s = t->stream;
 	struct ht_stacked *w;
-	u64 sp = (u64)(frame + 2), word, slack;
-	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0) ||
-	    ht_unlikely(ht_load(&ht_state->generation) != t->memo.generation) || ht_unlikely(!p))
+	u64 sp = (u64)(frame + 2), word, slack, special;
+	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0))
+		goto uncommon;
+	if (ht_unlikely(ht_load(&ht_state->common) != t->memo.generation))
+		goto special;
+	if (ht_unlikely(!p))
 		goto uncommon;
 	ht_store(&s->busy, sp);
 	HT_FENCE();
@@ -175,7 +204,9 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u
 	if (ht_unlikely((u64)w > t->short_limit))
 		goto undo;
 	word = ((const u64 *)p)[-1]; // see ht_usable
-	slack = (word & ~7ull) - 8 - size;
+	slack = (word & ~7ull) - size;
+	__asm__("" : "+r"(slack)); // else the compiler works out 8 + size apart
+	slack -= 8;
 	if (ht_unlikely(slack >= HT_SLACK_EXTRA) || ht_unlikely(word & (~0ull << 32 | 2)))
 		goto undo;
 	w->first = (u64)p | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT; // glibc's addresses are short enough
@@ -190,6 +221,29 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u
 	w->time = ht_clock();
 	ht_end(t, s, (u64 *)(w + 1));
 	return p;
+special:
+	special = ht_load(&ht_state->special);
+	if (special == HT_SP_SAMPLED && ht_likely(p != 0)) {
+		if (!ht_sample_is_due(size))
+			return p;
+		p = ht_sampled_allocated(kind, p, size, frame);
+		HT_KEEP_FRAME(p);
+		return p;
+	}
+	if (special == HT_SP_COUNT) {
+		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc) || ht_unlikely(!p))
+			return ht_count_allocation(t, kind, p, size);
+		ht_count_block(t->counts, kind, size, ht_usable_by_header(p));
+		return p;
+	}
+	if (special == HT_SP_OFF)
+		return p;
+	if (!(special & ~HT_SP_TOLD) && special && p) {
+		p = ht_told_allocated(kind, p, size, frame);
+		HT_KEEP_FRAME(p);
+		return p;
+	}
+	goto uncommon;
 undo:
 	ht_store(&s->busy, 0);
 uncommon:
@@ -203,10 +257,12 @@ HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *fram
 {
 	struct ht_thread *t = ht_local.thread;
 	struct ht_stream *s = t->stream;
-	u64 *w;
-	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0) ||
-	    ht_unlikely(!ht_load(&ht_state->generation)) || ht_unlikely(ht_state->free_stacks) ||
-	    ht_unlikely(ht_in_loader(frame[1])))
+	u64 *w, special;
+	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0))
+		goto uncommon;
+	if (ht_unlikely(!ht_load(&ht_state->common)))
+		goto special;
+	if (ht_unlikely(ht_state->free_stacks) || ht_unlikely(ht_in_loader(frame[1])))
 		goto uncommon;
 	ht_store(&s->busy, (u64)(frame + 2));
 	HT_FENCE();
@@ -219,6 +275,21 @@ HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *fram
 	w[1] = ht_clock();
 	ht_end(t, s, w + 2);
 	return p;
+special:
+	special = ht_load(&ht_state->special);
+	if (special - 1 < HT_SP_ALONE && !ht_filter_may_hold(p)) {
+		if (special != HT_SP_COUNT)
+			return p;
+		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc))
+			return ht_count_deallocation(t, kind, p);
+		ht_count_freed(t->counts, kind, ht_usable_by_header(p));
+		return p;
+	}
+	if (!(special & ~HT_SP_TOLD) && special) {
+		p = ht_told_deallocated(kind, p, frame);
+		HT_KEEP_FRAME(p);
+		return p;
+	}
 uncommon:
 	p = ht_deallocated(kind, p, frame);
 	HT_KEEP_FRAME(p);

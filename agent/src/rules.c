@@ -138,7 +138,7 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 	return pack_row(&l->cfi, &s->cfi.row, pc);
 }
 
-static u64 pc_id(u64 key, u32 module)
+u32 ht_pc_add(u64 key, u32 module)
 {
 	// Looked at before it is taken, so that a full table does not count on for ever.
 	u32 id = ht_load(&ht_header->next_pc);
@@ -263,7 +263,7 @@ u64 ht_rule_make(struct ht_memo *memo, u64 pc)
 		ht_count(HT_C_TABLE_FULL);
 		return rule;
 	}
-	rule |= pc_id(pc, module) << 16;
+	rule |= ht_pc_add(pc, module) << 16;
 	if (!HT_RULE_PC_ID(rule))
 		return rule;
 	if (!module)

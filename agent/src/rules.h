@@ -117,6 +117,8 @@ HT_INLINE u64 ht_rule_see(const struct ht_rule_view *v, struct ht_memo *memo, u6
 	return ht_rule_get(memo, pc);
 }
 
+// Makes the pc id of this address or interrupted address; 0 if there is no room.
+u32 ht_pc_add(u64 pc, u32 module);
 // Forgets the rules for addresses in [start, end): all of them, or only those that belong to no module.
 void ht_rules_drop(u64 start, u64 end, int only_unknown);
 void ht_rules_after_fork(void);

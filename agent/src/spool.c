@@ -28,7 +28,8 @@ struct ht_stream *ht_streams;
 u8 *ht_chunks;
 struct ht_pc *ht_pcs;
 struct ht_node *ht_nodes;
-u8 *ht_module_log;
+u8 *ht_module_log, *ht_name_log;
+struct ht_counts *ht_counts;
 u64 ht_mapped[HT_SEG_TYPES];
 
 static u8 *array_base[HT_SEG_TYPES];
@@ -49,6 +50,8 @@ static const struct array {
 	[HT_SEG_PCS] = {sizeof(struct ht_pc), 64u << 10, 256u << 20},
 	[HT_SEG_NODES] = {sizeof(struct ht_node), 256u << 10, 1u << 30},
 	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20},
+	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20},
+	[HT_SEG_NAMES] = {1, 16u << 10, 64u << 20},
 };
 static u64 spool_size; // of the mapping
 static int in_run; // of heaptap run; else the library was preloaded by hand
@@ -161,6 +164,21 @@ static const char *base_name(const char *path)
 		if (*path == '/')
 			base = path + 1;
 	return base;
+}
+
+const char *ht_spool_name(void)
+{
+	return base_name(spool_path);
+}
+
+int ht_spool_folder(char *out, u64 size)
+{
+	u64 n = (u64)(base_name(spool_path) - spool_path);
+	if (!in_run || n < 2 || n > size)
+		return 0;
+	__builtin_memcpy(out, spool_path, n - 1);
+	out[n - 1] = 0;
+	return 1;
 }
 
 static long create_in_run(const char *run, u64 pid)
@@ -359,7 +377,7 @@ static void fill_header(u64 pid, const char *run)
 	h->spill_limit = ht_number(ht_environ_get("HEAPTAP_SPILL_LIMIT"), 4ull << 30);
 	h->file_end = spool_size;
 	h->next_uid = 1;
-	h->next_module = h->next_pc = h->next_node = 1;
+	h->next_module = h->next_pc = h->next_node = h->next_counts = 1;
 	h->free_chunks = h->free_streams = HT_LIST_EMPTY;
 	h->recorder_state = run ? HT_RECORDER_EXPECTED : HT_RECORDER_NONE;
 	for (int type = 1; type < HT_SEG_TYPES; type++)
@@ -402,6 +420,8 @@ int ht_spool_init(void)
 	ht_pcs = (struct ht_pc *)array_base[HT_SEG_PCS];
 	ht_nodes = (struct ht_node *)array_base[HT_SEG_NODES];
 	ht_module_log = array_base[HT_SEG_MODULES];
+	ht_name_log = array_base[HT_SEG_NAMES];
+	ht_counts = (struct ht_counts *)array_base[HT_SEG_COUNTS];
 	write_meta(exe);
 	return 0;
 

@@ -12,4 +12,8 @@ long ht_spill_open(void);
 int ht_size_allowed(u64 end);
 u64 ht_now_ns(int clock);
 
+// Name of the spool, and the run's folder in which it lies, without a slash at its end; 0 if there is none, or it does not fit.
+const char *ht_spool_name(void);
+int ht_spool_folder(char *out, u64 size);
+
 #endif

@@ -21,6 +21,12 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 	return result;
 }
 
+// Adds in one instruction, which a signal handler of the same thread finds done or not done.
+static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n));
+}
+
 // The timestamp counter. Constant-rate and the same on all cores on every machine since about 2008.
 static inline __attribute__((always_inline)) uint64_t ht_clock(void)
 {

@@ -17,14 +17,17 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "measure.h"
+#include "regions.h"
+#include "special.h"
 #include "sys.h"
 
 #define MAX_LEVEL 4
 
 enum { STATE_FREE = 0, STATE_LIVE = 1, STATE_TAKEN = 2 };
 
-static struct ht_stream no_stream = {.busy = 1};
-struct ht_thread ht_no_thread = {.stream = &no_stream};
+static struct ht_stream no_stream = {.busy = ~0ull};
+struct ht_thread ht_no_thread = {.stream = &no_stream, .deep = ~0ull, .deepest = ~0ull};
 __thread struct ht_local ht_local __attribute__((tls_model("initial-exec"))) = {.thread = &ht_no_thread};
 
 static struct ht_thread *all; // head of the list of all states
@@ -45,7 +48,7 @@ static u64 count_events(const u8 *chunk, u32 fill)
 	u64 n = 0;
 	for (u32 at = HT_CHUNK_HEADER; at < fill;) {
 		u32 class = *(const u64 *)(chunk + at) >> (HT_KIND_SHIFT + HT_CLASS_SHIFT) & 3;
-		n += class != HT_CLASS_EXTRA;
+		n += class == HT_CLASS_STACK || class == HT_CLASS_SHORT;
 		at += class == HT_CLASS_STACK ? 24 : 16;
 	}
 	return n;
@@ -137,6 +140,7 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	s->proc = ht_process;
 	s->tid = tid;
 	s->level = level;
+	s->counts = 0;
 	s->first_chunk = s->chunk = index;
 	s->pos = HT_CHUNK_HEADER;
 	__builtin_memset(s->name, 0, sizeof(s->name));
@@ -144,6 +148,8 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	s->start = ht_clock();
 	t->stream = s;
 	t->slot = slot;
+	if (t->counts)
+		ht_counts_enter(t);
 	start_chunk(t, ht_chunk_at(index), 0);
 	// All later records bear later timestamps than a clock that was read before this became visible.
 	ht_store_release(&s->state, HT_STREAM_LIVE);
@@ -171,6 +177,7 @@ static void close_stream(struct ht_thread *t)
 		ht_store_release(&s->state, HT_STREAM_ENDED);
 	}
 	t->stream = &no_stream;
+	ht_counts_leave(t);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -230,12 +237,23 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 			return 0;
 		t->state = STATE_TAKEN;
 		t->stream = &no_stream;
+		t->memo.generation = ~0ull; // none that ever is, and not 0, which ht_state.common may be
 		t->next = ht_load(&all);
 		while (!__atomic_compare_exchange_n(&all, &t->next, t, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
 	}
 	t->upper = 0;
+	t->pid = ht_pid;
 	t->level = level;
+	t->deep = t->deepest = ~0ull;
+	t->untold = 0;
+	if (t->measures)
+		ht_measures_leave(t->measures);
+	if (t->regions)
+		ht_regions_leave(t->regions);
+	if (level == 0 && ht_local.measures)
+		t->measures = ht_local.measures;
+	ht_local.measures = 0;
 	ht_store_release(&t->tid, tid);
 	if (open_stream(t, tid, level, sp) < 0) {
 		ht_store_release(&t->state, STATE_FREE);
@@ -247,12 +265,21 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 
 void ht_threads_after_fork(void)
 {
-	// The other threads' states are copies of what the parent goes on using; their streams are the parent's.
+	// The other threads' states are copies of what the parent goes on using; their streams are the parent's. If another thread
+	// of the child than its first one came here first, that one may still use its state, whichever it is: then all are given up.
+	u32 then = ht_sys0(__NR_gettid) == ht_sys0(__NR_getpid) ? STATE_FREE : STATE_TAKEN;
 	for (struct ht_thread *t = ht_load(&all); t; t = t->next) {
 		forget(t);
 		t->stream = &no_stream;
-		ht_store(&t->state, STATE_FREE);
+		t->counts = 0;
+		t->calling = 0;
+		t->shadow = 0; // the thread that goes on keeps its own
+		ht_store(&t->state, then);
 	}
+	ht_local.measures = ht_local.thread->measures; // which go on
+	ht_local.thread->measures = 0;
+	ht_local.regions = ht_local.thread->regions;
+	ht_local.thread->regions = 0;
 	ht_local.thread = &ht_no_thread;
 }
 
@@ -265,11 +292,40 @@ static struct ht_thread *lose_event(void)
 	return 0;
 }
 
+struct ht_thread *ht_thread_appear(u64 sp)
+{
+	struct ht_thread *t = ht_thread_enter(ht_local.thread, sp);
+	if (!t)
+		return 0;
+	ht_store(&t->stream->busy, 0);
+	return ht_local.thread != &ht_no_thread ? ht_local.thread : 0;
+}
+
+struct ht_thread *ht_threads(void)
+{
+	return ht_load_acquire(&all);
+}
+
+int ht_thread_is_gone(struct ht_thread *t)
+{
+	return is_dead(ht_load_acquire(&t->tid));
+}
+
+// A handler has left an event by longjmp: between any two of its stores. It may have put extras where no record of theirs
+// follows, or have published its record without moving on.
+static void left_half_way(struct ht_thread *t)
+{
+	u64 published = t->stream->pos - t->pos_base; // far from t->at if it was about to change the chunk
+	if (t->at - published + HT_RECORD_MAX < 2 * HT_RECORD_MAX)
+		t->at = published;
+	ht_memo_forget(&t->memo);
+}
+
 struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
 {
 	if (!ht_init())
 		return 0;
-	t = ht_local.thread; // a forked child has just lost it
+	t = ht_thread_own(); // a forked child has just lost it
 	if (t == &ht_no_thread) {
 		t = make_state((u32)ht_sys0(__NR_gettid), 0, sp);
 		if (!t)
@@ -279,10 +335,10 @@ struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
 	}
 	for (;;) {
 		u64 saved = t->stream->busy;
-		if (!saved)
+		if (!saved || saved == HT_BUSY_CONTROL)
 			return t;
 		if (sp >= saved && ht_on_stack(t, sp, saved)) {
-			ht_memo_forget(&t->memo); // it may have been left half-way
+			left_half_way(t);
 			return t;
 		}
 		if (!t->upper) {

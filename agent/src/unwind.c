@@ -33,6 +33,7 @@
 #include "cct.h"
 #include "stack.h"
 #include "full.h"
+#include "shadow.h"
 #include "sys.h"
 
 #define SWITCHES_MAX 32 // changes of stack in one walk
@@ -309,6 +310,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	u32 depth, base, total, node;
 	int how;
 
+	if (ht_unlikely(ht_enter_exit) && (node = ht_shadow_capture(memo, pc, sp, fp)))
+		return node;
 	if (ht_unlikely(memo->generation != ht_load_acquire(&ht_state->generation) || !memo->frames || !memo->buffers ||
 			!memo->checks) &&
 	    forget(memo) < 0) {
@@ -358,7 +361,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		memo->first_foreign = ht_unlikely(w->foreign) ? base + (w->n - w->foreign) + 1 : 0;
 	HT_FENCE();
 	memo->depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
-	if (memo->first_foreign || !memo->depth)
+	if (memo->first_foreign || !memo->depth || ht_enter_exit) // then every event asks ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))

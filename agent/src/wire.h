@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define HT_WIRE_VERSION 2
+#define HT_WIRE_VERSION 3
 #define HT_SPOOL_MAGIC 0x314c4f4f50535448ull // "HTSPOOL1"
 #define HT_CHUNK_MAGIC 0x4b484354u // "TCHK"
 #define HT_NONE 0xffffffffu // no index
@@ -32,7 +32,7 @@
 //   class 0  stack   24 bytes  word1 = size (low 32 bits) | stack id << 32, word2 = timestamp
 //   class 1  short   16 bytes  word1 = timestamp
 //   class 2  extra   16 bytes  word1 = a value that belongs to the next class 0 or 1 record; no timestamp
-//   class 3  reserved
+//   class 3  note    16 bytes  word1 = timestamp; no allocation: the program or the agent tells something, see enum ht_kind
 //
 // Extra records come before the record that they extend and are published together with it.
 //
@@ -53,6 +53,7 @@
 #define HT_CLASS_STACK 0
 #define HT_CLASS_SHORT 1
 #define HT_CLASS_EXTRA 2
+#define HT_CLASS_NOTE 3
 #define HT_RECORD_MAX 128 // an event with all its extras is never longer
 
 enum ht_kind {
@@ -81,6 +82,9 @@ enum ht_kind {
 	HT_K_MUNMAP = 25, // address and size of the range
 	HT_K_MREMAP = 26, // the result; HT_X_OLD and HT_X_OLD_SIZE give the old range
 	HT_K_BRK = 27, // address = the new break; HT_X_OLD = the break before
+	// class 0: the thread's stack has become deeper than ever before: address = the stack pointer, size = bytes in use above
+	// it, the stack is that of the call that was made there
+	HT_K_STACK = 28,
 
 	// class 1: deallocations; the address is the argument
 	HT_K_FREE = 64 + 1,
@@ -101,6 +105,13 @@ enum ht_kind {
 	HT_K_DELETE_ALIGNED_NOTHROW = 64 + 16,
 	HT_K_DELETE_ARRAY_ALIGNED_NOTHROW = 64 + 17,
 
+	// class 3: notes; the low 48 bits of word 0 are a value
+	HT_K_MARK = 192 + 1, // a moment that has a name: its id
+	HT_K_REGION_BEGIN = 192 + 2, // the thread enters the region with that name id; up to four HT_X_ID come before
+	HT_K_REGION_END = 192 + 3, // the thread leaves the innermost region with that name id
+	HT_K_THREAD_NAME = 192 + 4, // the thread is called so from here on: name id
+	HT_K_RANGE_NAME = 192 + 5, // HT_X_OLD_SIZE bytes from HT_X_OLD on are called so from here on: name id
+
 	// class 2: extras; the low 48 bits of word 0 are 0
 	HT_X_SIZE = 128 + 1,
 	HT_X_USABLE = 128 + 2,
@@ -108,7 +119,14 @@ enum ht_kind {
 	HT_X_COUNT = 128 + 4,
 	HT_X_OLD = 128 + 5,
 	HT_X_OLD_SIZE = 128 + 6,
+	HT_X_SAMPLED = 128 + 7, // this allocation was chosen at random; the value says how, see HT_SAMPLED_CALLS
+	HT_X_ID = 128 + 8, // a number that tells regions of one name apart; repeated, in order
 };
+
+// Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an exponential
+// distribution, so that an allocation of n bytes is chosen with probability 1 - exp(-max(n, 1) / mean); or, with this bit,
+// the mean number of calls from one sample to the next, a geometric distribution.
+#define HT_SAMPLED_CALLS (1ull << 63)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Chunks
@@ -143,8 +161,13 @@ struct ht_chunk {
 // executes a membarrier that covers the writer, and then finds busy == 0 knows that every record which it does not see
 // yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
 //
+// busy is HT_BUSY_CONTROL if who drains has put that in the place of a 0, because ht_header.control has changed: the next
+// event looks at it, and puts 0 there. It may be overwritten at any time, and is put there again until ht_proc.mode shows that
+// somebody of the process has seen it. It stands for 0.
+//
 // A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to level
 // 1 and on. All streams of a thread have the same tid.
+#define HT_BUSY_CONTROL 1
 #define HT_STREAM_FREE 0
 #define HT_STREAM_LIVE 1
 #define HT_STREAM_ENDED \
@@ -155,9 +178,10 @@ struct ht_chunk {
 struct ht_stream {
 	// written by the owner for every event
 	uint64_t pos;
-	uint64_t busy; // 0, or the stack pointer of the hook that is recording
+	uint64_t busy; // 0, or the stack pointer of the hook that is recording, or HT_BUSY_CONTROL
 	uint64_t lost; // events of this stream that were not recorded
-	uint64_t reserved0[5];
+	uint64_t stack_low, stack_high; // the thread's own stack as far as it is known; 0: not yet
+	uint64_t reserved0[3];
 	// written rarely
 	uint64_t uid;
 	uint64_t start; // timestamp of its first event
@@ -168,7 +192,7 @@ struct ht_stream {
 	uint32_t first_chunk; // the chunk with seq 0
 	uint32_t chunk; // the current chunk
 	uint32_t next_free; // link of the free list
-	uint32_t reserved1;
+	uint32_t counts; // 1 + index of its struct ht_counts; 0: none
 	char name[16]; // the thread's name at its first event, NUL-padded
 };
 
@@ -181,10 +205,46 @@ struct ht_proc {
 	uint32_t state; // stored last
 	uint32_t pid;
 	uint32_t parent; // slot of the process it was forked from, or HT_NONE
-	uint32_t reserved;
+	uint32_t partial; // 1: not every allocation was recorded: a deallocation of an unknown block says nothing
 	uint64_t fork_time; // timestamp of its first event, 0 for slot 0
 	uint64_t random; // address of the AT_RANDOM bytes: differs from /proc/PID/auxv's once the process has exec'd
-	uint64_t reserved1[4];
+	uint32_t mode; // the ht_header.control by which it goes
+	uint32_t reserved;
+	uint64_t reserved1[3];
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Modes
+//
+// What is recorded of a process. It begins with what the environment says (HEAPTAP_MODE, HEAPTAP_START ...), which the agent
+// puts into ht_header.control; who drains, or the program itself, may change that at any time.
+#define HT_MODE_EXACT 1 // every event with its call stack
+#define HT_MODE_SAMPLED 2 // allocations chosen at random, and the deallocations of blocks that may have been recorded
+#define HT_MODE_COUNT 3 // struct ht_counts only
+#define HT_MODE_OFF 4 // no new allocations; deallocations of blocks that may have been recorded
+#define HT_MODE_MASK 255u // the rest of ht_header.control is a number that grows with each change
+
+// What a thread has done, counted and not recorded: in count mode all of it, with --time-calls how long its calls took. Rows
+// are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slots 0 of the array is what ended
+// threads whose own slots were needed again have done, of all processes together.
+#define HT_SIZE_CLASSES 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all above, too
+#define HT_TIME_CLASSES 32 // class i: 2^i to 2^(i+1) - 1 ticks; the last one: all above, too
+struct ht_counts_row {
+	uint64_t calls; // that succeeded
+	uint64_t failed;
+	uint64_t bytes; // requested
+	uint64_t usable; // of allocations and of deallocations
+	uint64_t ticks; // inside of the real function, of the calls that were timed
+	uint64_t timed;
+	uint32_t sizes[HT_SIZE_CLASSES]; // calls by requested size
+	uint32_t times[HT_TIME_CLASSES]; // timed calls
+};
+struct ht_counts {
+	uint64_t uid; // of the stream; 0: of several
+	uint32_t proc, tid;
+	char name[16];
+	struct ht_counts_row rows[64];
+	uint64_t reserved[1148]; // a power of two, so that segments hold whole ones
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -194,6 +254,8 @@ struct ht_proc {
 // its address, the ids differ. pc has HT_PC_INTERRUPTED set when the frame was interrupted by a signal, so that the
 // instruction is at pc; otherwise it is a return address, and the call is at pc - 1. Ids start at 1.
 #define HT_PC_INTERRUPTED (1ull << 63)
+// In place of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all of these share.
+#define HT_PC_SMALL 1
 
 struct ht_pc {
 	uint64_t pc; // stored last (release); 0: not published
@@ -240,7 +302,17 @@ enum ht_seg_type {
 	HT_SEG_PCS = 5, // struct ht_pc[]
 	HT_SEG_NODES = 6, // struct ht_node[]
 	HT_SEG_MODULES = 7, // bytes
-	HT_SEG_TYPES = 8
+	HT_SEG_COUNTS = 8, // struct ht_counts[]
+	HT_SEG_NAMES = 9, // bytes: struct ht_name, each followed by its text
+	HT_SEG_TYPES = 10
+};
+
+// The names of marks, regions and threads: a log as that of the modules. Ids start at 1; equal texts may have several ids.
+struct ht_name {
+	uint32_t length; // of the whole entry, a multiple of 8; stored last (release); 0: not published
+	uint32_t id;
+	uint32_t size; // of the text that follows, without a NUL
+	uint32_t next; // the agent's own use
 };
 
 // Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
@@ -297,7 +369,9 @@ struct ht_header {
 		real0; // one moment on three clocks: timestamp counter, CLOCK_MONOTONIC ns, CLOCK_REALTIME ns
 	uint64_t tsc1, mono1; // a later moment, renewed now and then, to know the counter's frequency
 	uint64_t spill_limit; // bytes the agent may append to the spill file
-	uint64_t reserved0[5];
+	uint64_t sample; // how sampled mode chooses, see HT_SAMPLED_CALLS
+	uint64_t stack_min; // the stack of allocations of fewer bytes is HT_PC_SMALL (--stack-min); 0: of none
+	uint64_t reserved0[3];
 
 	// changed by the agent
 	uint64_t file_end; // end of the last segment that there may ever be
@@ -309,7 +383,10 @@ struct ht_header {
 	uint64_t module_bytes;
 	uint32_t chunk_waiters; // threads that wait on chunk_freed
 	uint32_t barrier; // 1: registered for membarrier GLOBAL_EXPEDITED
-	uint64_t reserved1[8];
+	uint32_t next_counts, next_name;
+	uint64_t name_bytes;
+	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
+	uint64_t reserved1[4];
 
 	// changed by both
 	uint64_t free_chunks; // list heads
@@ -317,7 +394,7 @@ struct ht_header {
 	uint32_t free_chunk_count; // about
 	uint32_t chunk_freed; // futex: the recorder adds one when it has freed chunks
 	uint32_t recorder_wake; // futex: the agent adds one when chunks run short
-	uint32_t reserved2;
+	uint32_t control; // mode | number << 8, see HT_MODE_MASK; changed by compare-and-swap
 	uint64_t reserved3[4];
 
 	// changed by the recorder
@@ -340,6 +417,9 @@ HT_STATIC(proc, sizeof(struct ht_proc) == 64);
 HT_STATIC(pc, sizeof(struct ht_pc) == 16);
 HT_STATIC(node, sizeof(struct ht_node) == 16);
 HT_STATIC(module, sizeof(struct ht_module) == 56);
+HT_STATIC(counts_row, sizeof(struct ht_counts_row) == 368);
+HT_STATIC(counts, sizeof(struct ht_counts) == 32768);
+HT_STATIC(name, sizeof(struct ht_name) == 16);
 HT_STATIC(header, sizeof(struct ht_header) <= HT_HEADER_SIZE);
 
 #endif

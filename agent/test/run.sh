@@ -26,6 +26,10 @@ wait %1 && wait %2
 try "$out/test_cfi"
 try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 
+# Sampling, against the probabilities that it promises.
+gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
+try "$out/sampled"
+
 # The rest, as the agent has it.
 objects=()
 for f in "${all[@]}"; do

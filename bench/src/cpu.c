@@ -3,14 +3,17 @@
 // cpu.c: runs a command and appends what it alone has used to a file: its CPU time in ns, user and system, and its wall
 // time. Usage: cpu FILE [NAME=VALUE...] -- COMMAND [ARGS...]. The variables are set for the command only.
 //
-// Whatever starts this program (a profiler's launcher, with helpers of its own) does not count.
+// Whatever starts this program (a profiler's launcher, with helpers of its own) does not count. When it is killed, so is
+// the command.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,6 +41,7 @@ int main(int argc, char **argv)
 	uint64_t start = now();
 	pid_t pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (int i = 2; i < at; i++)
 			putenv(argv[i]);
 		execvp(argv[at + 1], argv + at + 1);

@@ -23,6 +23,8 @@ var dumpParts = []struct {
 	{"stacks", "print the call stacks, as a tree: one node a line", (*dump.Dumper).Stacks},
 	{"samples", "print what the kernel said of the process's memory", (*dump.Dumper).Samples},
 	{"threads", "print the threads", (*dump.Dumper).Threads},
+	{"stack-memory", "print how the threads' stacks have grown", (*dump.Dumper).StackMemory},
+	{"marks", "print the marks", (*dump.Dumper).Marks},
 }
 
 func newDumpCommand() *cobra.Command {
@@ -78,28 +80,28 @@ func dumpCommand(name, short string) *cobra.Command {
 
 func runDump(cmd *cobra.Command, path string, chosen []bool) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
-	var ends [2]moment.Moment
-	for i, flag := range []string{"from", "to"} {
-		text, _ := cmd.Flags().GetString(flag)
-		m, err := moment.Parse(text)
-		if err != nil {
-			return usagef("%s: --%s: %w", cmd.Name(), flag, err)
-		}
+	for _, flag := range []string{"from", "to"} {
 		if cmd.Flags().Changed(flag) && !chosen[0] {
 			return usagef("%s: --%s chooses events: it needs --events", cmd.Name(), flag)
 		}
-		ends[i] = m
 	}
 	r, err := recording.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	var cuts [2]uint64
+	for i, flag := range []string{"from", "to"} {
+		text, _ := cmd.Flags().GetString(flag)
+		if cuts[i], err = cutOf(r, text); err != nil {
+			return wrongMoment(cmd, flag, err)
+		}
+	}
 	d := dump.New(cmd.OutOrStdout(), r, asJSON)
-	return quietPipe(dumpAll(cmd.Context(), d, r, ends, chosen))
+	return quietPipe(dumpAll(cmd.Context(), d, cuts, chosen))
 }
 
-func dumpAll(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]moment.Moment, chosen []bool) error {
+func dumpAll(ctx context.Context, d *dump.Dumper, cuts [2]uint64, chosen []bool) error {
 	any := false
 	var failed error
 	for i, yes := range chosen {
@@ -111,7 +113,7 @@ func dumpAll(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]m
 		if dumpParts[i].write != nil {
 			err = dumpParts[i].write(d)
 		} else {
-			err = dumpEvents(ctx, d, r, ends)
+			err = d.Events(ctx, cuts[0], cuts[1])
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -119,17 +121,6 @@ func dumpAll(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]m
 		failed = d.Page()
 	}
 	return errors.Join(d.Flush(), failed)
-}
-
-func dumpEvents(ctx context.Context, d *dump.Dumper, r *recording.Reader, ends [2]moment.Moment) error {
-	var cuts [2]uint64
-	for i, m := range ends {
-		var err error
-		if cuts[i], err = m.Cut(r); err != nil {
-			return err
-		}
-	}
-	return d.Events(ctx, cuts[0], cuts[1])
 }
 
 // quietPipe takes it for success that a reader has seen enough: heaptap dump FILE | head.

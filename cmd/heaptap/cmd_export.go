@@ -18,7 +18,7 @@ import (
 )
 
 func newExportCommand() *cobra.Command {
-	e := &exporter{flag: "format"}
+	e := &exporter{flag: "format", done: "exported"}
 	var list, json bool
 	cmd := &cobra.Command{
 		Use:   "export -f FORMAT [flags] FILE...",
@@ -31,7 +31,7 @@ several recordings each gets a file of its own: NAME.EXT in the working director
 complete: what is interrupted leaves nothing behind.
 
 --from, --to, --at and the filters select what counts ("heaptap help filters"), --metric and --by what is written of it where the
-format leaves a choice.`,
+format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub"); filters then match these.`,
 		Example: `  heaptap export -f pprof server.4711.htap
   heaptap export -f folded --metric peak server.4711.htap | flamegraph.pl > peak.svg
   heaptap export -f svg --by thread -o threads.svg server.4711.htap
@@ -59,6 +59,7 @@ format leaves a choice.`,
 	f.StringVar(&e.by, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
 	f.StringSliceVar(&e.metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
 	f.StringVar(&e.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	e.scrub.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case list && json:
@@ -87,10 +88,12 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 type exporter struct {
 	question
 	flag         string // that named the format
+	done         string // what is done to recordings, in a word
 	name, output string
 	selected     []string // what was asked for, as it is written
 	format       *export.Format
 	variant      export.Variant
+	scrub        scrubFlags
 }
 
 // find finds the format, and holds that the question is one that it can answer.
@@ -130,7 +133,7 @@ func groupingNames(f *export.Format) (list []string) {
 
 // export writes all recordings.
 func (e *exporter) export(cmd *cobra.Command, files []string) error {
-	if err := e.find(cmd); err != nil {
+	if err := errors.Join(e.find(cmd), e.scrub.check(cmd)); err != nil {
 		return err
 	}
 	inputs, remove, err := e.inputs(cmd.Context(), files)
@@ -141,6 +144,11 @@ func (e *exporter) export(cmd *cobra.Command, files []string) error {
 	out, err := e.destination(cmd, inputs)
 	if err != nil {
 		return err
+	}
+	for _, file := range files {
+		if out.file != "" && sameFile(out.file, file) {
+			return fmt.Errorf("%s: is the recording itself; -o names another file", out.file)
+		}
 	}
 	for _, path := range inputs {
 		if err := e.exportOne(cmd, path, out); err != nil {
@@ -172,18 +180,32 @@ func (e *exporter) inputs(ctx context.Context, files []string) (list []string, r
 
 // exportOne writes one recording.
 func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) error {
-	s, err := query.Open(path)
+	source, remove, err := e.scrub.temporary(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.write(path, func(w io.Writer) error { return e.write(cmd, s, path, w) }), s.Close())
+	defer remove()
+	s, err := query.Open(source)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
 }
 
 // write writes one recording to w.
 func (e *exporter) write(cmd *cobra.Command, s *query.Source, path string, w io.Writer) error {
-	q, err := e.query(cmd, s)
+	in, err := e.input(cmd, s, path)
 	if err != nil {
 		return err
+	}
+	return e.format.Write(cmd.Context(), w, in)
+}
+
+// input is the question about one recording.
+func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*export.Input, error) {
+	q, err := e.query(cmd, s)
+	if err != nil {
+		return nil, err
 	}
 	if e.by == "" && e.format.By != nil {
 		q.By = e.format.By[0]
@@ -195,14 +217,14 @@ func (e *exporter) write(cmd *cobra.Command, s *query.Source, path string, w io.
 	told := false
 	in.Missing = func(text string) {
 		if !told {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is exported: %s\n", text)
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done, text)
 		}
 		told = true
 	}
 	if d := s.Reader.Damage(); len(d) > 0 {
 		in.Missing((&recording.DamageError{Name: s.Reader.Name(), Damage: d}).Error())
 	}
-	return e.format.Write(cmd.Context(), w, in)
+	return in, nil
 }
 
 // recordingName is a recording's name without folder and extension.

@@ -16,7 +16,8 @@ func newHistCommand() *cobra.Command {
 		Use:   "hist [flags] FILE",
 		Short: "Show how sizes and lifetimes are distributed",
 		Long: `Hist prints histograms: the requested sizes of the allocations by powers of two, the sizes that were requested most, the
-lifetimes of the blocks that were freed, and the slack: what the allocator reserved beyond what was asked for.`,
+lifetimes of the blocks that were freed, by how much reallocations changed the size of blocks, and the slack: what the allocator reserved beyond
+what was asked for.`,
 		Example: `  heaptap hist server.4711.htap
   heaptap hist --show exact --limit 50 --focus 'std::vector' server.4711.htap`,
 		Args: oneRecording("hist"),

@@ -11,15 +11,21 @@ import (
 )
 
 func newImportCommand() *cobra.Command {
-	var output string
+	var output, metric string
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "import [flags] FILE",
 		Short: "Make a recording of what another tool recorded",
-		Long: `Import reads another tool's file and writes a recording, which all commands open. It reads heaptrack's data files, interpreted, of versions 1
-to 3, also compressed (.gz, .zst). What such files do not tell, recordings made of them do not have: docs/formats.md says what that is.`,
+		Long: `Import reads another tool's file and writes a recording, which all commands open. The format is told by what is in the file, which may be
+compressed by gzip or zstd:
+
+` + importHelp() + `
+Of heaptrack's files it makes a recording with all events; of the others one that has sums only, as "heaptap merge" makes: questions that
+need events say so. What such files do not tell, recordings made of them do not have: the recording's notes and docs/formats.md say what
+that is. Commands that ask something (report, top, tree, diff, leaks, export, check and others) take such files directly, too.`,
 		Example: `  heaptap import heaptrack.server.4711.zst              writes heaptrack.server.4711.htap
-  heaptap import -o server.htap heaptrack.server.4711.zst`,
+  heaptap import -o server.htap massif.out.4711
+  heaptap report heap.pb.gz                             without a recording`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("import: one file is needed; for example: heaptap import heaptrack.server.4711.zst")
@@ -31,13 +37,13 @@ to 3, also compressed (.gz, .zst). What such files do not tell, recordings made 
 			if to == "" {
 				to = importedName(args[0])
 			}
-			if same(args[0], to) {
+			if sameFile(args[0], to) {
 				return usagef("import: -o %s is the file itself; give another name", to)
 			}
 			if err := outputFree(to, args, force); err != nil {
 				return err
 			}
-			if err := imports.File(args[0], to, version()); err != nil {
+			if err := imports.File(args[0], to, version(), metric); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), to)
@@ -45,15 +51,27 @@ to 3, also compressed (.gz, .zst). What such files do not tell, recordings made 
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `OUT`; default: the file's name with .htap, in the working directory")
+	cmd.Flags().StringVar(&metric, "metric", "", "what the one number of folded stacks is: `METRIC` is allocations, bytes, live, leaked, peak or temporary; default: live")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	return cmd
 }
 
-// importedName is what a recording made of a file is called: without the endings that say how the file is compressed.
+// importHelp lists the formats.
+func importHelp() string {
+	var b strings.Builder
+	for _, f := range imports.All {
+		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Tool)
+	}
+	return b.String()
+}
+
+// importedName is what a recording made of a file is called: without the endings that say how the file is compressed, and of what format it is.
 func importedName(file string) string {
 	name := filepath.Base(file)
-	for _, ending := range []string{".zst", ".gz", ".heaptrack"} {
-		name = strings.TrimSuffix(name, ending)
+	for _, ending := range []string{".zst", ".gz", ".heaptrack", ".pb", ".json", ".dhat", ".speedscope", ".folded", ".mallocprofiler", ".heap"} {
+		if short := strings.TrimSuffix(name, ending); short != "" {
+			name = short
+		}
 	}
 	return name + ".htap"
 }

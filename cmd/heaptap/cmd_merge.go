@@ -25,7 +25,7 @@ func newMergeCommand() *cobra.Command {
 most, of the whole and of each call stack, is kept. What comes out is a recording that report, top, tree, leaks, timeline and diff open; it has no
 single events, and says so when asked for what needs them. It may be merged again.
 
-FILE may be a folder: all recordings (.htap) in it. Recordings are read one after the other, as many as there are; memory grows with the
+FILE may be a folder: all recordings (.htap) in it; or another tool's file ("heaptap help import"). Recordings are read one after the other, as many as there are; memory grows with the
 number of different call stacks.`,
 		Example: `  heaptap merge -o all.htap rank-*/app.*.htap
   heaptap merge -o build.htap --align clock recordings/
@@ -135,10 +135,19 @@ func outputFree(output string, files []string, force bool) error {
 }
 
 func mergeFile(ctx context.Context, m *merge.Merger, file string) error {
-	r, err := recording.Open(file)
+	paths, remove, err := recordings(ctx, file)
 	if err != nil {
 		return err
 	}
-	err = m.Add(ctx, file, r)
-	return errors.Join(err, r.Close())
+	defer remove()
+	for _, path := range paths {
+		r, err := recording.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(m.Add(ctx, file, r), r.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

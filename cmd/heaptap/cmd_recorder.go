@@ -35,10 +35,19 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			ended <- statusOf(e)
 		}
 	}()
+	var conditions []record.Condition
+	for _, text := range link.Config.MarkWhen {
+		c, err := parseCondition(text)
+		if err != nil {
+			return err
+		}
+		conditions = append(conditions, c)
+	}
 	return record.Run(ctx, record.Config{
+		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
 		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
 		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
-		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, Main: main, MainEnded: ended, Version: version(),
+		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses, Main: main, MainEnded: ended, Version: version(), Dump: dumpOf,
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Started:
@@ -59,7 +68,7 @@ func statusOf(e launch.MainEnd) record.Status {
 }
 
 func recordingOf(r record.Report) *launch.Recording {
-	rec := &launch.Recording{Path: r.Path, PID: r.PID, Main: r.Main, Program: filepath.Base(r.Exe)}
+	rec := &launch.Recording{Path: r.Path, PID: r.PID, Main: r.Main, Program: filepath.Base(r.Exe), Dropped: r.Dropped}
 	if r.Err != nil {
 		rec.Error = r.Err.Error()
 	}
@@ -80,7 +89,7 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, end
 	close(ended)
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
-		Keep: config.Keep, MaxSize: config.MaxSize, MainEnded: ended, Version: version(),
+		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil {
 				list = append(list, *recordingOf(r))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 		return false, err
 	}
 	defer r.Close()
-	if same(from, to) {
+	if sameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
 	}
 	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})
@@ -89,15 +88,6 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	}
 	_, err = fmt.Fprintln(w, b.String())
 	return found.Incomplete, err
-}
-
-func same(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // lookUp finds the functions at a recording's addresses, as the end of a recording would have.

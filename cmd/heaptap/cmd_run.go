@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,10 +15,14 @@ import (
 func newRunCommand() *cobra.Command {
 	var output, limit, logTo, maxSize string
 	var keep time.Duration
-	var quiet, freeStacks, checked bool
+	var quiet, freeStacks, addresses, checked bool
 	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
-	var exportTo []string
+	var exportTo, monitorTexts []string
 	gate := newGate(limits)
+	scrub := &scrubFlags{}
+	mode := &modeFlags{}
+	controls := &controlFlags{}
+	configs := &configFlags{}
 	top := 5
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
@@ -38,12 +44,18 @@ hold, 125 if that cannot be told.`,
   heaptap run --check --max-leaked 0 --max-peak 200MiB -- ./tests
   PYTHONMALLOC=malloc heaptap run python3 script.py   (Python's own pools hide most of its allocations)`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && !configs.print {
 				return usagef("run: no command given; for example: heaptap run ls -l")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := configs.load(cmd); err != nil {
+				return err
+			}
+			if configs.print {
+				return configs.write(cmd.OutOrStdout(), cmd.Flags())
+			}
 			if top < 0 {
 				return usagef("run: --top %d: must not be negative", top)
 			}
@@ -66,6 +78,16 @@ hold, 125 if that cannot be told.`,
 					return usagef("run: --max-size: %w", err)
 				}
 			}
+			agent, err := mode.variables(cmd)
+			if err != nil {
+				return err
+			}
+			watching, err := parseMonitors(monitorTexts, freeStacks)
+			if err != nil {
+				return err
+			}
+			told, libraries := watching.variables()
+			agent = append(agent, told...)
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
 			defer gate.close()
@@ -73,12 +95,15 @@ hold, 125 if that cannot be told.`,
 				return err
 			}
 			exports, err := exportsOf(cmd, exportTo)
-			if err != nil {
+			if err := errors.Join(err, scrub.check(cmd)); err != nil {
 				return err
 			}
 			config := launch.Config{
-				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Keep: keep, MaxSize: size, Console: console,
-				Rescue: rescue,
+				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
+				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth,
+			}
+			if err := controls.apply(cmd, &config); err != nil {
+				return err
 			}
 			var log *liveLog
 			if logTo != "" {
@@ -100,22 +125,33 @@ hold, 125 if that cannot be told.`,
 			if !quiet && result.Recorded {
 				summarize(console, result, top)
 			}
+			over := watching.run(cmd.Context(), result, console)
+			scrub.run(result, console)
 			exports.write(cmd, result, console)
 			if checked {
 				if err := gate.checkRun(cmd, result, console); err != nil && result.Status == 0 {
 					return err
 				}
 			}
+			if over > 0 && result.Status == 0 {
+				return &exitError{status: 1}
+			}
 			return &exitError{status: result.Status}
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name) or into a folder; default %n.%p.htap")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
+	mode.add(cmd.Flags())
+	controls.add(cmd.Flags())
+	configs.add(cmd.Flags())
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
+	cmd.Flags().BoolVar(&addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
+	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitorNames, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+	scrub.add(cmd.Flags())
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")

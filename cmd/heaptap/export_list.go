@@ -27,6 +27,7 @@ func listFormats(w io.Writer) error {
 		}
 		line("keeps", f.Keeps)
 		line("loses", f.Loses)
+		line("in", f.In)
 		line("metrics", metricChoice(f))
 		line("by", strings.Join(groupingNames(f), ", "))
 		for i, v := range f.Variants {
@@ -90,6 +91,7 @@ type jsonFormat struct {
 	Binary    bool          `json:"binary"`
 	Keeps     string        `json:"keeps"`
 	Loses     string        `json:"loses"`
+	In        string        `json:"in"`      // what heaptap import takes back; "": nothing
 	Metrics   []string      `json:"metrics"` // by default; [] if the format leaves no choice
 	One       bool          `json:"one_metric"`
 	By        []string      `json:"by"` // the first is the default; [] if the format leaves no choice
@@ -105,7 +107,7 @@ type jsonVariant struct {
 func listFormatsJSON(w io.Writer) error {
 	list := []jsonFormat{}
 	for _, f := range formats.All {
-		j := jsonFormat{f.Name, f.Tool, f.Extension, f.Binary, f.Keeps, f.Loses, namesOfMetrics(f.Metrics), f.One,
+		j := jsonFormat{f.Name, f.Tool, f.Extension, f.Binary, f.Keeps, f.Loses, f.In, namesOfMetrics(f.Metrics), f.One,
 			append([]string{}, groupingNames(f)...), []jsonVariant{}}
 		for _, v := range f.Variants {
 			j.Variants = append(j.Variants, jsonVariant{v.Name, v.Text, f.FileExtension(v)})

@@ -47,6 +47,7 @@ func newGate(f *pflag.FlagSet) *gate {
 		f.StringVar(&g.limits[i], "max-"+m.String(), "", "allow at most `"+kind+"` "+limitText[m])
 	}
 	f.BoolVar(&g.gate.NoGrowth, "no-growth", false, "allow no call stack whose live bytes rise steadily over the whole range")
+	f.BoolVar(&g.gate.NoMismatches, "no-mismatches", false, "allow no deallocation that does not belong to the function that allocated the block")
 	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
 	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this `SHARE` of the baseline's value of all")

@@ -32,7 +32,9 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
-			return nil
+			include, err := filepath.Abs(filepath.Join("..", "..", "include"))
+			env.Setenv("INCLUDE", include)
+			return err
 		},
 		Condition: func(cond string) (bool, error) {
 			if name, ok := strings.CutPrefix(cond, "exec32:"); ok {

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	imports "github.com/heaptap/heaptap/internal/import"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/record"
@@ -30,6 +31,7 @@ import (
 type question struct {
 	from, to            string
 	threads, modules    []string
+	regions             []string
 	sizes, lifetimes    string
 	focus, ignore, hide string
 	by, at              string
@@ -54,13 +56,14 @@ func newQuestion(cmd *cobra.Command, limit int) *question {
 }
 
 // filterFlags are the flags that say what counts.
-var filterFlags = []string{"from", "to", "thread", "module", "size", "lifetime", "focus", "ignore", "hide"}
+var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "lifetime", "focus", "ignore", "hide"}
 
 // filters declares them.
 func (q *question) filters(f *pflag.FlagSet) {
 	f.StringVar(&q.from, "from", "start", "count events later than `TIME`: "+moment.Help)
 	f.StringVar(&q.to, "to", "end", "count events up to `TIME`")
 	f.StringSliceVar(&q.threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name with * and ?; may be repeated")
+	f.StringSliceVar(&q.regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those within: load, load/7 with its number, load/*; may be repeated")
 	f.StringSliceVar(&q.modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
 	f.StringVar(&q.sizes, "size", "", "count blocks of so many requested bytes: a `RANGE` as 64, 100..4k, ..16, 1M.. (k, M and G are powers of 1024)")
 	f.StringVar(&q.lifetimes, "lifetime", "", "count blocks that lived so long: a `RANGE` as ..1ms, 10us..2s, 5s.. (which has those never freed)")
@@ -162,12 +165,11 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 		return nil, usagef("%s: --%s: %w", cmd.Name(), flag, err)
 	}
 	cut := func(flag, text string) (uint64, error) {
-		m, err := moment.Parse(text)
+		at, err := cutOf(s.Reader, text)
 		if err != nil {
-			_, err = wrong(flag, err)
-			return 0, err
+			return 0, wrongMoment(cmd, flag, err)
 		}
-		return m.Cut(s.Reader)
+		return at, nil
 	}
 	var err error
 	if q.from != "start" || q.to != "end" {
@@ -192,6 +194,10 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 	if out.Threads, err = findThreads(s, q.threads); err != nil {
 		return wrong("thread", err)
 	}
+	if err := s.CheckRegions(q.regions); err != nil {
+		return wrong("region", err)
+	}
+	out.Regions = q.regions
 	for _, p := range q.modules {
 		if _, err := path.Match(p, ""); err != nil {
 			return wrong("module", fmt.Errorf("%q is no pattern", p))
@@ -238,11 +244,7 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 
 // unknownWord is the error of a flag whose value is none of the known words.
 func unknownWord(cmd *cobra.Command, flag, word string, known []string) error {
-	near := ""
-	if n := nearest(word, known); n != "" {
-		near = "; did you mean " + n + "?"
-	}
-	return usagef("%s: --%s %s: known are %s%s", cmd.Name(), flag, word, strings.Join(known, ", "), near)
+	return usagef("%s: --%s %s: known are %s%s", cmd.Name(), flag, word, strings.Join(known, ", "), didYouMean(word, known))
 }
 
 // findThreads returns the indexes of threads by id or name; nil if none is asked for.
@@ -317,16 +319,33 @@ func openSource(ctx context.Context, file string) (*query.Source, error) {
 	return query.Open(paths[0])
 }
 
-// recordings are the files to open for a recording, which is one of them, or for the spool of a process that ran without a recorder: one for each
-// process that it forked. remove takes away what was made for that; what is open then stays readable.
+// recordings are the files to open for a recording, which is one of them; for the spool of a process that ran without a recorder: one for each
+// process that it forked; for another tool's file: what is imported of it. remove takes away what was made for that; what is open then stays
+// readable.
 func recordings(ctx context.Context, file string) (paths []string, remove func(), err error) {
-	if !isSpool(file) {
+	spool := isSpool(file)
+	if !spool && !imports.Is(file) {
 		return []string{file}, func() {}, nil
 	}
 	dir, remove, err := temporaryDir("heaptap-query-")
 	if err != nil {
 		return nil, nil, err
 	}
+	if spool {
+		paths, err = converted(ctx, file, dir)
+	} else {
+		paths = []string{filepath.Join(dir, filepath.Base(file))} // by which errors name it
+		err = imports.File(file, paths[0], version(), "")
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return paths, remove, nil
+}
+
+// converted are the recordings of a spool's processes.
+func converted(ctx context.Context, file, dir string) (paths []string, err error) {
 	err = record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap"))
 	if err == nil {
 		paths, err = filepath.Glob(filepath.Join(dir, "*.htap"))
@@ -334,11 +353,7 @@ func recordings(ctx context.Context, file string) (paths []string, remove func()
 	if err == nil && len(paths) == 0 {
 		err = fmt.Errorf("%s: holds no events", file)
 	}
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return paths, remove, nil
+	return paths, err
 }
 
 // isSpool reports whether a file is what an agent leaves behind without a recorder.
@@ -354,7 +369,10 @@ func isSpool(path string) bool {
 }
 
 // progress tells on a terminal how far a long question is; nil if stderr is none.
-func progress(cmd *cobra.Command) func(done, total uint64) {
+func progress(cmd *cobra.Command) func(done, total uint64) { return progressOf(cmd, "reading events") }
+
+// progressOf tells on a terminal how far something is that takes long; nil if stderr is none.
+func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 	w := cmd.ErrOrStderr()
 	if !isTerminal(w) {
 		return nil
@@ -367,7 +385,7 @@ func progress(cmd *cobra.Command) func(done, total uint64) {
 		}
 		const clearLine = "\r\x1b[K"
 		if shown = done < total; shown {
-			fmt.Fprintf(w, "%sreading events: %.0f %%%s", clearLine, math.Floor(100*float64(done)/float64(total)), "\r")
+			fmt.Fprintf(w, "%s%s: %.0f %%%s", clearLine, what, math.Floor(100*float64(done)/float64(total)), "\r")
 		}
 	}
 }

@@ -18,7 +18,7 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	var list runExports
 	taken := make(map[string]string)
 	for _, name := range names {
-		e := &exporter{flag: "export", name: name}
+		e := &exporter{flag: "export", done: "exported", name: name}
 		e.from, e.to = "start", "end"
 		if err := e.find(cmd); err != nil {
 			return nil, err

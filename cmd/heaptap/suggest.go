@@ -31,6 +31,14 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
+// didYouMean asks for the candidate that somebody may have meant by a word, behind an error; "" if nothing comes near.
+func didYouMean(word string, candidates []string) string {
+	if near := nearest(word, candidates); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // distance counts the letters that must be changed, added, removed or swapped with their neighbour to make b of a.
 func distance(a, b string) int {
 	d := make([][]int, len(a)+1)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,10 +10,11 @@ import (
 
 // Gate is what recordings must keep to.
 type Gate struct {
-	Limits    []Limit
-	NoGrowth  bool      // no call stack's live bytes may rise steadily
-	Baseline  *Baseline // nil: none
-	AllowLost bool      // a recording in which events are missing may pass
+	Limits       []Limit
+	NoGrowth     bool      // no call stack's live bytes may rise steadily
+	NoMismatches bool      // no block may be freed by a function that does not belong to the one that allocated it
+	Baseline     *Baseline // nil: none
+	AllowLost    bool      // a recording in which events are missing may pass
 	// Known are leaks that do not count. Its Rules are not changed.
 	Known query.LeakFilter
 	// Question makes the question about a recording: what of it counts. Its grouping and metrics do not matter.
@@ -30,7 +32,9 @@ var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.Leak
 	query.Temporary, query.TemporaryBytes}
 
 // Empty reports whether nothing must hold.
-func (g *Gate) Empty() bool { return len(g.Limits) == 0 && !g.NoGrowth && g.Baseline == nil }
+func (g *Gate) Empty() bool {
+	return len(g.Limits) == 0 && !g.NoGrowth && !g.NoMismatches && g.Baseline == nil
+}
 
 // Kind is what a check is about.
 type Kind uint8
@@ -42,6 +46,7 @@ const (
 	Base                  // a metric against the baseline
 	StackBase             // the call stacks' growth since the baseline
 	Growth
+	Mismatches
 )
 
 // Check is one thing that must hold, and whether it does.
@@ -49,9 +54,12 @@ type Check struct {
 	Kind   Kind
 	Metric query.Metric
 	Failed bool
-	Value  uint64 // of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow
+	Value  uint64 // of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
 	Limit  uint64
 	Base   uint64 // what the baseline has of all stacks
+	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that is known.
+	Estimate bool
+	Error    float64
 	// Missing are sentences: what is missing of the recording.
 	Missing []string
 	Stacks  []Stack // that make up the excess, largest first
@@ -69,6 +77,8 @@ func (c *Check) Name() string {
 		return "baseline-stacks-" + c.Metric.String()
 	case Growth:
 		return "no-growth"
+	case Mismatches:
+		return "no-mismatches"
 	}
 	return "complete"
 }
@@ -131,7 +141,22 @@ func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppr
 		}
 		list = append(list, c)
 	}
+	if g.NoMismatches {
+		list = append(list, mismatches(s))
+	}
 	return list, now.rules.Rules(), nil
+}
+
+// mismatches checks the whole recording, whatever the question selects.
+func mismatches(s *query.Source) Check {
+	c := Check{Kind: Mismatches, Metric: query.Allocations}
+	for _, x := range s.Profile.Mismatches {
+		c.Value += x.Count
+		c.Stacks = append(c.Stacks, Stack{ID: x.Stack, Metric: query.Allocations, Value: x.Count})
+	}
+	slices.SortStableFunc(c.Stacks, func(a, b Stack) int { return cmp.Compare(b.Value, a.Value) })
+	c.Failed = c.Value > 0
+	return c
 }
 
 // complete checks that no event is missing.

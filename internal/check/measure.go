@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/query"
@@ -36,6 +37,9 @@ func (g *Gate) metrics() []query.Metric {
 func isLeak(m query.Metric) bool { return m == query.Leaked || m == query.LeakedBlocks }
 
 func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) {
+	if s.Profile.OnlyCounted() {
+		return nil, fmt.Errorf("%s: its allocations were counted and not recorded, so that no limit can be checked: record it without --mode count", s.Reader.Name())
+	}
 	q, err := g.Question(s)
 	if err != nil {
 		return nil, err
@@ -45,6 +49,10 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	about.By, about.Metrics = query.ByStack, nil
 	leaks := false
 	for _, metric := range g.metrics() {
+		if s.Profile.Sampled() && !metric.OfSamples() {
+			return nil, fmt.Errorf("%s: its allocations were sampled, which does not tell the metric %s: record it without --mode sampled, or leave that limit out",
+				s.Reader.Name(), metric)
+		}
 		if isLeak(metric) {
 			leaks = true
 			continue
@@ -98,6 +106,20 @@ func (m *measured) value(metric query.Metric) uint64 {
 	return sum
 }
 
+// standardError is that of value; 0 if it is exact, or not known.
+func (m *measured) standardError(metric query.Metric) float64 {
+	if !isLeak(metric) {
+		e, _ := metric.StandardError(&m.all.Total, m.all.Span)
+		return e
+	}
+	variance := 0.
+	for i := range m.leaks.Rows {
+		e, _ := metric.StandardError(&m.leaks.Rows[i].Total, m.leaks.Span)
+		variance += e * e
+	}
+	return math.Sqrt(variance)
+}
+
 // stacks are the parts that call stacks have in a metric, largest first.
 func (m *measured) stacks(metric query.Metric) []Stack {
 	var list []Stack
@@ -119,7 +141,8 @@ func (m *measured) stacks(metric query.Metric) []Stack {
 
 // limit checks a limit.
 func (m *measured) limit(l Limit) Check {
-	c := Check{Kind: Max, Metric: l.Metric, Value: m.value(l.Metric), Limit: l.Most}
+	c := Check{Kind: Max, Metric: l.Metric, Value: m.value(l.Metric), Limit: l.Most, Estimate: m.s.Profile.Sampled()}
+	c.Error = m.standardError(l.Metric)
 	if c.Failed = c.Value > c.Limit; c.Failed {
 		c.blame(m.stacks(l.Metric), func(s *Stack) uint64 { return s.Value })
 	}

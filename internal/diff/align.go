@@ -65,8 +65,10 @@ type calls map[call]map[place]weight
 func align(before, after *own) *alignment {
 	a := &alignment{sites: make(map[call]map[place]place), files: make(map[string]string)}
 	a.modules, a.same = pairModules(before.s, after.s)
-	if !slices.ContainsFunc(before.s.Reader.Modules(), func(m event.Module) bool { return !a.same[a.module(m.Path)] }) {
-		return a // one build of everything: all lines are what they are
+	modules := before.s.Reader.Modules()
+	if len(modules) > 0 && !slices.ContainsFunc(modules, func(m event.Module) bool { return !a.same[a.module(m.Path)] }) {
+		a.same[""] = true // what a compiler made at run time has the names that it has
+		return a          // one build of everything: all lines are what they are
 	}
 	own := func(f *profile.Frame) function { return function{f.Function, f.Module} }
 	a.known = functionsOf(after, own)

@@ -19,12 +19,13 @@ import (
 
 // Dumper writes parts of a recording. After an error of the writer it writes nothing more; Flush returns the error.
 type Dumper struct {
-	r    *recording.Reader
-	w    *bufio.Writer
-	json bool
-	line []byte
-	enc  *json.Encoder
-	err  error
+	r      *recording.Reader
+	w      *bufio.Writer
+	json   bool
+	line   []byte
+	enc    *json.Encoder
+	err    error
+	goesOn bool // more events will come behind the last one
 }
 
 // New returns a Dumper that writes a recording to w, as text or as lines of JSON.

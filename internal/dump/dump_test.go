@@ -151,8 +151,8 @@ func TestObjectsAreTheEvents(t *testing.T) {
 		functions[f.String()] = f
 	}
 	kinds := map[string]event.Kind{}
-	for k, name := range kindNames {
-		kinds[name] = event.Kind(k)
+	for k := range event.KindCount {
+		kinds[k.String()] = k
 	}
 	hexOf := func(s string) uint64 {
 		v, err := strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64)

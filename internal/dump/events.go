@@ -8,21 +8,29 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Events writes the events between two cuts, one a line. What is damaged is left out; a *recording.DamageError tells of it
-// at the end.
+// Events writes the events between two cuts, one a line, and the marks among them. What is damaged is left out; a *recording.DamageError
+// tells of it at the end.
 func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
-	add := d.text
-	if d.json {
-		add = d.object1
-	}
-	err := d.r.Walk(ctx, from, to, func(n, alloc uint64, e *event.Event) bool {
-		d.line = append(add(d.line[:0], n, alloc, e), '\n')
-		return d.write(d.line)
-	})
+	marks := newMarksAmong(d, from)
+	err := d.walk(ctx, from, to, marks)
+	marks.upTo(to)
 	if d.err != nil {
 		return d.err
 	}
 	return err
+}
+
+// walk writes the events.
+func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong) error {
+	add := d.text
+	if d.json {
+		add = d.object1
+	}
+	return d.r.Walk(ctx, from, to, func(n, alloc uint64, e *event.Event) bool {
+		marks.before(n, e.Time)
+		d.line = append(add(d.line[:0], n, alloc, e), '\n')
+		return d.write(d.line)
+	})
 }
 
 // call is how the call of a function is written: its name, and what its kind has behind the arguments.
@@ -70,18 +78,14 @@ func (d *Dumper) text(b []byte, n, alloc uint64, e *event.Event) []byte {
 	case event.Free:
 		b = block(b, e.Ref, e.Addr)
 		b = behind(b, e, c)
-	case event.Unmatched, event.Inherited:
+	case event.Unmatched, event.Inherited, event.Unrecorded:
 		if e.Addr != 0 {
 			b = appendHex(b, e.Addr)
 		} else {
 			b = append(b, '?')
 		}
 		b = behind(b, e, c)
-		if e.Kind == event.Unmatched {
-			b = append(b, " unmatched"...)
-		} else {
-			b = append(b, " inherited"...)
-		}
+		b = append(append(b, ' '), e.Kind.String()...)
 	case event.Map:
 		b = mapping(b, e)
 	}

@@ -85,10 +85,11 @@ func (f *Follower) follow(path string, end <-chan struct{}) {
 
 // trail is how far a recording was written out.
 type trail struct {
-	f    *Follower
-	path string
-	r    *recording.Reader
-	cut  uint64
+	f     *Follower
+	path  string
+	r     *recording.Reader
+	cut   uint64
+	ended bool // up to the recording's end
 }
 
 // catchUp writes what is new. It reports false once nothing can be written any more.
@@ -107,7 +108,8 @@ func (t *trail) catchUp() bool {
 		return false
 	}
 	_, last := t.r.Cuts()
-	if f.err != nil || last <= t.cut {
+	_, ended := t.r.Ending()
+	if f.err != nil || last <= t.cut && (!ended || t.ended) {
 		return f.err == nil
 	}
 	if f.latest != t.path && f.latest != "" {
@@ -116,6 +118,7 @@ func (t *trail) catchUp() bool {
 	}
 	f.latest = t.path
 	d := New(f.w, t.r, false)
+	d.goesOn, t.ended = !ended, ended
 	f.fail(d.Events(context.Background(), t.cut, last))
 	f.fail(d.Flush())
 	t.cut = last

@@ -6,16 +6,11 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-var kindNames = [event.KindCount]string{
-	event.Alloc: "alloc", event.Free: "free", event.Unmatched: "unmatched", event.Inherited: "inherited", event.Fail: "fail",
-	event.Map: "map",
-}
-
 // object1 writes an event as an object of JSON: everything that is known of it. Fields that do not apply are left out.
 func (d *Dumper) object1(b []byte, n, alloc uint64, e *event.Event) []byte {
 	b = tail(b, `{"event":`, n)
 	b = strconv.AppendInt(append(b, `,"time_ns":`...), e.Time, 10)
-	b = append(append(append(b, `,"kind":"`...), kindNames[e.Kind]...), '"')
+	b = append(append(append(b, `,"kind":"`...), e.Kind.String()...), '"')
 	b = append(append(append(b, `,"function":"`...), e.Func.String()...), '"')
 	b = tail(b, `,"thread":`, uint64(e.Thread))
 	b = tail(b, `,"tid":`, uint64(d.tid(e.Thread)))
@@ -46,10 +41,15 @@ func (d *Dumper) object1(b []byte, n, alloc uint64, e *event.Event) []byte {
 		flag event.Flags
 		text string
 	}{{event.Realloc, `,"realloc":true`}, {event.Temporary, `,"temporary":true`}, {event.InPlace, `,"in_place":true`},
-		{event.Late, `,"late":true`}} {
+		{event.Late, `,"late":true`}, {event.Sampled, `,"sampled":true`}} {
 		if e.Flags&f.flag != 0 {
 			b = append(b, f.text...)
 		}
+	}
+	if e.Flags&event.Sampled != 0 {
+		blocks, bytes := e.Weight()
+		b = tail(b, `,"weight":`, blocks)
+		b = tail(b, `,"weight_bytes":`, bytes)
 	}
 	return append(b, '}')
 }

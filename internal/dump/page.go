@@ -41,6 +41,7 @@ type page struct {
 	PCs      int      `json:"addresses"`
 	Nodes    int      `json:"stacks"`
 	Samples  int      `json:"samples"`
+	Marks    int      `json:"marks"`
 	Parts    []part   `json:"parts"`
 }
 
@@ -64,7 +65,7 @@ func (d *Dumper) Page() error {
 		{"process", strconv.Itoa(p.PID) + " " + printable(strings.Join(p.Args, " "))}, {"program", printable(p.Exe)}, {"ended", p.Ended},
 		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", view.Number(p.Events)}, {"lost events", view.Number(p.Lost)},
 		{"threads", strconv.Itoa(p.Threads)}, {"modules", strconv.Itoa(p.Modules)}, {"addresses", strconv.Itoa(p.PCs)}, {"stacks", strconv.Itoa(p.Nodes)},
-		{"samples", strconv.Itoa(p.Samples)},
+		{"samples", strconv.Itoa(p.Samples)}, {"marks", strconv.Itoa(p.Marks)},
 	} {
 		d.printf("%-12s %s\n", row[0], row[1])
 	}
@@ -90,7 +91,7 @@ func (d *Dumper) page() *page {
 	pr := r.Process()
 	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe, Recorder: pr.Recorder,
 		Lost: r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
-		Samples: len(r.Samples()), Notes: append([]string{}, r.Health().Notes...)}
+		Samples: len(r.Samples()), Marks: len(r.Marks()), Notes: append([]string{}, r.Health().Notes...)}
 	major, minor := r.Version()
 	p.Version = strconv.Itoa(major) + "." + strconv.Itoa(minor)
 	where := map[[2]string]int{}

@@ -12,3 +12,14 @@ func (f *File) Writable() []Span {
 	}
 	return spans
 }
+
+// AddressAt returns the address that a mapping has which begins at an offset of the file; false if nothing that is loaded lies there.
+func (f *File) AddressAt(offset uint64) (uint64, bool) {
+	const page = 4096
+	for _, p := range f.elf.Progs {
+		if begin := p.Off &^ (page - 1); p.Type == elf.PT_LOAD && offset >= begin && offset < p.Off+p.Filesz {
+			return p.Vaddr - p.Off + offset, true
+		}
+	}
+	return 0, false
+}

@@ -12,14 +12,26 @@ type Kind uint8
 // The kinds of events. A realloc of a block becomes a Free with Realloc set, followed (not necessarily at once) by an
 // Alloc with Realloc set; a failed one becomes a Fail and ends nothing.
 const (
-	Alloc     Kind = iota // a block came to life
-	Free                  // the block of allocation Ref ended
-	Unmatched             // a deallocation of an address that was not live: from before the recording, twice, or foreign
-	Inherited             // a deallocation of a block that the parent process had made before the fork
-	Fail                  // an allocation function returned null although bytes were asked for
-	Map                   // the program called mmap, munmap, mremap or brk itself
+	Alloc      Kind = iota // a block came to life
+	Free                   // the block of allocation Ref ended
+	Unmatched              // a deallocation of an address that was not live: from before the recording, twice, or foreign
+	Inherited              // a deallocation of a block that the parent process had made before the fork
+	Fail                   // an allocation function returned null although bytes were asked for
+	Map                    // the program called mmap, munmap, mremap or brk itself
+	Unrecorded             // a deallocation of a block whose allocation may have gone unrecorded: stopped, sampled, paused
 	KindCount
 )
+
+var kindNames = [KindCount]string{Alloc: "alloc", Free: "free", Unmatched: "unmatched", Inherited: "inherited", Fail: "fail", Map: "map",
+	Unrecorded: "unrecorded"}
+
+// String returns the kind's name, as dumps and tables have it.
+func (k Kind) String() string {
+	if k < KindCount {
+		return kindNames[k]
+	}
+	return "unknown"
+}
 
 // NoRef is the Ref of an event that ends no allocation of this recording.
 const NoRef = ^uint64(0)
@@ -44,6 +56,8 @@ type Event struct {
 	Count     uint64 // calloc's and reallocarray's first argument; 0: not told
 	OldAddr   uint64 // Map, mremap: the old range; brk: the break before
 	OldSize   uint64
+
+	weight weight // of a Sampled event
 }
 
 // Block is a live block.
@@ -54,6 +68,9 @@ type Block struct {
 	Thread uint32 // that allocated it
 	Ref    uint64 // number of its allocation
 	Born   int64  // time of its allocation
+	// Sampled says that its allocation was chosen at random.
+	Sampled bool
+	Func    Func // that allocated it
 }
 
 // Flags qualify an event.
@@ -71,6 +88,8 @@ const (
 	InPlace
 	// Late marks an event whose timestamp lay before one already written; Time is then the latest time written.
 	Late
+	// Sampled marks an allocation that was chosen at random, and the Free that ends its block: it stands for others, see Weight.
+	Sampled
 )
 
 // Func is a function that the agent intercepts. The values are those of a recording file: append only.

@@ -68,6 +68,7 @@ type Process struct {
 	Started  int64    // wall clock, ns since 1970
 	Agent    uint32   // wire version of the agent
 	Recorder string   // version of heaptap that wrote the recording
+	Sampling Sampling `json:",omitzero"` // how its samples were chosen; zero: there are none
 }
 
 // Health counts what was not recorded, or not fully. All zero is the normal case.

@@ -20,6 +20,7 @@ type Format struct {
 	Binary    bool   // it is not for terminals
 	Keeps     string // what of a recording is in it, as a list in words
 	Loses     string // and what is not
+	In        string // what heaptap import takes back of it; "": it is not imported
 	// Variants are forms that the format comes in; the first is what -f NAME means, the others are -f NAME:VARIANT. nil: it has one form.
 	Variants []Variant
 	// Metrics are what is written unless others are asked for. nil: the format says itself what it has, and --metric is refused.
@@ -51,8 +52,26 @@ type Input struct {
 	Asked []string
 	// Variant of the format; "" if it has none.
 	Variant string
+	// Period is the time that formats tell where they have room for it; nil: that of the question's range.
+	Period *Period
+	// Labels are told with the process, where a format has room for them.
+	Labels []Label
 	// Missing is called with what could not be read, if something could not; nil: nobody wants to know.
 	Missing func(text string)
+}
+
+// Period is a time, ns since the recording's start. A moment has no span.
+type Period struct{ Begin, Span int64 }
+
+// Label is a fact about a process that whoever recorded it knows.
+type Label struct{ Name, Value string }
+
+// PeriodOf is the time of an answer, ns since the recording's start.
+func (in *Input) PeriodOf(a *query.Answer) Period {
+	if in.Period != nil {
+		return *in.Period
+	}
+	return Period{a.Begin, a.Span}
 }
 
 // Stacks answers the question by call stack, with these metrics; none: those of the question.
@@ -154,6 +173,11 @@ func (in *Input) GroupName(g *query.Group) string {
 		return fmt.Sprintf("%d-%d bytes", low, high)
 	case g.By == query.ByAllocation:
 		return g.Func.String()
+	case g.By == query.ByRegion || g.By == query.ByRegionName:
+		if g.Unknown {
+			return "[no region]"
+		}
+		return g.Region
 	case g.Unknown:
 		return Unknown
 	case g.By == query.ByModule && g.Module != "":
@@ -223,6 +247,9 @@ func (in *Input) Facts() []string {
 	add("host", p.Host)
 	add("recorder", p.Recorder)
 	add("selected", strings.Join(in.Asked, " "))
+	if p.Sampling != (event.Sampling{}) {
+		add("sampled", p.Sampling.String()+" on average; values are estimates of all allocations, scaled already")
+	}
 	for _, d := range in.Reader.Damage() {
 		add("missing", d)
 	}

@@ -10,61 +10,166 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/heaptap/heaptap/internal/import/dhat"
+	"github.com/heaptap/heaptap/internal/import/folded"
+	"github.com/heaptap/heaptap/internal/import/heapprofile"
 	"github.com/heaptap/heaptap/internal/import/heaptrack"
+	"github.com/heaptap/heaptap/internal/import/massif"
+	"github.com/heaptap/heaptap/internal/import/pprof"
+	"github.com/heaptap/heaptap/internal/import/speedscope"
+	"github.com/heaptap/heaptap/internal/merge"
 )
 
 // Format is a form of other tools' files.
 type Format struct {
-	Name   string
-	Is     func(head []byte) bool // of a file that begins so
+	Name string
+	Tool string                 // that writes it
+	Is   func(head []byte) bool // of a file that begins so, unpacked
+	// Import makes a recording with events at path; recorder says in it who wrote it.
 	Import func(in io.Reader, path, recorder string) error
+	// Read reads sums, where a file of the format tells of no events. Either this or Import is set.
+	Read func(in io.Reader) (*merge.Told, error)
+	// ReadAs is Read where a file does not say what its numbers are, and somebody does: a metric, one of Metrics.
+	ReadAs  func(in io.Reader, metric string) (*merge.Told, error)
+	Metrics []string
 }
 
-// All are the formats that are known.
-var All = []Format{{Name: "heaptrack", Is: heaptrack.Is, Import: heaptrack.Import}}
+// All are the formats that are known, in the order in which they are asked whether a file is theirs: any text might be folded stacks.
+var All = []Format{
+	{Name: "heaptrack", Tool: "heaptrack", Is: heaptrack.Is, Import: heaptrack.Import},
+	{Name: "gperftools", Tool: "gperftools (HEAPPROFILE)", Is: heapprofile.IsGperftools, Read: readHeapProfile},
+	{Name: "jemalloc", Tool: "jemalloc (prof:true)", Is: heapprofile.IsJemalloc, Read: readHeapProfile},
+	{Name: "massif", Tool: "Valgrind's massif", Is: massif.Is, Read: massif.Read},
+	{Name: "dhat", Tool: "Valgrind's DHAT", Is: dhat.Is, Read: dhat.Read},
+	{Name: "speedscope", Tool: "speedscope", Is: speedscope.Is, Read: speedscope.Read},
+	{Name: "pprof", Tool: "pprof: Go, tcmalloc, heaptap and others", Is: pprof.Is, Read: pprof.Read},
+	{Name: "folded", Tool: "folded stacks, MallocProfiler", Is: folded.Is, ReadAs: folded.Read, Metrics: folded.Meanings()},
+}
+
+func readHeapProfile(in io.Reader) (*merge.Told, error) {
+	return heapprofile.Read(in, heapprofile.FromFiles)
+}
+
+// Names are the formats, as texts name them.
+func Names() string {
+	var names []string
+	for _, f := range All {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
 
 // ErrUnknown says that a file is of no known format.
-var ErrUnknown = errors.New("of no format that can be imported; heaptrack's data files can be")
+var ErrUnknown = errors.New("of no format that can be imported; these can: " + Names())
 
 // maxWindow is the most memory, in bytes, that decompression may take.
 const maxWindow = 128 << 20
 
-// File makes a recording of the file from and puts it at to, whole or not at all. recorder says in it who wrote it.
-func File(from, to, recorder string) (err error) {
-	f, err := os.Open(from)
+// headSize is how much of a file is looked at to tell its format, in bytes.
+const headSize = 1 << 16
+
+// Is reports whether a file is of a format that can be imported. A pipe is not looked into: that could be done only once.
+func Is(path string) bool {
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	f, in, closeIn, err := open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	defer closeIn()
+	_, err = detect(in)
+	return err == nil
+}
+
+// open opens a file, and unpacks it.
+func open(path string) (f *os.File, in *bufio.Reader, closeIn func(), err error) {
+	if f, err = os.Open(path); err != nil {
+		return nil, nil, nil, err
+	}
+	if in, closeIn, err = unpacked(f); err != nil {
+		f.Close()
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, in, closeIn, nil
+}
+
+// detect tells the format of a file.
+func detect(in *bufio.Reader) (*Format, error) {
+	head, err := in.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
+		return nil, err
+	}
+	for i := range All {
+		if All[i].Is(head) {
+			return &All[i], nil
+		}
+	}
+	return nil, ErrUnknown
+}
+
+// File makes a recording of the file from and puts it at to, whole or not at all. recorder says in it who wrote it, metric what the numbers are
+// where the format leaves that open, "" where it does not or nobody knows.
+func File(from, to, recorder, metric string) (err error) {
+	f, in, closeIn, err := open(from)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in, closeIn, err := unpacked(f)
+	defer closeIn()
+	format, err := detect(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
-	defer closeIn()
-	head, err := in.Peek(1 << 10)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w", from, err)
+	if metric != "" && !slices.Contains(format.Metrics, metric) {
+		return fmt.Errorf("%s (%s): cannot be told to be %s%s", from, format.Name, metric, format.choice())
 	}
-	for _, format := range All {
-		if format.Is(head) {
-			return write(to, func(path string) error {
-				if err := format.Import(in, path, recorder); err != nil {
-					return fmt.Errorf("%s (%s): %w", from, format.Name, err)
-				}
-				return nil
-			})
+	return write(to, func(path string) error {
+		if err := format.to(in, from, path, recorder, metric); err != nil {
+			return fmt.Errorf("%s (%s): %w", from, format.Name, err)
 		}
+		return nil
+	})
+}
+
+// choice says what the numbers can be told to be.
+func (f *Format) choice() string {
+	if f.Metrics == nil {
+		return ": the format says itself what its numbers are"
 	}
-	return fmt.Errorf("%s: %w", from, ErrUnknown)
+	return "; its number may be " + strings.Join(f.Metrics, ", ")
+}
+
+// to makes a recording at path.
+func (f *Format) to(in io.Reader, from, path, recorder, metric string) error {
+	var t *merge.Told
+	var err error
+	switch {
+	case f.Import != nil:
+		return f.Import(in, path, recorder)
+	case f.ReadAs != nil:
+		t, err = f.ReadAs(in, metric)
+	default:
+		t, err = f.Read(in)
+	}
+	if err != nil {
+		return err
+	}
+	t.Process.Recorder = recorder
+	t.Input.File = filepath.Base(from)
+	return t.Write(path)
 }
 
 // unpacked returns what a file has in it.
 func unpacked(f io.Reader) (*bufio.Reader, func(), error) {
-	in := bufio.NewReaderSize(f, 1<<16)
+	in := bufio.NewReaderSize(f, headSize)
 	head, _ := in.Peek(4)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
@@ -72,13 +177,13 @@ func unpacked(f io.Reader) (*bufio.Reader, func(), error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return bufio.NewReaderSize(z, 1<<16), func() { z.Close() }, nil
+		return bufio.NewReaderSize(z, headSize), func() { z.Close() }, nil
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(in, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, nil, err
 		}
-		return bufio.NewReaderSize(z, 1<<16), z.Close, nil
+		return bufio.NewReaderSize(z, headSize), z.Close, nil
 	}
 	return in, func() {}, nil
 }

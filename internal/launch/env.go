@@ -11,6 +11,7 @@ const (
 	preloadVariable    = "LD_PRELOAD"
 	runVariable        = "HEAPTAP_RUN"         // the run's folder: there the agent makes its spools
 	spillDirVariable   = "HEAPTAP_SPILL_DIR"   // where it appends what does not fit into the pool
+	runPIDVariable     = "HEAPTAP_RUN_PID"     // the process of heaptap run, whose own child is the main program
 	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
 )
 
@@ -18,11 +19,15 @@ const (
 const FreeStacksVariable = "HEAPTAP_FREE_STACKS"
 
 // targetEnv is the environment of the target: exactly the given one, and what the agent needs.
-func targetEnv(env []string, preload, runDir, spillDir string, spillLimit int64) []string {
-	env = set(env, preloadVariable, func(old string) string { return joinPreload(preload, old) })
-	env = set(env, runVariable, func(string) string { return runDir })
-	env = set(env, spillDirVariable, func(string) string { return spillDir })
-	return set(env, spillLimitVariable, func(string) string { return strconv.FormatInt(spillLimit, 10) })
+func targetEnv(env []string, preload, allocator, runDir, spillDir string, spillLimit int64) []string {
+	env = set(env, preloadVariable, func(old string) string { return joinPreload(preload, allocator, old) })
+	env = setTo(env, runVariable, runDir)
+	env = setTo(env, spillDirVariable, spillDir)
+	return setTo(env, spillLimitVariable, strconv.FormatInt(spillLimit, 10))
+}
+
+func setTo(env []string, name, value string) []string {
+	return set(env, name, func(string) string { return value })
 }
 
 // set returns env with a variable changed, in its place if it is there.
@@ -46,11 +51,14 @@ func set(env []string, name string, value func(old string) string) []string {
 }
 
 // joinPreload puts our library before those that were there. An agent of an outer heaptap run makes room: two agents in
-// one process would both record.
-func joinPreload(ours, old string) string {
+// one process would both record. An allocator stands between them: the agent calls it, and what comes later does not hide it.
+func joinPreload(ours, allocator, old string) string {
 	list := []string{ours}
+	if allocator != "" {
+		list = append(list, allocator)
+	}
 	for _, lib := range strings.FieldsFunc(old, func(r rune) bool { return r == ':' || r == ' ' }) {
-		if !isAgent(lib) {
+		if !isAgent(lib) && lib != allocator {
 			list = append(list, lib)
 		}
 	}

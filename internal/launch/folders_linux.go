@@ -70,8 +70,8 @@ type Output struct {
 const DefaultName = "%n.%p.htap"
 
 // ResolveOutput checks -o before anything is started: an existing folder (or a name that ends in a slash) takes recordings
-// under the default name; anything else is a name in which %p stands for the process id, %n for the program's name and %%
-// for a percent sign.
+// under the default name; anything else is a name in which %p stands for the process id, %n for the program's name, %r for
+// its rank in an MPI job, %h for the host and %% for a percent sign.
 func ResolveOutput(output string) (Output, error) {
 	if output == "" {
 		output = DefaultName
@@ -125,8 +125,8 @@ func checkTemplate(name string) error {
 			continue
 		}
 		i++
-		if i == len(name) || !strings.ContainsRune("pn%", rune(name[i])) {
-			return fmt.Errorf("-o: unknown placeholder in %q; %%p is the process id, %%n the program's name, %%%% a percent sign", name)
+		if i == len(name) || !strings.ContainsRune("pnrh%", rune(name[i])) {
+			return fmt.Errorf("-o: unknown placeholder in %q; %%p is the process id, %%n the program's name, %%r the rank, %%h the host, %%%% a percent sign", name)
 		}
 	}
 	return nil

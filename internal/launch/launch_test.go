@@ -33,7 +33,7 @@ func TestTargetEnv(t *testing.T) {
 			[]string{"HEAPTAP_RUN=/run", "X=", "LD_PRELOAD=/a/lib.so", "HEAPTAP_SPILL_DIR=/out", "HEAPTAP_SPILL_LIMIT=7"}},
 	} {
 		before := slices.Clone(c.env)
-		if got := targetEnv(c.env, "/a/lib.so", "/run", "/out", 7); !slices.Equal(got, c.expect) {
+		if got := targetEnv(c.env, "/a/lib.so", "", "/run", "/out", 7); !slices.Equal(got, c.expect) {
 			t.Errorf("%s: %q, expected %q", c.name, got, c.expect)
 		}
 		if !slices.Equal(before, c.env) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type toRecorder struct {
 	Main    *MainProcess    `json:",omitempty"` // the target was started
 	Stopped *bool           `json:",omitempty"` // run is about to stop because the target did, or goes on
 	Ended   *MainEnd        `json:",omitempty"`
+	Mark    string          `json:",omitempty"` // name of a mark to be set now
 }
 
 // RecorderConfig is what the recorder is told when it starts.
@@ -26,6 +28,12 @@ type RecorderConfig struct {
 	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
 	Keep       time.Duration // events that are older may be folded into sums; 0: none for its age
 	MaxSize    int64         // bytes on disk from which the oldest are; 0: no bound
+	MarkEvery  time.Duration // set a mark in every recording each time that this has passed; 0: never
+	MarkWhen   []string      // conditions: set a mark each time that one of them becomes true
+	MarkOn     []syscall.Signal
+	MinEvents  uint64 // of a process other than the main one that has fewer events, no recording is kept
+	MaxDepth   int    // frames of a call stack that are kept; 0: all
+	Addresses  bool   // keep where each block lay
 }
 
 // MainProcess is the process that run started.
@@ -64,6 +72,7 @@ type Recording struct {
 	Error   string `json:",omitempty"` // it could not be written, or not wholly
 	Events  uint64
 	Lost    uint64
+	Dropped bool   `json:",omitempty"` // it had too few events, and is not there any more
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
 }

@@ -114,6 +114,8 @@ type Link struct {
 	// Main gets the main process once it was started, MainEnded how it ended. If run dies, both are closed.
 	Main      <-chan MainProcess
 	MainEnded <-chan MainEnd
+	// Marks gets the names of marks to be set; it is never closed.
+	Marks <-chan string
 
 	lines *lines
 	out   chan fromRecorder
@@ -142,7 +144,10 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	main, ended := make(chan MainProcess, 1), make(chan MainEnd, 1)
 	link.Main, link.MainEnded = main, ended
 	watch := &stopWatch{run: link.Config.RunPID}
-	go link.listen(main, ended, watch)
+	marks := make(chan string, 64)
+	link.Marks = marks
+	markOnSignals(link.Config.MarkOn, marks)
+	go link.listen(main, ended, marks, watch)
 	go watch.run1()
 	link.wait.Go(func() {
 		broken := false
@@ -162,6 +167,30 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	return err
 }
 
+// markOnSignals has a mark of the signal's name set for each of these that this process gets.
+func markOnSignals(list []syscall.Signal, marks chan<- string) {
+	if len(list) == 0 {
+		return
+	}
+	arrivals := make(chan os.Signal, 64)
+	for _, sig := range list {
+		signal.Notify(arrivals, sig)
+	}
+	go func() {
+		for sig := range arrivals {
+			offer(marks, unix.SignalName(sig.(syscall.Signal)))
+		}
+	}()
+}
+
+// offer sends a name unless nobody has taken the ones before it for long.
+func offer(marks chan<- string, name string) {
+	select {
+	case marks <- name:
+	default:
+	}
+}
+
 const recorderLog = "recorder.log"
 
 // leaveRunFolder removes the run's folder if nothing but marks and an empty log is left in it.
@@ -176,7 +205,7 @@ func leaveRunFolder(dir string) {
 	os.Remove(dir)
 }
 
-func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, watch *stopWatch) {
+func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, marks chan<- string, watch *stopWatch) {
 	defer close(main)
 	defer close(ended)
 	defer watch.forget()
@@ -191,6 +220,8 @@ func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, watch *stop
 			main <- *m.Main
 		case m.Stopped != nil:
 			watch.announced(*m.Stopped)
+		case m.Mark != "":
+			offer(marks, m.Mark)
 		case m.Ended != nil:
 			watch.forget()
 			ended <- *m.Ended

@@ -1,6 +1,10 @@
 package ledger
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // Most ops are simple: an allocation at an address that is free, a deallocation of a block that is live, nothing waits and
 // the clock goes on. Born and Died settle these in some twenty nanoseconds and decline all others, which then take the
@@ -21,12 +25,12 @@ func (l *Ledger) Fetch(h uint64) uint64 {
 	return slots[home(h, len(slots))].key
 }
 
-// Born adds a block that was allocated at addr, whose hash is h. It returns false, and does nothing, if the op is not a
+// Born adds a block that f allocated at addr, whose hash is h. It returns false, and does nothing, if the op is not a
 // simple one.
-func (l *Ledger) Born(h, addr, size uint64, stack, thread uint32, now int64) bool {
+func (l *Ledger) Born(h, addr, size uint64, f event.Func, stack, thread uint32, now int64) bool {
 	t := l.live
 	g := &t.segs[h>>(64-segmentBits)]
-	if now < l.written || now < l.seen || addr == 0 || size >= bigSize || l.waits.ops > 0 || g.count >= g.limit {
+	if now < l.written || now < l.seen || now > maxBorn || addr == 0 || size >= bigSize || l.waits.ops > 0 || g.count >= g.limit {
 		return false
 	}
 	slots := g.slots
@@ -47,7 +51,7 @@ func (l *Ledger) Born(h, addr, size uint64, stack, thread uint32, now int64) boo
 	ref := l.allocs
 	s.key = addr<<16 | uint64(thread&0xffff)
 	s.ref = (ref&refMask)<<16 | uint64(thread>>16)
-	s.born = now
+	s.born = uint64(now)<<howBits | uint64(f)
 	s.size = uint64(stack)<<32 | size
 	l.allocs++
 	g.count++
@@ -90,7 +94,7 @@ func (l *Ledger) Died(h, addr uint64, thread uint32, now int64) (b *Block, tempo
 		}
 	}
 	key, ref, size := s.key, s.ref, s.size
-	if ref&inRealloc != 0 || size&bigSize == bigSize || key == 0 {
+	if ref&(inRealloc|sampled) != 0 || size&bigSize == bigSize || key == 0 {
 		return nil, false
 	}
 	b = &l.ending
@@ -99,7 +103,9 @@ func (l *Ledger) Died(h, addr uint64, thread uint32, now int64) (b *Block, tempo
 	b.Stack = uint32(size >> 32)
 	b.Thread = uint32(key&0xffff) | uint32(ref&0xffff)<<16
 	b.Ref = ref >> 16
-	b.Born = s.born
+	b.Born = int64(s.born >> howBits)
+	b.Func = event.Func(s.born & howFunc)
+	b.Sampled = false
 	l.seen, l.written = now, now
 	t.bytes -= b.Size
 	t.count--

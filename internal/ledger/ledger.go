@@ -11,6 +11,9 @@ type Ledger struct {
 	// Skew is by how much a clock may have been read too early, in the unit of the ops' times: processors read it as soon as they
 	// come to the instruction, even if they still wait for the pointer that is to be freed, or for the allocator's lock.
 	Skew int64
+	// Partial says that allocations may have gone unrecorded: then a deallocation that ends nothing is Unrecorded, and neither Unmatched nor
+	// Inherited.
+	Partial bool
 
 	live    *table
 	allocs  uint64 // number of the next allocation
@@ -33,6 +36,7 @@ type Ledger struct {
 type Counts struct {
 	Unmatched  uint64 // deallocations of addresses that were not live
 	Inherited  uint64 // deallocations of blocks that the parent had made before the fork
+	Unrecorded uint64 // deallocations that ended nothing, of a process that is Partial
 	Unseen     uint64 // blocks whose deallocation was not recorded: their address was given out again
 	Inversions uint64 // pairs of ops put right against their timestamps
 	Ties       uint64 // pairs of ops put right that had the same timestamp, or of which one came late
@@ -180,6 +184,9 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	if op.HasUsable {
 		flags |= event.HasUsable
 	}
+	if op.Sampled {
+		flags |= event.Sampled
+	}
 	ref := l.allocs
 	l.allocs++
 	l.live.set(g, i, addr, op, ref, now)
@@ -201,6 +208,9 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	emit(e)
 }
 
+// Ended is the block that the event handed to emit ends, while emit runs and the event is a Free.
+func (l *Ledger) Ended() *Block { return &l.ending }
+
 // end ends the block at (g, i), for op.
 func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
 	b := &l.ending
@@ -212,7 +222,9 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 // ended writes that op ended block b, which is in the table no more.
 func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Event)) {
 	now, late := l.time(op)
-	if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
+	if b.Sampled {
+		flags |= event.Sampled // and nobody knows whether it was temporary
+	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
 		flags |= event.Temporary
 	}
 	e := &l.death
@@ -241,10 +253,17 @@ func (l *Ledger) fail(op *Op, emit func(*event.Event)) {
 
 // unknown writes that op ended nothing that this ledger has seen being born.
 func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*event.Event)) {
-	now, late := l.time(op)
-	if kind == event.Inherited {
+	now, late := l.written, event.Flags(0)
+	if !l.Partial || op.Time >= l.written {
+		now, late = l.time(op)
+	}
+	switch {
+	case l.Partial: // these are many, all have waited, and when exactly they were nobody asks
+		kind = event.Unrecorded
+		l.counts.Unrecorded++
+	case kind == event.Inherited:
 		l.counts.Inherited++
-	} else {
+	default:
 		l.counts.Unmatched++
 	}
 	l.event = event.Event{

@@ -25,6 +25,7 @@ type Op struct {
 	Stack     uint32 // call stack of an allocation, a realloc's result or a mapping change
 	FreeStack uint32 // call stack of a deallocation or a realloc's begin, if it was recorded
 	HasUsable bool
+	Sampled   bool // the allocation was chosen at random
 	Late      bool // the record came after the recorder had stopped waiting for it: its Time may be too large
 	Addr      uint64
 	Size      uint64 // requested bytes

@@ -256,7 +256,12 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 			l.reconsider(b.addr, emit)
 		}
 	case unknownBlock, inherited:
-		born = 0
+		switch {
+		case !l.Partial:
+			born = 0
+		case addr == b.addr: // it was a block, though nobody recorded it
+			born |= event.InPlace
+		}
 		if l.waits.ops > 0 {
 			l.settleAddr(b.addr, emit)
 		}

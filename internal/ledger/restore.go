@@ -10,7 +10,7 @@ func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint3
 		if ok {
 			continue // two at one address: one of them is wrong
 		}
-		l.live.set(g, i, b.Addr, &Op{Thread: b.Thread, Stack: b.Stack, Size: b.Size}, b.Ref, b.Born)
+		l.live.set(g, i, b.Addr, &Op{Func: b.Func, Thread: b.Thread, Stack: b.Stack, Size: b.Size, Sampled: b.Sampled}, b.Ref, b.Born)
 		if l.known != nil {
 			l.known.add(b.Addr)
 		}

@@ -1,6 +1,10 @@
 package ledger
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // The table of live blocks: open addressing with linear probing and backward shift on removal, in segments by the top
 // bits of the hash. A position is the hash scaled to the capacity, so capacities need not be powers of two: a segment
@@ -14,19 +18,35 @@ const (
 
 	addrBits = 48
 	addrMask = 1<<addrBits - 1
-	refMask  = 1<<47 - 1
+	refMask  = 1<<46 - 1
 	bigSize  = 1<<32 - 1 // the size is in table.big
 )
 
 // slot is one place of the table: a Block in 32 bytes, two to a cache line. All zero: empty.
 type slot struct {
 	key  uint64 // address << 16 | low half of thread
-	ref  uint64 // inRealloc << 63 | number of the allocation << 16 | high half of thread
-	born int64
+	ref  uint64 // inRealloc, sampled, number of the allocation << 16, high half of thread
+	born uint64 // time << howBits | how
 	size uint64 // stack << 32 | size
 }
 
-const inRealloc = 1 << 63 // a realloc of the block has begun
+// How a block was allocated is a byte: the function, and one bit that is free.
+const (
+	howBits = 8
+	howFunc = 1<<6 - 1
+	// maxBorn is the latest time of birth that a slot can hold: 228 years in units of 100 ns.
+	maxBorn = 1<<(64-howBits) - 1
+)
+
+// bornIn packs a time of birth and how the block was allocated.
+func bornIn(now int64, how event.Func) uint64 {
+	return uint64(min(max(now, 0), maxBorn))<<howBits | uint64(how&howFunc)
+}
+
+const (
+	inRealloc = 1 << 63 // a realloc of the block has begun
+	sampled   = 1 << 62 // see Block.Sampled
+)
 
 type segment struct {
 	slots   []slot
@@ -112,7 +132,10 @@ func (t *table) set(g *segment, i int, addr uint64, op *Op, ref uint64, born int
 	s := &g.slots[i]
 	s.key = addr<<16 | uint64(op.Thread&0xffff)
 	s.ref = (ref&refMask)<<16 | uint64(op.Thread>>16)
-	s.born = born
+	if op.Sampled {
+		s.ref |= sampled
+	}
+	s.born = bornIn(born, op.Func)
 	s.size = uint64(op.Stack)<<32 | size
 }
 
@@ -125,7 +148,8 @@ func (t *table) get(g *segment, i int, b *Block) {
 	b.Stack = uint32(size >> 32)
 	b.Thread = uint32(key&0xffff) | uint32(ref&0xffff)<<16
 	b.Ref = ref >> 16 & refMask
-	b.Born = s.born
+	b.Born, b.Func = int64(s.born>>howBits), event.Func(s.born&howFunc)
+	b.Sampled = ref&sampled != 0
 	if b.Size == bigSize {
 		b.Size = t.big[b.Addr]
 	}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
 )
 
 // TestTable compares the table with a map through growth, removal and sizes that a slot cannot hold.
@@ -37,8 +39,8 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		b = Block{Addr: addr, Size: rng.Uint64() >> (rng.UintN(4) * 20), Stack: rng.Uint32(), Thread: rng.Uint32(),
-			Ref: rng.Uint64() & refMask, Born: rng.Int64()}
-		tab.set(g, i, b.Addr, &Op{Size: b.Size, Stack: b.Stack, Thread: b.Thread}, b.Ref, b.Born)
+			Ref: rng.Uint64() & refMask, Born: rng.Int64N(maxBorn + 1), Func: event.Func(rng.UintN(uint(event.FuncCount))), Sampled: rng.IntN(2) == 0}
+		tab.set(g, i, b.Addr, &Op{Func: b.Func, Size: b.Size, Stack: b.Stack, Thread: b.Thread, Sampled: b.Sampled}, b.Ref, b.Born)
 		want[addr] = b
 		bytes += b.Size
 	}

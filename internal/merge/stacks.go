@@ -23,7 +23,10 @@ type forest struct {
 	nodeAt   map[node]int32
 }
 
-type module struct{ path, build string }
+type module struct {
+	path, build string
+	base        uint64 // lowest address in the file; 0, too, if that is not known
+}
 
 // pc is what tells addresses apart.
 type pc struct {
@@ -59,8 +62,9 @@ func (f *forest) module(m *event.Module) int32 {
 	if len(m.BuildID) == 0 {
 		key = m.Path
 	}
-	i := number(f.moduleAt, &f.modules, key, module{m.Path, string(m.BuildID)})
+	i := number(f.moduleAt, &f.modules, key, module{path: m.Path, build: string(m.BuildID)})
 	f.modules[i].path = min(f.modules[i].path, m.Path) // the same whatever comes first
+	f.modules[i].base = max(f.modules[i].base, m.Start-m.Bias)
 	return i
 }
 
@@ -194,7 +198,12 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 	return f.harvestNodes(s, pcNumber)
 }
 
-// layOut gives modules addresses, one behind the other: those that they had differ from process to process.
+// firstAddress is where the first module is laid. What lies below is linked to lie there.
+const firstAddress = 1 << 32
+
+// layOut gives modules addresses, one behind the other: those that they had differ from process to process. What is linked to lie at an
+// address is laid there, if nothing else is. Modules begin with the beginning of their files, as they do in memory, unless it is not known
+// where that is.
 func (f *forest) layOut(modules []int32) []event.Module {
 	low, high := make([]uint64, len(f.modules)), make([]uint64, len(f.modules))
 	for i := range low {
@@ -207,11 +216,18 @@ func (f *forest) layOut(modules []int32) []event.Module {
 	}
 	const page = 4096
 	out := make([]event.Module, len(f.modules))
-	next := uint64(page)
+	next, linked := uint64(firstAddress), uint64(page)
 	for _, i := range modules {
-		begin := low[i] &^ (page - 1)
-		out[i] = event.Module{Start: next, End: next + (high[i]-begin)&^(page-1) + page, Bias: next - begin, Unload: -1}
-		next = out[i].End
+		begin := f.modules[i].base &^ (page - 1)
+		if low[i] < begin || low[i]-begin > math.MaxUint32 {
+			begin = low[i] &^ (page - 1)
+		}
+		at, size := &next, (high[i]-begin)&^(page-1)+page
+		if begin >= linked && begin < firstAddress && size <= firstAddress-begin {
+			linked, at = begin, &linked
+		}
+		out[i] = event.Module{Start: *at, End: *at + size, Bias: *at - begin, Unload: -1}
+		*at += size
 	}
 	return out
 }

@@ -80,16 +80,17 @@ func (b *builder) event(e *event.Event) {
 		return
 	}
 	s := b.step(e.Time)
+	blocks, bytes := e.Weight()
 	if e.Kind == event.Free {
-		b.live -= e.Size
-		b.blocks--
-		s.Deallocations++
+		b.live -= bytes
+		b.blocks -= blocks
+		s.Deallocations += blocks
 		return
 	}
-	b.live += e.Size
-	b.blocks++
-	s.Allocations++
-	s.Bytes += e.Size
+	b.live += bytes
+	b.blocks += blocks
+	s.Allocations += blocks
+	s.Bytes += bytes
 	s.Top = max(s.Top, b.live)
 }
 

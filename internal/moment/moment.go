@@ -1,5 +1,5 @@
 // Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s, 200ms),
-// a share of the time from there to its last event (50%), or a word (start, peak, end).
+// a share of the time from there to its last event (50%), a word (start, peak, end), or the name of a mark.
 //
 // A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time. So of two
 // ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and including 2s.
@@ -32,6 +32,7 @@ const (
 	atEnd
 	atTime
 	atShare
+	atMark
 )
 
 // Start and End are the moments at which a recording begins and ends.
@@ -41,16 +42,20 @@ var (
 )
 
 // Help says what Parse takes, for the help of a command.
-const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), or one of start, peak, end"
+const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), one of start, peak, end, or the name of a mark"
 
 // Parse reads a moment.
 func Parse(text string) (Moment, error) {
 	fail := func(why string) (Moment, error) {
 		return Moment{}, fmt.Errorf("%q is no moment%s; write %s", text, why, Help)
 	}
-	word := strings.ToLower(strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	word := strings.ToLower(text)
 	m := Moment{text: word}
-	if digits, ok := strings.CutSuffix(word, "%"); ok {
+	if len(text) > len(markPrefix) && strings.HasPrefix(text, markPrefix) {
+		return Moment{kind: atMark, text: text}, nil
+	}
+	if digits, ok := strings.CutSuffix(word, "%"); ok && (digits == "" || digits == "nan" || !isLetter(digits[0])) {
 		share, err := strconv.ParseFloat(digits, 64)
 		switch {
 		case err != nil || math.IsNaN(share):
@@ -75,14 +80,19 @@ func Parse(text string) (Moment, error) {
 		return fail(": it has no unit")
 	}
 	switch {
+	case err != nil && (word == "" || !isLetter(word[0])):
+		return fail("") // a mark of such a name is written mark:NAME
 	case err != nil:
-		return fail("")
+		return Moment{kind: atMark, text: text}, nil
 	case d < 0:
 		return fail(": it lies before the start")
 	}
 	m.kind, m.time = atTime, d
 	return m, nil
 }
+
+// isLetter says whether a word may begin a mark's name without mark: before it: it begins no number.
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c == '_' || c >= 0x80 }
 
 // String returns the moment as Parse reads it.
 func (m Moment) String() string {
@@ -92,7 +102,8 @@ func (m Moment) String() string {
 	return m.text
 }
 
-// Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is decoded.
+// Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is decoded. The error of
+// a mark that is not there is an *UnknownMark.
 func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	first, last := r.Cuts()
 	switch {
@@ -101,6 +112,12 @@ func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	case m.kind == atPeak:
 		_, cut, err := r.PeakBetween(context.Background(), first, last)
 		return cut, err
+	case m.kind == atMark:
+		mark, err := findMark(r, m.text)
+		if err != nil {
+			return 0, err
+		}
+		return r.MarkCut(mark)
 	case m.kind == atTime && m.time > 0:
 		return r.CutAt(int64(m.time))
 	case m.kind == atShare && m.share > 0:

@@ -77,8 +77,8 @@ func TestCut(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":     `"" is no moment; write a time since the start (1.5s, 200ms, 2m), a share`,
-		"noon": `"noon" is no moment; write`, "%": `"%" is no moment; write`, "nan%": `"nan%" is no moment; write`,
+		"":      `"" is no moment; write a time since the start (1.5s, 200ms, 2m), a share`,
+		"+noon": `"+noon" is no moment; write`, "%": `"%" is no moment; write`, "nan%": `"nan%" is no moment; write`,
 		"101%": `a share is from 0% to 100%`, "-1%": `a share is from 0% to 100%`, "1.5": `"1.5" is no moment: it has no unit`,
 		"-1s": `lies before the start`, "1parsec": `"1parsec" is no moment; write`,
 	} {

@@ -25,11 +25,19 @@ type Profile struct {
 	Threads  []Thread
 	Stacks   []Stack // by id; those without allocations and failures are left out
 	Samples  []event.Sample
+	Marks    []event.Mark // by rising time
 	Modules  []event.Module
 	Leaked   Leak
 	Runtime  Leak // of what is leaked, the runtime's part
 	// Unmatched are the deallocations that ended no block: there are Totals.Unmatched of them.
-	Unmatched []Unmatched
+	Unmatched   []Unmatched
+	StackMemory []StackMemory // of the threads' own stacks, the deepest first
+	// Mismatches are allocations and deallocations that do not belong together.
+	Mismatches []event.Pair
+	// Counts are what was counted and not recorded; nil: nothing.
+	Counts *event.Counts
+	// Variances are of the totals' estimates, if ErrorsKnown; else nil.
+	Variances *tally.Variances
 
 	nodes   *recording.Table[event.Node]
 	symbols symbols
@@ -56,7 +64,8 @@ type Stack struct {
 	tally.Stack
 	Leaked    Leak
 	Class     Class
-	Truncated bool // the unwinder could not reach the root
+	Truncated bool             // the unwinder could not reach the root
+	Variances *tally.Variances // see Profile
 }
 
 // Class says whose a stack is.
@@ -81,7 +90,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Samples: r.Samples(),
+	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Samples: r.Samples(), Marks: r.Marks(),
 		Modules: r.Modules(), nodes: r.Nodes()}
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()
@@ -98,6 +107,9 @@ func Load(r *recording.Reader) (*Profile, error) {
 		p.Threads = append(p.Threads, th)
 	}
 	p.symbols.load(r)
+	p.Counts = r.Counts()
+	p.Mismatches = p.judgePairs(r.Pairs())
+	p.StackMemory = stackMemory(r.StackUse())
 	for _, s := range sum.Stacks {
 		if s.Allocations == 0 && s.Failed == 0 {
 			continue
@@ -109,20 +121,30 @@ func Load(r *recording.Reader) (*Profile, error) {
 		}
 		p.Stacks = append(p.Stacks, st)
 	}
-	if p.Merged != nil {
+	if p.Merged != nil && p.Merged.Imported() == "" {
 		// Whose a block is, is known of each process.
 		p.Runtime = Leak{}
 		for i := range p.Merged.Inputs {
 			p.Runtime.add(Leak{p.Merged.Inputs[i].RuntimeBytes, p.Merged.Inputs[i].RuntimeBlocks})
 		}
-	} else if sum.Totals.Unmatched > 0 {
-		var damage *recording.DamageError // of which the recording has told already
-		var folded *recording.FoldedError
-		if err := p.loadUnmatched(r); err != nil && !errors.As(err, &damage) && !errors.As(err, &folded) {
+	} else if p.Merged == nil && sum.Totals.Unmatched > 0 {
+		if err := p.loadUnmatched(r); !told(err) {
+			return nil, err
+		}
+	}
+	if p.ErrorsKnown() {
+		if err := p.loadVariances(r); !told(err) {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// told says whether an error is none, or one of which the recording has told already.
+func told(err error) bool {
+	var damage *recording.DamageError
+	var folded *recording.FoldedError
+	return err == nil || errors.As(err, &damage) || errors.As(err, &folded)
 }
 
 // Open loads the recording at path.
@@ -134,6 +156,17 @@ func Open(path string) (*Profile, error) {
 	p, err := Load(r)
 	return p, errors.Join(err, r.Close())
 }
+
+// Sampled says whether the profile's numbers are estimates: allocations were chosen at random, at least for a while.
+func (p *Profile) Sampled() bool {
+	return p.Totals.Samples > 0 || p.Process.Sampling != (event.Sampling{})
+}
+
+// OnlyCounted says whether calls were counted and nothing was recorded: nothing is known of single blocks.
+func (p *Profile) OnlyCounted() bool { return p.Counts != nil && p.Totals.Events == 0 }
+
+// ErrorsKnown says whether the standard errors of estimates can be told: all events are there.
+func (p *Profile) ErrorsKnown() bool { return p.Sampled() && p.Merged == nil && p.Folded.Cut == 0 }
 
 // PeakRSS returns the largest resident set that was sampled and when; false if none was.
 func (p *Profile) PeakRSS() (event.Sample, bool) {

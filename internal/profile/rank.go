@@ -3,6 +3,8 @@ package profile
 import (
 	"cmp"
 	"slices"
+
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // Metric is a way to look at stacks: what they are ranked by.
@@ -12,6 +14,8 @@ type Metric struct {
 	Of    func(*Group) uint64
 	Count func(*Group) uint64 // blocks or calls that the value belongs to; nil: Of counts them itself
 	Total func(*Profile) uint64
+	// Variance is that of Of, which is an estimate in a sampled recording; nil: not known.
+	Variance func(*tally.Variances) float64
 	// Own leaves out the runtime's stacks.
 	Own bool
 }
@@ -19,20 +23,24 @@ type Metric struct {
 // The metrics of a report.
 var (
 	LiveAtPeak = Metric{Name: "live at peak", Bytes: true,
-		Of:    func(g *Group) uint64 { return g.LiveAtPeakBytes },
-		Count: func(g *Group) uint64 { return g.LiveAtPeakBlocks },
-		Total: func(p *Profile) uint64 { return p.Totals.Peak.Bytes }}
+		Of:       func(g *Group) uint64 { return g.LiveAtPeakBytes },
+		Count:    func(g *Group) uint64 { return g.LiveAtPeakBlocks },
+		Variance: func(v *tally.Variances) float64 { return v.PeakBytes },
+		Total:    func(p *Profile) uint64 { return p.Totals.Peak.Bytes }}
 	Leaked = Metric{Name: "leaked", Bytes: true, Own: true,
-		Of:    func(g *Group) uint64 { return g.LeakedBytes },
-		Count: func(g *Group) uint64 { return g.LeakedBlocks },
-		Total: func(p *Profile) uint64 { return p.Leaked.Bytes - p.Runtime.Bytes }}
+		Of:       func(g *Group) uint64 { return g.LeakedBytes },
+		Count:    func(g *Group) uint64 { return g.LeakedBlocks },
+		Variance: func(v *tally.Variances) float64 { return v.LeakedBytes },
+		Total:    func(p *Profile) uint64 { return p.Leaked.Bytes - p.Runtime.Bytes }}
 	Allocations = Metric{Name: "allocations",
-		Of:    func(g *Group) uint64 { return g.Allocations },
-		Total: func(p *Profile) uint64 { return p.Totals.Allocations }}
+		Of:       func(g *Group) uint64 { return g.Allocations },
+		Variance: func(v *tally.Variances) float64 { return v.Allocations },
+		Total:    func(p *Profile) uint64 { return p.Totals.Allocations }}
 	Bytes = Metric{Name: "bytes allocated", Bytes: true,
-		Of:    func(g *Group) uint64 { return g.Bytes },
-		Count: func(g *Group) uint64 { return g.Allocations },
-		Total: func(p *Profile) uint64 { return p.Totals.Bytes }}
+		Of:       func(g *Group) uint64 { return g.Bytes },
+		Count:    func(g *Group) uint64 { return g.Allocations },
+		Variance: func(v *tally.Variances) float64 { return v.Bytes },
+		Total:    func(p *Profile) uint64 { return p.Totals.Bytes }}
 	Temporary = Metric{Name: "temporary",
 		Of:    func(g *Group) uint64 { return g.Temporary },
 		Total: func(p *Profile) uint64 { return p.Totals.Temporary }}
@@ -58,6 +66,7 @@ type Group struct {
 	Reallocations    uint64
 	Failed           uint64
 	MinSize, MaxSize uint64
+	Variances        *tally.Variances // see Profile
 }
 
 func (g *Group) add(s *Stack) {
@@ -76,6 +85,7 @@ func (g *Group) add(s *Stack) {
 	g.Temporary += s.Temporary
 	g.Reallocations += s.Reallocations
 	g.Failed += s.Failed
+	g.Variances = g.Variances.Plus(s.Variances)
 }
 
 // Select returns the stacks that are among the first n by any of the metrics, in the order of p.Stacks.

@@ -29,6 +29,7 @@ type Answer struct {
 	At       uint64 // the cut of Live
 	PeakAt   uint64 // the cut of Peak, if it was asked for
 	Total    Values // of all that the query selects
+	Sampled  bool   // values are estimates: allocations were chosen at random
 	// Missing says what could not be read of the events; "" if nothing. What was read before it counts.
 	Missing string
 }
@@ -53,9 +54,10 @@ type ask struct {
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
-	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks(),
+	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks() || s.estimated(),
 		ownPeaks: q.wants(OwnPeak, Recycling)}
 	a.Metrics = slices.Clone(q.metrics())
+	a.Sampled = s.Profile.Sampled()
 	a.From, a.To = s.first, s.last
 	if r := q.Range; r != nil {
 		a.To = min(r.To, s.last)
@@ -86,7 +88,7 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 		}
 	}
 	if q.filtersBlocks() {
-		a.blocks = newBlockFilter(q)
+		a.blocks = newBlockFilter(s, q)
 	}
 	if q.wants(Depth) {
 		a.depths = newDepths(s)
@@ -192,13 +194,14 @@ func (a *ask) sumUp(c *cells) {
 // fromTally takes the statistics of the whole run.
 func (a *ask) fromTally(c *cells) {
 	a.peaksHeld = true
+	c.list = make([]cell, 0, len(a.sum.Stacks))
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
 		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize, MaxSize: s.MaxSize,
 			Slack: s.Slack, SlackCount: s.SlackCount, Reallocations: s.Reallocations, InPlace: s.InPlace,
 			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes,
-			Lifetime: s.Lifetime, LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
+			Lifetime: s.Lifetime, Untimed: s.Untimed, LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
 		if a.At == a.last {
 			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
 		}

@@ -139,13 +139,13 @@ func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 		c.free(e)
 	}
 	if s.live && n < s.At {
-		move(&c.LiveBytes, &c.LiveBlocks, e)
+		c.live(e)
 	}
 	if s.peak && n < s.PeakAt {
-		move(&c.PeakBytes, &c.PeakBlocks, e)
+		c.peak(e)
 	}
 	if s.leaked && n >= s.From && s.refFrom <= ref && ref < s.refTo {
-		move(&c.LeakedBytes, &c.LeakedBlocks, e)
+		c.leaked(e)
 	}
 	if !s.ownPeaks || n >= s.To {
 		return
@@ -172,11 +172,12 @@ func (c *cells) begin() {
 
 // move follows an event; counts says whether the moment counts.
 func (l *level) move(e *event.Event, counts bool) {
+	_, bytes := e.Weight()
 	if e.Kind == event.Free {
-		l.now -= int64(e.Size)
+		l.now -= int64(bytes)
 		return
 	}
-	if l.now += int64(e.Size); counts {
+	if l.now += int64(bytes); counts {
 		l.most = max(l.most, l.now)
 	}
 }

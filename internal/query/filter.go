@@ -146,19 +146,25 @@ func matchModule(pattern, module string) bool {
 // blockFilter says which blocks count, by what is known of them.
 type blockFilter struct {
 	threads map[uint32]bool // nil: all
+	regions *regionTree     // nil: all
+	within  []bool          // by path of regions: they count
 	q       *Query
 	// marked says of allocations that were freed whether their lifetime is in the interval, or, if the interval is unbounded, is not.
 	marked    *bitset
 	unbounded bool
 }
 
-func newBlockFilter(q *Query) *blockFilter {
+func newBlockFilter(s *Source, q *Query) *blockFilter {
 	f := &blockFilter{q: q}
 	if q.Threads != nil {
 		f.threads = make(map[uint32]bool)
 		for _, t := range q.Threads {
 			f.threads[t] = true
 		}
+	}
+	if q.Regions != nil {
+		f.regions = s.regions()
+		f.within = f.regions.matching(q.Regions)
 	}
 	if q.Lifetimes != nil {
 		f.marked, f.unbounded = &bitset{}, q.Lifetimes.Max == Unbounded
@@ -180,13 +186,13 @@ func (f *blockFilter) mark(recording.Stretch) (sight, func()) {
 // alloc reports whether the block of an allocation counts.
 func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.marked.has(ref) != f.unbounded)
+		(f.marked == nil || f.marked.has(ref) != f.unbounded) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // free reports whether the block of a deallocation counts.
-func (f *blockFilter) free(e *event.Event) bool {
+func (f *blockFilter) free(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.BornBy]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.q.Lifetimes.Has(lifetime(e)))
+		(f.marked == nil || f.q.Lifetimes.Has(lifetime(e))) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // lifetime is that of the block that a deallocation ends, in ns.

@@ -18,7 +18,7 @@ type Row struct {
 	Self, Total Values
 }
 
-// Flat answers with a table. By stacks and by blocks, self and total are the same.
+// Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total has those of the regions in it.
 func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -62,9 +62,28 @@ func (a *ask) nothing(r *Row) bool {
 }
 
 func sortRows(rows []Row, m Metric) {
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(m.compare(&b.Total, &a.Total), m.compare(&b.Self, &a.Self))
-	})
+	sortBy(rows, func(a, b *Row) int { return cmp.Or(m.compare(&b.Total, &a.Total), m.compare(&b.Self, &a.Self)) })
+}
+
+// sortBy sorts rows, stably: their numbers first, since rows are large.
+func sortBy(rows []Row, compare func(a, b *Row) int) {
+	order := make([]int32, len(rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return compare(&rows[a], &rows[b]) })
+	for i := range order { // the row of place i goes round with those that are in each other's places
+		if order[i] < 0 {
+			continue
+		}
+		first, at := rows[i], i
+		for int(order[at]) != i {
+			next := int(order[at])
+			rows[at], order[at] = rows[next], -1
+			at = next
+		}
+		rows[at], order[at] = first, -1
+	}
 }
 
 // rows sums up a forest by group, or by node for whole stacks. slots(n) are the values that a block at node n is in: twice
@@ -76,7 +95,7 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 			if at[n] != 0 {
 				continue
 			}
-			rows = append(rows, Row{Group: Group{By: ByStack, Stack: f.stack[n]}, Self: f.self[n], Total: f.self[n]})
+			rows = append(rows, Row{Group: Group{By: ByStack, Stack: f.stack[n]}, Self: *f.self(n), Total: *f.self(n)})
 			at[n] = int32(len(rows))
 		}
 		return rows, func(n int32) []int32 { return []int32{2*at[n] - 2, 2*at[n] - 1} }
@@ -90,7 +109,7 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 			continue
 		}
 		r := &rows[f.group[n]]
-		r.Self.add(&f.self[n])
+		r.Self.add(f.self(int32(n)))
 		if first {
 			r.Total.add(&f.total[n])
 		}
@@ -112,5 +131,5 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 // SortSelf sorts the rows by the self of the first metric instead.
 func (t *Table) SortSelf() {
 	m := t.Metrics[0]
-	slices.SortStableFunc(t.Rows, func(a, b Row) int { return m.compare(&b.Self, &a.Self) })
+	sortBy(t.Rows, func(a, b *Row) int { return m.compare(&b.Self, &a.Self) })
 }

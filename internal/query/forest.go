@@ -8,8 +8,9 @@ type forest struct {
 	a      *ask
 	groups []Group
 	parent []int32
-	group  []int32 // of each node; -1: of node 0
-	self   []Values
+	group  []int32  // of each node; -1: of node 0
+	own    []int32  // of each node: number in selves of what is right there; most have nothing
+	selves []Values // the first is nothing
 	total  []Values // of the node and all below it
 	ids    map[Group]int32
 	child  map[[2]int32]int32 // by parent and group
@@ -29,18 +30,36 @@ func newForest(a *ask, c *cells, frames bool) *forest {
 		n := f.leaf(c.list[i].stack, c.list[i].label, frames)
 		f.cells = append(f.cells, n)
 		f.stack[n] = c.list[i].stack
-		f.self[n].add(&c.list[i].Values)
 	}
-	f.total = slices.Clone(f.self)
-	for i := len(f.total) - 1; i > 0; i-- {
-		f.total[f.parent[i]].add(&f.total[i])
-	}
+	f.sumUp(c)
 	return f
 }
 
+// sumUp adds up the values of the cells.
+func (f *forest) sumUp(c *cells) {
+	f.own, f.total = make([]int32, len(f.parent)), make([]Values, len(f.parent))
+	f.selves = make([]Values, 1, len(f.cells)+1)
+	for i, n := range f.cells {
+		if f.own[n] == 0 {
+			f.own[n] = int32(len(f.selves))
+			f.selves = append(f.selves, Values{})
+		}
+		f.self(n).add(&c.list[i].Values)
+	}
+	for n := int32(len(f.total) - 1); n >= 0; n-- {
+		f.total[n].add(f.self(n))
+		if n > 0 {
+			f.total[f.parent[n]].add(&f.total[n])
+		}
+	}
+}
+
+// self is what is right at a node.
+func (f *forest) self(n int32) *Values { return &f.selves[f.own[n]] }
+
 func (f *forest) add(parent, group int32) int32 {
 	f.parent, f.group = append(f.parent, parent), append(f.group, group)
-	f.self, f.stack = append(f.self, Values{}), append(f.stack, 0)
+	f.stack = append(f.stack, 0)
 	return int32(len(f.parent) - 1)
 }
 
@@ -72,7 +91,9 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 		if names := f.a.q.Names; by == ByThread && names != nil {
 			label = names.Thread(label)
 		}
-		at = f.down(0, f.id(groupOfLabel(by, label)))
+		for _, g := range f.a.groupsOfLabel(by, label) {
+			at = f.down(at, f.id(g))
+		}
 		if !frames {
 			return at
 		}

@@ -9,7 +9,7 @@ import (
 // are equal if they are the same group.
 type Group struct {
 	By       By
-	Unknown  bool   // no call stack was recorded, or all of its frames are hidden
+	Unknown  bool   // no call stack was recorded, or all of its frames are hidden; by region: in none
 	Function string // "" if unknown: then Module and Offset tell
 	File     string
 	Line     uint32
@@ -20,6 +20,7 @@ type Group struct {
 	Thread   uint32 // ByThread: index into the recording's threads
 	Class    uint8  // BySizeClass: 0 is size 0, n is sizes from 2^(n-1) to 2^n - 1
 	Func     event.Func
+	Region   string // ByRegion: name and numbers, as name/1/2; ByRegionName: the name
 }
 
 // SizeClass returns the smallest and the largest number of a power of two: 0 is 0, n is 2^(n-1) to 2^n - 1.
@@ -72,6 +73,14 @@ func groupOf(by By, f *profile.Frame) Group {
 		}
 	}
 	return g
+}
+
+// groupsOfLabel are the groups of blocks that a label stands for, from the outermost on.
+func (s *Source) groupsOfLabel(by By, label uint32) []Group {
+	if by.ofRegions() {
+		return s.regions().groups(by, label)
+	}
+	return []Group{groupOfLabel(by, label)}
 }
 
 // groupOfLabel is the group of blocks that a label stands for.

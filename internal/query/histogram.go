@@ -24,8 +24,11 @@ type Histogram struct {
 	Answer
 	Sizes      [Classes]Bucket // of the allocations in the range, by SizeClass
 	Lifetimes  [Classes]Bucket // of the deallocations in the range, by SizeClass of their nanoseconds
+	Usable     [Classes]Bucket // of the allocations in the range whose usable size is known, by SizeClass of that
+	Freed      [Classes]Bucket // of the deallocations in the range, by SizeClass of the requested size
 	NeverFreed Bucket          // of the allocations in the range
 	Slack      [Classes]Slacks // of the allocations in the range, by SizeClass of the requested size
+	Jumps      Jumps           // of the reallocations in the range
 	Exact      []SizeCount     // how often each size was requested, the most frequent first
 	Others     uint64          // allocations of sizes that are not in Exact, since there were too many sizes
 }
@@ -68,7 +71,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 		return nil, err
 	}
 	h := &d.Histogram
-	h.Exact = d.sizes.list
+	h.Exact, h.Jumps = d.sizes.list, d.jumps.Jumps
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
 	})
@@ -83,13 +86,18 @@ type distribution struct {
 	a              *ask
 	refFrom, refTo uint64 // allocations of the range
 	sizes          sizes
+	jumps          jumpSheet
 }
 
 // collect is a collector.
 func (d *distribution) collect(recording.Stretch) (sight, func()) {
 	part := &distribution{a: d.a, refFrom: d.refFrom, refTo: d.refTo}
 	see := func(n, ref uint64, e *event.Event, counts bool) {
-		if counts && n >= d.a.From {
+		if n < d.a.From || e.Kind > event.Free {
+			return
+		}
+		part.jumps.see(e, counts && n < d.a.To)
+		if counts {
 			part.see(n, ref, e)
 		}
 	}
@@ -103,18 +111,21 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 	if n >= d.a.To {
 		return
 	}
+	blocks, bytes := e.Weight()
 	if e.Kind == event.Free {
 		d.Total.free(e)
-		d.Lifetimes[bits.Len64(lifetime(e))].add(Bucket{1, e.Size})
+		d.Lifetimes[bits.Len64(lifetime(e))].add(Bucket{blocks, bytes})
+		d.Freed[bits.Len64(e.Size)].add(Bucket{blocks, bytes})
 		return
 	}
 	d.Total.alloc(e)
 	class := bits.Len64(e.Size)
-	d.Sizes[class].add(Bucket{1, e.Size})
-	one := SizeCount{Size: e.Size, Count: 1}
+	d.Sizes[class].add(Bucket{blocks, bytes})
+	one := SizeCount{Size: e.Size, Count: blocks}
 	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
-		one.Slack = e.Usable - e.Size
-		d.Slack[class].add(Slacks{1, e.Size, one.Slack})
+		one.Slack = blocks * (e.Usable - e.Size)
+		d.Slack[class].add(Slacks{blocks, bytes, one.Slack})
+		d.Usable[bits.Len64(e.Usable)].add(Bucket{blocks, bytes + one.Slack})
 	}
 	d.Others += d.sizes.add(one)
 }
@@ -123,9 +134,12 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 func (d *distribution) add(o *distribution) {
 	d.Total.add(&o.Total)
 	d.NeverFreed.add(o.NeverFreed)
+	d.jumps.add(&o.jumps)
 	for i := range Classes {
 		d.Sizes[i].add(o.Sizes[i])
 		d.Lifetimes[i].add(o.Lifetimes[i])
+		d.Usable[i].add(o.Usable[i])
+		d.Freed[i].add(o.Freed[i])
 		d.Slack[i].add(o.Slack[i])
 	}
 	d.Others += o.Others

@@ -13,6 +13,11 @@ type LeakFilter struct {
 	Runtime bool          // what the loader and the language's runtime keep for themselves counts, too
 }
 
+// suppress reports whether a rule leaves out a stack, and adds up what it does.
+func (k *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) bool {
+	return len(k.Rules.Rules()) > 0 && k.Rules.Suppress(s.Frames(stack), bytes, blocks)
+}
+
 // Leaks are the call stacks whose blocks were allocated in the range and never freed.
 type Leaks struct {
 	*Table              // by stack, largest first, without what is left out
@@ -41,7 +46,7 @@ func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more 
 			l.Left.Bytes += bytes
 			l.Left.Blocks += blocks
 		default:
-			return known.Rules.Suppress(s.Frames(r.Stack), bytes, blocks)
+			return known.suppress(s, r.Stack, bytes, blocks)
 		}
 		return true
 	})
@@ -58,7 +63,7 @@ func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]S
 	}
 	own := s.runtime()
 	return slices.DeleteFunc(list, func(x Suspect) bool {
-		return own[x.Stack] && !known.Runtime || known.Rules.Suppress(s.Frames(x.Stack), 0, 0)
+		return own[x.Stack] && !known.Runtime || known.suppress(s, x.Stack, 0, 0)
 	}), nil
 }
 

@@ -66,7 +66,8 @@ func (m *crossings) collect(recording.Stretch) (sight, func()) {
 			return
 		}
 		part.total.free(e)
-		x := Crossing{Allocated: e.BornBy, Freed: e.Thread, Blocks: 1, Bytes: e.Size}
+		x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
+		x.Blocks, x.Bytes = e.Weight()
 		if e.Func == event.FuncUnknown {
 			x.Freed, x.Unseen = 0, true
 		}

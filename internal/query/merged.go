@@ -6,7 +6,7 @@ import "github.com/heaptap/heaptap/internal/recording"
 // the most that each process had in the step: no less than what all had together at one moment.
 func (a *ask) developMerged(out *Series, m *recording.Merged, n, top int) (*Series, error) {
 	if top > 0 || a.perBlock || a.stacks != nil || !a.whole || len(m.Timeline.Levels) == 0 {
-		return nil, &recording.MergedError{Name: a.Reader.Name(), Inputs: len(m.Inputs)}
+		return nil, recording.NewMergedError(a.Reader.Name(), m)
 	}
 	t := &m.Timeline
 	l := &t.Levels[len(t.Levels)-1]

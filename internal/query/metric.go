@@ -173,12 +173,15 @@ type Values struct {
 	Depth                          uint64 // 0 if there is no allocation
 	Deallocations, FreedBytes      uint64
 	Temporary, TemporaryBytes      uint64
-	Lifetime                       tally.Sum // of the Deallocations, ns
+	Lifetime                       tally.Sum // of the Deallocations that are not Untimed, ns
+	Untimed                        uint64    // Deallocations of which it is not told how long the block lived
 	MinLifetime, MaxLifetime       uint64    // 0 if there is no deallocation
 	LiveBytes, LiveBlocks          uint64
 	PeakBytes, PeakBlocks          uint64
 	LeakedBytes, LeakedBlocks      uint64
 	OwnPeak                        uint64
+	// Variances are of the estimates of a sampled recording; nil: the values are exact. They are shared: see add.
+	Variances *tally.Variances
 }
 
 func (v *Values) meanSize() uint64 {
@@ -188,7 +191,9 @@ func (v *Values) meanSize() uint64 {
 	return v.Bytes / v.Allocations
 }
 
-func (v *Values) meanLifetime() uint64 { return uint64(v.Lifetime.Mean(v.Deallocations)) }
+func (v *Values) meanLifetime() uint64 {
+	return uint64(v.Lifetime.Mean(v.Deallocations - min(v.Untimed, v.Deallocations)))
+}
 
 // add adds what other blocks sum up to. Own peaks are not added: they need not have been at the same moment.
 func (v *Values) add(o *Values) {
@@ -221,12 +226,14 @@ func (v *Values) add(o *Values) {
 	var carry uint64
 	v.Lifetime.Lo, carry = bits.Add64(v.Lifetime.Lo, o.Lifetime.Lo, 0)
 	v.Lifetime.Hi += o.Lifetime.Hi + carry
+	v.Untimed += o.Untimed
 	v.LiveBytes += o.LiveBytes
 	v.LiveBlocks += o.LiveBlocks
 	v.PeakBytes += o.PeakBytes
 	v.PeakBlocks += o.PeakBlocks
 	v.LeakedBytes += o.LeakedBytes
 	v.LeakedBlocks += o.LeakedBlocks
+	v.Variances = v.Variances.Plus(o.Variances)
 }
 
 // empty reports whether nothing was counted.

@@ -41,6 +41,7 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 		switch e.Kind {
 		case event.Alloc:
 			m.number[i] = uint64(len(m.born))
+			e.OldAddr = uint64(len(m.born)) // an allocation has no other: the model's own
 			m.born = append(m.born, e)
 		case event.Free:
 			m.died[e.Ref] = e
@@ -108,6 +109,9 @@ func (m *model) counts(ref uint64) bool {
 		return false
 	}
 	if i := m.q.Sizes; i != nil && (e.Size < i.Min || e.Size > i.Max) {
+		return false
+	}
+	if m.q.Regions != nil && !slices.ContainsFunc(regionsAt(m.s, ByRegionName, e.Thread, ref), func(g Group) bool { return slices.Contains(m.q.Regions, g.Region) }) {
 		return false
 	}
 	if i := m.q.Lifetimes; i != nil {
@@ -232,7 +236,7 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 		switch {
 		case e.Kind == event.Alloc:
 			r := m.number[int(n)]
-			if m.counts(r) && in(r, e) {
+			if m.counts(r) && in(r, &m.born[r]) {
 				sizes = append(sizes, e.Size)
 			}
 		case e.Kind == event.Free && m.counts(e.Ref) && in(e.Ref, &m.born[e.Ref]):
@@ -288,6 +292,8 @@ func (m *model) of(b *event.Event) []Group {
 		return []Group{{By: BySizeClass, Class: uint8(bits.Len64(b.Size))}}
 	case ByAllocation:
 		return []Group{{By: ByAllocation, Func: b.Func}}
+	case ByRegion, ByRegionName:
+		return regionsAt(m.s, m.q.By, b.Thread, b.OldAddr)
 	}
 	return names
 }
@@ -324,6 +330,9 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 		q.Lifetimes = &Interval{a, a + rng.Uint64N(30000)}
 	case 1:
 		q.Lifetimes = &Interval{rng.Uint64N(9000), Unbounded}
+	}
+	if rng.IntN(12) == 0 {
+		q.Regions = []string{"load", "a/b"}[:1+rng.IntN(2)]
 	}
 	if rng.IntN(6) == 0 {
 		q.Modules = []string{"/bin/app"}

@@ -54,7 +54,8 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 			continue
 		}
 		st := profile.Stack{Class: old.Class, Truncated: old.Truncated, Leaked: profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks},
-			Stack: tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes, LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak}}
+			Stack:     tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes, LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak},
+			Variances: v.Variances}
 		if st.Class == profile.Runtime {
 			p.Runtime.Bytes += st.Leaked.Bytes
 			p.Runtime.Blocks += st.Leaked.Blocks
@@ -65,6 +66,9 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	p.Leaked = profile.Leak{Bytes: t.LeakedBytes, Blocks: t.LeakedBlocks}
 	p.Totals = tally.Totals{Counts: t.counts(), Events: t.Allocations + t.Deallocations,
 		Peak: tally.Peak{Bytes: t.PeakBytes, Blocks: t.PeakBlocks, Event: a.PeakAt - a.first}}
+	if p.Variances = t.Variances; t.Variances != nil {
+		p.Totals.Samples = t.Variances.Samples
+	}
 	if p.Totals.Peak.Time, err = s.Reader.TimeAt(a.PeakAt); err != nil && !folded(err) {
 		return nil, err
 	}
@@ -87,7 +91,8 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 func (v *Values) counts() tally.Counts {
 	return tally.Counts{Allocations: v.Allocations, Bytes: v.Bytes, Deallocations: v.Deallocations, FreedBytes: v.FreedBytes,
 		Temporary: v.Temporary, TemporaryBytes: v.TemporaryBytes, Reallocations: v.Reallocations, InPlace: v.InPlace,
-		ZeroSize: v.ZeroSize, MinSize: v.MinSize, MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime}
+		ZeroSize: v.ZeroSize, MinSize: v.MinSize, MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime,
+		Untimed: v.Untimed}
 }
 
 // peaksOfCells follows each stack's level.
@@ -132,8 +137,9 @@ type doings struct {
 }
 
 func (d *doings) see(e *event.Event) {
+	n, bytes := e.Weight()
 	if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
-		d.funcs[f]++ // a realloc is one call
+		d.funcs[f] += n // a realloc is one call
 	}
 	t := d.threads[e.Thread]
 	if t == nil {
@@ -142,18 +148,18 @@ func (d *doings) see(e *event.Event) {
 	}
 	switch {
 	case e.Kind == event.Alloc:
-		t.Allocations++
-		t.Bytes += e.Size
+		t.Allocations += n
+		t.Bytes += bytes
 	case e.Func == event.FuncUnknown:
-		d.unseen++
+		d.unseen += n
 	default:
-		t.Deallocations++
-		t.FreedBytes += e.Size
+		t.Deallocations += n
+		t.FreedBytes += bytes
 		if e.Flags&event.Temporary != 0 {
 			t.Temporary++
 		}
 		if e.BornBy != e.Thread {
-			t.Foreign++
+			t.Foreign += n
 		}
 	}
 }

@@ -21,6 +21,7 @@ type recorder struct {
 	events  []event.Event
 	threads int
 	health  event.Health
+	regions map[uint32][]string // by thread: that it is in
 }
 
 func newRecorder(t testing.TB) *recorder {
@@ -154,7 +155,9 @@ func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]ev
 	}
 	var blocks []uint64
 	flush := 1 + rng.IntN(60)
+	wander := rand.New(rand.NewPCG(seed, 5))
 	for len(r.events) < n {
+		r.wander(wander, threads)
 		r.now += rng.Int64N(4) * 100
 		th := uint32(rng.IntN(threads))
 		stack := uint32(rng.IntN(int(stacks) + 1)) // 0: unknown

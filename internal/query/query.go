@@ -20,8 +20,8 @@ type Query struct {
 	Sizes     *Interval // requested bytes; nil: all
 	// Lifetimes are in ns; nil: all. A block that was never freed is in an interval without upper bound only.
 	Lifetimes *Interval
-	Regions   []string // spans and points of time that the program names; not used yet
-	Marks     []string
+	// Regions are patterns with *, of regions in which the block's thread was when it allocated the block; see Source.CheckRegions. nil: all
+	Regions []string
 
 	// Which call stacks count. Patterns are searched for in the names of functions, files and modules.
 	Modules []string       // stacks with a frame in one of these; see matchModule. nil: all
@@ -71,10 +71,12 @@ const (
 	ByThread     // that allocated
 	BySizeClass  // powers of two: 0, 1, 2-3, 4-7, ...
 	ByAllocation // the function that was called: malloc, operator new, ...
+	ByRegion     // the regions that the allocating thread was in, with their numbers
+	ByRegionName // the same, regions of one name together
 	byCount
 )
 
-var byNames = [byCount]string{"function", "line", "address", "file", "module", "stack", "thread", "size", "allocator"}
+var byNames = [byCount]string{"function", "line", "address", "file", "module", "stack", "thread", "size", "allocator", "region", "region-name"}
 
 func (b By) String() string {
 	if b < byCount {
@@ -92,6 +94,12 @@ func ParseBy(name string) (By, bool) {
 // Groupings are the names of all groupings.
 func Groupings() []string { return slices.Clone(byNames[:]) }
 
+// ofRegions reports whether groups are regions, which nest.
+func (b By) ofRegions() bool { return b == ByRegion || b == ByRegionName }
+
+// Nests reports whether a group may be within another one, so that self and total of its values differ.
+func (b By) Nests() bool { return b < ByStack || b.ofRegions() }
+
 // ofBlocks reports whether a grouping needs to know each block.
 func (b By) ofBlocks() bool { return b >= ByThread }
 
@@ -107,4 +115,6 @@ func (q *Query) wants(list ...Metric) bool {
 }
 
 // filtersBlocks reports whether some blocks count and others of the same stack do not.
-func (q *Query) filtersBlocks() bool { return q.Threads != nil || q.Sizes != nil || q.Lifetimes != nil }
+func (q *Query) filtersBlocks() bool {
+	return q.Threads != nil || q.Sizes != nil || q.Lifetimes != nil || q.Regions != nil
+}

@@ -11,8 +11,26 @@ type reallocs map[uint32]uint64
 
 // reformSheet has the reallocations of one block of events.
 type reformSheet struct {
-	old  map[uint32]former // by thread, where it is known
-	open []reform          // whose deallocation is in an earlier block of events: one of a thread at most
+	old  formers
+	open []reform // whose deallocation is in an earlier block of events: one of a thread at most
+}
+
+// formers are by thread, where it is known.
+type formers map[uint32]former
+
+// see takes note of a deallocation or an allocation that is part of a reallocation. Of an allocation it returns the block that it gives a new form;
+// known says whether what came before in the thread was seen.
+func (f *formers) see(e *event.Event) (old former, known bool) {
+	if *f == nil {
+		*f = make(formers)
+	}
+	if e.Kind == event.Free {
+		(*f)[e.Thread] = former{e.Size, true}
+		return former{}, false
+	}
+	old, known = (*f)[e.Thread]
+	(*f)[e.Thread] = former{}
+	return old, known
 }
 
 // former is the block that is being given a new form, if there is one.
@@ -25,6 +43,7 @@ type former struct {
 type reform struct {
 	thread, number uint32
 	size           uint64 // 0: nothing was copied
+	weight         uint64 // so often
 }
 
 // see takes note of an event, which counts in the cell of that number, from 1; 0: in none.
@@ -32,24 +51,21 @@ func (s *reformSheet) see(e *event.Event, number uint32, c *cells) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	if s.old == nil {
-		s.old = make(map[uint32]former)
-	}
+	old, known := s.old.see(e)
 	if e.Kind == event.Free {
-		s.old[e.Thread] = former{e.Size, true}
 		return
 	}
 	size := e.Size
 	if e.Flags&event.InPlace != 0 {
 		size = 0
 	}
-	old, known := s.old[e.Thread]
-	s.old[e.Thread] = former{}
 	switch {
 	case !known:
-		s.open = append(s.open, reform{e.Thread, number, size})
+		n, _ := e.Weight()
+		s.open = append(s.open, reform{e.Thread, number, size, n})
 	case number > 0:
-		c.list[number-1].Copied += min(old.size, size)
+		n, _ := e.Weight()
+		c.list[number-1].Copied += n * min(old.size, size)
 	}
 }
 
@@ -57,7 +73,7 @@ func (s *reformSheet) see(e *event.Event, number uint32, c *cells) {
 func (r reallocs) add(s *reformSheet, of func(number uint32) *Values) {
 	for _, x := range s.open {
 		if x.number > 0 {
-			of(x.number).Copied += min(r[x.thread], x.size)
+			of(x.number).Copied += x.weight * min(r[x.thread], x.size)
 		}
 	}
 	for thread, old := range s.old {

@@ -74,7 +74,7 @@ func (a *ask) counts(e *event.Event, ref uint64) bool {
 	case e.Kind == event.Alloc:
 		return a.blocks.alloc(e, ref)
 	}
-	return a.blocks.free(e)
+	return a.blocks.free(e, ref)
 }
 
 // prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether it lives so long
@@ -111,6 +111,8 @@ func (a *ask) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint
 		return func(_ uint64, e *event.Event) uint32 { return uint32(bits.Len64(e.Size)) }
 	case ByAllocation:
 		return a.funcs.labeler(b)
+	case ByRegion, ByRegionName:
+		return a.regions().ofEvent
 	}
 	return func(uint64, *event.Event) uint32 { return 0 }
 }

@@ -12,8 +12,8 @@ import (
 // cut before that time at which there are answers.
 type Series struct {
 	Answer
-	Times []int64 // at the end of each step, ns; the first is the beginning of the range
-	Cuts  []uint64
+	Times []int64     // at the end of each step, ns; the first is the beginning of the range
+	Cuts  []uint64    // events before the end of each step
 	Top   []uint64    // most bytes that were live at one moment of the step, of all; at the first: at its end
 	Rows  []SeriesRow // the groups that were asked for, in that order
 	Rest  SeriesRow   // all others
@@ -65,9 +65,6 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 		return a.developMerged(out, m, max(n, 1), top)
 	}
 	a.times(out, max(n, 1))
-	if roughly && a.To-a.From > uint64(max(n, 1))*recording.BlockEvents {
-		s.Reader.Whole(out.Times)
-	}
 	a.noStacks = q.By.ofBlocks()
 	c, err := a.chooseRows(out, top)
 	if err != nil {
@@ -78,7 +75,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	if a.perBlock || a.stacks != nil || a.From >= detail && (a.To-a.From)/uint64(max(n, 1)) < short {
 		err = a.developEvents(out, c)
 	} else {
-		err = a.developChanges(out, c)
+		err = a.developChanges(out, c, roughly)
 	}
 	if err != nil {
 		return nil, err
@@ -122,8 +119,18 @@ func (a *ask) cuts(out *Series) error {
 	return nil
 }
 
-func (a *ask) developChanges(out *Series, c *choice) error {
+func (a *ask) developChanges(out *Series, c *choice, roughly bool) error {
 	a.Plan = FromSummaries
+	bounds := make([]recording.Bound, len(out.Times))
+	for i, t := range out.Times {
+		bounds[i].Time = t
+	}
+	if roughly && a.To-a.From > uint64(len(out.Times)-1)*recording.BlockEvents {
+		a.Reader.Whole(bounds)
+	}
+	for i := range bounds {
+		out.Times[i] = bounds[i].Time
+	}
 	before, err := a.Reader.LiveAt(a.ctx, a.From)
 	if err != nil {
 		return err
@@ -134,7 +141,7 @@ func (a *ask) developChanges(out *Series, c *choice) error {
 		out.Top[0] += l.Bytes
 	}
 	if detail, _ := a.Reader.DetailFrom(); a.From >= detail {
-		err = a.stepsOfPieces(out, c)
+		err = a.stepsOfPieces(out, c, bounds)
 	} else {
 		err = a.stepsBetweenCuts(out, c)
 	}
@@ -153,10 +160,10 @@ func (a *ask) developChanges(out *Series, c *choice) error {
 }
 
 // stepsOfPieces reads each block of events once at most.
-func (a *ask) stepsOfPieces(out *Series, c *choice) error {
+func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []recording.Bound) error {
 	last := len(out.Cuts) - 1
 	at := 1 // steps before this one have a cut at their end
-	err := a.Reader.Steps(a.ctx, a.From, a.To, out.Times[1:last], func(p recording.Piece) {
+	err := a.Reader.Steps(a.ctx, a.From, a.To, bounds[1:last], func(p recording.Piece) {
 		for ; at <= p.Step; at++ {
 			out.Cuts[at] = p.First
 		}
@@ -289,13 +296,14 @@ func (d *developing) collect(b recording.Stretch) (sight, func()) {
 		p.level.move(e, true)
 		point := p.point(&cells, d.stack(e), l)
 		move(&point.Live, &point.LiveBlocks, e)
+		weight, bytes := e.Weight()
 		switch {
 		case p.step == 0:
 		case e.Kind == event.Alloc:
-			point.Allocations++
-			point.Bytes += e.Size
+			point.Allocations += weight
+			point.Bytes += bytes
 		default:
-			point.Deallocations++
+			point.Deallocations += weight
 		}
 	}
 	return see, func() {
@@ -355,7 +363,7 @@ func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.frames {
+	if a.q.By.Nests() {
 		table.SortSelf()
 	}
 	for i, r := range table.Rows[:min(top, len(table.Rows))] {
@@ -374,6 +382,9 @@ func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
 
 // point is that of a stack and a label at a step.
 func (c *choice) point(stack, label uint32, step int) *Point {
+	if len(c.numbers) == 0 {
+		return &c.out.Rest.Points[step]
+	}
 	place := c.rows.at(stack, label) // 1: of the rest, else the row's number plus 2
 	if *place == 0 {
 		n := c.f.leaf(stack, label, c.frames)

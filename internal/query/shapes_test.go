@@ -21,7 +21,7 @@ import (
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	plans := make(map[Plan]int)
-	for seed := range uint64(60) {
+	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		s, events := random(t, seed, []int{0, 1, 60, 200}[seed%4])
 		q := randomQuery(rng, s, uint64(len(events)))
@@ -188,12 +188,14 @@ func TestDistributeAndCross(t *testing.T) {
 					c.Size, c.Count = e.Size, c.Count+1
 					if e.Flags&event.HasUsable != 0 {
 						c.Slack += e.Usable - e.Size
+						want.Usable[bits.Len64(e.Usable)].add(Bucket{1, e.Usable})
 						k := &want.Slack[bits.Len64(e.Size)]
 						k.Count++
 						k.Requested += e.Size
 						k.Slack += e.Usable - e.Size
 					}
 					exact[e.Size] = c
+					modelJump(&want.Jumps, events[m.from:n+1])
 					if _, freed := m.died[ref]; !freed {
 						want.NeverFreed.add(Bucket{1, e.Size})
 					}
@@ -201,6 +203,7 @@ func TestDistributeAndCross(t *testing.T) {
 				ref++
 			case event.Free:
 				if in && m.counts(e.Ref) {
+					want.Freed[bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					want.Lifetimes[bits.Len64(uint64(e.Time-e.Born))].add(Bucket{1, e.Size})
 					b := cross[[2]uint32{e.BornBy, e.Thread}]
 					b.add(Bucket{1, e.Size})

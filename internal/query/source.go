@@ -17,6 +17,9 @@ type Source struct {
 	first   uint64 // cuts at which the events begin and end
 	last    uint64
 	mu      sync.Mutex // of Profile's frames, which are made when asked for
+
+	regionsOnce sync.Once
+	regionsMade *regionTree
 }
 
 // New prepares a recording for questions. The Reader stays the caller's.

@@ -42,7 +42,7 @@ func BottomUp(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error
 		for _, n := range b.f.cells {
 			if !seen[n] {
 				seen[n] = true
-				list = append(list, start{n, n, &b.f.self[n]})
+				list = append(list, start{n, n, b.f.self(n)})
 			}
 		}
 		return b.upwards(list, false, trim)
@@ -95,7 +95,7 @@ func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool,
 	var selves []int32
 	for n, g := range b.f.group {
 		if n > 0 && hit[g] {
-			t.Self.add(&b.f.self[n])
+			t.Self.add(b.f.self(int32(n)))
 			selves = append(selves, int32(n))
 		}
 	}
@@ -203,7 +203,7 @@ func (b *builder) downwards(from []int32, trim Trim) *Node {
 		todo = todo[:len(todo)-1]
 		parts, order := make(map[int32][]int32), []int32(nil)
 		for _, n := range w.nodes {
-			w.node.Self.add(&b.f.self[n])
+			w.node.Self.add(b.f.self(n))
 			if w.level == 0 {
 				w.node.Total.add(&b.f.total[n])
 			}

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"math/bits"
-
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -11,21 +9,23 @@ func (v *Values) alloc(e *event.Event) {
 		v.MinSize = e.Size
 	}
 	v.MaxSize = max(v.MaxSize, e.Size)
-	v.Allocations++
-	v.Bytes += e.Size
+	n, bytes := e.Weight()
+	v.Allocations += n
+	v.Bytes += bytes
 	if e.Size == 0 {
-		v.ZeroSize++
+		v.ZeroSize += n
 	}
 	if e.Flags&event.Realloc != 0 {
-		v.Reallocations++
+		v.Reallocations += n
 		if e.Flags&event.InPlace != 0 {
-			v.InPlace++
+			v.InPlace += n
 		}
 	}
 	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
-		v.Slack += e.Usable - e.Size
-		v.SlackCount++
+		v.Slack += n * (e.Usable - e.Size)
+		v.SlackCount += n
 	}
+	v.countError(e)
 }
 
 func (v *Values) free(e *event.Event) {
@@ -34,24 +34,25 @@ func (v *Values) free(e *event.Event) {
 		v.MinLifetime = age
 	}
 	v.MaxLifetime = max(v.MaxLifetime, age)
-	v.Deallocations++
-	v.FreedBytes += e.Size
+	n, bytes := e.Weight()
+	v.Deallocations += n
+	v.FreedBytes += bytes
 	if e.Flags&event.Temporary != 0 {
 		v.Temporary++
 		v.TemporaryBytes += e.Size
 	}
-	var carry uint64
-	v.Lifetime.Lo, carry = bits.Add64(v.Lifetime.Lo, age, 0)
-	v.Lifetime.Hi += carry
+	v.Lifetime.Add(age, n)
+	v.countError(e)
 }
 
 // move adds a block to what is live, or takes it away.
 func move(bytes, blocks *uint64, e *event.Event) {
+	n, b := e.Weight()
 	if e.Kind == event.Alloc {
-		*bytes += e.Size
-		*blocks++
+		*bytes += b
+		*blocks += n
 		return
 	}
-	*bytes -= e.Size
-	*blocks--
+	*bytes -= b
+	*blocks -= n
 }

@@ -46,6 +46,14 @@ func (b *batch) extend(x *extras) {
 	*x = extras{}
 }
 
+// extrasOf are what came before a record; nil if nothing did.
+func (b *batch) extrasOf(r *ready) *extras {
+	if r.extra == 0 {
+		return nil
+	}
+	return &b.more[r.extra-1]
+}
+
 // until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
 func (p *process) until(s *stream, at, latest int, kind uint8) {
 	b := &p.w.batch
@@ -76,11 +84,19 @@ func (p *process) settle() {
 	if b.n == 0 {
 		return
 	}
-	at := 0
+	at, watched := 0, p.mayMark(b)
 	for i := range b.runs {
 		r := &b.runs[i]
-		p.settleRun(r.stream, b.list[at:at+r.n])
-		at += r.n
+		for end := at + r.n; at < end; {
+			n := end - at
+			if watched {
+				n = 1
+			}
+			p.settleRun(r.stream, b.list[at:at+n])
+			if at += n; watched {
+				p.watchBooks()
+			}
+		}
 		r.stream = nil
 	}
 	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
@@ -116,10 +132,13 @@ func (p *process) settleRun(s *stream, list []ready) {
 				continue
 			}
 			w.Free(now, m.fn, thread, temporary, b)
+			if m.family != plainPairs[b.Func&63] || m.sized && uint8(r.w0>>wire.SlackShift) != uint8(b.Size) {
+				p.pairs.plain(r, m.fn, thread, now, b)
+			}
 			continue
 		}
 		slack := uint8(r.w0 >> wire.SlackShift)
-		if slack == wire.SlackExtra || r.size == wire.SizeExtra || !l.Born(r.hash, addr, uint64(r.size), r.stack, thread, now) {
+		if slack == wire.SlackExtra || r.size == wire.SizeExtra || !l.Born(r.hash, addr, uint64(r.size), m.fn, r.stack, thread, now) {
 			p.long(s, m, r)
 			continue
 		}
@@ -147,6 +166,14 @@ func (p *process) now(t uint64) int64 {
 // long turns one record into an op, whatever it is.
 func (p *process) long(s *stream, m *meaning, r *ready) {
 	kind, slack := uint8(r.w0>>wire.KindShift), uint8(r.w0>>wire.SlackShift)
+	if kind>>wire.ClassShift == wire.ClassNote {
+		p.noted(s, kind, r)
+		return
+	}
+	if kind == wire.KStack {
+		p.deeper(s, r)
+		return
+	}
 	if !m.known {
 		p.lost++
 		if !p.strange {
@@ -175,8 +202,15 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 			}
 		}
 	}
+	if m.op == ledger.OpFree {
+		p.pairs.listen(r, m.fn, p.w.batch.extrasOf(r))
+	}
 	if r.extra != 0 {
-		p.w.batch.more[r.extra-1].apply(op, r.size, slack)
+		x := &p.w.batch.more[r.extra-1]
+		if x.has(wire.XSampled) {
+			p.sampled(x.sampling)
+		}
+		x.apply(op, r.size, slack)
 	}
 	p.ledger.Add(op, p.emit)
 }

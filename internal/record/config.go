@@ -3,6 +3,7 @@ package record
 import (
 	"time"
 
+	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -32,10 +33,22 @@ type Config struct {
 	// recording that takes more than MaxSize bytes on disk, are folded into sums. 0: no bound.
 	Keep    time.Duration
 	MaxSize int64
+	// MaxDepth is how many frames of a call stack are kept, the innermost ones; 0: all.
+	MaxDepth int
+	// MarkEvery sets a mark in every recording each time that this has passed since the run began; 0: never.
+	MarkEvery time.Duration
+	// MarkWhen sets a mark in a process's recording each time that one of these becomes true of it.
+	MarkWhen []Condition
+	// Marks delivers names of marks that are to be set in every recording; it may be nil.
+	Marks <-chan string
+	// MinEvents is how many events a process other than the main one must have: of one that has fewer, no recording is kept.
+	MinEvents uint64
 	// Addresses says that the blocks' addresses are to be kept in the recordings.
 	Addresses bool
 	// Version of heaptap, noted in the recordings.
 	Version string
+	// Dump prints what a request of the verb Dump asks for of a recording that is being written. It is called from other goroutines. nil: such requests are errors.
+	Dump func(recording string, q control.Request) ([]byte, error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
 	Report func(Report)
 
@@ -73,6 +86,7 @@ type Report struct {
 	PID     int
 	Main    bool // the process is the main process (its first image or one that it executed)
 	Exe     string
+	Dropped bool          // Finished: it had fewer than Config.MinEvents events, and is not there any more
 	Err     error         // Started, Finished: the recording could not be written, or not wholly
 	Totals  *tally.Totals // Finished
 	Threads int           // Finished

@@ -100,6 +100,7 @@ func (r *run) tellProcesses(o *source) {
 		o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
 		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
 	}
+	o.w.queue.push(o.partials()...)
 }
 
 // spillDir finds the folder of the spill file of a spool: the one that the agent was told, if the file is there.

@@ -12,8 +12,10 @@ type meaning struct {
 	fn      event.Func
 	stacked bool // its stack is the deallocation's own
 	slack   bool // slack says how much is usable
+	sized   bool // of a deallocation: slack is the lowest byte of the size that it was told
 	known   bool
 	way     uint8
+	family  event.Family
 }
 
 // Ways that a record can take through settle.
@@ -58,7 +60,7 @@ func makeMeanings() (m [256]meaning) {
 		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
 	}
 	for k, f := range frees {
-		m[k] = meaning{op: ledger.OpFree, fn: f, known: true, way: wayFree}
+		m[k] = meaning{op: ledger.OpFree, fn: f, sized: f.Sized(), known: true, way: wayFree, family: f.Family()}
 		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true}
 	}
 	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true}
@@ -72,6 +74,8 @@ func makeMeanings() (m [256]meaning) {
 type extras struct {
 	have                                        uint8 // bit per kind
 	size, usable, align, count, oldAddr, oldLen uint64
+	sampling                                    uint64
+	ids                                         [4]uint64 // of a note; count says how many
 }
 
 func (x *extras) add(kind uint8, value uint64) {
@@ -88,6 +92,13 @@ func (x *extras) add(kind uint8, value uint64) {
 		x.oldAddr = value
 	case wire.XOldSize:
 		x.oldLen = value
+	case wire.XID:
+		if x.count < uint64(len(x.ids)) {
+			x.ids[x.count] = value
+			x.count++
+		}
+	case wire.XSampled:
+		x.sampling = value
 	default:
 		return // of a newer agent: what it extends is still understood
 	}
@@ -107,6 +118,7 @@ func (x *extras) apply(op *ledger.Op, size uint32, slack uint8) {
 	if x.has(wire.XUsable) && slack == wire.SlackExtra {
 		op.HasUsable, op.Usable = true, x.usable
 	}
+	op.Sampled = x.has(wire.XSampled)
 	op.Align, op.Count, op.OldAddr, op.OldSize = x.align, x.count, x.oldAddr, x.oldLen
 	*x = extras{}
 }

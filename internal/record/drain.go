@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/spool"
+	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,6 +32,10 @@ type source struct {
 	main   bool // made by the main process
 
 	deadSince time.Time
+
+	modeNumber uint32        // of the latest change of mode that was noticed
+	modeBefore uint8         // the latest mode that was not off; 0: none was seen
+	sent       atomic.Uint64 // number, for anybody to read
 }
 
 // Spilled takes records that the agent has put into its spill file.
@@ -98,6 +104,10 @@ func (r *run) open(s *spool.Spool) {
 	o.w = r.newWorker(s, main)
 	o.w.counter0, o.w.mono0 = clock.Pair()
 	o.sink = sink{run: r, w: o.w}
+	mode, number := s.Mode()
+	if o.modeNumber = number; mode != wire.ModeOff {
+		o.modeBefore = mode
+	}
 	s.Attach(os.Getpid())
 	r.sources = append(r.sources, o)
 	r.opened++
@@ -133,7 +143,7 @@ func (r *run) round() (moved int64, freed int) {
 	if len(r.sources) == 0 {
 		return 0, 0
 	}
-	now := clock.Now()
+	now, at := clock.Now(), time.Now()
 	r.barrier()
 	var counter, mono uint64
 	if time.Since(r.paired) > 20*time.Millisecond {
@@ -156,6 +166,7 @@ func (r *run) round() (moved int64, freed int) {
 		} else {
 			o.bad = 0
 		}
+		o.watchMode()
 		moved += o.reader.Moved
 		freed += o.reader.Freed
 		procs := o.processes()
@@ -168,7 +179,8 @@ func (r *run) round() (moved int64, freed int) {
 			o.idle = 0
 		}
 		o.number++
-		rd := &round{number: o.number, clock: now, counter: counter, mono: mono}
+		o.sent.Store(o.number)
+		rd := &round{number: o.number, clock: now, at: at, counter: counter, mono: mono}
 		for _, st := range o.reader.Busy {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
@@ -176,7 +188,9 @@ func (r *run) round() (moved int64, freed int) {
 		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
 		o.w.queue.push(procs...)
 		for i := range procs {
-			r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
+			if procs[i].kind == itemProc {
+				r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
+			}
 		}
 		o.endings(r)
 		o.w.queue.push(o.sink.items...)
@@ -212,7 +226,7 @@ func (o *source) processes() (items []item) {
 		o.dead, o.deadSince = false, time.Time{}
 		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})
 	}
-	return items
+	return append(items, o.partials()...)
 }
 
 // endings tells the worker of processes that had ended before this round, which therefore has taken their last records.

@@ -28,6 +28,7 @@ type life struct {
 	replaced bool   // it has made another spool since
 	gone     bool   // it has ended: the next round takes its last records
 	over     bool   // and the worker knows
+	partial  bool   // not every allocation is recorded, and the worker knows
 	when     uint64 // counter when it was found to be gone, 0 if that says nothing
 	goneAt   time.Time
 	checked  time.Time

@@ -64,7 +64,7 @@ func (p *process) consume(s *stream, limit uint64) bool {
 				t, n = binary.LittleEndian.Uint64(b[at+16:]), 24
 				stack = uint32(w1 >> 32)
 				w1 = uint64(uint32(w1))
-			case wire.ClassShort:
+			case wire.ClassShort, wire.ClassNote:
 				t, w1 = w1, 0
 			case wire.ClassExtra:
 				s.x.add(kind, w1)

@@ -1,11 +1,15 @@
 package record
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/spool"
 )
 
 // names hands out the recordings' file names. No two recordings of a run get the same one.
@@ -38,12 +42,16 @@ func (n *names) dir() string {
 
 // next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
 // 2 on; a file of an earlier run is replaced.
-func (n *names) next(pid int, exe string) string {
-	program := filepath.Base(exe)
-	if exe == "" {
+func (n *names) next(pid int, meta *spool.Meta) string {
+	program := filepath.Base(meta.Exe)
+	if meta.Exe == "" {
 		program = "program"
 	}
-	path := strings.NewReplacer("%p", strconv.Itoa(pid), "%n", program, "%%", "%").Replace(n.template)
+	rank := "none"
+	if r, ok := event.Rank(meta.Env); ok {
+		rank = strconv.FormatUint(r, 10)
+	}
+	path := strings.NewReplacer("%p", strconv.Itoa(pid), "%n", program, "%r", rank, "%h", cmp.Or(meta.Host, "host"), "%%", "%").Replace(n.template)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)

@@ -55,11 +55,20 @@ func (c *script) s(uid uint64) *stream {
 
 // arrive brings allocations of a stream with these times; their sizes are 1000 * uid + their number.
 func (c *script) arrive(uid uint64, times ...uint64) {
-	var b []byte
+	var list []wire.Record
 	s := c.s(uid)
 	for _, t := range times {
-		b = wire.Append(b, wire.Record{Kind: wire.KMalloc, Addr: uid<<32 + s.start<<4 + 16, Size: uint32(uid*1000 + s.start), Time: t})
+		list = append(list, wire.Record{Kind: wire.KMalloc, Addr: uid<<32 + s.start<<4 + 16, Size: uint32(uid*1000 + s.start), Time: t})
 		s.start++ // nobody else needs it here
+	}
+	c.put(uid, list...)
+}
+
+// put brings records of a stream as they stand.
+func (c *script) put(uid uint64, list ...wire.Record) {
+	var b []byte
+	for _, r := range list {
+		b = wire.Append(b, r)
 	}
 	room := c.store.buffer(len(b))
 	copy(room, b)
@@ -67,7 +76,20 @@ func (c *script) arrive(uid uint64, times ...uint64) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.w.item(&item{kind: itemPiece, stream: s, piece: q})
+	c.w.item(&item{kind: itemPiece, stream: c.s(uid), piece: q})
+}
+
+// finished ends the process, and returns its recording.
+func (c *script) finished() *recording.Reader {
+	c.t.Helper()
+	path := c.p.path
+	c.w.item(&item{kind: itemEnd})
+	r, err := recording.Open(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { r.Close() })
+	return r
 }
 
 func (c *script) look(clock uint64, busy ...uint64) {
@@ -311,7 +333,7 @@ func TestNames(t *testing.T) {
 	} {
 		n := newNames(test.output)
 		for _, want := range test.want {
-			if got := n.next(7, "/usr/bin/p"); got != want {
+			if got := n.next(7, &spool.Meta{Exe: "/usr/bin/p"}); got != want {
 				t.Errorf("-o %q gives %q, want %q", test.output, got, want)
 			}
 		}

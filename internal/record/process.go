@@ -17,26 +17,34 @@ import (
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w       *worker
-	slot    uint32
-	info    spool.Process
-	parent  *process
-	main    bool
-	path    string
-	out     *recording.Writer
-	err     error // why nothing, or nothing more, is written
-	ledger  *ledger.Ledger
-	fetched uint64 // see Ledger.Fetch
-	clock   *clockMap
-	heap    []*stream
-	bound   uint64    // all older events are merged; at the latest round
-	tick    uint64    // bound at the latest Barrier of the ledger
-	latest  uint64    // timestamp of the latest event
-	time    int64     // and its time, in the recording's units
-	state   *state    // what Recover needs; nil: nothing
-	touched []*stream // since the latest checkpoint
-	overs   []overPiece
-	emit    func(*event.Event)
+	w           *worker
+	slot        uint32
+	info        spool.Process
+	parent      *process
+	main        bool
+	path        string
+	out         *recording.Writer
+	err         error // why nothing, or nothing more, is written
+	ledger      *ledger.Ledger
+	fetched     uint64 // see Ledger.Fetch
+	clock       *clockMap
+	heap        []*stream
+	bound       uint64    // all older events are merged; at the latest round
+	tick        uint64    // bound at the latest Barrier of the ledger
+	latest      uint64    // timestamp of the latest event
+	time        int64     // and its time, in the recording's units
+	state       *state    // what Recover needs; nil: nothing
+	touched     []*stream // since the latest checkpoint
+	overs       []overPiece
+	emit        func(*event.Event)
+	pairs       pairs
+	watch       *watch           // nil: for nothing
+	marks       int              // so far
+	started     map[uint32]int64 // when each thread began, in ns
+	marksBefore []event.Mark     // of a dead recorder's recording, at its last event that counts
+	regions     regions
+	deepest     uint64                                 // bytes of the deepest stack that a thread had at an event
+	stackMost   map[uint32][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever
@@ -49,19 +57,23 @@ type process struct {
 	pcID      []uint32 // of the spool's pc, plus 1
 	byPC      map[event.PC]uint32
 	pcs       []event.PC
+	named     int // of pcs: the names of the first ones are written
 	waited    int // times that a node was waited for in vain
 	modules   map[uint32]*event.Module
 	residency map[uint32]event.Residency // by module, as last seen
 	moduleAt  int                        // modules of the worker's list that were looked at
 
-	lost       uint64 // events that could not be read
-	lostBy     map[uint64]uint64
-	lateEvents uint64
-	strange    bool
-	notes      []string
-	failed     bool // the user was told that the recording cannot be written
-	uncreated  bool // there is no file
-	ended      bool
+	sampling                event.Sampling
+	countsBegan, countsNext time.Time // see tellCounts
+	lost                    uint64    // events that could not be read
+	lostBy                  map[uint64]uint64
+	lateEvents              uint64
+	strange                 bool
+	progress                *namedProgress
+	notes                   []string
+	failed                  bool // the user was told that the recording cannot be written
+	uncreated               bool // there is no file
+	ended                   bool
 }
 
 // clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead while it waits
@@ -81,7 +93,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
-		lostBy: map[uint64]uint64{},
+		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, stackMost: map[uint32][event.StackMeasures]uint64{}, watch: newWatch(w.run.config.MarkWhen),
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
@@ -102,6 +114,10 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		PID: info.PID, Exe: w.meta.Exe, Args: w.meta.Args, Dir: w.meta.Dir, Host: w.meta.Host, Env: w.meta.Env,
 		Arch: si.Arch, Started: wall, Agent: si.Version, Recorder: w.run.config.Version,
 	}
+	if v := w.spool.Sampling(); v != 0 {
+		p.sampling = p.samplingOf(v)
+		desc.Sampling = p.sampling
+	}
 	if info.Parent < uint32(len(w.procs)) {
 		if p.parent = w.procs[info.Parent]; p.parent != nil {
 			desc.Parent = p.parent.info.PID
@@ -110,10 +126,11 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	p.emit = func(e *event.Event) {
 		e.Time *= recording.Quantum
 		e.Born *= recording.Quantum
+		p.pairs.event(e, p.ledger.Ended())
 		_ = p.out.Event(e) // its error is seen when the batch is settled
 	}
 	if p.path = w.path; info.Slot != 0 {
-		p.path = w.run.names.next(info.PID, w.meta.Exe)
+		p.path = w.run.names.next(info.PID, &w.meta)
 	}
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {
@@ -143,6 +160,8 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	if saved != nil {
 		p.restore(saved)
 	}
+	p.progress = &namedProgress{path: p.path}
+	w.progresses.Store(p.slot, p.progress)
 	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
 }
@@ -179,6 +198,7 @@ func (p *process) round(r *round) {
 	}
 	p.merge(limit, r.number)
 	p.bound = r.clock
+	p.report(r)
 	if limit >= p.tick && p.ledger.Waiting() > 0 {
 		p.ledger.Barrier(p.emit)
 	}
@@ -222,6 +242,7 @@ func (p *process) newThread(s *stream, now int64) {
 		i = p.numbers
 		p.numbers++
 		p.threads[key] = i
+		p.started[i] = now
 		p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
 	}
 	s.thread = i
@@ -238,9 +259,16 @@ func (p *process) finish(status Status) {
 	end := max(p.time*recording.Quantum, p.end())
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
+	if p.dropped() {
+		return
+	}
 	p.loadModules()
 	p.symbols()
 	p.statics()
+	p.tellCounts(true)
+	if err := p.out.Pairs(p.pairs.list()); err != nil {
+		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
+	}
 	totals := p.out.Tally().Totals()
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
@@ -261,18 +289,42 @@ func (p *process) finish(status Status) {
 			p.path = name
 		}
 	}
+	p.leave()
+	p.w.run.report(Report{
+		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
+		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end),
+	})
+	p.close()
+}
+
+// leave ends the state: nothing has to be recovered any more.
+func (p *process) leave() {
 	p.state.finish()
 	for i := range p.overs {
 		p.overs[i].piece.release()
 	}
 	p.overs, p.touched = nil, nil
-	p.w.run.report(Report{
-		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
-		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end),
-	})
+}
+
+// dropped ends a recording that is too short to be kept, if it is.
+func (p *process) dropped() bool {
+	if p.main || p.uncreated || p.out.Handed() >= p.w.run.config.MinEvents {
+		return false
+	}
+	_ = p.out.Abort()
+	_ = os.Remove(p.path)
+	p.leave()
+	p.w.run.report(Report{Kind: Finished, Path: p.path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
+	p.close()
+	return true
+}
+
+// close gives back what only a process that is being recorded needs.
+func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
+	p.pairs = pairs{}
 	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
 }
 

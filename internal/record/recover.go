@@ -203,6 +203,7 @@ func (p *process) restore(s *savedState) {
 	defer old.Close()
 	for i, t := range old.Threads() {
 		p.out.Thread(uint32(i), t)
+		p.started[uint32(i)] = t.Start
 		p.numbers = uint32(i) + 1
 	}
 	for _, st := range s.streams {
@@ -236,11 +237,17 @@ func (p *process) restore(s *savedState) {
 	for _, m := range old.Samples() {
 		p.out.Sample(m)
 	}
+	for _, u := range old.StackUse() {
+		p.stackUse(u)
+	}
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
 		return
 	}
+	p.restoreMarks(old.Marks(), s.events)
+	p.restoreRegions(old.Regions(), s.events)
 	live := map[uint64]event.Block{}
+	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}
 	var events, allocs uint64
 	err = old.Events(func(e *event.Event) bool {
@@ -253,11 +260,14 @@ func (p *process) restore(s *savedState) {
 		case event.Alloc:
 			if addr := s.born[allocs]; addr != 0 {
 				live[allocs] = event.Block{Addr: addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: allocs,
-					Born: e.Time / recording.Quantum}
+					Born: e.Time / recording.Quantum, Func: e.Func, Sampled: e.Flags&event.Sampled != 0}
 			}
 			latest[e.Thread] = allocs
+			funcs[allocs] = e.Func
 			allocs++
 		case event.Free:
+			p.pairs.ended(e, &event.Block{Size: e.Size, Func: funcs[e.Ref]})
+			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
 		_ = p.out.Event(e)

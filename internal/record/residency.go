@@ -55,13 +55,24 @@ func (l *moduleLists) of(slot uint32) []event.Module {
 
 // pages reads which pages of a process's modules are in memory.
 type pages struct {
-	next     time.Time
+	turns    turns
 	segments map[uint32][]event.AddrRange // by module: its writable segments, in whole pages
 	buf      []byte
 }
 
 // due reads them if it is time.
 func (g *pages) due(s *sampler, now time.Time) {
+	g.turns.due(s, now, func() (item, bool) {
+		list := g.look(s.dir+"/pagemap", s.w.moduleLists.of(s.slot), uint64(s.pageSize))
+		return item{kind: itemResidency, residency: list}, len(list) > 0
+	})
+}
+
+// turns are the times at which something is read of a process's pages.
+type turns struct{ next time.Time }
+
+// due calls read if it is time, and leaves the item that it makes, if it makes one, to the worker.
+func (g *turns) due(s *sampler, now time.Time, read func() (item, bool)) {
 	if g.next.IsZero() {
 		g.next = s.started.Add(residencyFirst)
 	}
@@ -70,9 +81,9 @@ func (g *pages) due(s *sampler, now time.Time) {
 	}
 	began := time.Now()
 	at := clock.Monotonic()
-	list := g.look(s.dir+"/pagemap", s.w.moduleLists.of(s.slot), uint64(s.pageSize))
-	if len(list) > 0 && s.sameImage() {
-		s.w.queue.leave(item{kind: itemResidency, slot: s.slot, n: at, residency: list})
+	if it, ok := read(); ok && s.sameImage() {
+		it.slot, it.n = s.slot, at
+		s.w.queue.leave(it)
 	}
 	took := time.Since(began)
 	g.next = began.Add(max(residencyInterval, took*residencyDuty, s.interval(now)))
@@ -176,7 +187,7 @@ func (p *process) resided(it *item) {
 		p.residency = map[uint32]event.Residency{}
 	}
 	for _, r := range it.residency {
-		r.Time = max(0, int64(it.n-p.clock.mono0))
+		r.Time = p.since(it.n)
 		p.residency[r.Module] = r
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -50,6 +51,9 @@ type run struct {
 	symbolizing chan struct{}   // bounds how many recordings look for names at once
 	symbols     context.Context // ends when that is to be cut short
 
+	orders   orders
+	markedAt time.Time // when MarkEvery last set a mark, or could first have
+
 	mu       sync.Mutex // of what follows
 	samplers map[*life]*sampler
 	ending   []*sampler
@@ -70,11 +74,19 @@ func Run(ctx context.Context, config Config) error {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
 	r.store.journal = r.journal
+	server, err := control.Listen(config.RunDir, r.orders.answer)
+	if err != nil {
+		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
+	}
 	stop := make(chan struct{})
 	var helpers sync.WaitGroup
 	helpers.Go(func() { r.census.serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
 	r.drain(ctx)
+	close(r.orders.over)
+	if server != nil {
+		server.Close()
+	}
 	close(stop)
 	helpers.Wait()
 	for _, o := range r.sources {
@@ -97,7 +109,7 @@ func newRun(ctx context.Context, config Config) *run {
 		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
 		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
 		cache:       newSymbolCache(),
-		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))),
+		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
 	}
 	dir := config.SpillDir
 	if dir == "" {
@@ -151,6 +163,8 @@ func (r *run) drain(ctx context.Context) {
 			r.checkMain()
 			r.checkLives(now)
 		}
+		r.obey()
+		r.setMarks(now)
 		n, _ := r.round()
 		if n > 0 {
 			moved = now

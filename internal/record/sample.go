@@ -26,6 +26,7 @@ type sampler struct {
 	buf      []byte
 	pageSize int64
 	pages    pages
+	stacks   stackPages
 }
 
 // Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand samples.
@@ -79,6 +80,7 @@ func (s *sampler) due(now time.Time) {
 		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
 	s.pages.due(s, now)
+	s.stacks.due(s, now)
 	if s.sameImage() { // after all that was read: it does not come back
 		s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: at})
 	}

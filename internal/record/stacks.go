@@ -21,7 +21,11 @@ func (p *process) newNode(id uint32) uint32 {
 	if id >= maxNodes {
 		return damaged()
 	}
-	path, missing, ok := p.w.tables.Path(p.steps[:0], id, p.nodeID)
+	known, deepest := p.nodeID, p.w.run.config.MaxDepth
+	if deepest > 0 {
+		known = nil
+	}
+	path, missing, ok := p.w.tables.Path(p.steps[:0], id, known)
 	for ok && missing != 0 {
 		if missing >= maxNodes {
 			return damaged()
@@ -29,11 +33,14 @@ func (p *process) newNode(id uint32) uint32 {
 		if !p.await(missing) {
 			return 0 // and perhaps the next time it is there
 		}
-		path, missing, ok = p.w.tables.Path(path, missing, p.nodeID)
+		path, missing, ok = p.w.tables.Path(path, missing, known)
 	}
 	p.steps = path[:0]
 	if !ok {
 		return damaged()
+	}
+	if deepest > 0 {
+		return p.cutNode(path, deepest)
 	}
 	up := uint32(0)
 	if len(path) > 0 {
@@ -47,16 +54,20 @@ func (p *process) newNode(id uint32) uint32 {
 		if !ok {
 			return 0
 		}
-		truncated := n.Truncated && up == 0
-		local, isNew := p.tree.child(up, pc, truncated)
-		if isNew {
-			p.out.Node(local, event.Node{Parent: up, PC: pc, Truncated: truncated})
-		}
+		up = p.node(up, pc, n.Truncated && up == 0)
 		p.nodeID = grown(p.nodeID, n.ID)
-		p.nodeID[n.ID] = local
-		up = local
+		p.nodeID[n.ID] = up
 	}
 	return up
+}
+
+// node returns the recording's id of a node, and adds it if it is new.
+func (p *process) node(parent, pc uint32, truncated bool) uint32 {
+	id, isNew := p.tree.child(parent, pc, truncated)
+	if isNew {
+		p.out.Node(id, event.Node{Parent: parent, PC: pc, Truncated: truncated})
+	}
+	return id
 }
 
 // tree finds the nodes of the recording's calling-context tree by parent and program counter. Nearly all nodes that are
@@ -163,7 +174,14 @@ func (p *process) pc(id uint32) (uint32, bool) {
 			v.Module = 0
 		}
 	}
-	e := event.PC{Addr: v.Addr, Module: v.Module, Interrupted: v.Interrupted}
+	local := p.localPC(event.PC{Addr: v.Addr, Module: v.Module, Interrupted: v.Interrupted})
+	p.pcID = grown(p.pcID, id)
+	p.pcID[id] = local + 1
+	return local, true
+}
+
+// localPC returns the recording's index of a program counter, and adds it if it is new.
+func (p *process) localPC(e event.PC) uint32 {
 	local, ok := p.byPC[e]
 	if !ok {
 		local = uint32(len(p.pcs))
@@ -171,9 +189,7 @@ func (p *process) pc(id uint32) (uint32, bool) {
 		p.pcs = append(p.pcs, e)
 		p.out.PC(local, e)
 	}
-	p.pcID = grown(p.pcID, id)
-	p.pcID[id] = local + 1
-	return local, true
+	return local
 }
 
 // loadModules takes the modules that were logged since the last time: the process's own, and those that its parent had

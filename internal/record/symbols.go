@@ -35,27 +35,28 @@ func newSymbolCache() *symbolCache {
 	return &symbolCache{files: map[fileKey]uint32{}, frames: map[placeKey][]event.Frame{}}
 }
 
-// symbols names the program counters.
+// symbols names the program counters that have not been named yet.
 func (p *process) symbols() {
-	if len(p.pcs) == 0 || p.uncreated || p.w.run.config.nameless {
+	pcs := p.pcs[p.named:]
+	if len(pcs) == 0 || p.uncreated || p.w.run.config.nameless {
 		return
 	}
 	p.w.run.symbolizing <- struct{}{}
 	defer func() { <-p.w.run.symbolizing }()
-	frames := make(map[uint32][]event.Frame, len(p.pcs))
-	keys, missing := p.w.run.cache.find(p.modules, p.pcs, frames)
+	frames := make(map[uint32][]event.Frame, len(pcs))
+	keys, missing := p.w.run.cache.find(p.modules, pcs, frames)
 	if len(missing) > 0 {
 		modules := make([]event.Module, 0, len(p.modules))
 		for _, m := range p.modules {
 			modules = append(modules, *m)
 		}
-		pcs := make([]event.PC, len(missing))
+		places := make([]event.PC, len(missing))
 		for i, pc := range missing {
-			pcs[i] = p.pcs[pc]
+			places[i] = pcs[pc]
 		}
 		ctx, cancel := context.WithTimeout(p.w.run.symbols, symbolsTime)
 		defer cancel()
-		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID}).Resolve(ctx, modules, pcs)
+		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID}).Resolve(ctx, modules, places)
 		for i, f := range found {
 			if i < len(missing) && len(f) > 0 {
 				frames[missing[i]] = f
@@ -68,7 +69,12 @@ func (p *process) symbols() {
 			p.note("%s", n)
 		}
 	}
-	if err := p.out.Symbols(frames); err != nil {
+	named := make(map[uint32][]event.Frame, len(frames))
+	for pc, f := range frames {
+		named[pc+uint32(p.named)] = f
+	}
+	p.named += len(pcs)
+	if err := p.out.Symbols(named); err != nil {
 		p.note("The functions' names could not be written: %v.", err)
 	}
 }

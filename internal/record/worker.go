@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,10 @@ type item struct {
 	status    Status
 	sample    event.Sample
 	residency []event.Residency
+	stacks    []stackReading
 	text      string
+	source    event.MarkSource
+	flushed   func(error)
 }
 
 type itemKind uint8
@@ -32,11 +36,15 @@ const (
 	itemLost                      // n events of a stream were not kept
 	itemRound                     // all streams were looked at
 	itemProc                      // a process has appeared
+	itemPartial                   // of a process not every allocation is recorded from now on
 	itemEnd                       // a process has ended; all of its records have come
 	itemSample                    // memory of a process
 	itemResidency                 // which pages of its modules are in memory
+	itemStacks                    // how far down its threads' stacks were touched
 	itemStream                    // a stream has ended; n events were lost by its writer
 	itemMain                      // the spool is the main process's
+	itemMark                      // a moment that has a name
+	itemFlush                     // what has come is to be written, and flushed to be called
 	itemNote                      // a sentence for all recordings of the spool
 )
 
@@ -44,6 +52,7 @@ const (
 type round struct {
 	number  uint64
 	clock   uint64    // read before the look
+	at      time.Time // likewise
 	busy    []*stream // whose writers were amid an event
 	counter uint64    // a reading of both clocks, if not 0
 	mono    uint64
@@ -66,11 +75,13 @@ type worker struct {
 	modules     []spool.Module
 	badModules  bool
 	moduleLists moduleLists
+	stackLists  stackLists
 	final       bool                   // nobody writes to the spool any more
 	saved       map[uint32]*savedState // of a recorder that was killed, by slot
 	restored    map[uint64]*stream     // by uid
 	endCounter  uint64                 // counter when the latest process was found to have ended
 	flushed     time.Time
+	progresses  sync.Map     // *namedProgress by slot
 	finished    atomic.Int32 // processes whose recordings are finished
 	counter0    uint64       // a reading of both clocks when the worker started
 	mono0       uint64
@@ -83,7 +94,7 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	}
 	w.meta, w.metaErr = s.Meta()
 	// Here and not when the worker gets to it: the drain opens spools in the order in which they were made.
-	w.path = r.names.next(s.Info().PID, w.meta.Exe)
+	w.path = r.names.next(s.Info().PID, &w.meta)
 	return w
 }
 
@@ -123,6 +134,7 @@ func (w *worker) work() {
 			for _, p := range w.procs {
 				if p != nil && !p.ended {
 					p.loadModules()
+					p.tellCounts(false)
 					p.checkpoint(p.flush) // an error shows again with the next events
 				}
 			}
@@ -151,6 +163,9 @@ func (w *worker) item(it *item) {
 				p.lostBy[it.stream.uid] = it.n
 			}
 			delete(p.streams, it.stream.uid)
+			if it.stream.level == 0 {
+				w.stackLists.drop(p.slot, it.stream.tid, it.stream.thread)
+			}
 		}
 	case itemRound:
 		for _, p := range w.procs {
@@ -167,26 +182,50 @@ func (w *worker) item(it *item) {
 		}
 	case itemEnd:
 		w.endCounter = it.n
-		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
-			w.procs[it.slot].finish(it.status)
+		if p := w.at(it.slot); p != nil {
+			p.finish(it.status)
 		}
 		w.finished.Add(1)
+	case itemPartial:
+		if p := w.at(it.slot); p != nil && !p.ended {
+			p.ledger.Partial = true
+		}
 	case itemMain:
 		w.main = true
-		if len(w.procs) > 0 && w.procs[0] != nil {
-			w.procs[0].main = true
+		if p := w.at(0); p != nil {
+			p.main = true
 		}
 	case itemSample:
-		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
-			w.procs[it.slot].sample(it)
+		if p := w.at(it.slot); p != nil {
+			p.sample(it)
 		}
 	case itemResidency:
-		if it.slot < uint32(len(w.procs)) && w.procs[it.slot] != nil {
-			w.procs[it.slot].resided(it)
+		if p := w.at(it.slot); p != nil {
+			p.resided(it)
 		}
+	case itemStacks:
+		if p := w.at(it.slot); p != nil {
+			p.stackRead(it)
+		}
+	case itemMark:
+		w.marked(it)
+	case itemFlush:
+		var err error
+		if p := w.at(it.slot); p != nil {
+			err = p.flushNow()
+		}
+		it.flushed(err)
 	case itemNote:
 		w.note(it.text)
 	}
+}
+
+// at returns the process of a slot; nil if there is none.
+func (w *worker) at(slot uint32) *process {
+	if slot < uint32(len(w.procs)) {
+		return w.procs[slot]
+	}
+	return nil
 }
 
 // process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there (its
@@ -224,11 +263,9 @@ func (p *process) sample(it *item) {
 		return
 	}
 	s := it.sample
-	s.Time = int64(it.n - p.clock.mono0)
-	if int64(it.n-p.clock.mono0) < 0 {
-		s.Time = 0
-	}
+	s.Time = p.since(it.n)
 	p.out.Sample(s)
+	p.watchSample(&s)
 }
 
 // sink takes what a spool's reader finds and makes items of it. It belongs to the drain.

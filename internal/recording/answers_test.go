@@ -20,6 +20,7 @@ type answer struct {
 	PCs     []event.PC
 	Nodes   []event.Node
 	Samples []event.Sample
+	Counts  *event.Counts
 	Frames  map[uint32][]event.Frame
 	Ending  Ending
 	Ended   bool
@@ -47,7 +48,7 @@ func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 }
 
 func askReader(r *Reader, n uint64) (a answer, err error) {
-	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames}
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames, Counts: r.Counts()}
 	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
 	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })
 	a.Ending, a.Ended = r.Ending()

@@ -74,11 +74,17 @@ func (a *appender) tables(t *tables) error {
 	if a.err != nil {
 		return a.err
 	}
+	if k.process != nil && a.json(blockProcess, *k.process) == nil {
+		k.process = nil
+	}
 	writeTable(a, blockThreads, &k.threads, encodeThreads)
 	writeTable(a, blockModules, &k.modules, encodeModules)
 	writeTable(a, blockPCs, &k.pcs, encodePCs)
 	writeTable(a, blockNodes, &k.nodes, encodeNodes)
 	writeTable(a, blockSamples, &k.samples, func(p *payload, _ *columnWriter, l []event.Sample) { encodeSamples(p, l) })
+	writeTable(a, blockStackUse, &k.stackUse, encodeStackUse)
+	writeTable(a, blockMarks, &k.marks, encodeMarks)
+	writeTable(a, blockRegions, &k.regions, encodeRegions)
 	return a.err
 }
 

@@ -118,7 +118,7 @@ func TestColumnBytes(t *testing.T) {
 		colShapes: "shapes", colSparse: "sparse", colClass: "class", colStack0: "stack0", colStack1: "stack1",
 		colStack2: "stack2", colSize: "size", colShape: "shape", colFreeShape: "freeshape", colSlack: "slack",
 		colWideSlack: "wideslack", colRef: "ref", colFar0: "far0", colFar1: "far1", colFarSize: "farsize",
-		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby"}
+		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby", colAddr: "addr", colDistance: "distance", colFarAddr: "faraddr"}
 	for _, name := range shapes {
 		x := newEncoder(Options{})
 		p, err := newPayload()

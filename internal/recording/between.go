@@ -95,15 +95,17 @@ func (s *Changes) event(e *event.Event) {
 	switch e.Kind {
 	case event.Alloc:
 		c := s.At(e.Stack)
-		c.Allocs++
-		c.Bytes += e.Size
+		n, bytes := e.Weight()
+		c.Allocs += n
+		c.Bytes += bytes
 		if net := c.Net(); net > int64(c.Top) {
 			c.Top = uint64(net)
 		}
 	case event.Free:
 		c := s.At(e.Stack)
-		c.Frees++
-		c.FreedBytes += e.Size
+		n, bytes := e.Weight()
+		c.Frees += n
+		c.FreedBytes += bytes
 		if e.Flags&event.Temporary != 0 {
 			c.Temporary++
 		}
@@ -268,7 +270,8 @@ func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Blo
 		err := r.EventsBetween(ctx, h.firstEvent, min(cut, h.firstEvent+h.events), func(_ uint64, e *event.Event) bool {
 			switch e.Kind {
 			case event.Alloc:
-				live[next] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: next, Born: e.Time}
+				live[next] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: next, Born: e.Time,
+					Sampled: e.Flags&event.Sampled != 0}
 				next++
 			case event.Free:
 				delete(live, e.Ref)

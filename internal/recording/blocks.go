@@ -53,7 +53,7 @@ type Column struct {
 // folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].block
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockSpreads || r.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockRegions || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)
@@ -87,6 +87,11 @@ var columnNames = map[blockType]map[columnID]string{
 	blockVariables:    {colID: "modules", colA: "addresses, sizes", colB: "kinds, texts", colC: "lines", colStrings: "texts"},
 	blockDataSections: {colID: "modules", colA: "kinds, addresses", colB: "variables"},
 	blockResidency:    {colID: "modules", colA: "times, page sizes", colB: "numbers of ranges", colC: "ranges"},
+	blockMarks:        {colID: "times", colA: "sources, threads", colB: "events before", colStrings: "names"},
+	blockRegions:      {colID: "threads", colA: "times, events and allocations before", colB: "names", colC: "ends, numbers", colStrings: "texts"},
+	blockCounts:       {colID: "threads", colA: "functions, sums", colB: "names", colC: "classes of sizes and times", colStrings: "texts"},
+	blockStackUse:     {colID: "threads", colA: "times", colB: "measures, bytes", colC: "stacks"},
+	blockPairs:        {colID: "threads", colA: "times", colB: "functions, stacks", colC: "counts, sizes"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
 		23: "memory available", 24: "cached"},
 	blockEvents: {
@@ -100,7 +105,7 @@ var columnNames = map[blockType]map[columnID]string{
 		colRef: "allocation that ended", colFarRef: "allocation that ended, not near", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
 		colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
 		colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
-		colAddr: "address", colFarAddr: "far: address", colCount: "count",
+		colAddr: "address", colDistance: "address, not near", colFarAddr: "far: address", colCount: "count",
 	},
 	blockSummary: {
 		colChangeStacks: "stacks", colChangeAllocs: "allocations", colChangeFrees: "deallocations", colChangeBytes: "bytes",

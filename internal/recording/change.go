@@ -101,7 +101,7 @@ func (c *changeColumns) write(p *payload) {
 func (c *changeColumns) locals(list []tally.Local) {
 	for i := range list {
 		l := &list[i]
-		c.add(uint64(l.Allocs), uint64(l.Frees), l.Bytes, l.FreedBytes, uint64(l.Top), uint64(l.Temporary))
+		c.add(l.Allocs, l.Frees, l.Bytes, l.FreedBytes, uint64(l.Top), uint64(l.Temporary))
 	}
 }
 

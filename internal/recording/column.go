@@ -189,6 +189,8 @@ func (s *columns) parse(p []byte) error {
 	return nil
 }
 
+func (s *columns) has(id columnID) bool { return s.cols[id].raw > 0 }
+
 // size is the unpacked length of all columns.
 func (s *columns) size() int64 {
 	var n int64

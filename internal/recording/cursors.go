@@ -18,7 +18,7 @@ type threadCursors struct {
 	lastNew  uint64
 	shape    uint8
 	lastBorn uint64
-	lastAddr uint64
+	behind   uint64 // where the latest block ends
 	lastFar  uint64
 	shapes   gapCursor
 	frees    gapCursor
@@ -60,6 +60,15 @@ func (c *cursor) lazy() uint8 {
 		return v
 	}
 	return 0
+}
+
+// zero takes the next byte if it is 0.
+func (c *cursor) zero() bool {
+	if c.p < len(c.b) && c.b[c.p] == 0 {
+		c.p++
+		return true
+	}
+	return false
 }
 
 func (c *cursor) byte() uint8 {

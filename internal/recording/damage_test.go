@@ -17,7 +17,7 @@ import (
 func small(t testing.TB, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.htap")
-	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}}, Options{})
+	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}}, Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +28,9 @@ func small(t testing.TB, finish bool) []byte {
 	for i := range uint32(6) {
 		w.PC(i+1, event.PC{Addr: 4096 + uint64(i), Module: 1, Interrupted: i == 3})
 		w.Node(i+1, event.Node{Parent: i, PC: i + 1, Truncated: i == 0})
+	}
+	for _, m := range someMarks {
+		w.Mark(m)
 	}
 	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: -1})
@@ -51,6 +54,9 @@ func small(t testing.TB, finish bool) []byte {
 	}
 	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f", File: "x.c", Line: 3, Inlined: true}, {Function: "g"}},
 		2: nil}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Counts(someCounts); err != nil {
 		t.Fatal(err)
 	}
 	if finish {

@@ -14,6 +14,8 @@ type eventDecoder struct {
 	quantum     int64
 	known       func(stack uint32) bool // nil: all are
 	threadCount int                     // in the recording's table
+	sampling    event.Sampling
+	sampled     bool // the block has Sampled events
 	cols        columns
 	head        eventsHead
 	buf         []byte // payload
@@ -23,9 +25,12 @@ type eventDecoder struct {
 	shapes      []shapeAt
 	sparse      cursor
 	slack       slackTable
-	seen        uint32    // stacks that have appeared so far
-	newShape    uint8     // what a stack has when it appears
-	news        []allocAt // the allocations of this block so far
+	place       *placement // nil: the block has no addresses
+	placement   *placement // for blocks that have
+	distances   cursor     // of addresses
+	seen        uint32     // stacks that have appeared so far
+	newShape    uint8      // what a stack has when it appears
+	news        []allocAt  // the allocations of this block so far
 	// An event of each class: the fields that never apply to it stay as they are.
 	events [3]event.Event
 }
@@ -38,7 +43,7 @@ type stackAt struct {
 }
 
 type shapeAt struct {
-	key   uint32
+	class uint8
 	kind  event.Kind
 	fn    event.Func
 	flags event.Flags
@@ -49,7 +54,6 @@ type allocAt struct {
 	size   uint64
 	usable uint64
 	born   int64
-	addr   uint64
 	stack  uint32
 	thread uint32
 }
@@ -113,14 +117,14 @@ func (x *eventDecoder) dictionaries() error {
 	if c, err = x.column(colShapes); err != nil {
 		return err
 	}
-	x.shapes = append(x.shapes[:0], shapeAt{}) // shapes count from 1
+	x.shapes, x.sampled = append(x.shapes[:0], shapeAt{}), false // shapes count from 1
 	for range h.shapes {
 		k, f, fl := c.byte(), c.byte(), c.byte()
 		if c.bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
 			return errors.New("its list of kinds of events is invalid")
 		}
-		x.shapes = append(x.shapes, shapeAt{shapeKey(event.Kind(k), event.Func(f), event.Flags(fl)), event.Kind(k),
-			event.Func(f), event.Flags(fl)})
+		x.shapes = append(x.shapes, shapeAt{classOf[k], event.Kind(k), event.Func(f), event.Flags(fl)})
+		x.sampled = x.sampled || event.Flags(fl)&event.Sampled != 0
 	}
 	return nil
 }
@@ -153,6 +157,9 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 	if x.sparse, err = x.column(colSparse); err != nil {
 		return true, err
 	}
+	if err := x.addresses(); err != nil {
+		return true, err
+	}
 	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
 	x.news = x.news[:0]
 	for i := range x.events {
@@ -165,6 +172,7 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 		nextSparse = x.sparse.uint()
 	}
 	now, quantum := x.head.begin, x.quantum
+	freeStacks := x.cols.has(colFree0) || x.cols.has(colFree1) || x.cols.has(colFree2)
 	for n := range x.head.events {
 		for left == 0 {
 			both := runs.byte()
@@ -190,9 +198,11 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 			if d > half {
 				return true, errEvents
 			}
-			d += long.uint()
+			if d += long.uint(); long.bad {
+				return true, errEvents
+			}
 		}
-		if long.bad || d > x.head.end-now {
+		if d > x.head.end-now {
 			return true, errEvents
 		}
 		now += d
@@ -203,23 +213,26 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 			e.Time, e.Thread = int64(now)*quantum, t.index
 			ok = x.alloc(t, e)
 		} else if s := x.freeShape(t); s != nil {
-			e = &x.events[classOf[s.kind]]
+			e = &x.events[s.class]
 			e.Time, e.Thread = int64(now)*quantum, t.index
 			e.Kind, e.Func, e.Flags = s.kind, s.fn, s.flags
-			ok = classOf[s.kind] != classAlloc && x.freeStack(t, e) && (s.kind != event.Free || x.free(t, e))
+			ok = (!freeStacks || x.freeStack(t, e)) && (s.class != classFree || x.free(t, e))
 		}
 		if !ok {
 			return true, errEvents
 		}
-		rare := n == nextSparse
+		rare := false
 		for n == nextSparse {
-			if !x.rare(e) {
+			if rare = true; !x.rare(e) {
 				return true, errEvents
 			}
 			nextSparse = math.MaxUint64
 			if x.sparse.left() > 0 {
 				nextSparse = n + x.sparse.uint()
 			}
+		}
+		if x.sampled {
+			x.weigh(t, e)
 		}
 		if !yield(e) {
 			return false, nil
@@ -231,14 +244,23 @@ func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err err
 	return true, nil
 }
 
+// weigh gives an event of a block that has samples its weight.
+func (x *eventDecoder) weigh(t *threadCursors, e *event.Event) {
+	ref := e.Ref
+	if e.Kind == event.Alloc {
+		ref = t.lastNew
+	}
+	x.sampling.Weigh(e, ref)
+}
+
 func (x *eventDecoder) stack(t *threadCursors, first columnID) *stackAt {
-	c := &t.cols
-	local := uint32(c[first-perThread].byte()) | uint32(c[first+1-perThread].byte())<<8 |
-		uint32(c[first+2-perThread].lazy())<<16
-	if c[first-perThread].bad || c[first+1-perThread].bad {
+	c := (*[3]cursor)(t.cols[first-perThread:])
+	at := c[0].p // and so is the second one
+	if at >= len(c[0].b) || at >= len(c[1].b) {
 		return nil
 	}
-	return x.appear(local)
+	c[0].p++
+	return x.appear(uint32(c[0].b[at]) | uint32(c[1].b[at])<<8 | uint32(c[2].lazy())<<16)
 }
 
 // appear returns a stack of the dictionary, or nil. Stacks appear in the dictionary's order.
@@ -254,8 +276,9 @@ func (x *eventDecoder) appear(local uint32) *stackAt {
 }
 
 func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, learn bool) (uint64, bool) {
+	s := &x.slack[size%uint64(len(x.slack))]
 	if code == 0 {
-		code = x.slack[size%uint64(len(x.slack))].now
+		code = s.now
 	}
 	if code == wideSlack {
 		w := &t.cols[colWideSlack-perThread]
@@ -263,7 +286,7 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 		return usable, !w.bad
 	}
 	if learn {
-		x.slack[size%uint64(len(x.slack))].learn(code)
+		s.learn(code)
 	}
 	return size + uint64(code) - 1, code != 0
 }
@@ -274,11 +297,13 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		return false
 	}
 	c := &t.cols
-	if size := c[colSize-perThread].uint(); size != 0 {
-		s.size = size - 1
-	}
-	if c[colSize-perThread].bad {
-		return false
+	if sizes := &c[colSize-perThread]; !sizes.zero() {
+		if size := sizes.uint(); size != 0 {
+			s.size = size - 1
+		}
+		if sizes.bad {
+			return false
+		}
 	}
 	e.Stack, e.Size = s.id, s.size
 	if shape := t.shapes.next(&c[colShape-perThread]); shape != 0 {
@@ -289,7 +314,7 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 	}
 	shape := &x.shapes[s.shape]
 	e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
-	if s.shape == 0 || classOf[e.Kind] != classAlloc {
+	if s.shape == 0 || shape.class != classAlloc {
 		return false
 	}
 	e.Usable = 0
@@ -315,12 +340,8 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		if uint64(len(x.news)) == x.head.allocs {
 			return false
 		}
-		if x.head.flags&headAddresses != 0 {
-			t.lastAddr += uint64(c[colAddr-perThread].int())
-			e.Addr = t.lastAddr
-			if c[colAddr-perThread].bad {
-				return false
-			}
+		if x.place != nil && !x.lies(t, e) {
+			return false
 		}
 		t.lastNew = x.head.firstAlloc + uint64(len(x.news))
 		n := len(x.news)
@@ -332,7 +353,6 @@ func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
 		a.size = e.Size
 		a.usable = e.Usable
 		a.born = e.Time
-		a.addr = e.Addr
 		a.stack = e.Stack
 		a.thread = e.Thread
 	}
@@ -344,7 +364,7 @@ func (x *eventDecoder) freeShape(t *threadCursors) *shapeAt {
 	if shape := t.frees.next(&t.cols[colFreeShape-perThread]); shape != 0 {
 		t.shape = shape
 	}
-	if t.shape == 0 || int(t.shape) >= len(x.shapes) {
+	if int(t.shape) >= len(x.shapes) || x.shapes[t.shape].class == classAlloc {
 		return nil
 	}
 	return &x.shapes[t.shape]
@@ -383,7 +403,11 @@ func (x *eventDecoder) free(t *threadCursors, e *event.Event) bool {
 	}
 	if i := e.Ref - x.head.firstAlloc; e.Ref >= x.head.firstAlloc && i < uint64(len(x.news)) {
 		a := &x.news[i]
-		e.Stack, e.Size, e.Born, e.BornBy, e.Addr = a.stack, a.size, a.born, a.thread, a.addr
+		e.Stack, e.Size, e.Born, e.BornBy, e.Addr = a.stack, a.size, a.born, a.thread, 0
+		if x.place != nil {
+			e.Addr = x.place.blocks[i].addr
+			x.place.free(x.place.blocks[i])
+		}
 		e.Usable = 0
 		if e.Flags&event.HasUsable != 0 {
 			e.Usable = a.usable

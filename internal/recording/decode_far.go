@@ -34,9 +34,10 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 		e.BornBy = uint32(by - 1)
 	}
 	e.Addr = 0
-	if x.head.flags&headAddresses != 0 {
+	if x.place != nil {
 		t.lastFar += uint64(c[colFarAddr-perThread].int())
 		e.Addr = t.lastFar
+		x.place.free(placed{e.Addr, x.place.class(x.slack.usable(e.Size))})
 	}
 	return !c[colFarSize-perThread].bad && !c[colBorn-perThread].bad && !c[colBornBy-perThread].bad &&
 		!c[colFarAddr-perThread].bad

@@ -81,12 +81,14 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 	return uint64(max(best, 0)), at, err
 }
 
+// delta is by how many bytes an event changes what is live.
 func delta(e *event.Event) int64 {
+	_, bytes := e.Weight()
 	switch e.Kind {
 	case event.Alloc:
-		return int64(e.Size)
+		return int64(bytes)
 	case event.Free:
-		return -int64(e.Size)
+		return -int64(bytes)
 	}
 	return 0
 }
@@ -128,14 +130,14 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 	live, count := h.live, h.liveCount
 	l := Level{}
 	err := r.EventsBetween(ctx, h.firstEvent, to, func(k uint64, e *event.Event) bool {
+		blocks, _ := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
-			live += int64(e.Size)
-			count++
+			count += int64(blocks)
 		case event.Free:
-			live -= int64(e.Size)
-			count--
+			count -= int64(blocks)
 		}
+		live += delta(e)
 		if k < from {
 			return true
 		}

@@ -57,12 +57,13 @@
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages;
-// of merged recordings: 17 inputs, 18 timeline, 19 spreads. Process comes first. Tables may come in any number
+// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions. Process comes first. Tables may come in any number
 // of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
 // excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
 // checksum, and goes on there.
 //
-// The payload of process and ending is a JSON object: event.Process with its Go names, and
+// The payload of process and ending is a JSON object: event.Process with its Go names, which may come again when more is known, in the
+// place of what was told before, and
 //
 //	{"end": ns, "exited": bool, "code": exit status, "signal": number, "status": text,
 //	 "health": event.Health with its Go names, "events": number of events in the file}
@@ -107,9 +108,30 @@
 //	          1 zigzag module id, as difference; 2 zigzag time, varint page size; 3 varint number of ranges that were looked
 //	          at, varint number of those that were resident; 4 these ranges, the one kind after the other: varint address
 //	          minus the end of the range before (before the first of a kind: 0), varint length
+//	marks     1 zigzag time minus the time before (before the first: 0); 2 varint source (0 program, 1 heaptap ctl, 2 timer, 3
+//	          signal, 4 condition, 5 change of mode; others are to be skipped), varint thread (of source 0, else 0); 3 varint
+//	          number of events before it plus 1, 0: those up to and including its time; 9 text name
+//	regions   in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, number of
+//	          allocations before it, each minus that of the entry before (before the first: 0); 3 varint name; 4 varint number of
+//	          regions that the thread left, from the innermost on, and, if it is 0, since it entered one: varint how many numbers
+//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left
+//	stack memory
+//	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint measure (0
+//	          deepest at an event, 1 touched, 2 size, as in package event; others are to be skipped), varint bytes; 4 varint
+//	          stack id, 0 but of measure 0
+//	mismatches
+//	          1 zigzag thread that freed, as difference; 2 zigzag time, likewise; 3 varints mismatch (as in package event),
+//	          function that allocated, function that freed, stack id, stack id of the deallocation; 4 varints number of
+//	          blocks; of the first one: size, size that the deallocation was told, alignment, alignment that it was told
 //
-// The last three are only told of modules of which they are known, and of variables the largest ones. They have no ids: nothing
-// replaces them.
+//	counts    The head has a second varint, the unit of the classes of time in femtoseconds. A block replaces the ones before. 1 zigzag
+//	          kernel's thread id, as difference; 2 varints function << 1 | deallocations, calls, failed calls, bytes requested, usable
+//	          bytes, ns inside of the allocator, timed calls; 3 varint text: the thread's name; 4 classes of sizes, then of times: varint
+//	          how many follow, for each varint its number minus that of the one before (before the first: 0), varint calls; 9 texts,
+//	          as for symbols. Package event says what the classes are.
+//
+// But for counts, all from variables on have no ids: nothing replaces them. Variables, data sections and resident pages are only told of modules of which
+// they are known, and of variables the largest ones.
 //
 // The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are those
 // of the events; a reader that has them need not read the events.
@@ -136,15 +158,17 @@
 //	15  for each half of columns 3 and 14 that is 15, in the order of the events: varint the rest
 //	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
 //	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
-//	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254.
+//	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254. Flag 32 says
+//	    that the event was sampled, see below
 //	6   sparse: entries of varint events since the entry before (before the first: since the block's first event), varint
 //	    mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address, old size,
 //	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They replace
 //	    what the event has without them, after all else about it is known.
+//	7   with addresses: zigzag distances, where a code of column 36 asks for one, in the order of the events
 //	8 to 13  with flag 2: changes of each stack, see below
 //	16  runs of classes: halves, number of events of class 0 in the low one (only the first may be 0), number of events of other
-//	    classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched and
-//	    Inherited: whether an event is of class 1 or 2, its shape tells
+//	    classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched,
+//	    Inherited and Unrecorded: whether an event is of class 1 or 2, its shape tells
 //	39  for each half of column 16 that is 15: varint the rest
 //
 // Class 0, for each event:
@@ -155,7 +179,7 @@
 //	21  shape (gaps): 0 is the shape that this stack last had in this column; at the stack's appearance, the shape that
 //	    this column gave last, to whichever stack
 //	23  slack (gaps), if the shape's flags have HasUsable: see below
-//	36  Alloc with addresses: zigzag difference to the thread's Alloc before
+//	36  Alloc with addresses: a code, see below
 //	38  count, of the functions calloc and reallocarray: entries of varint number of such events since the entry before
 //	    whose count is predicted, varint count. The prediction is the size divided by the unit of the stack if that comes
 //	    out even, else 0; the unit is the size divided by the count of the last such event of any thread at this stack in
@@ -192,6 +216,36 @@
 // other, all 0 at the block's start, predicts the code of a slack: 0 stands for the entry's now, 1 to 254 for a slack of
 // 0 to 253, 255 for one in column 24, as zigzag. After each code of column 23 except 255, the predicted ones included:
 // if code equals other or now is 0, now becomes code; other becomes code.
+//
+// Addresses of allocations are predicted, since allocators hand out again what was freed. The likely usable size of a block is its size plus
+// what the entry of the table of slack, after the allocation's own code, stands for with its now; if that is 0 or 255, its size (0 for one of
+// 2^64-1). There are 1024 classes; a block's is its likely usable size divided by 16, modulo 1024. A class has a list of freed blocks, and its
+// end; a thread has an end; all lists are empty and all ends are 0 at the block's start. Codes:
+//
+//	0 to 31  the freed block in this place of the list, the latest one being in place 0; it leaves the list
+//	32       the thread's end
+//	33       the class's end
+//	34       the thread's end plus 16 times a distance of column 7
+//	35       the thread's end plus a distance of column 7
+//
+// After that, the thread's end and the class's are the address plus the likely usable size, rounded up to a multiple of 16. A Free puts the address
+// of the block into the list of the class that its allocation had; if it is far, of the class that it would have now. A list keeps the 32 latest ones.
+//
+// # Samples
+//
+// An Alloc with flag 32 was chosen at random; the Free that ends its block has the flag, too. It counts, in all that follows and in the live bytes and
+// blocks of heads, not as one block of its size, but as an estimate of those that it stands for: integers, which are the same for the Free. The
+// process has Sampling, {"Bytes": mean, "Seed": number} or {"Calls": mean, "Seed": number}, from which comes the probability p with which it was chosen: 1 - exp(-max(size, 1) / mean),
+// or 1 / mean; 1 if there is neither. If p is 1 it counts as 1 block of its size. Else blocks are 1/p and bytes size/p, in double precision,
+// rounded up if the fraction is larger than r, else down; 2^62 at most. With n = 2 * number of the allocation for blocks, and one more for
+// bytes, xor Seed (0 if there is none), modulo 2^64:
+//
+//	n = (n + 1) * 9e3779b97f4a7c15
+//	n = (n xor n >> 30) * bf58476d1ce4e5b9
+//	n = (n xor n >> 27) * 94d049bb133111eb
+//	r = ((n xor n >> 31) >> 11) / 2^53
+//
+// Slack and lifetimes of such a block count as often as the blocks.
 //
 // # Changes and summaries
 //
@@ -230,7 +284,7 @@
 //
 // A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Process and ending tell what
 // these have in common; the start is the first one's. Threads are told by their names and have no ids. Modules have no addresses
-// of their own; they lie one behind the other. If the statistics are more than one block, the later ones have only further stacks. Times
+// of their own; they lie one behind the other. A file with one input that has a Format was imported from another tool's file, which tells sums only. If the statistics are more than one block, the later ones have only further stacks. Times
 // of peaks are 0. Further blocks, in this order:
 //
 //	inputs    Head: number of inputs. Column 2: JSON, a list of objects, Input with its Go names.

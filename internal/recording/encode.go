@@ -11,8 +11,9 @@ import (
 // encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
 // as large as the block will be before it is packed.
 type encoder struct {
-	addresses  bool
+	place      *placement // nil: addresses are not kept
 	keepBirths bool
+	sampling   event.Sampling
 
 	// over the whole recording
 	tally     *tally.Tally
@@ -41,6 +42,7 @@ type encoder struct {
 	newShape   uint8 // of the stack that came last into the dictionary
 	sparse     []byte
 	sparseLast uint64
+	distances  []byte   // of addresses
 	births     []uint64 // addresses of the block's allocations, 0: ended; if they are kept
 	slack      slackTable
 }
@@ -67,7 +69,7 @@ type threadColumnsOf struct {
 	counts   gaps // events of functions that take a count
 	far      int
 	lastBorn uint64
-	lastAddr uint64
+	behind   uint64 // where the latest block ends
 	lastFar  uint64
 	cols     [threadColumns][]byte
 }
@@ -90,7 +92,10 @@ func (h *halves) reset() {
 }
 
 func newEncoder(opts Options) *encoder {
-	e := &encoder{addresses: opts.Addresses, keepBirths: opts.Births != nil, tally: tally.New()}
+	e := &encoder{keepBirths: opts.Births != nil, tally: tally.New()}
+	if opts.Addresses {
+		e.place = new(placement)
+	}
 	e.block = e.tally.Block()
 	e.begin()
 	return e
@@ -112,6 +117,10 @@ func (x *encoder) begin() {
 	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
 	x.slack = slackTable{}
+	x.distances = x.distances[:0]
+	if x.place != nil {
+		x.place.reset()
+	}
 }
 
 // room reports whether the block takes another event.
@@ -257,6 +266,9 @@ func (x *encoder) add(e *event.Event) {
 	class := classOf[e.Kind]
 	t := x.enter(uint64(max(e.Time, 0))/Quantum, e.Thread, min(class, classFree))
 	key := shapeKey(e.Kind, e.Func, e.Flags)
+	if e.Flags&event.Sampled != 0 {
+		x.weigh(e)
+	}
 	local := uint32(0)
 	switch class {
 	case classFree:
@@ -274,6 +286,15 @@ func (x *encoder) add(e *event.Event) {
 	x.block.Add(int(local), e, Quantum)
 }
 
+// weigh gives a Sampled event its weight, before it is encoded.
+func (x *encoder) weigh(e *event.Event) {
+	ref := e.Ref
+	if e.Kind == event.Alloc {
+		ref = x.nextAlloc
+	}
+	x.sampling.Weigh(e, ref)
+}
+
 func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	size := e.Size
 	if size == math.MaxUint64 {
@@ -287,7 +308,7 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 		x.count(t, local, size, e.Count)
 	}
 	if e.Kind == event.Alloc {
-		x.born(t, e.Addr)
+		x.born(t, size, e.Addr)
 	}
 	if e.Align|e.Count|e.OldAddr|e.OldSize != 0 || e.Kind == event.Map || e.Size == math.MaxUint64 || e.FreeStack != 0 {
 		x.rare(e, x.allocFields(e))
@@ -373,16 +394,14 @@ func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 }
 
 // born takes note of a block that came to life.
-func (x *encoder) born(t *threadColumnsOf, addr uint64) {
+func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
 	t.lastNew = x.nextAlloc
 	x.nextAlloc++
 	if x.keepBirths {
 		x.births = append(x.births, addr)
 	}
-	if x.addresses {
-		a := &t.cols[colAddr-perThread]
-		*a = binary.AppendUvarint(*a, zigzag(int64(addr-t.lastAddr)))
-		t.lastAddr = addr
+	if x.place != nil {
+		x.lies(t, size, addr)
 	}
 }
 
@@ -440,6 +459,9 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 	t.cols[colRef-perThread] = append(t.cols[colRef-perThread], byte(back))
 	if i := ref - x.head.firstAlloc; i < uint64(len(x.births)) {
 		x.births[i] = 0
+	}
+	if i := ref - x.head.firstAlloc; x.place != nil && i < uint64(len(x.place.blocks)) {
+		x.place.free(x.place.blocks[i])
 	}
 	if ref == t.lastNew && key&reallocIn == 0 {
 		key ^= temporaryIn

@@ -51,7 +51,8 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 		by = 0
 	}
 	c[colBornBy-perThread] = binary.AppendUvarint(c[colBornBy-perThread], by)
-	if x.addresses {
+	if x.place != nil {
+		x.place.free(placed{b.Addr, x.place.class(x.slack.usable(size))})
 		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(b.Addr-t.lastFar)))
 		t.lastFar = b.Addr
 	}
@@ -88,7 +89,7 @@ func (x *encoder) allocFields(e *event.Event) uint64 {
 // except that of an inherited block: those are many in a forked child, and their addresses are the parent's.
 func (x *encoder) otherFields(e *event.Event) uint64 {
 	f := x.allocFields(e)
-	if e.Addr != 0 && (x.addresses || e.Kind == event.Unmatched) {
+	if e.Addr != 0 && (x.place != nil || e.Kind == event.Unmatched) {
 		f |= sparseAddr
 	}
 	if e.Stack != 0 {

@@ -15,7 +15,7 @@ const (
 	colStacks    columnID = 4  // the stacks of this block, in order of first appearance
 	colShapes    columnID = 5  // (kind, function, flags)
 	colSparse    columnID = 6  // what few events have
-	colAllocs    columnID = 7  // reserved: where the allocations of a thread lie
+	colDistance  columnID = 7  // of addresses, where their codes do not say all
 	colFreeTimes columnID = 14 // differences before other events
 	colLongTimes columnID = 15 // the rest of differences that half a byte does not hold
 	perThread    columnID = 16
@@ -39,7 +39,7 @@ const (
 	colFree0                                      // local stack of a deallocation itself plus 1, lazy
 	colFree1                                      // lazy
 	colFree2                                      // lazy
-	colAddr                                       // of an allocation (Options.Addresses)
+	colAddr                                       // of an allocation (Options.Addresses): a code, see placement
 	colFarAddr                                    //
 	colCount                                      // of calloc and reallocarray: gaps, with a varint
 	colFarRef                                     // the allocation itself
@@ -64,7 +64,7 @@ const (
 
 var classOf = [event.KindCount]uint8{
 	event.Alloc: classAlloc, event.Fail: classAlloc, event.Map: classAlloc, event.Free: classFree,
-	event.Unmatched: classOther, event.Inherited: classOther,
+	event.Unmatched: classOther, event.Inherited: classOther, event.Unrecorded: classOther,
 }
 
 // A shape is what an event is in one number: kind, function and flags. A block has at most maxShapes of them.
@@ -72,7 +72,7 @@ const (
 	maxShapes   = 254
 	kindBits    = 3
 	funcBits    = 6
-	flagBits    = 5
+	flagBits    = 6
 	shapeSpace  = 1 << (kindBits + funcBits + flagBits)
 	flagShift   = kindBits + funcBits
 	temporaryIn = uint32(event.Temporary) << flagShift

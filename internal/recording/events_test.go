@@ -5,14 +5,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/heaptap/heaptap/internal/event"
 )
 
 // write makes a recording of events, in batches of changing length.
 func write(t testing.TB, path string, events []event.Event, opts Options) {
 	t.Helper()
-	w, err := Create(path, event.Process{PID: 1}, opts)
+	writeOf(t, path, event.Process{PID: 1}, events, opts)
+}
+
+func writeOf(t testing.TB, path string, p event.Process, events []event.Event, opts Options) {
+	t.Helper()
+	w, err := Create(path, p, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +65,7 @@ func TestEventsRoundTrip(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%v", name, addresses), func(t *testing.T) {
 				t.Parallel()
 				n := 60_000
-				if !addresses && (name == "many stacks" || name == "cc1plus" && !testing.Short()) {
+				if !addresses && name == "many stacks" || name == "cc1plus" && !testing.Short() {
 					n = BlockEvents + 20_000
 				}
 				want := p.run(1, n)
@@ -77,7 +81,7 @@ func TestEventsRoundTrip(t *testing.T) {
 						w.Addr = 0
 					}
 					if got[i] != w {
-						t.Fatalf("event %d: %s", i, cmp.Diff(w, got[i]))
+						t.Fatalf("event %d:\n%+v became\n%+v", i, w, got[i])
 					}
 				}
 			})

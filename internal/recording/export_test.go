@@ -11,3 +11,6 @@ func ProgramEvents(seed uint64, n int) []event.Event {
 func OddEvents(seed uint64, n int) []event.Event {
 	return program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true, allFrees: true}.run(seed, n)
 }
+
+// SomeCounts are counts of several threads.
+var SomeCounts = someCounts

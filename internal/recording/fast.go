@@ -31,7 +31,7 @@ func (w *Writer) Alloc(r *Request) {
 	if counted[r.Func] {
 		x.count(t, local, r.Size, r.Count)
 	}
-	x.born(t, r.Addr)
+	x.born(t, r.Size, r.Addr)
 	x.block.Alloc(int(local), r.Func, r.Thread, r.Size, int64(r.Usable-r.Size), r.Time, Quantum)
 }
 

@@ -69,6 +69,12 @@ const (
 	blockInputs   blockType = 17 // the recordings that were merged
 	blockTimeline blockType = 18 // how they developed together
 	blockSpreads  blockType = 19 // how a call stack differs between them
+
+	blockMarks    blockType = 20 // moments that have names
+	blockCounts   blockType = 21 // what threads have counted
+	blockStackUse blockType = 22 // memory of the threads' stacks
+	blockPairs    blockType = 23 // allocations and deallocations that do not belong together
+	blockRegions  blockType = 24 // named spans of what threads do
 )
 
 func (t blockType) String() string {
@@ -111,6 +117,16 @@ func (t blockType) String() string {
 		return "timeline"
 	case blockSpreads:
 		return "spreads"
+	case blockMarks:
+		return "marks"
+	case blockCounts:
+		return "counts"
+	case blockStackUse:
+		return "stack memory"
+	case blockPairs:
+		return "mismatches"
+	case blockRegions:
+		return "regions"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

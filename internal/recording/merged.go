@@ -36,6 +36,8 @@ type Input struct {
 	// Of what is leaked, the runtime's part.
 	RuntimeBytes, RuntimeBlocks uint64
 	PeakRSS                     int64 // -1: not known
+	// Format is that of another tool's file, of which the sums were taken; "" for a recording of heaptap's.
+	Format string `json:",omitempty"`
 }
 
 // Timeline tells how the processes developed together. Time is that since their starts, or the wall clock since 1970, in ns. It is
@@ -113,13 +115,30 @@ func (m *Merged) Peak() (atLeast, atMost uint64) {
 	return atLeast, min(atMost, sum)
 }
 
+// Imported is the format of the other tool's file that this is a recording of; "" if it is none, or of several files.
+func (m *Merged) Imported() string {
+	if m == nil || len(m.Inputs) != 1 {
+		return ""
+	}
+	return m.Inputs[0].Format
+}
+
 // MergedError says that a question needs events, of which a merged recording has none.
 type MergedError struct {
 	Name   string
 	Inputs int
+	Format string // of the one file that the recording was imported from, or ""
+}
+
+// NewMergedError returns the error of the recording of that name.
+func NewMergedError(name string, m *Merged) *MergedError {
+	return &MergedError{name, len(m.Inputs), m.Imported()}
 }
 
 func (e *MergedError) Error() string {
+	if e.Format != "" {
+		return fmt.Sprintf("%s: this needs events, and a file of the format %s tells sums only", e.Name, e.Format)
+	}
 	return fmt.Sprintf("%s: this needs events, and here are only the sums of %d recordings: ask these", e.Name, e.Inputs)
 }
 
@@ -131,7 +150,7 @@ func (r *Reader) hasEvents() error {
 	if r.merged == nil {
 		return nil
 	}
-	return &MergedError{r.name, len(r.merged.Inputs)}
+	return NewMergedError(r.name, r.merged)
 }
 
 // loadMerged reads one of the blocks that only a merged recording has.

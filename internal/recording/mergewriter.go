@@ -29,7 +29,12 @@ type Sums struct {
 const inputRows = 1 << 12
 
 // WriteMerged writes a merged recording to path, at once or, with an error, not at all.
-func WriteMerged(path string, s *Sums) (err error) {
+func WriteMerged(path string, s *Sums) error {
+	return replace(path, func(f file) error { return s.write(f, path) })
+}
+
+// replace puts a file at path, at once or, with an error of write, not at all.
+func replace(path string, write func(file) error) (err error) {
 	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -40,7 +45,7 @@ func WriteMerged(path string, s *Sums) (err error) {
 			os.Remove(temp)
 		}
 	}()
-	err = s.write(osFile{f}, path)
+	err = write(osFile{f})
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func (r *Reader) decoder() *eventDecoder {
 	if !ok {
 		d = &eventDecoder{quantum: int64(r.header.quantum), known: r.known}
 	}
-	d.threadCount = len(r.threads)
+	d.threadCount, d.sampling = len(r.threads), r.process.Sampling
 	return d
 }
 

@@ -94,7 +94,8 @@ func TestQuestionsOddEvents(t *testing.T) {
 							ref++
 						}
 					}
-					want = append(want, event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time})
+					want = append(want, event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time,
+						Sampled: e.Flags&event.Sampled != 0})
 				case event.Free:
 					want = slices.DeleteFunc(want, func(b event.Block) bool { return b.Ref == e.Ref })
 				}

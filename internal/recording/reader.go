@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,11 @@ type Reader struct {
 	nodes    Table[event.Node]
 	samples  []event.Sample
 	statics  statics
+	stackUse []event.StackUse
+	counts   *event.Counts // nil: nothing was counted
+	marks    []event.Mark  // by rising time
+	regions  []event.RegionNote
+	pairs    []event.Pair
 	merged   *Merged // nil: there are events
 	frames   map[uint32][]event.Frame
 	ending   Ending
@@ -155,7 +161,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockSpreads || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockRegions || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -190,6 +196,19 @@ func (r *Reader) load(blocks []indexEntry) {
 				err = decodeSymbols(&s, r.frames)
 			case blockTally:
 				err = r.loadTally(&s)
+			case blockMarks:
+				r.marks, err = decodeMarks(&s, r.marks)
+			case blockRegions:
+				r.regions, err = decodeRegions(&s, r.regions)
+			case blockCounts:
+				var c *event.Counts
+				if c, err = decodeCounts(&s); err == nil {
+					r.counts = c
+				}
+			case blockStackUse:
+				r.stackUse, err = decodeStackUse(&s, r.stackUse)
+			case blockPairs:
+				r.pairs, err = decodePairs(&s, r.pairs)
 			case blockInputs, blockTimeline, blockSpreads:
 				err = r.loadMerged(b.typ, &s)
 			default:
@@ -210,6 +229,7 @@ func (r *Reader) load(blocks []indexEntry) {
 	r.setModules(modules)
 	r.pcs.add(pcs)
 	r.nodes.add(nodes)
+	slices.SortStableFunc(r.marks, func(a, b event.Mark) int { return cmp.Compare(a.Time, b.Time) })
 	r.findCuts()
 }
 
@@ -328,7 +348,13 @@ func (r *Reader) Nodes() *Table[event.Node] { return &r.nodes }
 func (r *Reader) Samples() []event.Sample { return r.samples }
 
 // Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
-func (r *Reader) Frames(pc uint32) []event.Frame { return r.frames[pc] }
+func (r *Reader) Frames(pc uint32) []event.Frame {
+	p, _ := r.pcs.Get(pc)
+	if name := p.StandIn(); name != "" {
+		return []event.Frame{{Function: name}}
+	}
+	return r.frames[pc]
+}
 
 // Ending says how the process ended; false if the recording ends before.
 func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }

@@ -78,6 +78,8 @@ type mender struct {
 	threads map[uint32]*mended
 	at      map[uint64]event.Block // live blocks by address, where addresses are known
 	time    int64
+	marks   []event.Mark // still to be kept
+	regions []event.RegionNote
 }
 
 // keptRun is allocations in a row that were kept: their old and new numbers.
@@ -101,6 +103,10 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	for _, s := range r.samples {
 		m.w.Sample(s)
 	}
+	m.marks, m.regions = r.marks, r.regions
+	for _, u := range r.stackUse {
+		m.w.StackUse(u)
+	}
 	first := r.Damage()
 	var failed error
 	err := r.Walk(ctx, 0, ^uint64(0), func(n, alloc uint64, e *event.Event) bool {
@@ -111,6 +117,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	if failed != nil || err != nil && !errors.As(err, &damage) {
 		return errors.Join(failed, err)
 	}
+	m.marksUpTo(event.NoCut)
 	frames := r.frames
 	if len(frames) == 0 && o.Symbols != nil {
 		frames = o.Symbols(r)
@@ -118,8 +125,13 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	if err := m.w.Symbols(frames); err != nil {
 		return err
 	}
-	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency())); err != nil {
+	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()), m.w.Pairs(r.pairs)); err != nil {
 		return err
+	}
+	if r.counts != nil {
+		if err := m.w.Counts(r.counts); err != nil {
+			return err
+		}
 	}
 	m.result.Damage = first
 	if damage != nil {
@@ -130,6 +142,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 
 // event writes an event with numbers of the old recording, if that is possible as what it can be there.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
+	m.marksUpTo(n)
 	m.result.Lost += n - m.next
 	m.next = n + 1
 	m.time = e.Time
@@ -175,6 +188,24 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	}
 	m.result.Events++
 	return m.w.Event(&v)
+}
+
+// marksUpTo keeps the marks and the notes of regions before the event with old number n.
+func (m *mender) marksUpTo(n uint64) {
+	for len(m.marks) > 0 && (m.marks[0].Cut <= n || m.marks[0].Cut == event.NoCut) {
+		mark := m.marks[0]
+		m.marks = m.marks[1:]
+		if mark.Cut != event.NoCut {
+			mark.Cut = m.w.Handed()
+		}
+		m.w.Mark(mark)
+	}
+	for len(m.regions) > 0 && m.regions[0].Event <= n {
+		note := m.regions[0]
+		m.regions = m.regions[1:]
+		note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
+		m.w.Region(note)
+	}
 }
 
 // unseen ends the block that is live where v allocates: its deallocation is missing.

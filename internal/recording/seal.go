@@ -17,6 +17,7 @@ type sealed struct {
 	shapes  []byte
 	sparse  []byte
 	stacks  []tally.Local
+	far     []byte // distances of addresses
 	births  []uint64
 }
 
@@ -31,7 +32,7 @@ func (x *encoder) seal(s *sealed) {
 	h := &x.head
 	h.end, h.allocs, h.peak = x.last, x.nextAlloc-h.firstAlloc, int64(x.block.Most())
 	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
-	if x.addresses {
+	if x.place != nil {
 		h.flags |= headAddresses
 	}
 	if h.stacks*summaryRatio <= h.events {
@@ -45,6 +46,7 @@ func (x *encoder) seal(s *sealed) {
 	x.dict, s.dict = s.dict, x.dict
 	x.shapes, s.shapes = s.shapes, x.shapes
 	x.sparse, s.sparse = s.sparse, x.sparse
+	x.distances, s.far = s.far, x.distances
 	x.births, s.births = s.births[:0], x.births
 	s.stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.stacks)
 	x.nextEvent += h.events
@@ -77,6 +79,7 @@ func (k *packing) pack(s *sealed, p *payload) {
 	p.column(colStacks, s.dict)
 	p.column(colShapes, s.shapes)
 	p.column(colSparse, s.sparse)
+	p.column(colDistance, s.far)
 	if s.head.flags&headChanges != 0 {
 		k.changes.reset()
 		k.changes.locals(s.stacks)

@@ -84,7 +84,7 @@ func TestExample(t *testing.T) {
 func TestColumnsAreSpecified(t *testing.T) {
 	t.Parallel()
 	for id := colThreads; id < colEnd; id++ {
-		if id > colChangeTemp && id < perThread || id == colAllocs {
+		if id > colChangeTemp && id < perThread {
 			continue
 		}
 		if _, ok := columnNames[blockEvents][id]; !ok {

@@ -2,7 +2,7 @@ package recording
 
 import (
 	"encoding/binary"
-	"path/filepath"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -30,28 +30,14 @@ var somePages = []event.Residency{
 // TestStatics: what is written is read, however much it is.
 func TestStatics(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{PID: 1}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	many := append([]event.Variable(nil), someVariables...)
 	for i := range 3 * staticsEntries {
 		many = append(many, event.Variable{Module: 1, Size: uint64(i), Name: strings.Repeat("x", 1+i%2000)})
 	}
-	for _, err := range []error{w.Variables(many, someSections), w.Residency(somePages), w.Finish(Ending{End: 1})} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if !r.Complete() || !reflect.DeepEqual(r.Variables(), many) || !reflect.DeepEqual(r.DataSections(), someSections) ||
+	r := written(t, func(w *Writer) error { return errors.Join(w.Variables(many, someSections), w.Residency(somePages)) })
+	if !reflect.DeepEqual(r.Variables(), many) || !reflect.DeepEqual(r.DataSections(), someSections) ||
 		!reflect.DeepEqual(r.Residency(), somePages) {
-		t.Errorf("%v: %d variables, %+v, %+v", r.Damage(), len(r.Variables()), r.DataSections(), r.Residency())
+		t.Errorf("%d variables, %+v, %+v", len(r.Variables()), r.DataSections(), r.Residency())
 	}
 }
 
@@ -64,37 +50,26 @@ func TestForgedStatics(t *testing.T) {
 		blockDataSections: func(p *payload, w *columnWriter) { encodeDataSections(p, w, someSections) },
 		blockResidency:    func(p *payload, w *columnWriter) { encodeResidency(p, w, somePages) },
 	} {
-		p, err := newPayload()
-		if err != nil {
-			t.Fatal(err)
-		}
-		encode(p, &columnWriter{})
-		good := append([]byte(nil), p.bytes()...)
-		for i := range good {
-			for _, change := range []byte{0xff, 0x80, 1} {
-				b := append([]byte(nil), good...)
-				b[i] ^= change
-				var s columns
-				var got statics
-				if s.parse(b) != nil || got.load(typ, &s) != nil {
-					continue
+		forgeries(t, encode, func(at int, s *columns) {
+			var got statics
+			if got.load(typ, s) != nil {
+				return
+			}
+			for _, d := range got.sections {
+				if d.End < d.Start {
+					t.Fatalf("byte %d: %+v", at, d)
 				}
-				for _, d := range got.sections {
-					if d.End < d.Start {
-						t.Fatalf("byte %d: %+v", i, d)
-					}
-				}
-				for _, x := range got.residency {
-					for _, list := range [][]event.AddrRange{x.Looked, x.Resident} {
-						for k, a := range list {
-							if a.End < a.Start || k > 0 && a.Start < list[k-1].End {
-								t.Fatalf("byte %d: %+v", i, list)
-							}
+			}
+			for _, x := range got.residency {
+				for _, list := range [][]event.AddrRange{x.Looked, x.Resident} {
+					for k, a := range list {
+						if a.End < a.Start || k > 0 && a.Start < list[k-1].End {
+							t.Fatalf("byte %d: %+v", at, list)
 						}
 					}
 				}
 			}
-		}
+		})
 	}
 }
 

@@ -16,17 +16,20 @@ type Piece struct {
 	Changes []Change // by stack; a stack comes once
 }
 
-// Steps divides the events between two cuts at times (ns, rising) and tells of the steps, in order, in one or more pieces for each
-// that has events. Step 0 is up to the first of the times, and so on. Of a block of events that lies within a step, its head and its
+// Bound is the end of a step: later events are in the next one, and those of that very time from Cut on, if Cut is not 0.
+type Bound struct {
+	Time int64 // ns
+	Cut  uint64
+}
+
+// Steps divides the events between two cuts at bounds, which rise, and tells of the steps, in order, in one or more pieces for each
+// that has events. Step 0 is up to the first of the bounds, and so on. Of a block of events that lies within a step, its head and its
 // changes tell; one that is divided is decoded, once. Events that were folded are an error.
-func (r *Reader) Steps(ctx context.Context, from, to uint64, times []int64, take func(Piece)) error {
+func (r *Reader) Steps(ctx context.Context, from, to uint64, bounds []Bound, take func(Piece)) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
-	d := divider{r: r, from: from, to: to}
-	for _, t := range times {
-		d.bounds = append(d.bounds, uint64(max(t, 0))/uint64(r.header.quantum))
-	}
+	d := divider{r: r, from: from, to: to, bounds: bounds, quantum: int64(r.header.quantum)}
 	tasks := d.tasks()
 	return ahead(ctx, len(tasks), func(i int, _ *atomic.Bool) (func(), error) {
 		list, err := tasks[i]()
@@ -41,26 +44,25 @@ func (r *Reader) Steps(ctx context.Context, from, to uint64, times []int64, take
 	})
 }
 
-// Whole moves the times (ns, rising) between the first and the last one to the nearest ones that divide no block of events, where there
-// is one that is less than a third of a step away: steps that end there are told of without decoding.
-func (r *Reader) Whole(times []int64) {
-	q := int64(r.header.quantum)
-	var ends []int64
-	for i := range r.events {
-		if i+1 == len(r.events) || r.events[i+1].head.begin > r.events[i].head.end {
-			ends = append(ends, int64(r.events[i].head.end)*q)
-		}
+// Whole moves bounds at equal steps, of which the first and the last are the ends of a range, to the nearest ends of blocks of events,
+// where one is less than half a step away: of steps that end there Steps tells without decoding. The ends of the range stay.
+func (r *Reader) Whole(bounds []Bound) {
+	n := len(bounds) - 1
+	if n < 2 {
+		return
 	}
-	for i := 1; i+1 < len(times); i++ {
-		near := min(times[i]-times[i-1], times[i+1]-times[i]) / 3
-		k := sort.Search(len(ends), func(k int) bool { return ends[k] >= times[i] })
-		best := times[i]
-		for _, k := range []int{k - 1, k} {
-			if k >= 0 && k < len(ends) && max(ends[k]-times[i], times[i]-ends[k]) < near {
-				best, near = ends[k], max(ends[k]-times[i], times[i]-ends[k])
+	end := func(k int) int64 { return int64(r.events[k].head.end) * int64(r.header.quantum) }
+	half := (bounds[n].Time - bounds[0].Time) / int64(n) / 2
+	for i := range bounds[1:n] {
+		b := &bounds[1:n][i]
+		at, near := b.Time, half
+		k := sort.Search(len(r.events), func(k int) bool { return end(k) >= at })
+		for k := max(k-1, 0); k < len(r.events) && end(k) < at+near; k++ {
+			if away := max(end(k)-at, at-end(k)); away < near {
+				h := &r.events[k].head
+				*b, near = Bound{end(k), h.firstEvent + h.events}, away
 			}
 		}
-		times[i] = best
 	}
 }
 
@@ -68,11 +70,17 @@ func (r *Reader) Whole(times []int64) {
 type divider struct {
 	r        *Reader
 	from, to uint64
-	bounds   []uint64 // in units of time: an event later than n of them is in step n
+	bounds   []Bound
+	quantum  int64
 }
 
-func (d *divider) step(time uint64) int {
-	return sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] >= time })
+// past reports whether an event, by its time and number, is in a later step.
+func (b *Bound) past(time int64, n uint64) bool {
+	return time > b.Time || time == b.Time && b.Cut != 0 && n >= b.Cut
+}
+
+func (d *divider) step(time int64, n uint64) int {
+	return sort.Search(len(d.bounds), func(i int) bool { return !d.bounds[i].past(time, n) })
 }
 
 // tasks are to be done in any order; what they return follows in this one.
@@ -80,12 +88,12 @@ func (d *divider) tasks() (list []func() ([]Piece, error)) {
 	r := d.r
 	for at := r.blockOf(d.from); at < len(r.events) && r.events[at].head.firstEvent < d.to; {
 		i, end, step := at, at, 0
-		for ; end < len(r.events) && d.undivided(end); end++ {
-			if s := d.step(r.events[end].head.begin); end == i {
-				step = s
-			} else if s != step {
+		for ; end < len(r.events); end++ {
+			s, ok := d.undivided(end)
+			if !ok || end > i && s != step {
 				break
 			}
+			step = s
 		}
 		if end == i {
 			list = append(list, func() ([]Piece, error) { return d.divide(i) })
@@ -101,10 +109,12 @@ func (d *divider) tasks() (list []func() ([]Piece, error)) {
 	return list
 }
 
-// undivided reports whether all of a block lies in the range, and in one step.
-func (d *divider) undivided(i int) bool {
+// undivided returns the step of a block's first event, and whether all of the block lies in the range, and in that step.
+func (d *divider) undivided(i int) (step int, ok bool) {
 	h := &d.r.events[i].head
-	return d.from <= h.firstEvent && h.firstEvent+h.events <= d.to && d.step(h.begin) == d.step(h.end)
+	step = d.step(int64(h.begin)*d.quantum, h.firstEvent)
+	return step, d.from <= h.firstEvent && h.firstEvent+h.events <= d.to &&
+		step == d.step(int64(h.end)*d.quantum, h.firstEvent+h.events-1)
 }
 
 // whole tells of one or more whole blocks.
@@ -142,13 +152,13 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 		}
 		sum = Changes{}
 	}
-	bound := uint64(0) // no event up to it is in another step than the one before
+	var bound *Bound // of the step of the event before; nil: it is the last one
 	err = r.decodeBlock(i, func(e *event.Event) bool {
 		if n >= d.from && n < d.to {
-			if time := uint64(e.Time) / uint64(r.header.quantum); len(list) == 0 || time > bound {
-				step := d.step(time)
-				if bound = ^uint64(0); step < len(d.bounds) {
-					bound = d.bounds[step]
+			if len(list) == 0 || bound != nil && bound.past(e.Time, n) {
+				step := d.step(e.Time, n)
+				if bound = nil; step < len(d.bounds) {
+					bound = &d.bounds[step]
 				}
 				done()
 				list = append(list, Piece{Step: step, First: n, Top: uint64(max(live, 0))})

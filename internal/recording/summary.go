@@ -52,7 +52,7 @@ func (a *appender) summarise(h *eventsHead, number uint64, list []tally.Local) {
 	for i := range list {
 		c := &list[i]
 		if c.Allocs|c.Frees != 0 {
-			l.sum.Add(&Change{Stack: c.ID, Allocs: uint64(c.Allocs), Bytes: c.Bytes, Frees: uint64(c.Frees), FreedBytes: c.FreedBytes,
+			l.sum.Add(&Change{Stack: c.ID, Allocs: c.Allocs, Bytes: c.Bytes, Frees: c.Frees, FreedBytes: c.FreedBytes,
 				Temporary: uint64(c.Temporary), Top: uint64(c.Top)})
 		}
 	}

@@ -114,15 +114,22 @@ func (t *Table[T]) All(yield func(uint32, T) bool) {
 
 // tables collects what is not yet in the file.
 type tables struct {
+	process *event.Process // nil: as it was told before
 	threads []entry[event.Thread]
 	modules []event.Module
 	pcs     []entry[event.PC]
 	nodes   []entry[event.Node]
 	samples []event.Sample
+
+	stackUse []event.StackUse
+	marks    []event.Mark
+	regions  []event.RegionNote
 }
 
 func (t *tables) clear() {
 	t.threads, t.modules, t.pcs, t.nodes, t.samples = t.threads[:0], t.modules[:0], t.pcs[:0], t.nodes[:0], t.samples[:0]
+	t.stackUse, t.marks, t.regions = t.stackUse[:0], t.marks[:0], t.regions[:0]
+	t.process = nil
 }
 
 func (t *tables) add(o *tables) {
@@ -131,6 +138,12 @@ func (t *tables) add(o *tables) {
 	t.pcs = append(t.pcs, o.pcs...)
 	t.nodes = append(t.nodes, o.nodes...)
 	t.samples = append(t.samples, o.samples...)
+	t.stackUse = append(t.stackUse, o.stackUse...)
+	t.marks = append(t.marks, o.marks...)
+	t.regions = append(t.regions, o.regions...)
+	if o.process != nil {
+		t.process = o.process
+	}
 }
 
 type columnWriter struct{ id, a, b, c, text []byte }
@@ -217,6 +230,25 @@ func (r *columnReader) nextID(last *int64) (uint32, bool) {
 		r.id.bad = true
 	}
 	return uint32(*last), !r.bad()
+}
+
+// moment is when a thread did something.
+type moment struct{ thread, time int64 }
+
+// moment writes one, as the difference to the last one.
+func (w *columnWriter) moment(last *moment, thread uint32, time int64) {
+	w.id = binary.AppendUvarint(w.id, zigzag(int64(thread)-last.thread))
+	w.a = binary.AppendUvarint(w.a, zigzag(time-last.time))
+	*last = moment{int64(thread), time}
+}
+
+// moment reads one. It is bad if its time is negative.
+func (r *columnReader) moment(last *moment) (thread uint32, time int64) {
+	thread, _ = r.nextID(&last.thread)
+	if last.time += r.a.int(); last.time < 0 {
+		r.a.bad = true
+	}
+	return thread, last.time
 }
 
 func encodeThreads(p *payload, w *columnWriter, list []entry[event.Thread]) {

@@ -21,6 +21,7 @@ type program struct {
 	tick     int64   // ns between events, about
 	odd      bool    // everything that is rare, too
 	allFrees bool    // deallocations have stacks
+	sampled  bool    // of three allocations one is
 }
 
 var programs = map[string]program{
@@ -57,6 +58,7 @@ func (p program) run(seed uint64, n int) []event.Event {
 	for i := range cycle {
 		cycle[i] = uint32(zipf.Uint64()) + 1
 	}
+	heap := allocator{freed: map[uint64][]uint64{}}
 	live := make([][]block, p.threads)
 	last := make([]uint64, p.threads)
 	for i := range last {
@@ -89,7 +91,7 @@ func (p program) run(seed uint64, n int) []event.Event {
 			}
 		}
 		e := event.Event{Kind: event.Alloc, Func: s.fn, Thread: uint32(th), Stack: id, Size: size, Ref: event.NoRef,
-			Addr: 0x5500_0000_0000 + uint64(r.IntN(1<<20))*16, Flags: flags}
+			Flags: flags}
 		if flags&event.Realloc != 0 {
 			e.Func = event.ReallocFunc
 		}
@@ -100,8 +102,12 @@ func (p program) run(seed uint64, n int) []event.Event {
 				e.Usable += 16
 			}
 		}
+		e.Addr = heap.alloc(r, e.Size)
 		if p.odd {
 			p.oddities(r, &e)
+		}
+		if (p.sampled || p.odd) && pos%3 == 0 && e.Kind == event.Alloc {
+			e.Flags |= event.Sampled
 		}
 		add(e)
 		if e.Kind == event.Alloc {
@@ -121,9 +127,10 @@ func (p program) run(seed uint64, n int) []event.Event {
 			fn = event.Delete
 		}
 		e := event.Event{Kind: event.Free, Func: fn, Thread: uint32(th), Stack: was.Stack, Size: was.Size,
-			Usable: was.Usable, Flags: flags | was.Flags&event.HasUsable, Ref: b.ref, Addr: was.Addr, Born: was.Time,
+			Usable: was.Usable, Flags: flags | was.Flags&(event.HasUsable|event.Sampled), Ref: b.ref, Addr: was.Addr, Born: was.Time,
 			BornBy: was.Thread}
-		if last[th] == b.ref && flags == 0 {
+		heap.free(was.Size, was.Addr)
+		if last[th] == b.ref && flags == 0 && e.Flags&event.Sampled == 0 {
 			e.Flags |= event.Temporary
 		}
 		if p.allFrees {
@@ -168,6 +175,28 @@ func (p program) run(seed uint64, n int) []event.Event {
 	return out[:n]
 }
 
+// allocator is one that mostly hands out what was freed last, or else grows.
+type allocator struct {
+	freed map[uint64][]uint64 // by size in units of 16 bytes
+	top   uint64
+}
+
+func (h *allocator) alloc(r *rand.Rand, size uint64) uint64 {
+	switch l := h.freed[size/16]; {
+	case r.IntN(50) == 0: // elsewhere, not always aligned
+		return 0x7f00_0000_0000 + uint64(r.IntN(1<<24))*8
+	case len(l) > 0:
+		i := max(0, len(l)-1-int(r.ExpFloat64()*2))
+		addr := l[i]
+		h.freed[size/16] = append(l[:i], l[i+1:]...)
+		return addr
+	}
+	h.top += (size+16)&^15 + 16
+	return 0x5500_0000_0000 + h.top
+}
+
+func (h *allocator) free(size, addr uint64) { h.freed[size/16] = append(h.freed[size/16], addr) }
+
 // oddities changes an allocation into one of the rare ones.
 func (p program) oddities(r *rand.Rand, e *event.Event) {
 	switch r.IntN(20) {
@@ -211,6 +240,8 @@ func (p program) other(r *rand.Rand, th int) event.Event {
 		e.Addr = 0
 		e.Stack, e.Size, e.Born, e.BornBy, e.Ref = 3, 100, 500, 1, 12
 		e.FreeStack = 2
+	case 2:
+		e.Kind = event.Unrecorded
 	}
 	return e
 }

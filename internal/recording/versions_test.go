@@ -56,6 +56,7 @@ func TestVersions(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%+v\n%+v\n%+v\n", r.Process(), r.Health(), stored.Totals)
 		fmt.Fprintf(&b, "%+v\n%+v\n%+v\n", r.Variables(), r.DataSections(), r.Residency())
+		fmt.Fprintf(&b, "%+v\n%+v\n%+v\n", r.StackUse(), r.Pairs(), r.Counts())
 		golden := strings.TrimSuffix(path, ".htap") + ".txt"
 		if *update && path == now {
 			if err := os.WriteFile(golden, b.Bytes(), 0o666); err != nil {
@@ -137,6 +138,8 @@ func makeVersion(t *testing.T, path string) {
 	}
 	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: 50, Virtual: 1 << 40})
+	w.StackUse(event.StackUse{Thread: 1, Time: 50, Bytes: 8192, Stack: 4})
+	w.StackUse(event.StackUse{Thread: 0, Time: 40, Measure: event.StackTouched, Bytes: 1 << 33})
 	events := recording.OddEvents(3, 200)
 	for i := range events {
 		if events[i].Kind <= event.Free {
@@ -160,7 +163,9 @@ func makeVersion(t *testing.T, path string) {
 			{Module: 2, Kind: event.TData, Size: 4, Name: "t"}},
 		[]event.DataSection{{Module: 1, Kind: event.BSS, Start: 0x4000, End: 0x4040 + 1<<29, Variables: 2, Named: 1<<29 + 8}, {Module: 2, Kind: event.TData, End: 4, Variables: 1, Named: 4}}),
 		w.Residency([]event.Residency{{Module: 1, Time: 900, PageSize: 4096, Looked: []event.AddrRange{{Start: 4096, End: 1 << 20}},
-			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}})); err != nil {
+			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}}),
+		w.Counts(recording.SomeCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8, FreeSize: 1 << 40},
+			{Mismatch: event.MismatchFunction, Alloc: event.NewAligned, Free: event.FreeFunc, Count: 1, Time: 600, Thread: 2, Size: 1, Align: 64}})); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3, Status: "exit status 3",

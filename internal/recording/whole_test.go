@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"cmp"
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -8,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestWhole: times move by less than a third of a step, to where no block of events is divided, or stay.
+// TestWhole: bounds move by less than half a step, to the end of a block of events, or stay.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -16,7 +18,7 @@ func TestWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Blocks of ten events, 100 ns apart; the fifth begins when the fourth ends.
+	// Blocks of ten events, 100 ns apart; the sixth begins when the fifth ends.
 	now := int64(0)
 	for i := range 200 {
 		if i != 50 {
@@ -40,36 +42,55 @@ func TestWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for _, n := range []int{1, 3, 7, 13, 40} {
-		var times []int64
+	for _, n := range []int{1, 3, 7, 13, 20, 40} {
+		var got []Bound
 		for i := range n + 1 {
-			times = append(times, now*int64(i)/int64(n))
+			got = append(got, Bound{Time: now * int64(i) / int64(n)})
 		}
-		got := slices.Clone(times)
+		before := slices.Clone(got)
 		r.Whole(got)
 		moved := 0
-		for i, at := range got {
-			if i == 0 || i == n || at == times[i] {
-				if at != times[i] {
-					t.Errorf("%d steps: the end moved from %d to %d", n, times[i], at)
-				}
+		for i, b := range got {
+			if b.Cut == 0 && b.Time == before[i].Time {
 				continue
 			}
 			moved++
-			if d := max(at-times[i], times[i]-at); 3*d >= now/int64(n)+2 {
-				t.Errorf("%d steps: %d moved to %d", n, times[i], at)
+			if d := max(b.Time-before[i].Time, before[i].Time-b.Time); 2*d >= now/int64(n) || i == 0 || i == n {
+				t.Errorf("%d steps: %d moved to %d", n, before[i].Time, b.Time)
 			}
-			for k := range r.events {
-				if h := &r.events[k].head; int64(h.begin)*Quantum <= at && at < int64(h.end)*Quantum {
-					t.Errorf("%d steps: %d divides block %d", n, at, k)
-				}
-			}
-			if at == int64(r.events[4].head.end)*Quantum {
-				t.Errorf("%d steps: %d is in two blocks", n, at)
+			if b.Cut%10 != 0 || b.Time != int64(r.events[b.Cut/10-1].head.end)*Quantum {
+				t.Errorf("%d steps: %d is not the end of the block before event %d", n, b.Time, b.Cut)
 			}
 		}
-		if !slices.IsSorted(got) || n == 13 && moved < 6 {
-			t.Errorf("%d steps: %v became %v", n, times, got)
+		rising := slices.IsSortedFunc(got, func(a, b Bound) int { return cmp.Compare(a.Time, b.Time) })
+		if !rising || n <= 20 && moved < n-2 {
+			t.Errorf("%d steps: %v became %v", n, before, got)
 		}
+		tellsOfSteps(t, r, got)
+	}
+}
+
+// tellsOfSteps: the steps of bounds have the events that they should.
+func tellsOfSteps(t *testing.T, r *Reader, bounds []Bound) {
+	t.Helper()
+	n := len(bounds) - 1
+	want := make([]uint64, n)
+	number, step := uint64(0), 0
+	err := r.EventsBetween(t.Context(), 0, 200, func(_ uint64, e *event.Event) bool {
+		for step < n-1 && (e.Time > bounds[step+1].Time || bounds[step+1].Cut != 0 && number >= bounds[step+1].Cut) {
+			step++
+		}
+		want[step]++
+		number++
+		return true
+	})
+	got := make([]uint64, n)
+	steps := r.Steps(t.Context(), 0, 200, bounds[1:n], func(p Piece) {
+		for i := range p.Changes {
+			got[p.Step] += p.Changes[i].Allocs
+		}
+	})
+	if err := errors.Join(err, steps); err != nil || !slices.Equal(got, want) {
+		t.Errorf("bounds %v: %d, expected %d; %v", bounds, got, want, err)
 	}
 }

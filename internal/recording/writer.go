@@ -56,6 +56,7 @@ type Writer struct {
 	enc     *encoder
 	pending tables
 	opts    Options
+	process event.Process
 	app     *appender
 	closed  bool
 	broken  atomic.Pointer[error] // app's error
@@ -90,6 +91,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true}
+		w.enc.sampling = p.Sampling
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(osFile{f}, path, p, opts)
@@ -101,7 +103,8 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts), opts: opts}
+	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p}
+	w.enc.sampling = p.Sampling
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -125,6 +128,15 @@ func (w *Writer) Err() error {
 		return *e
 	}
 	return nil
+}
+
+// Sampling says how samples are chosen, if that was not known when the recording was begun. It is said once, before the first Sampled
+// event.
+func (w *Writer) Sampling(s event.Sampling) {
+	w.enc.sampling = s
+	p := w.process
+	p.Sampling = s
+	w.pending.process = &p
 }
 
 // Thread, Module, PC, Node and Sample add to the tables. What an event names must be added before the event.
@@ -178,6 +190,12 @@ func (w *Writer) Room() int { return BlockEvents - int(w.enc.head.events) }
 
 // Handed is the number of events that were added so far.
 func (w *Writer) Handed() uint64 { return w.enc.nextEvent + w.enc.head.events }
+
+// Live returns what is live after the events that were added so far, in requested bytes and blocks.
+func (w *Writer) Live() (bytes, blocks uint64) { return w.enc.block.Live() }
+
+// Allocations is the number of Alloc events that were added so far.
+func (w *Writer) Allocations() uint64 { return w.enc.nextAlloc + w.enc.head.allocs }
 
 // FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then: from another goroutine,
 // but never at the same time as another then or Options.Births.

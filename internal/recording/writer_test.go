@@ -222,7 +222,7 @@ func TestInvalidEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []event.Event{{Kind: event.KindCount}, {Func: 64}, {Flags: 32}} {
+	for _, e := range []event.Event{{Kind: event.KindCount}, {Func: 64}, {Flags: 64}} {
 		if err := w.Events([]event.Event{e}); err == nil || !strings.Contains(err.Error(), "event 0 is none") {
 			t.Errorf("%+v: %v", e, err)
 		}

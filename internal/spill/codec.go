@@ -109,7 +109,7 @@ func Encode(dst, b []byte) (out []byte, events, used int) {
 			if n == 0 || n > len(b)-used {
 				break
 			}
-			if k == noNumber || w0 != uint64(kind)<<wire.KindShift {
+			if k == noNumber || w0 != uint64(kind)<<wire.KindShift || kind >= wire.ClassNote<<wire.ClassShift {
 				if k == noNumber && kinds < rawKind {
 					number[kind] = kinds
 					kinds++

@@ -60,6 +60,23 @@ func (a *array) bytes(index, n uint64) []byte {
 	return m[at : at+n : at+n]
 }
 
+// run returns n bytes of a log, an array of bytes whose entries are made of words. An entry may lie across two segments, as no element
+// does; then what is returned is a copy.
+func (a *array) run(index, n uint64) []byte {
+	if b := a.bytes(index, n); b != nil {
+		return b
+	}
+	var out []byte
+	for i := uint64(0); i < n; i += 8 {
+		b := a.bytes(index+i, 8)
+		if b == nil {
+			return nil
+		}
+		out = append(out, b...)
+	}
+	return out
+}
+
 // at returns a pointer to an element, or nil if it is not there.
 func (a *array) at(index uint32) unsafe.Pointer {
 	b := a.bytes(uint64(index)*a.element, a.element)

@@ -21,6 +21,7 @@ func baseSpool(tb testing.TB) (main, extra []byte) {
 		a.Node(i/2, a.PC(uint64(i)+0x1000, 1))
 	}
 	a.Module(wire.Module{Kind: wire.ModuleLoad, ID: 1}, "id", "/lib/x.so")
+	a.Counts().Rows[wire.KMalloc].Calls = 1
 	for i := range uint64(3) {
 		st := a.Stream(0, uint32(i), 0, "t")
 		for k := range 9000 * (3 - i) {
@@ -77,6 +78,9 @@ func use(t testing.TB, path string, live bool) {
 		tb.PC(id)
 	}
 	s.Counters()
+	_ = s.Counts(func(*Count) {})
+	s.Sampling()
+	r.Partial(0)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("reading a spool took %v", took)
 	}

@@ -8,34 +8,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/wire"
 )
-
-// Stream is one thread's sequence of records, as far as it was read.
-type Stream struct {
-	UID   uint64
-	Start uint64 // timestamp of the thread's first event
-	TID   uint32
-	Level uint32
-	Proc  uint32
-	Name  string // "" if it is not known
-	Lost  uint64 // events that the writer could not record
-	Tag   any    // the sink's own
-
-	seq   uint64 // of the chunk that is read
-	off   uint32 // bytes of it that were read
-	chunk uint32 // where it lies in the pool
-	ended bool   // the sink was told so
-	bad   bool
-
-	busyPos uint64
-	busyAt  time.Time
-	busy    bool
-}
-
-// Position returns where in the stream the records begin that a Sink is just given: the number of a chunk, and a byte of it.
-func (st *Stream) Position() (seq uint64, off uint32) { return st.seq, st.off }
 
 // Sink takes what a Reader finds. The calls come from within Round.
 type Sink interface {
@@ -64,6 +38,10 @@ type Reader struct {
 	untold  []uint64         // streams, by uid, of others
 	gap     uint32           // a process that is not complete, and since when
 	gapAt   time.Time        //
+
+	heeded   uint32 // the latest ht_header.control that all processes have seen
+	unheeded bool   // there is one that some have not seen
+
 	// Busy are the streams whose writer was amid an event in the latest Round, so that an older event than that
 	// round's may still come. A writer that stays there for longer than Patience is not among them any more.
 	Busy []*Stream
@@ -74,15 +52,6 @@ type Reader struct {
 	Freed int
 }
 
-// Process is a process that writes to the spool.
-type Process struct {
-	Slot     uint32
-	PID      int
-	Parent   uint32 // slot of the process it was forked from, or wire.None
-	ForkTime uint64 // timestamp of its first event; 0 for slot 0
-	Random   uint64 // address of its AT_RANDOM bytes
-}
-
 // Reader returns a reader of the spool's streams; there must be only one.
 func (s *Spool) Reader() *Reader {
 	return &Reader{
@@ -91,12 +60,6 @@ func (s *Spool) Reader() *Reader {
 		chunks:  s.array(wire.SegChunks, wire.ChunkSize),
 		spill:   spill{path: s.spill}, Patience: time.Second,
 	}
-}
-
-// place is a position in a stream.
-type place struct {
-	seq uint64
-	off uint32
 }
 
 // Seek has a stream read from a position on. It is called before the first Round.
@@ -130,81 +93,12 @@ func (r *Reader) InSpill(uid, first, end uint64) (f *os.File, list []Spilled, er
 	return r.spill.file, list, nil
 }
 
-// start puts a stream that was just found to where it is to be read from.
-func (r *Reader) start(st *Stream) {
-	p, ok := r.starts[st.UID]
-	if !ok {
-		return
-	}
-	st.seq, st.off = p.seq, p.off
-	st.chunk, _ = r.inPool(st)
-}
-
-// inPool looks for the first chunk in the pool that the stream has from where it is on.
-func (r *Reader) inPool(st *Stream) (chunk uint32, seq uint64) {
-	chunk, seq = wire.None, ^uint64(0)
-	n := atomic.LoadUint32(&r.s.header.NextChunk)
-	for i := uint32(0); i < n; i++ {
-		c := (*wire.Chunk)(r.chunks.at(i))
-		if c == nil {
-			break
-		}
-		if c.Magic != wire.ChunkMagic || atomic.LoadUint64(&c.UID) != st.UID {
-			continue
-		}
-		if s := atomic.LoadUint64(&c.Seq); s >= st.seq && s < seq {
-			chunk, seq = i, s
-		}
-	}
-	return chunk, seq
-}
-
 // Close gives the reader's memory back.
 func (r *Reader) Close() {
 	r.procs.close()
 	r.streams.close()
 	r.chunks.close()
 	r.spill.close()
-}
-
-// Processes returns the processes from a slot on, up to one that is not complete yet.
-func (r *Reader) Processes(from uint32) (list []Process, err error) {
-	err = guard(r.s.path, func() error {
-		for n := r.published(from); from < n; from++ {
-			p := (*wire.Proc)(r.procs.at(from))
-			if atomic.LoadUint32(&p.State) == wire.ProcLive {
-				list = append(list, Process{
-					Slot: from, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
-				})
-			} else {
-				list = append(list, Process{Slot: from, Parent: wire.None, ForkTime: r.s.info.Counter})
-			}
-		}
-		return nil
-	})
-	return list, err
-}
-
-// published returns how many of the processes, from a slot on, can be told of: all that are complete, in their order. One
-// that was killed between taking its slot and filling it holds the others up for a moment only; it has no id then.
-func (r *Reader) published(from uint32) uint32 {
-	n := atomic.LoadUint32(&r.s.header.NextProc)
-	for ; from < n; from++ {
-		p := (*wire.Proc)(r.procs.at(from))
-		if p == nil {
-			break
-		}
-		if atomic.LoadUint32(&p.State) == wire.ProcLive {
-			continue
-		}
-		if r.gap != from || r.gapAt.IsZero() {
-			r.gap, r.gapAt = from, time.Now()
-		}
-		if time.Since(r.gapAt) < r.Patience {
-			break
-		}
-	}
-	return from
 }
 
 // Open says whether a process has a stream that was not read to its end.
@@ -230,6 +124,7 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 			}
 			spilled = r.spill.uids()
 		}
+		r.unheeded = r.lookAtControl(over)
 		// A stream whose process cannot be told of yet, since another one is just filling a slot before it, waits.
 		r.told, r.untold = r.published(r.told), r.untold[:0]
 		n := atomic.LoadUint32(&r.s.header.NextStream)
@@ -279,7 +174,10 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		r.slots[i] = st
 	}
 	dead := over != nil && over(st.Proc)
-	busy := atomic.LoadUint64(&slot.Busy) != 0 && state == wire.StreamLive && !dead
+	busy := atomic.LoadUint64(&slot.Busy) > wire.BusyControl && state == wire.StreamLive && !dead
+	if r.unheeded && state == wire.StreamLive && !dead && !busy {
+		atomic.CompareAndSwapUint64(&slot.Busy, 0, wire.BusyControl)
+	}
 	pos := atomic.LoadUint64(&slot.Pos)
 	r.noteBusy(st, busy, pos)
 	if lost := atomic.LoadUint64(&slot.Lost); lost > st.Lost {
@@ -315,140 +213,6 @@ func (r *Reader) noteBusy(st *Stream, busy bool, pos uint64) {
 		return
 	}
 	r.Busy = append(r.Busy, st)
-}
-
-// own returns the chunk that the reader stands in if it is in the pool.
-func (r *Reader) own(st *Stream) *wire.Chunk {
-	c := (*wire.Chunk)(r.chunks.at(st.chunk))
-	if c == nil || c.Magic != wire.ChunkMagic || atomic.LoadUint64(&c.UID) != st.UID ||
-		atomic.LoadUint64(&c.Seq) != st.seq {
-		return nil
-	}
-	return c
-}
-
-// maxRound bounds the chunks of one stream that one round takes.
-const maxRound = 1024
-
-// drain reads a stream up to where its writer is. It returns false if more is there.
-func (r *Reader) drain(sink Sink, st *Stream, slot *wire.Stream) bool {
-	for range maxRound {
-		pos := atomic.LoadUint64(&slot.Pos)
-		seq, used := pos>>wire.PosShift, uint32(pos&wire.PosMask)
-		if seq < st.seq || seq == st.seq && used < st.off {
-			if seq == 0 && used == 0 {
-				return true // not begun
-			}
-			r.damaged(sink, st, fmt.Errorf("its writer went back to chunk %d, byte %d, before chunk %d, byte %d",
-				seq, used, st.seq, st.off))
-			return true
-		}
-		if seq == st.seq && used == st.off {
-			return true
-		}
-		c := r.own(st)
-		if c == nil && seq == st.seq {
-			// After a chunk that was spilled or lost, the slot says where its successor lies.
-			if at := atomic.LoadUint32(&slot.Chunk); at != st.chunk {
-				st.chunk = at
-				c = r.own(st)
-			}
-		}
-		if c == nil {
-			if seq == st.seq && atomic.LoadUint64(&slot.Pos) == pos && !r.movedOn(st) {
-				r.damaged(sink, st, fmt.Errorf("chunk %d of the pool is not its chunk %d", st.chunk, st.seq))
-				return true
-			}
-			if !r.fromSpill(sink, st, max(seq, st.seq+1)) {
-				return true
-			}
-			continue
-		}
-		end, next := used, uint32(wire.None)
-		if seq > st.seq {
-			end, next = atomic.LoadUint32(&c.Fill), atomic.LoadUint32(&c.Next)
-		}
-		if end < st.off || end > wire.ChunkSize {
-			r.damaged(sink, st, fmt.Errorf("chunk %d is said to hold %d bytes of %d, and %d were read",
-				st.seq, end, wire.ChunkSize, st.off))
-			return true
-		}
-		if n := end - st.off; n > 0 {
-			b := sink.Buffer(int(n))
-			copy(b, unsafe.Slice((*byte)(unsafe.Pointer(c)), wire.ChunkSize)[st.off:end])
-			clock.Fence()
-			if r.own(st) == nil {
-				continue // spilled and used again meanwhile
-			}
-			r.Moved += int64(n)
-			sink.Data(st, b)
-			st.off = end
-		}
-		if seq == st.seq {
-			return true
-		}
-		if r.s.write {
-			r.Freed++
-			r.freeChunk(st.chunk, c)
-		}
-		st.chunk, st.seq, st.off = next, st.seq+1, wire.ChunkHeaderSize
-	}
-	return false
-}
-
-// movedOn says whether the reader's chunk is used by the same stream for a later one.
-func (r *Reader) movedOn(st *Stream) bool {
-	c := (*wire.Chunk)(r.chunks.at(st.chunk))
-	return c != nil && atomic.LoadUint64(&c.UID) == st.UID && atomic.LoadUint64(&c.Seq) > st.seq
-}
-
-// fromSpill takes the stream's chunk from the spill file. If it is not there, it is lost, and the reader goes on to the
-// next one that can exist, but not beyond limit.
-func (r *Reader) fromSpill(sink Sink, st *Stream, limit uint64) bool {
-	if err := r.spill.scan(); err != nil {
-		r.damaged(sink, st, err)
-		return false
-	}
-	c, next, ok := r.spill.take(st.UID, st.seq)
-	if !ok {
-		if r.starts != nil {
-			// Where the reader began there may be no chunk any more that says where the next one lies.
-			if at, seq := r.inPool(st); seq < next {
-				st.chunk, next = at, seq
-			}
-		}
-		st.seq, st.off = min(next, limit), wire.ChunkHeaderSize
-		return true
-	}
-	r.spilledChunk(sink, st, c)
-	return true
-}
-
-func (r *Reader) spilledChunk(sink Sink, st *Stream, c spilledChunk) {
-	if skip := int(st.off) - wire.ChunkHeaderSize; skip < c.n {
-		sink.Spilled(st, r.spill.file, c.offset+int64(skip), c.n-skip)
-		r.Moved += int64(c.n - skip)
-	}
-	st.seq, st.off = c.seq+1, wire.ChunkHeaderSize
-}
-
-// finish reads what the spill file holds of a stream whose slot is gone, and ends it.
-func (r *Reader) finish(sink Sink, st *Stream) {
-	for !st.bad && !st.ended {
-		c, next, ok := r.spill.take(st.UID, st.seq)
-		if !ok {
-			if next == ^uint64(0) {
-				break
-			}
-			st.seq, st.off = next, wire.ChunkHeaderSize
-			continue
-		}
-		r.spilledChunk(sink, st, c)
-	}
-	if !st.ended {
-		st.ended = true
-		sink.End(st)
-	}
 }
 
 // orphans reads the streams that are in the spill file only: of those that were there before the slots were looked at,

@@ -272,7 +272,7 @@ func TestBusy(t *testing.T) {
 	if len(r.Busy) != 0 {
 		t.Error("an idle stream is busy")
 	}
-	st.Slot.Busy = 1
+	st.Slot.Busy = 0x7ff0
 	round(t, r, c)
 	if len(r.Busy) != 1 || r.Busy[0].TID != 7 {
 		t.Errorf("busy: %v", r.Busy)
@@ -283,7 +283,7 @@ func TestBusy(t *testing.T) {
 		t.Error("a writer that does not get on is not left behind")
 	}
 	st.Write(number(0))
-	st.Slot.Busy = 1
+	st.Slot.Busy = 0x7ff0
 	round(t, r, c)
 	if len(r.Busy) != 1 {
 		t.Error("a writer that got on again is still left behind")

@@ -150,6 +150,17 @@ func (s *Spool) Counters() (c [wire.Counters]uint64) {
 	return c
 }
 
+// Sampling returns how samples are chosen, as wire.XSampled tells it, if the program is in sampled mode; else 0.
+func (s *Spool) Sampling() (sampling uint64) {
+	_ = guard(s.path, func() error {
+		if atomic.LoadUint32(&s.header.Control)&wire.ModeMask == wire.ModeSampled {
+			sampling = s.header.Sample
+		}
+		return nil
+	})
+	return sampling
+}
+
 // Later returns the later of the moments on two clocks that the agent left in the header; the first one if there is none.
 func (s *Spool) Later() (counter, mono uint64) {
 	_ = guard(s.path, func() error {

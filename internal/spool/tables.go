@@ -17,6 +17,7 @@ type Tables struct {
 	nodes   *array
 	modules *array
 	at      uint64 // where the next module is in the log
+	names   nameLog
 }
 
 // PC is a program counter.
@@ -60,7 +61,7 @@ func (s *Spool) Tables() *Tables {
 	return &Tables{
 		s: s, pcs: s.array(wire.SegPCs, uint64(unsafe.Sizeof(wire.PC{}))),
 		nodes:   s.array(wire.SegNodes, uint64(unsafe.Sizeof(wire.Node{}))),
-		modules: s.array(wire.SegModules, 1),
+		modules: s.array(wire.SegModules, 1), names: nameLog{log: s.array(wire.SegNames, 1)},
 	}
 }
 
@@ -69,6 +70,7 @@ func (t *Tables) Close() {
 	t.pcs.close()
 	t.nodes.close()
 	t.modules.close()
+	t.names.log.close()
 }
 
 // PC returns a program counter; false if it is not there, or not yet.
@@ -150,7 +152,7 @@ func (t *Tables) Modules() (list []Module, err error) {
 	err = guard(t.s.path, func() error {
 		end := atomic.LoadUint64(&t.s.header.ModuleBytes)
 		for t.at+head <= end {
-			b := t.run(head)
+			b := t.modules.run(t.at, head)
 			if b == nil {
 				return nil
 			}
@@ -163,7 +165,7 @@ func (t *Tables) Modules() (list []Module, err error) {
 				t.at = end // nothing behind it can be found
 				return fmt.Errorf("%s: the module log is damaged at byte %d: an entry of %d bytes", t.s.path, t.at, n)
 			}
-			b = t.run(n)
+			b = t.modules.run(t.at, n)
 			if b == nil {
 				return nil
 			}
@@ -184,22 +186,6 @@ func (t *Tables) Modules() (list []Module, err error) {
 		return nil
 	})
 	return list, err
-}
-
-// run returns the next n bytes of the module log. An entry may lie across two segments, as no other element does.
-func (t *Tables) run(n uint64) []byte {
-	if b := t.modules.bytes(t.at, n); b != nil {
-		return b
-	}
-	var out []byte
-	for i := uint64(0); i < n; i += 8 {
-		b := t.modules.bytes(t.at+i, 8)
-		if b == nil {
-			return nil
-		}
-		out = append(out, b...)
-	}
-	return out
 }
 
 // Meta returns what the agent wrote about its process.

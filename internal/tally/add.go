@@ -25,6 +25,7 @@ func (c *Counts) Add(o *Counts) {
 	c.ZeroSize += o.ZeroSize
 	c.Slack += o.Slack
 	c.SlackCount += o.SlackCount
+	c.Untimed += o.Untimed
 }
 
 // Add adds what another process comes to. The peak becomes the sum of the processes' peaks, which is no moment.
@@ -34,6 +35,8 @@ func (t *Totals) Add(o *Totals) {
 	t.LastTime = max(t.LastTime, o.LastTime)
 	t.Unmatched += o.Unmatched
 	t.Inherited += o.Inherited
+	t.Unrecorded += o.Unrecorded
+	t.Samples += o.Samples
 	t.Unseen += o.Unseen
 	t.Late += o.Late
 	t.LiveBytes += o.LiveBytes

@@ -1,8 +1,6 @@
 package tally
 
 import (
-	"math/bits"
-
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -17,6 +15,8 @@ type Block struct {
 	peak   uint32 // number of the event that reached the peak, if it is in this block; else 0
 	most   uint64 // bytes live after any of its events, or before it
 	stacks []Local
+	// What Sampled events stand for may be more than a Local has room for.
+	sampled map[int]*Counts // by stack; of Counts only what rare and Lifetime count
 }
 
 // MaxBlock is how many events a block may have: their numbers within it have 32 bits.
@@ -25,9 +25,8 @@ const MaxBlock = 1 << 31
 // Local is what a call stack sums up to within a block. Times are in the unit of the times that were given.
 type Local struct {
 	last       uint32 // number of the event that changed what is live
-	Allocs     uint32
-	Frees      uint32 // of blocks that were allocated at this stack
 	slackCount uint32
+	Allocs     uint64
 	Bytes      uint64
 	FreedBytes uint64
 	// Top is the largest value that Bytes minus FreedBytes had in the block, at least 0: so much more than before the
@@ -36,17 +35,17 @@ type Local struct {
 	min, max uint64
 	slack    uint64
 
+	Frees          uint64 // of blocks that were allocated at this stack
 	ages           uint64 // sum of the lifetimes of the blocks that ended
 	saved          int64  // Bytes minus FreedBytes at the peak, if last is after the peak
+	savedBlocks    int64
 	TemporaryBytes uint64
 	Temporary      uint32
-	savedBlocks    int32
 	ID             uint32 // of the stack
 	failed         uint32
 	reallocs       uint32
 	inPlace        uint32
-	zero           uint32
-	_              [3]uint32 // two lines of the cache
+	zero           uint32 // two lines of the cache end here
 }
 
 // Block returns an empty block of the tally, which has one at a time.
@@ -68,7 +67,7 @@ func (b *Block) Open(id uint32) { b.stacks = append(b.stacks, Local{ID: id, min:
 // change is called before what is live of a stack changes. It is small enough to be inlined.
 func (b *Block) change(a *Local) {
 	if a.last <= b.peak {
-		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int32(a.Allocs)-int32(a.Frees)
+		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int64(a.Allocs-a.Frees)
 	}
 	a.last = b.events
 }
@@ -159,6 +158,10 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 	if e.Flags&event.Late != 0 {
 		all.Late++
 	}
+	if e.Flags&event.Sampled != 0 {
+		b.addSampled(local, f, e, unit)
+		return
+	}
 	switch e.Kind {
 	case event.Alloc:
 		slack := int64(-1)
@@ -198,6 +201,9 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 		case event.Inherited:
 			all.Inherited++
 			t.thread(e.Thread).Inherited++
+		case event.Unrecorded:
+			all.Unrecorded++
+			t.thread(e.Thread).Unrecorded++
 		case event.Map:
 			t.mapping(e)
 		}
@@ -236,7 +242,7 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 		}
 		a := t.account(l.ID)
 		c := Counts{
-			Allocations: uint64(l.Allocs), Bytes: l.Bytes, Deallocations: uint64(l.Frees), FreedBytes: l.FreedBytes,
+			Allocations: l.Allocs, Bytes: l.Bytes, Deallocations: l.Frees, FreedBytes: l.FreedBytes,
 			Failed: uint64(l.failed), Temporary: uint64(l.Temporary), TemporaryBytes: l.TemporaryBytes,
 			Reallocations: uint64(l.reallocs), InPlace: uint64(l.inPlace), ZeroSize: uint64(l.zero),
 			Slack: l.slack, SlackCount: uint64(l.slackCount),
@@ -244,16 +250,19 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 		if l.Allocs > 0 {
 			c.MinSize, c.MaxSize = l.min, l.max
 		}
-		c.Lifetime.Hi, c.Lifetime.Lo = bits.Mul64(l.ages, uint64(unit))
+		c.Lifetime.Add(l.ages, uint64(unit))
+		if s := b.sampled[i]; s != nil {
+			c.Add(s)
+		}
 		a.Counts.Add(&c)
 		all.Counts.Add(&c)
 		if l.last == 0 {
 			continue // only failures
 		}
-		net, blocks := l.Bytes-l.FreedBytes, uint64(l.Allocs)-uint64(l.Frees)
+		net, blocks := l.Bytes-l.FreedBytes, l.Allocs-l.Frees
 		switch {
 		case b.peak > 0 && l.last > b.peak:
-			a.saved = level{a.live.bytes + uint64(l.saved), a.live.blocks + uint64(int64(l.savedBlocks))}
+			a.saved = level{a.live.bytes + uint64(l.saved), a.live.blocks + uint64(l.savedBlocks)}
 		case b.peak == 0 && a.last <= all.Peak.Event:
 			a.saved = a.live
 		}
@@ -270,5 +279,6 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	}
 	list := b.stacks
 	b.stacks, b.events, b.peak, b.most = spare[:0], 0, 0, all.LiveBytes
+	clear(b.sampled)
 	return list
 }

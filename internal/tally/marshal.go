@@ -10,20 +10,25 @@ import (
 
 // The binary form of a Summary, all numbers as unsigned varints (encoding/binary's):
 //
-//	version    1
+//	version    2; 3 if there are further totals
 //	totals     the fields of Totals in their order: Counts as below, then the others; Peak and Maps field by field
 //	functions  n, then n call counts, by the value of event.Func; a reader that knows fewer adds the rest to [0]
 //	stacks     n; if that is not 0: the unit of lifetimes, the number of columns, then the columns, see stackColumns
 //	threads    n, then n times: mask, then as many numbers as the mask has bits set, in the order of Thread's fields; a
 //	           number whose bit is 0 is 0
+//	further    totals, with version 3: mask and numbers as for a thread, of Unrecorded, Samples, Untimed; version 2: they are
+//	           0
 //
 // Counts are in the order of their fields, Lifetime as Hi, Lo. Times are never negative.
-const summaryVersion = 2
+const (
+	summaryVersion = 2
+	summaryFurther = 3
+)
 
 // threadFields is how many numbers a thread has.
 const (
 	countFields  = 16
-	threadFields = 9
+	threadFields = 10
 	callFields   = 3
 )
 
@@ -38,7 +43,7 @@ func (c *Counts) fields() [countFields]*uint64 {
 func (t *Thread) fields() [threadFields]*uint64 {
 	return [...]*uint64{
 		&t.Allocations, &t.Bytes, &t.Deallocations, &t.FreedBytes, &t.Foreign, &t.Temporary, &t.Failed, &t.Unmatched,
-		&t.Inherited,
+		&t.Inherited, &t.Unrecorded,
 	}
 }
 
@@ -58,10 +63,17 @@ func (t *Totals) fields() (f []*uint64) {
 	return append(f, &m.RemappedBytes, &m.BrkReturned)
 }
 
+// further are numbers that most recordings do not have.
+func (t *Totals) further() []*uint64 { return []*uint64{&t.Unrecorded, &t.Samples, &t.Untimed} }
+
 // Marshal returns the summary's binary form.
 func (s *Summary) Marshal() []byte {
-	b := binary.AppendUvarint(nil, summaryVersion)
 	t := s.Totals
+	further := t.Unrecorded|t.Samples|t.Untimed != 0
+	b := binary.AppendUvarint(nil, summaryVersion)
+	if further {
+		b[0] = summaryFurther
+	}
 	for _, f := range t.fields() {
 		b = binary.AppendUvarint(b, *f)
 	}
@@ -77,6 +89,9 @@ func (s *Summary) Marshal() []byte {
 		th := s.Threads[i]
 		f := th.fields()
 		b = appendMasked(b, f[:])
+	}
+	if further {
+		b = appendMasked(b, t.further())
 	}
 	return b
 }
@@ -100,8 +115,10 @@ func appendMasked(b []byte, fields []*uint64) []byte {
 // Unmarshal reads the binary form of a summary. Its memory is in proportion to len(b), whatever b holds.
 func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
-	if v := d.number("version"); d.err == nil && v != summaryVersion {
-		return nil, fmt.Errorf("summary has version %d, this heaptap reads version %d: use a newer heaptap", v, summaryVersion)
+	version := d.number("version")
+	if d.err == nil && version != summaryVersion && version != summaryFurther {
+		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d and %d: use a newer heaptap", version, summaryVersion,
+			summaryFurther)
 	}
 	s := &Summary{}
 	t := &s.Totals
@@ -124,6 +141,9 @@ func Unmarshal(b []byte) (*Summary, error) {
 	for i := range s.Threads {
 		f := s.Threads[i].fields()
 		d.masked("thread", f[:])
+	}
+	if version == summaryFurther {
+		d.masked("further totals", t.further())
 	}
 	if d.err == nil && len(d.rest) > 0 {
 		d.fail("end", fmt.Sprintf("%d bytes too many", len(d.rest)))

@@ -1,6 +1,9 @@
 package tally
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // The numbers of all stacks are stored column by column, each as the difference to a guess, zigzag: an even number is its
 // half, an odd one minus its half, rounded up. Guesses know the stack's numbers in the columns before. At most stacks
@@ -13,7 +16,8 @@ type column struct {
 }
 
 // stackColumns come after the first column, which has the stack's id minus the id before (the first: id), as it is. The
-// lifetime's low part is stored in the unit of lifetimes. A reader skips columns that it does not know.
+// lifetime's low part is stored in the unit of lifetimes. A reader skips columns that it does not know. The last one is left out where it is
+// all 0.
 var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.Allocations }, zero},
 	{func(s *Stack) *uint64 { return &s.MinSize }, zero},
@@ -34,9 +38,13 @@ var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.LiveAtPeakBlocks }, zero},
 	{func(s *Stack) *uint64 { return &s.LiveAtPeakBytes }, func(s *Stack) uint64 { return s.LiveAtPeakBlocks * s.MinSize }},
 	{func(s *Stack) *uint64 { return &s.OwnPeakBytes }, func(s *Stack) uint64 { return max(s.MaxSize, s.LeakedBytes(), s.LiveAtPeakBytes) }},
+	{func(s *Stack) *uint64 { return &s.Untimed }, zero},
 }
 
-const lifetimeColumn = 15 // the one with a unit
+const (
+	lifetimeColumn = 15 // the one with a unit
+	leastColumns   = len(stackColumns) - 1
+)
 
 func zero(*Stack) uint64 { return 0 }
 
@@ -57,14 +65,18 @@ func appendStacks(b []byte, list []Stack) []byte {
 		}
 	}
 	b = binary.AppendUvarint(b, unit)
-	b = binary.AppendUvarint(b, uint64(1+len(stackColumns)))
+	columns := stackColumns[:leastColumns]
+	if slices.ContainsFunc(list, func(s Stack) bool { return s.Untimed != 0 }) {
+		columns = stackColumns[:]
+	}
+	b = binary.AppendUvarint(b, uint64(1+len(columns)))
 	var last uint32
 	for i := range list {
 		b = binary.AppendUvarint(b, uint64(list[i].ID-last))
 		last = list[i].ID
 	}
-	for c := range stackColumns {
-		of, guess := stackColumns[c].of, stackColumns[c].guess
+	for c := range columns {
+		of, guess := columns[c].of, columns[c].guess
 		for i := range list {
 			v := *of(&list[i])
 			if c == lifetimeColumn {
@@ -78,12 +90,12 @@ func appendStacks(b []byte, list []Stack) []byte {
 
 func (d *decoder) stacks() []Stack {
 	// A number takes at least a byte here, and a stack less than ten times its bytes in memory.
-	n := d.count("stacks", 1+len(stackColumns))
+	n := d.count("stacks", 1+leastColumns)
 	if n == 0 {
 		return nil
 	}
 	unit, columns := d.number("unit"), d.number("columns")
-	if d.err == nil && (columns <= uint64(len(stackColumns)) || columns > uint64(len(d.rest)/n)) {
+	if d.err == nil && (columns < 1+uint64(leastColumns) || columns > uint64(len(d.rest)/n)) {
 		d.fail("columns", "they cannot be so many")
 	}
 	if d.err != nil {
@@ -99,8 +111,9 @@ func (d *decoder) stacks() []Stack {
 		}
 		list[i].ID = uint32(id)
 	}
-	for c := range stackColumns {
-		of, guess := stackColumns[c].of, stackColumns[c].guess
+	known := stackColumns[:min(columns-1, uint64(len(stackColumns)))]
+	for c := range known {
+		of, guess := known[c].of, known[c].guess
 		for i := range list {
 			v := unzigzag(d.number("stack")) + guess(&list[i])
 			if c == lifetimeColumn {
@@ -109,7 +122,7 @@ func (d *decoder) stacks() []Stack {
 			*of(&list[i]) = v
 		}
 	}
-	for range (columns - uint64(len(stackColumns)) - 1) * uint64(n) {
+	for range (columns - 1 - uint64(len(known))) * uint64(n) {
 		d.number("stack")
 	}
 	return list

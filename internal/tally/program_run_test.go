@@ -109,7 +109,7 @@ func (p *program) runFast() (got []event.Event) {
 		o := s.op
 		addr := o.Addr & (1<<48 - 1)
 		switch {
-		case o.Kind == ledger.OpAlloc && !o.Late && l.Born(ledger.Hash(addr), addr, o.Size, o.Stack, o.Thread, o.Time):
+		case o.Kind == ledger.OpAlloc && !o.Late && l.Born(ledger.Hash(addr), addr, o.Size, o.Func, o.Stack, o.Thread, o.Time):
 			e := event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack, Ref: event.NoRef,
 				Addr: addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
 			if o.HasUsable {

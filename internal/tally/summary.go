@@ -25,12 +25,21 @@ type Counts struct {
 	MaxSize        uint64
 	Slack          uint64 // sum of usable minus requested bytes
 	SlackCount     uint64 // allocations whose usable size is known
-	Lifetime       Sum    // of all blocks that were freed, ns; there are Deallocations of them
+	Lifetime       Sum    // of the blocks that were freed, ns; there are Deallocations minus Untimed of them
+	Untimed        uint64 // of the Deallocations, those of which another tool did not tell how long the block lived
 }
 
 // Sum is a sum of nanoseconds that does not overflow: a billion blocks that live for an hour are more than 64 bits.
 type Sum struct {
 	Hi, Lo uint64
+}
+
+// Add adds a time n times.
+func (s *Sum) Add(v, n uint64) {
+	hi, lo := bits.Mul64(v, n)
+	var carry uint64
+	s.Lo, carry = bits.Add64(s.Lo, lo, 0)
+	s.Hi += hi + carry
 }
 
 // Mean returns the sum divided by n, rounded down; 0 if n is 0.
@@ -58,7 +67,9 @@ func (c *Counts) LeakedBytes() uint64 { return c.Bytes - c.FreedBytes }
 func (c *Counts) LeakedBlocks() uint64 { return c.Allocations - c.Deallocations }
 
 // MeanLifetime returns the mean lifetime of the blocks that were freed, in ns.
-func (c *Counts) MeanLifetime() int64 { return c.Lifetime.Mean(c.Deallocations) }
+func (c *Counts) MeanLifetime() int64 {
+	return c.Lifetime.Mean(c.Deallocations - min(c.Untimed, c.Deallocations))
+}
 
 // Totals is what the process sums up to.
 type Totals struct {
@@ -67,6 +78,8 @@ type Totals struct {
 	LastTime   int64  // time of the last event, ns since the recording's start
 	Unmatched  uint64 // deallocations of addresses that were not live
 	Inherited  uint64 // deallocations of blocks from before the fork
+	Unrecorded uint64 // deallocations that ended nothing, of a process of which not every allocation was recorded
+	Samples    uint64 // of the allocations recorded, those that were chosen at random and stand for others
 	Unseen     uint64 // of the Deallocations, those that nobody saw: the address was given out again
 	Late       uint64 // events whose time was corrected
 	LiveBytes  uint64 // at the latest event
@@ -128,6 +141,7 @@ type Thread struct {
 	Failed        uint64
 	Unmatched     uint64
 	Inherited     uint64
+	Unrecorded    uint64
 }
 
 // Summary is a finished tally. Stacks are in order of their ids and hold only those that an event named; Threads are

@@ -1,7 +1,6 @@
 package tally
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -56,17 +55,18 @@ func (t *Tally) Add(e *event.Event) {
 	if f >= event.FuncCount {
 		f = event.FuncUnknown
 	}
+	n, bytes := e.Weight()
 	if e.Kind == event.Alloc || e.Flags&event.Realloc == 0 { // a realloc is one call
-		t.totals.Funcs[f]++
+		t.totals.Funcs[f] += n
 	}
 	if e.Flags&event.Late != 0 {
 		t.totals.Late++
 	}
 	switch e.Kind {
 	case event.Alloc:
-		t.alloc(e)
+		t.alloc(e, n, bytes)
 	case event.Free:
-		t.free(e)
+		t.free(e, n, bytes)
 	case event.Fail:
 		t.totals.Failed++
 		t.account(e.Stack).Failed++
@@ -77,16 +77,20 @@ func (t *Tally) Add(e *event.Event) {
 	case event.Inherited:
 		t.totals.Inherited++
 		t.thread(e.Thread).Inherited++
+	case event.Unrecorded:
+		t.totals.Unrecorded++
+		t.thread(e.Thread).Unrecorded++
 	case event.Map:
 		t.mapping(e)
 	}
 }
 
-func (t *Tally) alloc(e *event.Event) {
+// alloc counts an allocation that stands for n, of so many bytes.
+func (t *Tally) alloc(e *event.Event, n, bytes uint64) {
 	a := t.account(e.Stack)
 	t.change(a)
-	a.live.bytes += e.Size
-	a.live.blocks++
+	a.live.bytes += bytes
+	a.live.blocks += n
 	a.OwnPeakBytes = max(a.OwnPeakBytes, a.live.bytes)
 	if a.Allocations == 0 || e.Size < a.MinSize {
 		a.MinSize = e.Size
@@ -98,42 +102,45 @@ func (t *Tally) alloc(e *event.Event) {
 		all.MinSize = e.Size
 	}
 	all.MaxSize = max(all.MaxSize, e.Size)
-	a.alloc(e)
-	all.alloc(e)
-	all.LiveBytes += e.Size
-	all.LiveBlocks++
+	a.alloc(e, n, bytes)
+	all.alloc(e, n, bytes)
+	if e.Flags&event.Sampled != 0 {
+		all.Samples++
+	}
+	all.LiveBytes += bytes
+	all.LiveBlocks += n
 	if all.LiveBytes > all.Peak.Bytes {
 		all.Peak = Peak{Bytes: all.LiveBytes, Blocks: all.LiveBlocks, Time: e.Time, Event: t.events}
 	}
 
 	th := t.thread(e.Thread)
-	th.Allocations++
-	th.Bytes += e.Size
+	th.Allocations += n
+	th.Bytes += bytes
 }
 
-func (t *Tally) free(e *event.Event) {
+func (t *Tally) free(e *event.Event, n, bytes uint64) {
 	a := t.account(e.Stack)
 	t.change(a)
-	a.live.bytes -= e.Size
-	a.live.blocks--
-	a.free(e)
+	a.live.bytes -= bytes
+	a.live.blocks -= n
+	a.free(e, n, bytes)
 
 	all := &t.totals
-	all.free(e)
-	all.LiveBytes -= e.Size
-	all.LiveBlocks--
+	all.free(e, n, bytes)
+	all.LiveBytes -= bytes
+	all.LiveBlocks -= n
 	if e.Func == event.FuncUnknown {
-		all.Unseen++
+		all.Unseen += n
 		return // nobody is known to have done it
 	}
 	th := t.thread(e.Thread)
-	th.Deallocations++
-	th.FreedBytes += e.Size
+	th.Deallocations += n
+	th.FreedBytes += bytes
 	if e.Flags&event.Temporary != 0 {
 		th.Temporary++
 	}
 	if e.BornBy != e.Thread {
-		th.Foreign++
+		th.Foreign += n
 	}
 }
 
@@ -146,38 +153,41 @@ func (t *Tally) change(a *account) {
 	a.last = t.events
 }
 
-func (c *Counts) alloc(e *event.Event) {
-	c.Allocations++
-	c.Bytes += e.Size
+func (c *Counts) alloc(e *event.Event, n, bytes uint64) {
+	c.Allocations += n
+	c.Bytes += bytes
+	c.rare(e, n)
+}
+
+// rare counts what not every allocation has.
+func (c *Counts) rare(e *event.Event, n uint64) {
 	if e.Size == 0 {
-		c.ZeroSize++
+		c.ZeroSize += n
 	}
 	if e.Flags&(event.Realloc|event.InPlace|event.HasUsable) == 0 {
 		return
 	}
 	if e.Flags&event.Realloc != 0 {
-		c.Reallocations++
+		c.Reallocations += n
 		if e.Flags&event.InPlace != 0 {
-			c.InPlace++
+			c.InPlace += n
 		}
 	}
 	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
-		c.Slack += e.Usable - e.Size
-		c.SlackCount++
+		c.Slack += n * (e.Usable - e.Size)
+		c.SlackCount += n
 	}
 }
 
-func (c *Counts) free(e *event.Event) {
-	c.Deallocations++
-	c.FreedBytes += e.Size
+func (c *Counts) free(e *event.Event, n, bytes uint64) {
+	c.Deallocations += n
+	c.FreedBytes += bytes
 	if e.Flags&event.Temporary != 0 {
 		c.Temporary++
 		c.TemporaryBytes += e.Size
 	}
 	if age := e.Time - e.Born; age > 0 {
-		var carry uint64
-		c.Lifetime.Lo, carry = bits.Add64(c.Lifetime.Lo, uint64(age), 0)
-		c.Lifetime.Hi += carry
+		c.Lifetime.Add(uint64(age), n)
 	}
 }
 

@@ -68,7 +68,7 @@ func (w *file) walk() error {
 			break
 		}
 		w.check.require(!indexed, "block %d at offset %d follows the index", len(w.blocks), w.whole)
-		w.check.require((b.kind == typeProcess) == (len(w.blocks) == 0), "block %d at offset %d is of type %d: one description of the process comes first",
+		w.check.require(b.kind == typeProcess || len(w.blocks) > 0, "block %d at offset %d is of type %d: a description of the process comes first",
 			len(w.blocks), w.whole, b.kind)
 		if err := w.look(b); err != nil {
 			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)

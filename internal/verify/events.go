@@ -30,7 +30,10 @@ type events struct {
 	live    liveBlocks
 	at      map[uint64]uint64 // number of the live block at an address, in recordings with addresses
 	threads []threadState
-	bytes   uint64 // live
+	bytes   uint64 // live, as weighed
+	blocks  uint64
+	made    uint64 // allocations and deallocations, as weighed
+	gone    uint64
 	peak    tally.Peak
 
 	summaries *summaries
@@ -139,7 +142,7 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 		v.pairs.problem("event %d is half of a realloc, by function %s", number, e.Func)
 	}
 	switch e.Kind {
-	case event.Free:
+	case event.Free, event.Unrecorded:
 		t.halves++
 	case event.Alloc:
 		if t.halves--; t.halves < 0 {
@@ -149,7 +152,7 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 }
 
 func (v *events) alloc(number uint64, e *event.Event) {
-	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread})
+	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread, sampled: e.Flags&event.Sampled != 0})
 	if e.Addr != 0 {
 		if n, ok := v.at[e.Addr]; ok {
 			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", number, e.Addr, n)
@@ -157,15 +160,18 @@ func (v *events) alloc(number uint64, e *event.Event) {
 		v.at[e.Addr] = v.allocs
 	}
 	v.allocs++
-	v.bytes += e.Size
+	blocks, bytes := e.Weight()
+	v.bytes += bytes
+	v.blocks += blocks
+	v.made += blocks
 	if v.bytes > v.peak.Bytes {
-		v.peak = tally.Peak{Bytes: v.bytes, Blocks: v.live.count, Time: e.Time, Event: number}
+		v.peak = tally.Peak{Bytes: v.bytes, Blocks: v.blocks, Time: e.Time, Event: number}
 	}
 }
 
 func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	v.frees++
-	temporary := t.latest == e.Ref+1 && e.Flags&event.Realloc == 0 && e.Func != event.FuncUnknown
+	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown
 	if temporary != (e.Flags&event.Temporary != 0) {
 		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", number, e.Ref, !temporary, temporary)
 	}
@@ -178,10 +184,13 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 		v.pairs.problem("event %d ends allocation %d, which was freed before", number, e.Ref)
 		return
 	}
-	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy}
+	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy, sampled: e.Flags&event.Sampled != 0}
 	if is != b {
 		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
 	}
 	delete(v.at, b.addr)
-	v.bytes -= b.size
+	blocks, bytes := e.Weight()
+	v.bytes -= bytes
+	v.blocks -= blocks
+	v.gone += blocks
 }

@@ -7,10 +7,15 @@ type live struct {
 	size, addr uint64
 	born       int64
 	stack, by  uint32
+	sampled    bool
 }
 
 func (b live) String() string {
-	return fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", b.size, b.addr, b.stack, b.by, b.born)
+	s := fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", b.size, b.addr, b.stack, b.by, b.born)
+	if b.sampled {
+		s += ", sampled"
+	}
+	return s
 }
 
 // liveBlocks are the blocks that have not ended yet, by the number of their allocation. Numbers that are near are kept together: most

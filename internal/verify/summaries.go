@@ -60,20 +60,21 @@ func (s *summaries) add(e *event.Event, number uint64) {
 
 func (n *sums) add(e *event.Event) {
 	c := &n.change
+	blocks, bytes := e.Weight()
 	if e.Kind == event.Alloc {
-		n.live.Blocks++
-		n.live.Bytes += e.Size
-		c.Allocs++
-		c.Bytes += e.Size
+		n.live.Blocks += blocks
+		n.live.Bytes += bytes
+		c.Allocs += blocks
+		c.Bytes += bytes
 		if net := int64(c.Bytes - c.FreedBytes); net > 0 {
 			c.Top = max(c.Top, uint64(net))
 		}
 		return
 	}
-	n.live.Blocks--
-	n.live.Bytes -= e.Size
-	c.Frees++
-	c.FreedBytes += e.Size
+	n.live.Blocks -= blocks
+	n.live.Bytes -= bytes
+	c.Frees += blocks
+	c.FreedBytes += bytes
 	if e.Flags&event.Temporary != 0 {
 		c.Temporary++
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -17,12 +18,12 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 		c.require(got == want, "%s: %d, ought to be %d", what, got, want)
 	}
 	equal("events", t.Events, v.count)
-	equal("allocations", t.Allocations, v.allocs)
-	equal("deallocations", t.Deallocations, v.frees)
+	equal("allocations", t.Allocations, v.made)
+	equal("deallocations", t.Deallocations, v.gone)
 	equal("live bytes at the end", t.LiveBytes, v.bytes)
-	equal("live blocks at the end", t.LiveBlocks, v.live.count)
+	equal("live blocks at the end", t.LiveBlocks, v.blocks)
 	equal("bytes allocated minus freed", t.LeakedBytes(), v.bytes)
-	equal("allocations minus deallocations", t.LeakedBlocks(), v.live.count)
+	equal("allocations minus deallocations", t.LeakedBlocks(), v.blocks)
 	c.require(t.Peak == v.peak, "the peak is %+v, ought to be %+v", t.Peak, v.peak)
 
 	var sum tally.Stack
@@ -112,5 +113,21 @@ func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
 			c.require(v >= -1, "sample %d says %d", i, v)
 		}
 		last = max(last, s.Time)
+	}
+}
+
+// checkMarks checks that marks lie within the recording and name what is there.
+func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
+	c.What = fmt.Sprintf("%d marks", len(list))
+	_, last := rec.Cuts()
+	before := uint64(0)
+	for i := range list {
+		m := &list[i]
+		if m.Cut != event.NoCut {
+			c.require(m.Cut <= last, "mark %q lies after %d events, there are %d", m.Name, m.Cut, last)
+			c.require(m.Cut >= before, "mark %q lies after %d events, an earlier one after %d", m.Name, m.Cut, before)
+			before = max(before, m.Cut)
+		}
+		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)), "mark %q is of thread %d, there are %d", m.Name, m.Thread, len(rec.Threads()))
 	}
 }

@@ -141,6 +141,9 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 		return nil, err
 	}
 	checkSamples(r.check("samples"), rec.Samples(), ending.End, ended)
+	if marks := rec.Marks(); len(marks) > 0 {
+		checkMarks(r.check("marks"), marks, rec)
+	}
 	r.OK = r.Problems() == 0
 	return r, nil
 }

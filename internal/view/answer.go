@@ -45,8 +45,16 @@ func (a *answer) answerHeading(q *query.Answer) {
 	events := plural(q.To-q.From, "event")
 	if m := a.p.Merged; m != nil {
 		events = plural(uint64(len(m.Inputs)), "recording")
+		if format := m.Imported(); format != "" {
+			events = "from " + clean(format)
+		}
 	}
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s · %s · from the %s", what, events, planText[q.Plan])))
+	if a.p.OnlyCounted() {
+		a.wrap("", "allocations were "+onlyCounted+"; heaptap report and heaptap threads show the counts", a.title)
+		a.printf("\n")
+	}
+	a.sampled()
 	a.incomplete(q)
 }
 
@@ -69,8 +77,15 @@ func (a *answer) incomplete(q *query.Answer) {
 	}
 }
 
-// value writes a metric's value.
+// value writes a metric's value, and its standard error if it is an estimate.
 func (a *answer) value(m query.Metric, v *query.Values, span int64) string {
+	if a.p.Sampled() && !m.OfSamples() {
+		return "?"
+	}
+	return a.plainValue(m, v, span) + a.pm(m, v, span)
+}
+
+func (a *answer) plainValue(m query.Metric, v *query.Values, span int64) string {
 	n, whole := m.Integer(v)
 	if !whole {
 		f := m.Of(v, span)
@@ -126,6 +141,9 @@ func (a *answer) unitNote(m query.Metric) string {
 
 // groupName names a group in at most width columns.
 func (a *answer) groupName(g *query.Group, width int) string {
+	if g.Unknown && g.By.OfBlocks() {
+		return "(no region)"
+	}
 	if g.Unknown {
 		return "(no call stack)"
 	}
@@ -146,6 +164,8 @@ func (a *answer) groupName(g *query.Group, width int) string {
 		return classText(g.Class, func(n uint64) string { return a.size(n) })
 	case query.ByAllocation:
 		return g.Func.String()
+	case query.ByRegion, query.ByRegionName:
+		return middle(clean(g.Region), width)
 	case query.ByModule:
 		return middle(orNone(clean(g.Module)), width)
 	case query.ByFile:

@@ -1,8 +1,11 @@
 package view
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -16,6 +19,7 @@ type jsonAnswer struct {
 	Range         jsonRange     `json:"range"`
 	Metrics       []jsonMetric  `json:"metrics"`
 	Total         jsonValues    `json:"total"`
+	Sampling      *jsonSampling `json:"sampling,omitempty"`
 }
 
 type jsonRange struct {
@@ -38,7 +42,8 @@ type jsonValues map[string]any
 func newJSONAnswer(s *query.Source, a *query.Answer) jsonAnswer {
 	j := jsonAnswer{FormatVersion: JSONVersion, Plan: a.Plan.String(), Missing: a.Missing,
 		Range:     jsonRange{a.From, a.To, a.Begin, a.Span, a.At},
-		Recording: jsonHead(s.Profile).Recording, Metrics: []jsonMetric{}, Total: valuesJSON(a, &a.Total)}
+		Recording: jsonHead(s.Profile).Recording, Metrics: []jsonMetric{}, Total: valuesJSON(a, &a.Total),
+		Sampling: jsonSamplingOf(s.Profile)}
 	for _, m := range a.Metrics {
 		j.Metrics = append(j.Metrics, jsonMetric{m.String(), m.Unit().String(), m.Sums()})
 	}
@@ -48,7 +53,12 @@ func newJSONAnswer(s *query.Source, a *query.Answer) jsonAnswer {
 func valuesJSON(a *query.Answer, v *query.Values) jsonValues {
 	out := make(jsonValues)
 	for _, m := range a.Metrics {
-		if n, ok := m.Integer(v); ok {
+		if e, ok := m.StandardError(v, a.Span); ok {
+			out[m.String()+"_standard_error"] = e
+		}
+		if a.Sampled && !m.OfSamples() {
+			out[m.String()] = nil
+		} else if n, ok := m.Integer(v); ok {
 			out[m.String()] = n
 		} else {
 			out[m.String()] = m.Of(v, a.Span)
@@ -71,6 +81,7 @@ type jsonGroup struct {
 	Thread   *jsonID     `json:"thread,omitempty"`
 	Size     *jsonSpan   `json:"size,omitempty"`
 	Call     string      `json:"call,omitempty"`
+	Region   string      `json:"region,omitempty"`
 }
 
 type jsonID struct {
@@ -98,6 +109,8 @@ func groupJSON(s *query.Source, g *query.Group) jsonGroup {
 	case query.BySizeClass:
 		lo, hi := query.SizeClass(g.Class)
 		j.Size = &jsonSpan{lo, hi}
+	case query.ByRegion, query.ByRegionName:
+		j.Region = g.Region
 	case query.ByAllocation:
 		j.Call = g.Func.String()
 	case query.ByAddress:
@@ -122,4 +135,31 @@ func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// writeRows writes v, a JSON object whose list of rows is empty, with n rows in it. They are made and written one at a time: a row may
+// have a call stack with all of its frames.
+func writeRows(w io.Writer, v any, n int, row func(i int) any) error {
+	const rows = `"rows":[`
+	var text bytes.Buffer
+	if err := writeJSON(&text, v); err != nil {
+		return err
+	}
+	before, after, _ := strings.Cut(text.String(), rows) // within a text, quotes are escaped
+	out := bufio.NewWriterSize(w, 1<<16)
+	out.WriteString(before + rows)
+	for i := range n {
+		text.Reset()
+		if err := writeJSON(&text, row(i)); err != nil {
+			return err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if _, err := out.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+			return err
+		}
+	}
+	out.WriteString(after)
+	return out.Flush()
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/check"
@@ -67,7 +68,7 @@ func (a *answer) part(c *check.Check, s *check.Stack) (value, share string, note
 	switch {
 	case s.Suspect != nil:
 		return text(s.Value), "", []string{"+" + a.size(uint64(s.Suspect.Slope)) + "/s", fmt.Sprintf("%.0f %% steady", 100*s.Suspect.Confidence)}
-	case c.Kind == check.Max:
+	case c.Kind == check.Max || c.Kind == check.Mismatches:
 		share = percent(s.Value, c.Value)
 	default:
 		notes = append(notes, "was "+text(s.Base))
@@ -131,10 +132,26 @@ func checkText(c *check.Check, exact bool) string {
 			return "no call stack kept growing"
 		}
 		return plural(c.Value, "call stack") + " kept growing"
+	case check.Mismatches:
+		if c.Value == 0 {
+			return "no block was freed by the wrong function"
+		}
+		return plural(c.Value, "mismatched deallocation") + ", see heaptap mismatches"
 	case check.Base:
 		return fmt.Sprintf("%s %s, baseline %s, limit %s%s", c.Metric, text(c.Value), text(c.Base), text(c.Limit), beyond)
 	case check.StackBase:
 		return fmt.Sprintf("%s of one call stack grew by %s, limit %s%s", c.Metric, text(c.Value), text(c.Limit), beyond)
 	}
-	return fmt.Sprintf("%s %s, limit %s%s", c.Metric, text(c.Value), text(c.Limit), beyond)
+	return fmt.Sprintf("%s %s%s, limit %s%s", c.Metric, text(c.Value), estimate(c, exact), text(c.Limit), beyond)
+}
+
+// estimate says of a value that it is one.
+func estimate(c *check.Check, exact bool) string {
+	switch {
+	case !c.Estimate:
+		return ""
+	case c.Error == 0:
+		return " (estimated)"
+	}
+	return " ± " + amount(c.Metric, uint64(math.Round(c.Error)), exact) + " (estimated)"
 }

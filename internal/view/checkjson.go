@@ -15,6 +15,7 @@ type jsonCheck struct {
 	Unit     string           `json:"unit,omitempty"`
 	Value    uint64           `json:"value"`
 	Limit    uint64           `json:"limit"`
+	Error    float64          `json:"standard_error,omitempty"` // of a value that is estimated
 	Baseline *uint64          `json:"baseline,omitempty"`
 	Missing  []string         `json:"missing,omitempty"`
 	Stacks   []jsonCheckStack `json:"stacks"`
@@ -57,12 +58,12 @@ func ChecksJSON(w io.Writer, r *check.Result, o QueryOptions) error {
 func jsonCheckOf(s *query.Source, c *check.Check, o *QueryOptions) jsonCheck {
 	list, left := shown(c, o)
 	j := jsonCheck{Name: c.Name(), OK: !c.Failed, Text: checkText(c, true), Value: c.Value, Limit: c.Limit, Missing: c.Missing,
-		Stacks: []jsonCheckStack{}, More: left}
+		Error: c.Error, Stacks: []jsonCheckStack{}, More: left}
 	based := c.Kind == check.Base || c.Kind == check.StackBase
 	if based {
 		j.Baseline = &c.Base
 	}
-	if c.Kind == check.Growth {
+	if c.Kind == check.Growth || c.Kind == check.Mismatches {
 		j.Unit = query.Count.String()
 	} else if c.Kind != check.Complete {
 		j.Metric, j.Unit = c.Metric.String(), c.Metric.Unit().String()

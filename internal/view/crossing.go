@@ -15,7 +15,10 @@ func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) err
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
 	if len(t.Threads.Rows) == 0 {
-		a.printf("  nothing was counted\n")
+		if !a.countedThreads() {
+			a.printf("  nothing was counted\n")
+		}
+		a.allocatorTime()
 		return a.Flush()
 	}
 	a.printf("%s\n", a.title("THREADS"))
@@ -27,6 +30,8 @@ func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) err
 		a.printf("\n%s\n", a.title("ALLOCATED BY, FREED BY"))
 		a.matrix(t.Matrix)
 	}
+	a.allocatorTime()
+	a.stackMemory()
 	return a.Flush()
 }
 
@@ -84,11 +89,13 @@ func ThreadsJSON(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions)
 	}
 	j := struct {
 		jsonAnswer
-		Rows   []jsonTopRow   `json:"rows"`
-		More   int            `json:"more"`
-		Calls  []jsonTopRow   `json:"calls"`
-		Matrix []jsonCrossing `json:"matrix"`
-	}{jsonAnswer: newJSONAnswer(s, &t.Threads.Answer), Matrix: []jsonCrossing{}}
+		Rows        []jsonTopRow      `json:"rows"`
+		More        int               `json:"more"`
+		Calls       []jsonTopRow      `json:"calls"`
+		Matrix      []jsonCrossing    `json:"matrix"`
+		StackMemory []jsonStackMemory `json:"stack_memory"`
+		Counts      []jsonCounted     `json:"counts,omitempty"`
+	}{jsonAnswer: newJSONAnswer(s, &t.Threads.Answer), Matrix: []jsonCrossing{}, StackMemory: stackMemoryJSON(s), Counts: jsonCountsOf(s.Profile.Counts)}
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
 	for _, c := range t.Matrix.Cells {

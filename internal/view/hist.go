@@ -14,11 +14,12 @@ const (
 	HistSizes     = "sizes"
 	HistExact     = "exact"
 	HistLifetimes = "lifetimes"
+	HistReallocs  = "reallocs"
 	HistSlack     = "slack"
 )
 
 // HistParts are all parts, in their order.
-var HistParts = []string{HistSizes, HistExact, HistLifetimes, HistSlack}
+var HistParts = []string{HistSizes, HistExact, HistLifetimes, HistReallocs, HistSlack}
 
 // barWidth is that of the longest bar.
 const barWidth = 40
@@ -35,6 +36,8 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 			a.exactSizes(h)
 		case HistLifetimes:
 			a.lifetimes(h)
+		case HistReallocs:
+			a.jumps(h)
 		case HistSlack:
 			a.slacks(h)
 		}
@@ -68,6 +71,22 @@ func (a *answer) lifetimes(h *query.Histogram) {
 	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
 	if n := h.NeverFreed; n.Count > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", plural(n.Count, "block"), a.size(n.Bytes))))
+	}
+	a.printf("\n")
+}
+
+func (a *answer) jumps(h *query.Histogram) {
+	j := &h.Jumps
+	all := j.Count()
+	if all == 0 {
+		return
+	}
+	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", plural(all, "block"),
+		a.count(j.InPlace))))
+	a.bars(j.Grown[:], all, func(v uint64) string { return "+" + a.size(v) })
+	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
+	if j.Same > 0 {
+		a.printf("  %s\n", a.faint(plural(j.Same, "reallocation")+" to the same size"))
 	}
 	a.printf("\n")
 }
@@ -166,9 +185,18 @@ type jsonHist struct {
 	OtherSizes    uint64       `json:"other_sizes"`
 	Lifetimes     []jsonBucket `json:"lifetimes_ns"`
 	NeverFreed    jsonCounts   `json:"never_freed"`
+	Reallocs      jsonJumps    `json:"reallocations"`
 	Slack         []jsonSlack  `json:"slack"`
 	Deallocations uint64       `json:"deallocations"`
 	Allocations   uint64       `json:"allocations"`
+}
+
+type jsonJumps struct {
+	Count   uint64       `json:"count"`
+	InPlace uint64       `json:"in_place"`
+	Same    uint64       `json:"same_size"`
+	Grown   []jsonBucket `json:"grown"`
+	Shrunk  []jsonBucket `json:"shrunk"`
 }
 
 type jsonCounts struct {
@@ -199,6 +227,8 @@ func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) 
 	exact, left := page(&o, h.Exact)
 	j := jsonHist{jsonAnswer: newJSONAnswer(s, &h.Answer), Sizes: bucketsJSON(h.Sizes[:]), Lifetimes: bucketsJSON(h.Lifetimes[:]),
 		Exact: []jsonSize{}, MoreSizes: left, OtherSizes: h.Others, Slack: []jsonSlack{},
+		Reallocs: jsonJumps{h.Jumps.Count(), h.Jumps.InPlace, h.Jumps.Same, bucketsJSON(h.Jumps.Grown[:]),
+			bucketsJSON(h.Jumps.Shrunk[:])},
 		NeverFreed:  jsonCounts{h.NeverFreed.Count, h.NeverFreed.Bytes},
 		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
 	for _, c := range exact {

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -29,14 +30,18 @@ type jsonReport struct {
 	Peak            jsonPeak          `json:"peak"`
 	Leaked          jsonLeaked        `json:"leaked"`
 	Temporary       jsonTemporary     `json:"temporary"`
+	Sampling        *jsonSampling     `json:"sampling,omitempty"`
 	Maps            *jsonMaps         `json:"maps"`
 	Functions       map[string]uint64 `json:"functions"`
 	Unmatched       []jsonUnmatched   `json:"unmatched"`
+	Mismatches      []jsonMismatch    `json:"mismatches"`
+	Marks           []jsonMark        `json:"marks"`
 	Samples         jsonSamples       `json:"samples"`
 	Health          jsonHealth        `json:"health"`
 	PerThread       []jsonThread      `json:"per_thread"`
 	Modules         []jsonModule      `json:"modules"`
 	Merge           *jsonMerge        `json:"merge,omitempty"`
+	Counts          []jsonCounted     `json:"counts,omitempty"`
 	StackCount      int               `json:"stack_count"`
 }
 
@@ -73,9 +78,10 @@ type jsonTotals struct {
 	Deallocations uint64  `json:"deallocations"`
 	Bytes         uint64  `json:"bytes"`
 	FreedBytes    uint64  `json:"freed_bytes"`
-	Failed        *uint64 `json:"failed"` // nil, as the next two: not known of a selection
+	Failed        *uint64 `json:"failed"` // nil, as the next three: not known of a selection
 	Unmatched     *uint64 `json:"unmatched_deallocations"`
 	Inherited     *uint64 `json:"inherited_deallocations"`
+	Unrecorded    *uint64 `json:"unrecorded_deallocations"`
 	Unseen        uint64  `json:"unseen_deallocations"`
 	Reallocations uint64  `json:"reallocations"`
 	InPlace       uint64  `json:"reallocations_in_place"`
@@ -102,8 +108,8 @@ type jsonLeaked struct {
 }
 
 type jsonTemporary struct {
-	Allocations uint64 `json:"allocations"`
-	Bytes       uint64 `json:"bytes"`
+	Allocations *uint64 `json:"allocations"` // nil: not known of samples
+	Bytes       *uint64 `json:"bytes"`
 }
 
 type jsonCalls struct {
@@ -164,10 +170,11 @@ type jsonThread struct {
 	Deallocations uint64  `json:"deallocations"`
 	FreedBytes    uint64  `json:"freed_bytes"`
 	Foreign       uint64  `json:"foreign_deallocations"`
-	Temporary     uint64  `json:"temporary"`
+	Temporary     *uint64 `json:"temporary"`
 	Failed        *uint64 `json:"failed"`
 	Unmatched     *uint64 `json:"unmatched_deallocations"`
 	Inherited     *uint64 `json:"inherited_deallocations"`
+	Unrecorded    *uint64 `json:"unrecorded_deallocations"`
 }
 
 type jsonModule struct {
@@ -194,8 +201,8 @@ type jsonStack struct {
 	OwnPeakBytes     uint64  `json:"own_peak_bytes"`
 	LeakedBytes      uint64  `json:"leaked_bytes"`
 	LeakedBlocks     uint64  `json:"leaked_blocks"`
-	Temporary        uint64  `json:"temporary"`
-	TemporaryBytes   uint64  `json:"temporary_bytes"`
+	Temporary        *uint64 `json:"temporary"`
+	TemporaryBytes   *uint64 `json:"temporary_bytes"`
 	MinSize          uint64  `json:"min_size"`
 	MaxSize          uint64  `json:"max_size"`
 	ZeroSize         uint64  `json:"zero_size"`
@@ -205,7 +212,8 @@ type jsonStack struct {
 	SlackCount       uint64  `json:"slack_known_allocations"`
 	MeanLifetime     int64   `json:"mean_lifetime_ns"`
 
-	Processes *jsonStackSpread `json:"processes,omitempty"` // of a merged recording
+	Errors    *jsonErrors      `json:"standard_errors,omitempty"` // of a sampled recording
+	Processes *jsonStackSpread `json:"processes,omitempty"`       // of a merged recording
 }
 
 type jsonFrame struct {
@@ -240,7 +248,7 @@ func ReportJSON(w io.Writer, p *profile.Profile, o Options) error {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		stack := jsonStackOf(s, o.Selection)
+		stack := jsonStackOf(p, s, o.Selection)
 		stack.Processes = stackSpreadOf(p, s)
 		text, err := json.Marshal(stack)
 		if err != nil {
@@ -298,14 +306,15 @@ func jsonFrameOf(f *profile.Frame) jsonFrame {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-func jsonStackOf(s *profile.Stack, of *Selection) jsonStack {
+func jsonStackOf(p *profile.Profile, s *profile.Stack, of *Selection) jsonStack {
 	return jsonStack{
 		ID: s.ID, Class: s.Class.String(), Truncated: s.Truncated, Allocations: s.Allocations, Bytes: s.Bytes,
 		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: of.known(s.Failed), LiveAtPeakBytes: s.LiveAtPeakBytes,
 		LiveAtPeakBlocks: s.LiveAtPeakBlocks, OwnPeakBytes: s.OwnPeakBytes, LeakedBytes: s.Leaked.Bytes,
-		LeakedBlocks: s.Leaked.Blocks, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, MinSize: s.MinSize,
+		LeakedBlocks: s.Leaked.Blocks, Temporary: ofSamples(p, s.Temporary), TemporaryBytes: ofSamples(p, s.TemporaryBytes), MinSize: s.MinSize,
 		MaxSize: s.MaxSize, ZeroSize: s.ZeroSize, Reallocations: s.Reallocations, InPlace: s.InPlace,
 		SlackBytes: s.Slack, SlackCount: s.SlackCount, MeanLifetime: s.MeanLifetime(),
+		Errors: jsonErrorsOf(s.Variances),
 	}
 }
 
@@ -333,14 +342,16 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 		LostEvents:      h.LostEvents,
 		TruncatedStacks: h.TruncatedStacks,
 		Totals: jsonTotals{t.Events, t.Allocations, t.Deallocations, t.Bytes, t.FreedBytes, of.known(t.Failed), of.known(t.Unmatched),
-			of.known(t.Inherited), t.Unseen, t.Reallocations, t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount,
+			of.known(t.Inherited), of.known(t.Unrecorded), t.Unseen, t.Reallocations, t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount,
 			t.MeanLifetime()},
 		Peak:      jsonPeak{t.Peak.Bytes, t.Peak.Blocks, t.Peak.Time, t.Peak.Event},
 		Leaked:    jsonLeaked{p.Leaked.Bytes, p.Leaked.Blocks, p.Runtime.Bytes, p.Runtime.Blocks},
-		Temporary: jsonTemporary{t.Temporary, t.TemporaryBytes},
+		Temporary: jsonTemporary{ofSamples(p, t.Temporary), ofSamples(p, t.TemporaryBytes)},
+		Sampling:  jsonSamplingOf(p),
 		Functions: make(map[string]uint64),
 		Health: jsonHealth{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread,
 			h.SpilledChunks, h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, h.AllocCost, h.FreeCost, orEmpty(h.Notes)},
+		Marks:     jsonMarksOf(p.Marks, moment.Names(p.Marks)),
 		Samples:   jsonSamplesOf(p.Samples),
 		PerThread: []jsonThread{},
 		Modules:   []jsonModule{},
@@ -356,7 +367,8 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 	for _, th := range p.Threads {
 		c := th.Counts
 		j.PerThread = append(j.PerThread, jsonThread{th.Index, th.TID, th.Name, th.Start, c.Allocations, c.Bytes,
-			c.Deallocations, c.FreedBytes, c.Foreign, c.Temporary, of.known(c.Failed), of.known(c.Unmatched), of.known(c.Inherited)})
+			c.Deallocations, c.FreedBytes, c.Foreign, ofSamples(p, c.Temporary), of.known(c.Failed), of.known(c.Unmatched),
+			of.known(c.Inherited), of.known(c.Unrecorded)})
 	}
 	for _, m := range p.Modules {
 		jm := jsonModule{m.ID, m.Path, fmt.Sprintf("%x", m.BuildID), hex(m.Start), hex(m.End), m.Loaded, nil}
@@ -369,6 +381,8 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 		return j
 	}
 	j.Unmatched = jsonUnmatchedOf(p)
+	j.Counts = jsonCountsOf(p.Counts)
+	j.Mismatches = jsonMismatchesOf(p, p.Mismatches)
 	j.Maps = &jsonMaps{}
 	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)
 	j.Maps.Mremap.jsonCalls, j.Maps.Mremap.OldBytes = calls(t.Maps.Mremap), t.Maps.RemappedBytes

@@ -35,6 +35,9 @@ func Leaks(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) error {
 			noun = " block"
 		}
 		notes := []string{a.count(v.LeakedBlocks) + noun}
+		if pm := a.pm(query.Leaked, v, l.Leaks.Span); pm != "" {
+			notes = append([]string{pm}, notes...)
+		}
 		if v.Allocations != v.LeakedBlocks {
 			notes = append(notes, "of "+a.count(v.Allocations))
 		}
@@ -81,9 +84,11 @@ func Suggestions(w io.Writer, s *query.Source, l *LeakAnswers) error {
 	type sum struct{ bytes, blocks uint64 }
 	at := make(map[string]*sum)
 	var order []string
+	var frames []profile.Frame
 	for i := range l.Leaks.Rows {
 		r := &l.Leaks.Rows[i]
-		rule := query.Suggest(s.Frames(r.Stack), Library)
+		frames = a.p.AppendFrames(frames[:0], r.Stack)
+		rule := query.Suggest(frames, Library)
 		if rule == "" {
 			continue
 		}
@@ -129,11 +134,6 @@ func LeaksJSON(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) err
 		Suspects   []jsonSuspect `json:"suspects"`
 	}{jsonAnswer: newJSONAnswer(s, &l.Leaks.Answer), Rows: []jsonTopRow{}, More: left,
 		Runtime: jsonCounts{l.Left.Blocks, l.Left.Bytes}, Suppressed: []jsonRule{}, Suspects: []jsonSuspect{}}
-	for i := range rows {
-		r := &rows[i]
-		v := valuesJSON(&l.Leaks.Answer, &r.Total)
-		j.Rows = append(j.Rows, jsonTopRow{groupJSON(s, &r.Group), v, v})
-	}
 	for _, r := range l.Rules {
 		j.Suppressed = append(j.Suppressed, jsonRule{r.Pattern, jsonCounts{r.Blocks, r.Bytes}})
 	}
@@ -141,5 +141,9 @@ func LeaksJSON(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) err
 		x := &l.Suspects[i]
 		j.Suspects = append(j.Suspects, jsonSuspect{groupJSON(s, &x.Group), x.Begin, x.End, x.Slope, x.Confidence})
 	}
-	return writeJSON(w, &j)
+	return writeRows(w, &j, len(rows), func(i int) any {
+		r := &rows[i]
+		v := valuesJSON(&l.Leaks.Answer, &r.Total)
+		return jsonTopRow{groupJSON(s, &r.Group), v, v}
+	})
 }

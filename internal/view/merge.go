@@ -58,6 +58,10 @@ func inputName(i *recording.Input, width int) string {
 func (r *report) together() {
 	least, most := r.p.Merged.Peak()
 	t := &r.p.Totals
+	if r.p.Merged.Imported() != "" {
+		r.line("peak", fmt.Sprintf("%s in %s", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
+		return
+	}
 	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
 	if r.Selection != nil {
 		return // the bounds are not of the selected
@@ -76,7 +80,7 @@ func (r *report) together() {
 // inputs lists what was merged: first how much the inputs differ, then those with the largest peaks.
 func (r *report) inputs() {
 	m := r.p.Merged
-	if m == nil || r.Top < 0 {
+	if m == nil || r.Top < 0 || m.Imported() != "" {
 		return
 	}
 	r.printf("%s  %s\n", r.title("INPUTS"), r.faint(plural(uint64(len(m.Inputs)), "recording")))
@@ -164,6 +168,7 @@ type jsonInput struct {
 	RuntimeBytes  uint64   `json:"runtime_bytes"`
 	RuntimeBlocks uint64   `json:"runtime_blocks"`
 	PeakRSS       *int64   `json:"peak_rss_bytes"`
+	Format        string   `json:"format"`
 }
 
 func jsonMergeOf(p *profile.Profile) *jsonMerge {
@@ -189,7 +194,7 @@ func jsonMergeOf(p *profile.Profile) *jsonMerge {
 		in := &m.Inputs[i]
 		k := jsonInput{in.File, in.PID, in.Host, in.Exe, orEmpty(in.Args), in.Started, in.End, in.Status, in.Threads, in.Events, in.Lost,
 			in.Allocations, in.Bytes, in.Deallocations, in.Temporary, in.PeakBytes, in.PeakBlocks, in.PeakTime, in.LeakedBytes,
-			in.LeakedBlocks, in.RuntimeBytes, in.RuntimeBlocks, nil}
+			in.LeakedBlocks, in.RuntimeBytes, in.RuntimeBlocks, nil, in.Format}
 		if in.PeakRSS >= 0 {
 			k.PeakRSS = &in.PeakRSS
 		}

@@ -143,6 +143,8 @@ func writeSample(t *testing.T, path string) {
 	s.add(event.Event{Kind: event.Inherited, Func: event.FreeFunc, Ref: event.NoRef})
 	w.Sample(event.Sample{Time: 0, RSS: 1 << 20, Virtual: 8 << 20, Swap: 0, PSS: -1, MinorFaults: 10, SystemFree: 1 << 30})
 	w.Sample(event.Sample{Time: 10000, RSS: 3 << 20, Virtual: 9 << 20, Swap: 0, PSS: -1, MinorFaults: 90, SystemFree: 1 << 29})
+	w.Mark(event.Mark{Name: "loaded", Time: 5000, Cut: 3})
+	w.Mark(event.Mark{Name: "loaded", Time: 6000, Cut: event.NoCut, Source: event.FromTimer})
 	for i := range s.events {
 		s.tally.Add(&s.events[i])
 	}

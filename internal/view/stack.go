@@ -22,7 +22,7 @@ const (
 // ranking writes the stacks that come first by a metric.
 func (r *report) ranking(m *profile.Metric) {
 	total := m.Total(r.p)
-	if r.Top < 0 || total == 0 {
+	if r.Top < 0 || total == 0 || m == &profile.Temporary && r.p.Sampled() {
 		return
 	}
 	list := profile.Rank(r.groups, m, r.Top)
@@ -88,6 +88,9 @@ func (r *report) columns(value, share string, notes []string, stack uint32) {
 // notes are the further numbers of a stack, one a line.
 func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 	var list []string
+	if pm := r.errorNote(m, g); pm != "" {
+		list = append(list, pm)
+	}
 	if m.Count != nil {
 		n := m.Count(g)
 		noun := " blocks"

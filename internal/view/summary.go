@@ -14,17 +14,33 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
 	t := &p.Totals
 	status := ""
-	if s := ending(p); s != "" {
-		status = " · " + s
+	if !p.OnlyCounted() {
+		status = " · " + plural(uint64(len(p.Threads)), "thread")
 	}
-	r.printf("%s %s\n", r.bold(command(p, r.Width-30-runes(status))),
-		r.faint(fmt.Sprintf("· %s · %s%s", Duration(p.Duration), plural(uint64(len(p.Threads)), "thread"), status)))
+	if s := ending(p); s != "" {
+		status += " · " + s
+	}
+	r.printf("%s %s\n", r.bold(command(p, r.Width-18-runes(status))), r.faint(fmt.Sprintf("· %s%s", Duration(p.Duration), status)))
+	r.sampled()
 	r.warnings()
+	if r.p.OnlyCounted() {
+		calls, bytes := uint64(0), uint64(0)
+		for _, n := range p.Counts.Rows {
+			if !n.Frees {
+				calls, bytes = calls+n.Calls, bytes+n.Bytes
+			}
+		}
+		r.line("counted", fmt.Sprintf("%s of %s in all", r.bold(plural(calls, "allocation")), Size(bytes)))
+		return r.Flush()
+	}
 	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(Size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
 		Duration(t.Peak.Time)))
 	r.line("leaked", leaked(r, p))
-	r.line("allocations", fmt.Sprintf("%s of %s in all, %s temporary (%s)", r.bold(Number(t.Allocations)), Size(t.Bytes),
-		Number(t.Temporary), percent(t.Temporary, t.Allocations)))
+	temporary := ""
+	if !p.Sampled() {
+		temporary = fmt.Sprintf(", %s temporary (%s)", Number(t.Temporary), percent(t.Temporary, t.Allocations))
+	}
+	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), Size(t.Bytes), temporary))
 	if r.Top > 0 && t.Peak.Bytes > 0 {
 		r.printf("  %s\n", r.faint("most live at the peak"))
 		r.groups = p.Groups()

@@ -69,14 +69,20 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
 	r.groups = p.Groups()
 	r.heading()
+	r.sampled()
 	r.selection()
 	r.warnings()
-	r.overview()
+	if !r.p.OnlyCounted() {
+		r.overview()
+	}
 	for _, m := range profile.Metrics {
 		r.ranking(m)
 	}
 	r.unmatched()
+	r.mismatches(max(r.Top, 1))
+	r.counts()
 	r.inputs()
+	r.marks()
 	r.threads()
 	return r.Flush()
 }
@@ -94,8 +100,11 @@ func command(p *profile.Profile, width int) string {
 	}
 	if len(words) == 0 {
 		words = []string{p.Process.Exe}
-		if p.Merged != nil && p.Process.Exe == "" {
+		if p.Process.Exe == "" && p.Merged != nil {
 			words = []string{"several programs"}
+		}
+		if format := p.Merged.Imported(); format != "" && p.Process.Exe == "" {
+			words = []string{p.Merged.Inputs[0].File}
 		}
 	}
 	text := []rune(clean(strings.Join(words, " ")))
@@ -115,7 +124,10 @@ func (r *report) heading() {
 	if p.Process.Started > 0 {
 		parts = append(parts, time.Unix(0, p.Process.Started).Format("2006-01-02 15:04:05"))
 	}
-	if p.Merged != nil {
+	switch format := p.Merged.Imported(); {
+	case format != "":
+		parts = append(parts, "from "+clean(format))
+	case p.Merged != nil:
 		parts = append(parts, plural(uint64(len(p.Merged.Inputs)), "recording"))
 	}
 	if p.Process.PID > 0 {
@@ -124,8 +136,12 @@ func (r *report) heading() {
 	if p.Process.Host != "" {
 		parts = append(parts, "on "+clean(p.Process.Host))
 	}
-	parts = append(parts, "ran "+r.duration(p.Duration))
-	if r.threadsKnown() {
+	if p.Duration > 0 || p.Merged.Imported() == "" && !r.p.OnlyCounted() {
+		parts = append(parts, "ran "+r.duration(p.Duration))
+	}
+	if r.p.OnlyCounted() {
+		parts = append(parts, onlyCounted)
+	} else if r.threadsKnown() {
 		parts = append(parts, plural(uint64(len(p.Threads)), "thread"))
 	}
 	if s := ending(p); s != "" {
@@ -166,7 +182,8 @@ func (r *report) line(label, text string) {
 }
 
 func (r *report) overview() {
-	p, t := r.p, &r.p.Totals
+	p, t, v := r.p, &r.p.Totals, r.variances()
+	imported := p.Merged.Imported() != "" // then what is 0 may not have been told
 	rss := ""
 	if s, ok := p.PeakRSS(); ok && s.RSS >= 0 {
 		rss = r.faint(fmt.Sprintf("   resident: %s at most", r.size(uint64(s.RSS))))
@@ -174,26 +191,37 @@ func (r *report) overview() {
 	if p.Merged != nil {
 		r.together()
 	} else {
-		r.line("peak", fmt.Sprintf("%s in %s %s %s%s", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
-			r.atPeak(), r.duration(t.Peak.Time), rss))
+		r.line("peak", fmt.Sprintf("%s%s in %s %s %s%s", r.bold(r.size(t.Peak.Bytes)), r.pmSize(v.PeakBytes),
+			r.counted(t.Peak.Blocks, "block", v.PeakBlocks), r.atPeak(), r.duration(t.Peak.Time), rss))
 	}
 	r.line("leaked", leaked(r, p))
 	rate := ""
 	if span := r.span(); span > 0 && t.Allocations > 0 {
 		rate = r.faint(fmt.Sprintf("   %s per second", r.short(uint64(float64(t.Allocations)/(float64(span)/1e9)))))
 	}
-	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), r.size(t.Bytes), rate))
+	r.line("allocations", fmt.Sprintf("%s%s of %s%s in all%s", r.bold(Number(t.Allocations)), r.pmCount(v.Allocations), r.size(t.Bytes),
+		r.pmSize(v.Bytes), rate))
 	if t.Allocations > 0 {
-		r.line("temporary", fmt.Sprintf("%s %s", r.bold(Number(t.Temporary)),
-			r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", percent(t.Temporary, t.Allocations)))))
-		sizes := fmt.Sprintf("%s to %s, mean %s", r.size(t.MinSize), r.size(t.MaxSize), r.size(t.Bytes/t.Allocations))
+		if p.Sampled() {
+			r.line("temporary", r.faint("not known: samples do not tell which came after which"))
+		} else if t.Temporary > 0 || !imported {
+			r.line("temporary", fmt.Sprintf("%s %s", r.bold(Number(t.Temporary)),
+				r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", percent(t.Temporary, t.Allocations)))))
+		}
+		sizes := "mean " + r.size(t.Bytes/t.Allocations)
+		if t.MaxSize > 0 || !imported {
+			sizes = fmt.Sprintf("%s to %s, %s", r.size(t.MinSize), r.size(t.MaxSize), sizes)
+		}
 		if t.SlackCount > 0 && t.Bytes > 0 {
 			sizes += fmt.Sprintf("; allocator's slack %s (%s)", r.size(t.Slack), percent(t.Slack, t.Bytes))
 		}
 		r.line("sizes", sizes)
 	}
 	var more []string
-	if t.Deallocations > 0 {
+	switch {
+	case t.Deallocations > 0 && (imported || t.Untimed == t.Deallocations):
+		more = append(more, plural(t.Deallocations, "deallocation"))
+	case t.Deallocations > 0:
 		more = append(more, fmt.Sprintf("%s, mean lifetime %s", plural(t.Deallocations, "deallocation"),
 			r.duration(t.MeanLifetime())))
 	}
@@ -203,6 +231,9 @@ func (r *report) overview() {
 	}
 	if t.Failed > 0 {
 		more = append(more, plural(t.Failed, "call")+" failed")
+	}
+	if t.Unrecorded > 0 {
+		more = append(more, plural(t.Unrecorded, "block")+" freed whose allocation was not recorded")
 	}
 	if t.Inherited > 0 {
 		more = append(more, plural(t.Inherited, "block")+" of the parent process freed")
@@ -222,6 +253,7 @@ func (r *report) overview() {
 	if r.threadsKnown() {
 		r.line("through", r.functions(r.Width-15))
 	}
+	r.stackLine()
 	if s := r.mappings(); s != "" {
 		r.line("mappings", s)
 	}
@@ -232,6 +264,10 @@ func leaked(r *report, p *profile.Profile) string {
 	own := p.Leaked.Bytes - p.Runtime.Bytes
 	blocks := p.Leaked.Blocks - p.Runtime.Blocks
 	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), plural(blocks, "block"))
+	if p.ErrorsKnown() {
+		blocksError, bytesError := p.OwnLeak()
+		text = fmt.Sprintf("%s%s in %s", r.bold(r.size(own)), r.pmSize(bytesError), r.counted(blocks, "block", blocksError))
+	}
 	if blocks == 0 {
 		text = r.bold("nothing")
 	}

@@ -38,7 +38,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 			rate[i] = float64(t.All.Points[i+1].Allocations) / (float64(span) / 1e9)
 		}
 	}
-	if a.p.Merged != nil {
+	if a.p.Merged != nil && a.p.Merged.Imported() == "" {
 		a.wrap("  ", "The most of each process in a step, summed up: no less than all of them had at one moment.", a.faint)
 	}
 	a.graph("live", live, liveHeight, func(v float64) string { return a.size(uint64(v)) })
@@ -47,6 +47,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 	}
 	a.graph("allocations per second", rate, smallHeight, func(v float64) string { return a.count(uint64(v)) })
 	a.axis(t, n)
+	a.markAxis(t, n)
 	for i := range t.Rows {
 		if i == 0 {
 			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())), a.faint("at the end of each step"))
@@ -210,6 +211,7 @@ type jsonSeries struct {
 	All      jsonSeriesRow   `json:"all"`
 	Rows     []jsonSeriesRow `json:"rows"`
 	Rest     jsonSeriesRow   `json:"rest"`
+	Marks    []jsonMark      `json:"marks"` // of the range
 }
 
 type jsonSeriesRow struct {
@@ -236,6 +238,7 @@ func TimelineJSON(w io.Writer, s *query.Source, t *query.Series) error {
 		j.Rows = append(j.Rows, r)
 	}
 	j.Metrics, j.Total = []jsonMetric{}, jsonValues{}
+	j.Marks = jsonMarksOf(t.Marks(s))
 	return writeJSON(w, &j)
 }
 

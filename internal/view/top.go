@@ -59,7 +59,7 @@ func beforeMain(function string) bool {
 }
 
 // twoValues reports whether self and total differ.
-func twoValues(by query.By) bool { return by < query.ByStack }
+func twoValues(by query.By) bool { return by.Nests() }
 
 // column is a column of numbers.
 type column struct {
@@ -132,9 +132,8 @@ type jsonTopRow struct {
 func TopJSON(w io.Writer, s *query.Source, t *query.Table, by query.By, o QueryOptions) error {
 	rows, left := page(&o, t.Rows)
 	j := jsonTop{jsonAnswer: newJSONAnswer(s, &t.Answer), By: by.String(), Rows: []jsonTopRow{}, More: left}
-	for i := range rows {
+	return writeRows(w, &j, len(rows), func(i int) any {
 		r := &rows[i]
-		j.Rows = append(j.Rows, jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&t.Answer, &r.Self), valuesJSON(&t.Answer, &r.Total)})
-	}
-	return writeJSON(w, &j)
+		return jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&t.Answer, &r.Self), valuesJSON(&t.Answer, &r.Total)}
+	})
 }

@@ -52,13 +52,17 @@ type branches struct {
 	trim  query.Trim
 	lines int
 	cut   int // lines that were left out
+	wider int // so much are the columns of numbers
 }
 
 func (b *branches) root(root *query.Node, name string) {
 	m := b.t.Metrics[0]
-	head := padLeft(m.String()+b.unitNote(m), 13) + padLeft("share", 9)
+	if b.p.Sampled() {
+		b.wider = 10 // for standard errors
+	}
+	head := padLeft(m.String()+b.unitNote(m), 13+b.wider) + padLeft("share", 9)
 	for _, k := range b.t.Metrics[1:] {
-		head += padLeft(k.String()+b.unitNote(k), 16)
+		head += padLeft(k.String()+b.unitNote(k), 16+b.wider)
 	}
 	b.printf("%s\n", b.faint(head))
 	b.lines, b.cut = 0, 0
@@ -109,7 +113,7 @@ func (b *branches) root(root *query.Node, name string) {
 		if w.mark == "" {
 			prefix = strings.Repeat("  ", w.indent)
 		}
-		room := max(nameWidth, b.report.Width-22-16*(len(b.t.Metrics)-1)-runes(prefix)-2)
+		room := max(nameWidth, b.report.Width-22-b.wider-(16+b.wider)*(len(b.t.Metrics)-1)-runes(prefix)-2)
 		b.line(&w.n.Total, prefix, b.groupName(&w.n.Group, room-runes(more))+more)
 		push(w.n, w.indent)
 	}
@@ -125,9 +129,9 @@ func (b *branches) line(v *query.Values, prefix, name string) {
 		return
 	}
 	m := b.t.Metrics[0]
-	text := b.bold(padLeft(b.value(m, v, b.t.Span), 13)) + padLeft(b.share(m, v, &b.t.Total), 9)
+	text := b.bold(padLeft(b.value(m, v, b.t.Span), 13+b.wider)) + padLeft(b.share(m, v, &b.t.Total), 9)
 	for _, k := range b.t.Metrics[1:] {
-		text += padLeft(b.value(k, v, b.t.Span), 16)
+		text += padLeft(b.value(k, v, b.t.Span), 16+b.wider)
 	}
 	b.printf("%s  %s%s\n", text, b.faint(prefix), name)
 }

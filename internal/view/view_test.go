@@ -60,6 +60,10 @@ func TestGolden(t *testing.T) {
 			addUnmatched(p)
 			return Report(b, p, Options{Top: 1})
 		},
+		"mismatches.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			addMismatches(p)
+			return Report(b, p, Options{Top: 1})
+		},
 		"summary.txt":      func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
 		"report.json":      func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{}) },
 		"report.top1.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: 1}) },
@@ -89,11 +93,21 @@ func addUnmatched(p *profile.Profile) {
 	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5}, {Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
 }
 
+// addMismatches has the sample free blocks wrongly, at two pairs of its call stacks.
+func addMismatches(p *profile.Profile) {
+	p.Mismatches = []event.Pair{
+		{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSizedAligned, Stack: p.Stacks[1].ID, FreeStack: p.Stacks[2].ID, Count: 3,
+			Time: 2_000_000, Thread: 1, Size: 32, FreeSize: 24, Align: 64, FreeAlign: 64},
+		{Mismatch: event.MismatchFunction, Alloc: event.Malloc, Free: event.Delete, Stack: p.Stacks[2].ID, FreeStack: p.Stacks[1].ID, Count: 1, Size: 1},
+	}
+}
+
 // TestDocumented: docs/report-json.md names every field, and no field that does not exist.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	p := sampleProfile(t)
 	addUnmatched(p)
+	addMismatches(p)
 	have := make(map[string]bool)
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -136,6 +150,13 @@ func TestDocumented(t *testing.T) {
 		walk("", doc)
 	}
 	walk("", mergedSample(t))
+	for _, doc := range sampledReports(t) {
+		walk(".sampling", doc["sampling"])
+		walk(".counts", doc["counts"])
+		for _, s := range doc["stacks"].([]any) {
+			walk(".stacks[].standard_errors", s.(map[string]any)["standard_errors"])
+		}
+	}
 	text, err := os.ReadFile("../../docs/report-json.md")
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +209,8 @@ func mergedSample(t *testing.T) (doc map[string]any) {
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	delete(doc, "unmatched") // which is empty
+	delete(doc, "unmatched") // which is empty, as the next one
+	delete(doc, "mismatches")
 	return doc
 }
 

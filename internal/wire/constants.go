@@ -2,7 +2,7 @@ package wire
 
 // Versions, magic numbers and sentinels.
 const (
-	Version    = 2
+	Version    = 3
 	SpoolMagic = 0x314c4f4f50535448 // "HTSPOOL1"
 	ChunkMagic = 0x4b484354         // "TCHK"
 	None       = 0xffffffff         // no index
@@ -20,6 +20,7 @@ const (
 	ClassStack = 0
 	ClassShort = 1
 	ClassExtra = 2
+	ClassNote  = 3
 	RecordMax  = 128
 )
 
@@ -46,6 +47,7 @@ const (
 	KMunmap                 = 25
 	KMremap                 = 26
 	KBrk                    = 27
+	KStack                  = 28
 	KStacked                = 32 // | (a short kind & 31): a deallocation with its own stack
 )
 
@@ -78,12 +80,39 @@ const (
 	XCount   = 128 + 4
 	XOld     = 128 + 5
 	XOldSize = 128 + 6
+	XSampled = 128 + 7
+	XID      = 128 + 8
+
+	SampledCalls = uint64(1) << 63
+)
+
+// Kinds of class note: what is told, and is no allocation.
+const (
+	KMark        = 192 + 1
+	KRegionBegin = 192 + 2
+	KRegionEnd   = 192 + 3
+	KThreadName  = 192 + 4
+	KRangeName   = 192 + 5
+)
+
+// Modes, and what is counted in count mode.
+const (
+	ModeExact   = 1
+	ModeSampled = 2
+	ModeCount   = 3
+	ModeOff     = 4
+	ModeMask    = 255
+
+	SizeClasses = 48
+	TimeClasses = 32
 )
 
 // Chunks and streams.
 const (
 	ChunkSize       = 65536
 	ChunkHeaderSize = 64
+
+	BusyControl = 1
 
 	StreamFree  = 0
 	StreamLive  = 1
@@ -99,6 +128,7 @@ const (
 // Tables.
 const (
 	PCInterrupted = 1 << 63
+	PCSmall       = 1
 	NodeTruncated = 0x80000000
 	ModuleLoad    = 1
 	ModuleUnload  = 2
@@ -114,6 +144,8 @@ const (
 	SegPCs
 	SegNodes
 	SegModules
+	SegCounts
+	SegNames
 	SegTypes
 )
 

@@ -21,7 +21,9 @@ type Stream struct {
 	Pos        uint64
 	Busy       uint64
 	Lost       uint64
-	Reserved0  [5]uint64
+	StackLow   uint64
+	StackHigh  uint64
+	Reserved0  [3]uint64
 	UID        uint64
 	Start      uint64
 	State      uint32
@@ -31,7 +33,7 @@ type Stream struct {
 	FirstChunk uint32
 	Chunk      uint32
 	NextFree   uint32
-	Reserved1  uint32
+	Counts     uint32
 	Name       [16]byte
 }
 
@@ -40,10 +42,43 @@ type Proc struct {
 	State     uint32
 	PID       uint32
 	Parent    uint32
-	Reserved  uint32
+	Partial   uint32
 	ForkTime  uint64
 	Random    uint64
-	Reserved1 [4]uint64
+	Mode      uint32
+	Reserved  uint32
+	Reserved1 [3]uint64
+}
+
+// CountsRow is struct ht_counts_row.
+type CountsRow struct {
+	Calls  uint64
+	Failed uint64
+	Bytes  uint64
+	Usable uint64
+	Ticks  uint64
+	Timed  uint64
+	Sizes  [SizeClasses]uint32
+	Times  [TimeClasses]uint32
+}
+
+// Counts is struct ht_counts.
+type Counts struct {
+	UID  uint64
+	Proc uint32
+	TID  uint32
+	Name [16]byte
+	Rows [64]CountsRow
+
+	Reserved [1148]uint64
+}
+
+// Name is struct ht_name, the fixed part of an entry of the log of names.
+type Name struct {
+	Length uint32
+	ID     uint32
+	Size   uint32
+	Next   uint32
 }
 
 // PC is struct ht_pc.
@@ -97,7 +132,9 @@ type Header struct {
 	Tsc1       uint64
 	Mono1      uint64
 	SpillLimit uint64
-	Reserved0  [5]uint64
+	Sample     uint64
+	StackMin   uint64
+	Reserved0  [3]uint64
 
 	FileEnd      uint64
 	SpillSize    uint64
@@ -111,14 +148,18 @@ type Header struct {
 	ModuleBytes  uint64
 	ChunkWaiters uint32
 	Barrier      uint32
-	Reserved1    [8]uint64
+	NextCounts   uint32
+	NextName     uint32
+	NameBytes    uint64
+	Awaited      [2]uint64
+	Reserved1    [4]uint64
 
 	FreeChunks     uint64
 	FreeStreams    uint64
 	FreeChunkCount uint32
 	ChunkFreed     uint32
 	RecorderWake   uint32
-	Reserved2      uint32
+	Control        uint32
 	Reserved3      [4]uint64
 
 	RecorderState  uint32

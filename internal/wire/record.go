@@ -18,8 +18,8 @@ func Class(kind uint8) int { return int(kind >> ClassShift) }
 
 // RecordSize returns the length of a record that begins with word 0, or 0 if there is no such class.
 func RecordSize(w0 uint64) int {
-	// Two bits of class select a byte: 24, 16, 16, 0.
-	return int(0x00101018 >> (w0 >> (KindShift + ClassShift) & 3 * 8) & 0xff)
+	// Three bits of the kind select a byte: two for each class; class 3 has kinds up to 223.
+	return int(uint64(0x0010_1010_1010_1818) >> (w0 >> (KindShift + ClassShift - 1) & 7 * 8) & 0xff)
 }
 
 // Word0 packs the first word of a record.
@@ -43,7 +43,7 @@ func Decode(b []byte, r *Record) int {
 		r.Size, r.Stack = uint32(w1), uint32(w1>>32)
 		r.Value, r.Time = w1, binary.LittleEndian.Uint64(b[16:])
 		return 24
-	case ClassShort:
+	case ClassShort, ClassNote:
 		r.Value, r.Time = w1, w1
 		return 16
 	case ClassExtra:
@@ -60,7 +60,7 @@ func Append(b []byte, r Record) []byte {
 	case ClassStack:
 		b = binary.LittleEndian.AppendUint64(b, uint64(r.Size)|uint64(r.Stack)<<32)
 		return binary.LittleEndian.AppendUint64(b, r.Time)
-	case ClassShort:
+	case ClassShort, ClassNote:
 		return binary.LittleEndian.AppendUint64(b, r.Time)
 	}
 	return binary.LittleEndian.AppendUint64(b, r.Value)
@@ -75,7 +75,7 @@ func Events(b []byte) (events, bytes int) {
 		if n == 0 || n > len(b)-bytes {
 			break
 		}
-		if w0>>(KindShift+ClassShift)&3 != ClassExtra {
+		if w0>>(KindShift+ClassShift)&3 < ClassExtra {
 			events++
 		}
 		bytes += n

@@ -21,7 +21,8 @@ const headerFile = "../../agent/src/wire.h"
 // structs maps C's names to Go's types. Field names follow by rule (cField).
 var structs = map[string]any{
 	"ht_chunk": Chunk{}, "ht_stream": Stream{}, "ht_proc": Proc{}, "ht_pc": PC{}, "ht_node": Node{},
-	"ht_module": Module{}, "ht_meta": Meta{}, "ht_header": Header{},
+	"ht_module": Module{}, "ht_meta": Meta{}, "ht_header": Header{}, "ht_counts_row": CountsRow{}, "ht_counts": Counts{},
+	"ht_name": Name{},
 }
 
 // constants maps C's names to Go's values.
@@ -30,6 +31,11 @@ var constants = map[string]uint64{
 	"HT_ADDR_BITS": AddrBits, "HT_ADDR_MASK": AddrMask, "HT_KIND_SHIFT": KindShift, "HT_SLACK_SHIFT": SlackShift,
 	"HT_SLACK_EXTRA": SlackExtra, "HT_SIZE_EXTRA": SizeExtra, "HT_CLASS_SHIFT": ClassShift,
 	"HT_CLASS_STACK": ClassStack, "HT_CLASS_SHORT": ClassShort, "HT_CLASS_EXTRA": ClassExtra,
+	"HT_CLASS_NOTE": ClassNote, "HT_K_STACK": KStack, "HT_K_MARK": KMark, "HT_K_REGION_BEGIN": KRegionBegin,
+	"HT_K_REGION_END": KRegionEnd, "HT_K_THREAD_NAME": KThreadName, "HT_K_RANGE_NAME": KRangeName, "HT_X_SAMPLED": XSampled, "HT_X_ID": XID,
+	"HT_SAMPLED_CALLS": SampledCalls, "HT_BUSY_CONTROL": BusyControl, "HT_MODE_EXACT": ModeExact,
+	"HT_MODE_SAMPLED": ModeSampled, "HT_MODE_COUNT": ModeCount, "HT_MODE_OFF": ModeOff, "HT_MODE_MASK": ModeMask,
+	"HT_SIZE_CLASSES": SizeClasses, "HT_TIME_CLASSES": TimeClasses, "HT_SEG_COUNTS": SegCounts, "HT_SEG_NAMES": SegNames,
 	"HT_RECORD_MAX": RecordMax,
 	"HT_K_MALLOC":   KMalloc, "HT_K_CALLOC": KCalloc, "HT_K_REALLOC": KRealloc, "HT_K_REALLOCARRAY": KReallocarray,
 	"HT_K_POSIX_MEMALIGN": KPosixMemalign, "HT_K_ALIGNED_ALLOC": KAlignedAlloc, "HT_K_MEMALIGN": KMemalign,
@@ -50,7 +56,7 @@ var constants = map[string]uint64{
 	"HT_X_OLD_SIZE": XOldSize,
 	"HT_CHUNK_SIZE": ChunkSize, "HT_CHUNK_HEADER": ChunkHeaderSize, "HT_STREAM_FREE": StreamFree,
 	"HT_STREAM_LIVE": StreamLive, "HT_STREAM_ENDED": StreamEnded, "HT_POS_SHIFT": PosShift,
-	"HT_PROC_FREE": ProcFree, "HT_PROC_LIVE": ProcLive, "HT_PC_INTERRUPTED": PCInterrupted,
+	"HT_PROC_FREE": ProcFree, "HT_PROC_LIVE": ProcLive, "HT_PC_INTERRUPTED": PCInterrupted, "HT_PC_SMALL": PCSmall,
 	"HT_NODE_TRUNCATED": NodeTruncated, "HT_MODULE_LOAD": ModuleLoad, "HT_MODULE_UNLOAD": ModuleUnload,
 	"HT_SEG_NONE": SegNone, "HT_SEG_META": SegMeta, "HT_SEG_PROCS": SegProcs, "HT_SEG_STREAMS": SegStreams,
 	"HT_SEG_CHUNKS": SegChunks, "HT_SEG_PCS": SegPCs, "HT_SEG_NODES": SegNodes, "HT_SEG_MODULES": SegModules,
@@ -250,7 +256,7 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	if n := RecordSize(Word0(0, 0xff, 0)); n != 0 {
-		t.Errorf("class 3 has size %d, want 0", n)
+		t.Errorf("kind 255 has size %d, want 0", n)
 	}
 }
 

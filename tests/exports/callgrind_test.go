@@ -75,10 +75,12 @@ func annotate(t *testing.T, file, kind, function string) []uint64 {
 	key := file + kind
 	if annotated[key] == nil {
 		cmd := exec.Command("callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no", kind, file)
-		cmd.Dir = "/"                    // it takes its folder off names of files, but not off all of them
-		out, err := cmd.CombinedOutput() // warnings of Perl too
-		if err != nil || strings.Contains(string(out), "WARNING") || strings.Contains(string(out), "uninitialized") {
-			t.Fatalf("callgrind_annotate: %v\n%.2000s", err, out)
+		cmd.Dir = "/" // it takes its folder off names of files, but not off all of them
+		var warnings strings.Builder
+		cmd.Stderr = &warnings // Perl's
+		out, err := cmd.Output()
+		if err != nil || warnings.Len() > 0 || strings.Contains(string(out), "@@ WARNING") {
+			t.Fatalf("callgrind_annotate: %v\n%.2000s%.2000s", err, warnings.String(), out)
 		}
 		list := map[string][]uint64{}
 		for line := range strings.Lines(string(out)) {

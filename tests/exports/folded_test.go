@@ -77,6 +77,9 @@ func TestFolded(t *testing.T) {
 				t.Errorf("the deepest stack has %d frames", deepest)
 			}
 		}
+		if name == "cc1plus" || name == "redis" {
+			return // as python
+		}
 		for _, by := range []string{"function", "line", "address", "file", "module", "thread", "size", "allocator"} {
 			if sum, _ := readFolded(t, read(t, exported(t, "folded", path, "--metric", "bytes", "--by", by))); sum != want["bytes"] {
 				t.Errorf("by %s: %d, expected %d", by, sum, want["bytes"])

@@ -2,12 +2,15 @@ package exports
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestImportHeaptrack exports recordings and imports what comes of that: what heaptrack's form holds is the same again.
@@ -30,6 +33,9 @@ func TestImportHeaptrack(t *testing.T) {
 			}
 			if was, is := peakTime(t, path), peakTime(t, back); is != was/1e6*1e6 {
 				t.Errorf("%s: peak after %d ns, was %d", variant, is, was)
+			}
+			if variant != "heaptrack" {
+				continue // it is only packed otherwise
 			}
 			before, after := topByFunction(t, path), topByFunction(t, back)
 			compared := 0
@@ -97,7 +103,7 @@ func TestImportBroken(t *testing.T) {
 	const head = "v 10400 3\nX a b\ns 1 f\ni 10 0 1 0 0\nt 1 0\na 8 1\n"
 	for text, want := range map[string]string{
 		"":                           "no format",
-		"n0: 0\n":                    "no format",
+		"no: format\n":               "no format",
 		"v 10400 4\nX a\n":           "line 1: version 4",
 		"v 10400 3\n+ 0\n":           "line 2",
 		"v 10400 3\nX a\nm /lib 0\n": "line 3: this is heaptrack's raw data",
@@ -126,4 +132,107 @@ func TestImportBroken(t *testing.T) {
 			t.Errorf("%q: left behind %v %v", text, left, err)
 		}
 	}
+}
+
+// roundTrips are formats that come back, and what they carry. Numbers of blocks that a format does not tell are not compared.
+var roundTrips = []struct {
+	format  string
+	flags   []string
+	metrics []string // in sum
+	by      []string // also function by function
+}{
+	{"pprof", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks", "temporary", "temporary-bytes"},
+		[]string{"allocations", "bytes", "peak", "leaked", "temporary"}},
+	{"folded", []string{"--metric", "peak"}, []string{"peak"}, []string{"peak"}},
+	{"folded", []string{"--metric", "leaked"}, []string{"leaked", "peak:leaked"}, []string{"leaked"}},
+	{"folded", []string{"--metric", "bytes"}, []string{"bytes"}, []string{"bytes"}},
+	{"folded:mallocprofiler", nil, []string{"allocations", "bytes", "leaked"}, []string{"allocations", "bytes", "leaked"}},
+	{"speedscope", nil, []string{"allocations", "bytes", "peak", "leaked", "temporary"}, []string{"allocations", "bytes", "peak", "leaked", "temporary"}},
+	{"massif", nil, []string{"peak", "leaked"}, nil},
+	{"dhat", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks"},
+		[]string{"allocations", "bytes", "peak", "leaked"}},
+}
+
+// TestRoundTrips exports recordings and imports what comes of that: what the list of formats promises is the same again.
+func TestRoundTrips(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		if name == "empty" {
+			return // there is nothing to compare
+		}
+		want, before := totals(t, path), topByFunction(t, path)
+		for _, r := range roundTrips {
+			file := exported(t, r.format, path, r.flags...)
+			back := filepath.Join(t.TempDir(), "back.htap")
+			command(t, "import", "-o", back, file)
+			command(t, "verify", back)
+			got := totals(t, back)
+			for _, m := range r.metrics {
+				to, from, two := strings.Cut(m, ":")
+				if !two {
+					from = to
+				}
+				if got[to] != want[from] {
+					t.Errorf("%s %q: %s %d, was %s %d", r.format, r.flags, to, got[to], from, want[from])
+				}
+			}
+			after := topByFunction(t, back)
+			compared := 0
+			for function, row := range after {
+				was := before[function].Total
+				if was == nil || strings.HasSuffix(function, " 12") { // which folded stacks write with _
+					continue
+				}
+				compared++
+				for _, m := range r.by {
+					if row.Total[m] != was[m] {
+						t.Errorf("%s %q: %.200s: %s %d, was %d", r.format, r.flags, function, m, row.Total[m], was[m])
+					}
+				}
+			}
+			if r.by != nil && compared*2 < len(after) && name != "one" && name != "torture" {
+				t.Errorf("%s: only %d of %d functions compared", r.format, compared, len(after))
+			}
+			if name != "four" {
+				continue
+			}
+			// The same without a recording in between.
+			direct := totals(t, file)
+			for m, n := range got {
+				if direct[m] != n {
+					t.Errorf("%s, directly: %s %d, imported %d", r.format, m, direct[m], n)
+				}
+			}
+		}
+	})
+}
+
+// TestImportThreads exports threads as labels and imports them: each has allocated what it had.
+func TestImportThreads(t *testing.T) {
+	each(t, func(t *testing.T, name, path string) {
+		sums := func(path string) map[string][2]uint64 {
+			r, err := recording.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			sum, err := r.Tally()
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := map[string][2]uint64{}
+			for i, th := range sum.Threads {
+				if who := r.Threads()[i]; th.Allocations > 0 {
+					key := fmt.Sprint(strings.ToValidUTF8(who.Name, "?"), " ", who.TID)
+					list[key] = [2]uint64{list[key][0] + th.Allocations, list[key][1] + th.Bytes}
+				}
+			}
+			return list
+		}
+		back := filepath.Join(t.TempDir(), "back.htap")
+		command(t, "import", "-o", back, exported(t, "pprof", path, "--by", "thread"))
+		command(t, "verify", back)
+		if got, want := sums(back), sums(path); !maps.Equal(got, want) {
+			t.Errorf("%v, was %v", got, want)
+		}
+	})
 }

@@ -25,15 +25,20 @@ var buildJudges = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// theJudges is their program.
+func theJudges(t *testing.T) string {
+	t.Helper()
+	path, err := buildJudges()
+	if err != nil {
+		lacks(t, "the judges cannot be built here: "+err.Error())
+	}
+	return path
+}
+
 // judge has files read by a judge, and decodes what it says of each.
 func judge[T any](t *testing.T, kind string, args ...string) (list []T) {
 	t.Helper()
-	path, err := buildJudges()
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skipf("the judges cannot be built here: %v", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	path := theJudges(t)
 	for d := json.NewDecoder(bytes.NewReader(tool(t, path, append([]string{kind}, args...)...))); ; {
 		var one T
 		if err := d.Decode(&one); errors.Is(err, io.EOF) {

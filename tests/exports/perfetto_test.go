@@ -325,7 +325,7 @@ const perfettoSchema = "testdata/perfetto.proto"
 func TestPerfettoProtoc(t *testing.T) {
 	protoc, err := exec.LookPath("protoc")
 	if err != nil {
-		t.Skip("protoc is not there: apt-get install protobuf-compiler")
+		lacks(t, "protoc is not there: apt-get install protobuf-compiler")
 	}
 	each(t, func(t *testing.T, name, path string) {
 		in, err := os.Open(exported(t, "perfetto", path))

@@ -30,7 +30,7 @@ func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 	add("/usr/bin/python3", Case{Name: "python3", Args: []string{"", "-c", PythonJSON(n(30))},
 		Env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}})
 	add("g++", Case{Name: "g++", Args: []string{"", "-O2", "-std=c++17", "-c", "-o", "heavy.o", "heavy.cc"},
-		Outputs: []string{"heavy.o"}, Prepare: func(dir string) error { return k.source(dir, scale) }})
+		Outputs: []string{"heavy.o"}, Prepare: func(dir string) error { return source(dir, scale) }})
 	add("git", Case{Name: "git log", Args: []string{"", "-C", "repository", "log", "--stat", "-p", "--color=never"},
 		Prepare: func(dir string) error { return gitRepository(filepath.Join(dir, "repository"), n(2000)) },
 		Threads: true})
@@ -40,7 +40,7 @@ func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 	if _, err := exec.LookPath("redis-benchmark"); err != nil {
 		missing = append(missing, "redis-benchmark")
 	} else {
-		add("redis-server", redisCase(n(50_000)))
+		add("redis-server", Redis(n(50_000)))
 	}
 	return cases, missing
 }
@@ -82,14 +82,19 @@ console.log(m.size, text.length, parts.length, require('crypto').createHash('sha
 `, n)
 }
 
-// source writes the C++ file to be compiled; a small scale leaves its heavy headers out.
-func (k *Kit) source(dir string, scale float64) error {
-	b, err := os.ReadFile(filepath.Join(k.Dir, "src", "heavy.cc"))
+// Heavy is a C++ file to be compiled; a small scale leaves its heavy headers out.
+func Heavy(scale float64) ([]byte, error) {
+	if scale < 0.2 {
+		return []byte("#include <map>\n#include <string>\nint f(std::map<int, std::string> &m) { return (int)m[3].size(); }\n"), nil
+	}
+	return sources.ReadFile("src/heavy.cc")
+}
+
+// source writes that file into a case's folder.
+func source(dir string, scale float64) error {
+	b, err := Heavy(scale)
 	if err != nil {
 		return err
-	}
-	if scale < 0.2 {
-		b = []byte("#include <map>\n#include <string>\nint f(std::map<int, std::string> &m) { return (int)m[3].size(); }\n")
 	}
 	return os.WriteFile(filepath.Join(dir, "heavy.cc"), b, 0o644)
 }
@@ -128,8 +133,9 @@ func gitRepository(dir string, n int) error {
 	return nil
 }
 
-// redisCase runs a server on a socket in its working directory; redis-benchmark and redis-cli are run unrecorded.
-func redisCase(n int) Case {
+// Redis runs a server on a socket in its working directory; redis-benchmark, which asks n things of each kind, and redis-cli are run
+// unrecorded.
+func Redis(n int) Case {
 	return Case{
 		Name: "redis-server",
 		Args: []string{"", "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no",

@@ -24,6 +24,7 @@ var Format = export.Format{
 	Extension: ".dhat.json",
 	Keeps: "by call stack: allocations, bytes, own peak and blocks then, live at the peak and at the end, the sum of lifetimes in ns; " +
 		"lines, inlined functions",
+	In:    "all but lifetimes",
 	Loses: "temporary, reallocations, threads; what was read and written of a block is not known; needs the events of the whole range",
 	Write: write,
 }

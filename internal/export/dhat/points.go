@@ -88,33 +88,39 @@ func (p *points) follow(ctx context.Context) error {
 		if pp == nil {
 			return nil
 		}
+		blocks, bytes := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
 			if !any {
 				first, any = ref, true
 			}
-			pp.live += e.Size
-			pp.liveBlocks++
+			pp.live += bytes
+			pp.liveBlocks += blocks
 			if pp.live > pp.most {
 				pp.most, pp.mostBlocks = pp.live, pp.liveBlocks
 			}
-			pp.lives(end - e.Time)
+			pp.lives(end-e.Time, blocks)
 		case event.Free:
-			pp.live -= e.Size
-			pp.liveBlocks--
+			pp.live -= bytes
+			pp.liveBlocks -= blocks
 			if any && ref >= first {
-				pp.lives(e.Time - end)
+				pp.lives(e.Time-end, blocks)
 			}
 		}
 		return nil
 	})
 }
 
-// lives adds to the lifetimes; what is negative takes away of what was added before.
-func (p *point) lives(ns int64) {
-	var carry uint64
-	p.lifetime.Lo, carry = bits.Add64(p.lifetime.Lo, uint64(ns), 0)
-	p.lifetime.Hi += carry + uint64(ns>>63)
+// lives adds to the lifetimes, so many times; what is negative takes away of what was added before.
+func (p *point) lives(ns int64, times uint64) {
+	if ns >= 0 {
+		p.lifetime.Add(uint64(ns), times)
+		return
+	}
+	hi, lo := bits.Mul64(uint64(-ns), times)
+	var borrow uint64
+	p.lifetime.Lo, borrow = bits.Sub64(p.lifetime.Lo, lo, 0)
+	p.lifetime.Hi -= hi + borrow
 }
 
 // begin takes what was live when the range begins.

@@ -48,7 +48,8 @@ func blockRows(ctx context.Context, in *export.Input) rows {
 	threads := in.Reader.Threads()
 	return func(yield func(r *row) error) error {
 		return in.Events(ctx, func(_, ref uint64, e *event.Event) error {
-			r := row{at: e.Time, bytes: int64(e.Size), stack: e.Stack, block: ref, tid: tid(threads, e.Thread)}
+			_, bytes := e.Weight()
+			r := row{at: e.Time, bytes: int64(bytes), stack: e.Stack, block: ref, tid: tid(threads, e.Thread)}
 			switch {
 			case e.Size == 0:
 				return nil // the profiler takes what is not less than 0 for an allocation
@@ -87,17 +88,18 @@ func stepRows(ctx context.Context, in *export.Input, a *query.Answer) ([]row, er
 	}
 	lots := make(map[lot]uint64)
 	err = in.Events(ctx, func(_, ref uint64, e *event.Event) error {
+		_, bytes := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
-			lots[lot{step(e.Time), 0, e.Stack, e.Thread}] += e.Size
+			lots[lot{step(e.Time), 0, e.Stack, e.Thread}] += bytes
 		case event.Free:
 			l := lot{0, 0, e.Stack, e.BornBy}
 			if ref >= first {
 				l.born = step(e.Born)
-				lots[l] -= e.Size
+				lots[l] -= bytes
 			}
 			l.died = step(e.Time)
-			lots[l] += e.Size
+			lots[l] += bytes
 		}
 		return nil
 	})

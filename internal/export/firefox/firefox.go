@@ -27,7 +27,7 @@ var Format = export.Format{
 	Tool:      "profiler.firefox.com",
 	Extension: ".firefox.json",
 	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined functions, files and lines; " +
-		"live bytes over time; the peak and the end as markers",
+		"live bytes over time; the peak, the end and marks as markers",
 	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (but with firefox:blocks); who frees; other metrics",
 	Variants: []export.Variant{
 		{Name: inSteps, Text: "blocks of a call stack and a step are one"},

@@ -96,6 +96,10 @@ func threadOf(in *export.Input, t *tables, a *query.Answer) *thread {
 	if at, ok := in.PeakTime(a); ok {
 		th.Markers.add(t, "peak", at, moment{Text: "most live bytes", Bytes: a.Total.PeakBytes, Blocks: a.Total.PeakBlocks})
 	}
+	marks, names := a.Marks(in.Source)
+	for i := range marks {
+		th.Markers.add(t, names[i], marks[i].Time, moment{Text: "mark by " + marks[i].Source.String()})
+	}
 	if e, ok := in.Reader.Ending(); ok {
 		end := milliseconds(e.End)
 		th.Shutdown, th.Unregistered = &end, &end

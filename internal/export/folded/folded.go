@@ -24,6 +24,7 @@ var Format = export.Format{
 	Extension: ".folded",
 	Keeps:     "one metric, exact, by call stack; as MallocProfiler's: allocations, bytes, leaked bytes, own peak",
 	Loses:     "all other metrics, time, files and lines (but with --by line); a semicolon in a name becomes a colon",
+	In:        "one number, taken for live bytes, or for what import --metric says; MallocProfiler's four: allocations, bytes, live bytes, own peak",
 	Variants: []export.Variant{
 		{Name: "one", Text: "one metric"},
 		{Name: "mallocprofiler", Text: "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",

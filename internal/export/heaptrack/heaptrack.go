@@ -28,6 +28,7 @@ var Format = export.Format{
 	Extension: ".heaptrack.zst",
 	Binary:    true,
 	Keeps:     "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined functions; the resident set",
+	In:        "all; of blocks of one size and call stack, the youngest is taken to be freed",
 	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of what was allocated before the range; " +
 		"temporary is counted by the readers, in their way",
 	Variants: []export.Variant{

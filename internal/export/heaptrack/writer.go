@@ -114,7 +114,8 @@ func (w *writer) name(name string) uint64 {
 // block returns the number of a block's size and call stack. The first number is no block's: readers take it for that of the latest
 // allocation where a deallocation came last.
 func (w *writer) block(e *event.Event) uint64 {
-	b := block{w.stack(e.Stack), e.Size}
+	_, bytes := e.Weight() // the format counts each block once
+	b := block{w.stack(e.Stack), bytes}
 	if len(w.sizes.List()) == 0 {
 		w.sizes.ID(block{})
 		_ = w.line('a', 0, b.stack)

@@ -28,6 +28,7 @@ var Format = export.Format{
 	Extension: ".massif.out",
 	Keeps:     "live bytes at 101 moments and at the peak; at some of these by call stack, bottom-up, to 100 frames and down to 0.1 %, below that in sum",
 	Loses:     "all other metrics, numbers of blocks, threads; times are in milliseconds",
+	In:        "snapshots as the timeline; live at the peak and at the last snapshot, by call stack where it has a tree",
 	Write:     write,
 }
 

@@ -14,7 +14,7 @@ const (
 	tableMappings, tableLocations, tableFunctions = 1, 2, 3
 	tableLinks, tableStrings                      = 4, 5
 	tableAttributes, tableStacks                  = 6, 7
-	mappingStart, mappingLimit                    = 1, 2
+	mappingStart, mappingLimit, mappingOffset     = 1, 2, 3
 	mappingFile, mappingAttributes                = 4, 5
 	locationMapping, locationAddress              = 1, 2
 	locationLines, locationAttributes             = 3, 4
@@ -35,7 +35,8 @@ type dictionary struct {
 	attributes intern.Table[attribute]
 	mappings   []uint32          // ids of the modules that are used
 	numbers    map[uint32]uint64 // of these mappings, by the modules' ids
-	paths      [][]uint64        // the locations of each stack
+	code       export.Mappings
+	paths      [][]uint64 // the locations of each stack
 }
 
 type function struct{ name, system, file uint64 }
@@ -52,7 +53,7 @@ const (
 )
 
 func newDictionary(in *export.Input) *dictionary {
-	d := &dictionary{in: in, numbers: make(map[uint32]uint64), mappings: []uint32{0}, paths: [][]uint64{nil}}
+	d := &dictionary{in: in, numbers: make(map[uint32]uint64), code: make(export.Mappings), mappings: []uint32{0}, paths: [][]uint64{nil}}
 	d.strings.ID("")
 	d.functions.ID(function{})
 	d.locations.ID(none)
@@ -138,11 +139,8 @@ func (d *dictionary) location(i int, id uint32) *protobuf.Message {
 	}
 	pc, _ := d.in.Reader.PCs().Get(id)
 	m.Uint(locationMapping, d.mappingOf(pc.Module))
-	addr := pc.Addr
-	if !pc.Interrupted && addr > 0 {
-		addr-- // from where the call returns to, into the call
-	}
-	m.Uint(locationAddress, addr)
+	d.code.Add(pc)
+	m.Uint(locationAddress, export.CallAddress(pc))
 	for _, f := range d.in.Frames(id) {
 		if f.Function == "" {
 			continue
@@ -189,8 +187,10 @@ func (d *dictionary) mapping(id uint32) *protobuf.Message {
 		if m.ID != id {
 			continue
 		}
-		out.Uint(mappingStart, m.Start)
-		out.Uint(mappingLimit, m.End)
+		at := d.code.Of(&m)
+		out.Uint(mappingStart, at.Start)
+		out.Uint(mappingLimit, at.Limit)
+		out.Uint(mappingOffset, at.Offset)
 		out.Uint(mappingFile, d.text(m.Path))
 		if len(m.BuildID) > 0 {
 			build := d.attribute("process.executable.build_id.gnu", "", textValue(hex.EncodeToString(m.BuildID)))

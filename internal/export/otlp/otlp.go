@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/export"
@@ -97,13 +98,22 @@ func scopeOf(in *export.Input) *protobuf.Message {
 	return &m
 }
 
-// resourceOf says of which process, in the words of OpenTelemetry's semantic conventions.
+// resourceOf says of which process, in the words of OpenTelemetry's semantic conventions. Labels replace these, and labels before of the same name;
+// one without a value is none.
 func resourceOf(in *export.Input) *protobuf.Message {
 	p := in.Reader.Process()
 	var m protobuf.Message
+	among := func(list []export.Label, key string) bool {
+		return slices.ContainsFunc(list, func(l export.Label) bool { return l.Name == key })
+	}
+	add := func(key string, value *protobuf.Message) {
+		if !among(in.Labels, key) {
+			m.Message(resourceAttributes, keyValue(key, value))
+		}
+	}
 	text := func(key, value string) {
 		if value != "" {
-			m.Message(resourceAttributes, keyValue(key, textValue(value)))
+			add(key, textValue(value))
 		}
 	}
 	text("service.name", in.Program())
@@ -115,12 +125,17 @@ func resourceOf(in *export.Input) *protobuf.Message {
 	}
 	text("process.executable.path", p.Exe)
 	if p.PID != 0 {
-		m.Message(resourceAttributes, keyValue("process.pid", numberValue(int64(p.PID))))
+		add("process.pid", numberValue(int64(p.PID)))
 	}
 	if len(p.Args) > 0 {
-		m.Message(resourceAttributes, keyValue("process.command_args", listValue(p.Args)))
+		add("process.command_args", listValue(p.Args))
 	}
 	text("heaptap.selected", strings.Join(in.Asked, " "))
+	for i, l := range in.Labels {
+		if l.Value != "" && !among(in.Labels[i+1:], l.Name) {
+			m.Message(resourceAttributes, keyValue(l.Name, textValue(l.Value)))
+		}
+	}
 	return &m
 }
 
@@ -147,10 +162,11 @@ func (p *profiles) profile(t *query.StackTable, metric query.Metric) *protobuf.M
 		s.Packed(p.layout.sampleAttributes, p.labels(r.Label))
 		m.Message(profileSamples, &s)
 	}
+	period := p.in.PeriodOf(&t.Answer)
 	if started := p.in.Reader.Process().Started; started > 0 {
-		m.Fixed64(profileTime, uint64(started+t.Begin))
+		m.Fixed64(profileTime, uint64(started+period.Begin))
 	}
-	m.Int(profileDuration, t.Span)
+	m.Int(profileDuration, period.Span)
 	m.Message(profilePeriodType, p.valueType("space", "bytes"))
 	m.Int(profilePeriod, 1)
 	hash := sha256.Sum256(m.Bytes())

@@ -26,7 +26,7 @@ var Format = export.Format{
 	Extension: ".perfetto-trace",
 	Binary:    true,
 	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with modules, build ids, inlined functions, " +
-		"files and lines; live bytes and blocks, what was allocated, and the resident set over time; the peak and the end as instants",
+		"files and lines; live bytes and blocks, what was allocated, and the resident set over time; the peak, the end and marks as instants",
 	Loses: "single events; other metrics; threads",
 	Write: write,
 }
@@ -222,6 +222,10 @@ func (t *trace) instants(a *query.Answer) {
 	}
 	if at, ok := t.in.PeakTime(a); ok {
 		instant(at, "peak", number("bytes", a.Total.PeakBytes), number("blocks", a.Total.PeakBlocks))
+	}
+	marks, names := a.Marks(t.in.Source)
+	for i := range marks {
+		instant(marks[i].Time, names[i], text("by", marks[i].Source.String()))
 	}
 	for _, fact := range t.in.Facts() {
 		name, value, _ := strings.Cut(fact, ": ")

@@ -25,6 +25,7 @@ var Format = export.Format{
 	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
 		"size classes or allocation functions as labels (--by); when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
+	In:      "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined functions, lines, modules, build ids; what threads allocated",
 	Metrics: defaults,
 	By:      []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation},
 	Write:   write,
@@ -67,6 +68,7 @@ const (
 	mappingID            = 1
 	mappingStart         = 2
 	mappingLimit         = 3
+	mappingOffset        = 4
 	mappingFile          = 5
 	mappingBuildID       = 6
 	mappingFunctions     = 7
@@ -185,10 +187,11 @@ func (p *profile) head(t *query.StackTable) {
 	}
 	p.one.Message(profilePeriodType, p.valueType("space", query.ByteCount))
 	p.one.Int(profilePeriod, 1)
+	period := p.in.PeriodOf(&t.Answer)
 	if started := p.in.Reader.Process().Started; started > 0 {
-		p.one.Int(profileTime, started+t.Begin)
+		p.one.Int(profileTime, started+period.Begin)
 	}
-	p.one.Int(profileDuration, t.Span)
+	p.one.Int(profileDuration, period.Span)
 	for _, fact := range p.in.Facts() {
 		p.one.SetUint(profileComment, p.text(fact))
 	}
@@ -267,15 +270,17 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 
 // tables writes what the samples refer to.
 func (p *profile) tables() {
-	used, named := p.writeLocations()
-	for i, m := range p.in.Reader.Modules() {
-		if used[m.ID] == 0 {
+	code, named := p.writeLocations()
+	for i, m := range p.in.Modules() {
+		if _, used := code[m.ID]; !used {
 			continue
 		}
 		var out protobuf.Message
 		out.Uint(mappingID, uint64(i+1))
-		out.Uint(mappingStart, m.Start)
-		out.Uint(mappingLimit, m.End)
+		at := code.Of(&m)
+		out.Uint(mappingStart, at.Start)
+		out.Uint(mappingLimit, at.Limit)
+		out.Uint(mappingOffset, at.Offset)
 		out.Uint(mappingFile, p.text(m.Path))
 		out.Uint(mappingBuildID, p.text(hex.EncodeToString(m.BuildID)))
 		// What has names needs no other symbols; where nothing has, pprof may look for some.
@@ -300,13 +305,13 @@ func (p *profile) tables() {
 	}
 }
 
-// writeLocations writes the locations. It returns, by the modules' ids, the numbers of the mappings that are used, and of which there are names.
-func (p *profile) writeLocations() (used map[uint32]uint64, named map[uint32]bool) {
+// writeLocations writes the locations. It returns, by the modules' ids, where they are, and of which there are names.
+func (p *profile) writeLocations() (code export.Mappings, named map[uint32]bool) {
 	mappings := make(map[uint32]uint64)
-	for i, m := range p.in.Reader.Modules() {
+	for i, m := range p.in.Modules() {
 		mappings[m.ID] = uint64(i + 1)
 	}
-	used, named = make(map[uint32]uint64), make(map[uint32]bool)
+	code, named = make(export.Mappings), make(map[uint32]bool)
 	if p.unknown {
 		var out, line protobuf.Message
 		out.Uint(locationID, unknownLocation)
@@ -320,14 +325,10 @@ func (p *profile) writeLocations() (used map[uint32]uint64, named map[uint32]boo
 		var out protobuf.Message
 		out.Uint(locationID, uint64(i)+firstKnownLocationID)
 		if m := mappings[pc.Module]; m != 0 && pc.Module != 0 {
-			used[pc.Module] = m
+			code.Add(pc)
 			out.Uint(locationMapping, m)
 		}
-		addr := pc.Addr
-		if !pc.Interrupted && addr > 0 {
-			addr-- // from where the call returns to, into the call
-		}
-		out.Uint(locationAddress, addr)
+		out.Uint(locationAddress, export.CallAddress(pc))
 		for _, f := range p.in.Frames(id) {
 			if f.Function == "" {
 				continue
@@ -345,5 +346,5 @@ func (p *profile) writeLocations() (used map[uint32]uint64, named map[uint32]boo
 		p.one.Message(profileLocation, &out)
 		p.emit()
 	}
-	return used, named
+	return code, named
 }

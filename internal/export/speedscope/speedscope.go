@@ -22,6 +22,7 @@ var Format = export.Format{
 	Extension: ".speedscope.json",
 	Keeps:     "any metrics that sum up, exact up to 2^53, by call stack, each as a profile; each thread's apart with --by thread",
 	Loses:     "time, addresses, files and lines (but with --by line)",
+	In:        "profiles that are named after a metric; else the first in bytes, taken for live bytes",
 	Metrics:   []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
 	By: []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
 		query.ByAllocation},

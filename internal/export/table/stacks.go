@@ -114,17 +114,13 @@ func frames(in *export.Input) *Table {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-var kindNames = [event.KindCount]string{
-	event.Alloc: "alloc", event.Free: "free", event.Unmatched: "unmatched", event.Inherited: "inherited", event.Fail: "fail",
-	event.Map: "map",
-}
-
 // events is a row for each event.
 func events(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false}, {"function", Text, false},
 		{"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false}, {"block", Uint, true}, {"size", Uint, false},
 		{"usable", Uint, true}, {"address", Text, true}, {"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true},
-		{"alignment", Uint, true}, {"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false}}}
+		{"alignment", Uint, true}, {"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
+		{"weight", Uint, false}, {"weight_bytes", Uint, false}}}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		threads := in.Reader.Threads()
 		row := make([]Value, len(t.Columns))
@@ -134,17 +130,15 @@ func events(in *export.Input) *Table {
 			if int64(e.Thread) < int64(len(threads)) {
 				tid = uint64(threads[e.Thread].TID)
 			}
-			kind := "unknown"
-			if e.Kind < event.KindCount {
-				kind = kindNames[e.Kind]
-			}
 			has := func(f event.Flags) Value { return flagOf(e.Flags&f != 0) }
 			free := e.Kind == event.Free
-			row = append(row[:0], uintOf(n), Value{Int: e.Time}, Value{Text: kind}, Value{Text: e.Func.String()},
+			blocks, bytes := e.Weight()
+			row = append(row[:0], uintOf(n), Value{Int: e.Time}, Value{Text: e.Kind.String()}, Value{Text: e.Func.String()},
 				uintOf(uint64(e.Thread)), uintOf(tid), uintOf(uint64(e.Stack)), Value{Uint: ref, Null: ref == event.NoRef}, uintOf(e.Size),
 				Value{Uint: e.Usable, Null: e.Flags&event.HasUsable == 0}, address(e.Addr), Value{Int: e.Born, Null: !free},
 				Value{Uint: uint64(e.BornBy), Null: !free}, some(uint64(e.FreeStack)), some(e.Align),
-				has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late))
+				has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late), uintOf(blocks),
+				uintOf(bytes))
 			return yield(row)
 		})
 	}

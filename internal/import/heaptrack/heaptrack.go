@@ -7,7 +7,6 @@
 package heaptrack
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/import/lines"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -36,29 +36,18 @@ func Is(head []byte) bool {
 	return true
 }
 
-// maxLine is how long a line may be: as long as a name or a command line.
-const maxLine = 16 << 20
-
 // Import reads a file, decompressed, and makes a recording of it at path. recorder says in the recording who wrote it. With an error, what
 // is at path, if anything, is of no use.
 func Import(in io.Reader, path, recorder string) (err error) {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
 	r := reader{}
 	defer func() {
 		if err != nil && r.w != nil {
 			err = errors.Join(err, r.w.Abort())
 		}
 	}()
-	number := 0
-	for lines.Scan() {
-		number++
-		if err := r.line(lines.Text(), path, recorder); err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("after line %d: %w", number, err)
+	number, err := lines.Each(in, func(text string) error { return r.line(text, path, recorder) })
+	if err != nil {
+		return err
 	}
 	if r.w == nil {
 		return fmt.Errorf("line %d: the file ends before it says what was run", number)

@@ -37,12 +37,14 @@ type Agent struct {
 
 var firsts = [wire.SegTypes]uint64{
 	wire.SegMeta: 64 << 10, wire.SegProcs: 4096, wire.SegStreams: 4096, wire.SegChunks: 128 << 10,
-	wire.SegPCs: 4096, wire.SegNodes: 4096, wire.SegModules: 4096,
+	wire.SegPCs: 4096, wire.SegNodes: 4096, wire.SegModules: 4096, wire.SegNames: 4096,
+	wire.SegCounts: 128 << 10,
 }
 
 var elements = [wire.SegTypes]uint64{
 	wire.SegMeta: 1, wire.SegProcs: 64, wire.SegStreams: 128, wire.SegChunks: wire.ChunkSize, wire.SegPCs: 16,
-	wire.SegNodes: 16, wire.SegModules: 1,
+	wire.SegNodes: 16, wire.SegModules: 1, wire.SegNames: 1,
+	wire.SegCounts: uint64(unsafe.Sizeof(wire.Counts{})),
 }
 
 // New makes a spool of process pid in dir. It is not published yet.
@@ -211,6 +213,32 @@ func (a *Agent) Module(m wire.Module, buildID, path string) {
 			return
 		}
 	}
+}
+
+// Name adds an entry to the log of names and returns its id.
+func (a *Agent) Name(text string) uint32 {
+	n := (16 + uint64(len(text)) + 7) &^ 7
+	at := atomic.AddUint64(&a.Header.NameBytes, n) - n
+	b := make([]byte, n)
+	id := atomic.AddUint32(&a.Header.NextName, 1)
+	*(*wire.Name)(unsafe.Pointer(unsafe.SliceData(b))) = wire.Name{Length: uint32(n), ID: id, Size: uint32(len(text))}
+	copy(b[16:], text)
+	for i := n - 8; ; i -= 8 {
+		copy(a.Bytes(wire.SegNames, at+i, 8), b[i:i+8])
+		if i == 0 {
+			return id
+		}
+	}
+}
+
+// Counts adds a place for counts, and returns it to be filled in. The first one is that of threads that have ended.
+func (a *Agent) Counts() *wire.Counts {
+	return (*wire.Counts)(a.at(wire.SegCounts, atomic.AddUint32(&a.Header.NextCounts, 1)-1))
+}
+
+// SetPartial says that not every allocation of a process is recorded.
+func (a *Agent) SetPartial(slot uint32) {
+	atomic.StoreUint32(&(*wire.Proc)(a.at(wire.SegProcs, slot)).Partial, 1)
 }
 
 // SetRandom says where a process has its random bytes.

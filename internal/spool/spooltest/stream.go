@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// stackPointer stands for that of the hook that is recording.
+const stackPointer = 0x7ff0
+
 // Stream is one thread of an agent.
 type Stream struct {
 	a     *Agent
@@ -33,7 +36,7 @@ func (a *Agent) Stream(proc, tid, level uint32, name string) *Stream {
 		a.tb.Fatal("no chunk for a new stream")
 	}
 	l := s.Slot
-	atomic.StoreUint64(&l.Busy, 1)
+	atomic.StoreUint64(&l.Busy, stackPointer)
 	atomic.StoreUint64(&l.Lost, 0)
 	atomic.StoreUint64(&l.UID, atomic.AddUint64(&a.Header.NextUID, 1)-1)
 	l.Proc, l.TID, l.Level, l.FirstChunk = proc, tid, level, s.at
@@ -109,14 +112,14 @@ func (s *Stream) start(seq uint64) {
 
 // Write publishes one event, one or more records, as it stands.
 func (s *Stream) Write(b []byte) {
-	atomic.StoreUint64(&s.Slot.Busy, 1)
+	atomic.StoreUint64(&s.Slot.Busy, stackPointer)
 	s.put(b)
 	atomic.StoreUint64(&s.Slot.Busy, 0)
 }
 
 // Event publishes one event and stamps it with the clock; the last record is the one that bears the time.
 func (s *Stream) Event(extras []wire.Record, r wire.Record) {
-	atomic.StoreUint64(&s.Slot.Busy, 1)
+	atomic.StoreUint64(&s.Slot.Busy, stackPointer)
 	var b []byte
 	for _, x := range extras {
 		b = wire.Append(b, x)

@@ -4,6 +4,7 @@
 //	judges otlp FILE...           OpenTelemetry's profiles, by the collector's pdata
 //	judges otlp-v0.2 FILE...      the same, by release 0.2 of the protocol's own Go module
 //	judges parquet FILE...        Parquet
+//	judges serve FOLDER           a server of gRPC, which puts what it gets into the folder
 //	judges schema SCHEMA FILE...  JSON that has to be as a JSON Schema says; nothing is printed
 package main
 
@@ -24,8 +25,11 @@ func judge(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("usage: judges FORMAT FILE")
 	}
-	if args[0] == "schema" {
+	switch args[0] {
+	case "schema":
 		return validate(args[1], args[2:])
+	case "serve":
+		return serve(args[1])
 	}
 	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet}[args[0]]
 	if read == nil {

@@ -3,8 +3,8 @@
 // w.c: synthetic workloads that know their own numbers. Usage: w MODE N [WARM-UP]
 //
 //   w1    depth 10, one stack, N pairs of malloc and free over a window of 8 blocks of 16 to 512 bytes
-//   w1d   the same at depth 60
-//   w1t2  w1 in two threads, N pairs each
+//   w1d   the same at depth 60; w1d500 at depth 500
+//   w1t2  w1 in two threads, N pairs each; w1t4, w1t8: in four, in eight
 //   w2    depth 60, 64 leaf functions, the 5 frames at the top vary from pair to pair
 //   w3    2 threads allocate N/2 blocks each at depth 10, 2 other threads free them
 //   many  N threads, one after the other, of 10 pairs each
@@ -24,15 +24,17 @@
 #define NI __attribute__((noinline, noclone))
 #define SIZES 4096
 #define WINDOW 8
+#define MAX_THREADS 8
 
 static uint16_t sizes[SIZES];
 static uint32_t turns[SIZES];
 static volatile int sink;
 
+// Aligned: threads must not share a line of the cache.
 struct window {
 	void *block[WINDOW];
 	long n; // pairs so far: an index into sizes
-};
+} __attribute__((aligned(128)));
 
 // What a source of allocations knows about itself.
 struct truth {
@@ -96,7 +98,7 @@ static void replay(struct truth *t, long from, long to, unsigned (*extra)(long))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// w1, w1d, w1t2
+// w1, w1d, w1t
 
 NI static void w1_loop(struct window *w, long n)
 {
@@ -305,17 +307,17 @@ static void start(pthread_t *t, struct job *j)
 		_exit(3);
 }
 
-static struct window windows[2];
+static struct window windows[MAX_THREADS];
 
-static void two_threads(long n)
+static void in_threads(int threads, long n)
 {
-	pthread_t t[2];
-	struct job j[2];
-	for (int i = 0; i < 2; i++) {
+	pthread_t t[MAX_THREADS];
+	struct job j[MAX_THREADS];
+	for (int i = 0; i < threads; i++) {
 		j[i] = (struct job){0, NULL, &windows[i], n};
 		start(&t[i], &j[i]);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
 }
 
@@ -360,16 +362,25 @@ static void many_threads(long n)
 
 static const char *mode;
 
+// The number of threads of the modes w1tN; 0: another mode.
+static int w1_threads(void)
+{
+	int n = !strncmp(mode, "w1t", 3) ? atoi(mode + 3) : 0;
+	return n > 0 && n <= MAX_THREADS ? n : 0;
+}
+
 NI static void work(long n)
 {
 	if (!strcmp(mode, "w1"))
 		descend(6, &window, n);
 	else if (!strcmp(mode, "w1d"))
 		descend(56, &window, n);
+	else if (!strcmp(mode, "w1d500"))
+		descend(496, &window, n);
 	else if (!strcmp(mode, "w2"))
 		descend_w2(51, &window, n);
-	else if (!strcmp(mode, "w1t2"))
-		two_threads(n);
+	else if (w1_threads())
+		in_threads(w1_threads(), n);
 	else if (!strcmp(mode, "w3"))
 		producers(n);
 	else if (!strcmp(mode, "many"))
@@ -396,13 +407,12 @@ int main(int argc, char **argv)
 	cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	wall = clock_ns(CLOCK_MONOTONIC) - wall;
 
-	if (!strcmp(mode, "w1t2")) {
-		replay(&truth, 0, windows[0].n, NULL);
-		replay(&truth, 0, windows[1].n, NULL);
-	} else if (window.n) {
+	int threads = w1_threads();
+	for (int i = 0; i < threads; i++)
+		replay(&truth, 0, windows[i].n, NULL);
+	if (window.n)
 		replay(&truth, 0, window.n, !strcmp(mode, "w2") ? w2_extra : NULL);
-	}
-	long pairs = !strcmp(mode, "w1t2") ? 2 * n : !strcmp(mode, "many") ? 10 * n : n;
+	long pairs = threads ? threads * n : !strcmp(mode, "many") ? 10 * n : n;
 	char line[1024];
 	int k = snprintf(
 		line, sizeof line,

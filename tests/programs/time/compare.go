@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/heaptap/heaptap/tests/programs"
 )
 
 // function is one by name and file: without its folder, and, of a library, without what follows .so.
@@ -32,7 +34,7 @@ type pair struct {
 
 // result is the comparison of one program.
 type result struct {
-	*workload
+	*programs.Workload
 	pairs     []pair
 	missing   int     // functions that have more than a hundredth in perf only
 	samples   int     // of perf
@@ -48,21 +50,21 @@ type result struct {
 // least is the share of the whole from which on a function counts.
 const least = .01
 
-func compare(ctx context.Context, dir, heaptap string, w *workload) (*result, error) {
-	r := &result{workload: w}
-	data, htap := filepath.Join(dir, "perf.data"), filepath.Join(dir, w.name+".htap")
+func compare(ctx context.Context, dir, heaptap string, w *programs.Workload) (*result, error) {
+	r := &result{Workload: w}
+	data, htap := filepath.Join(dir, "perf.data"), filepath.Join(dir, w.Name+".htap")
 	began := time.Now()
-	if err := quiet(w.command()); err != nil {
+	if err := quiet(w.Command()); err != nil {
 		return nil, err
 	}
 	r.bare = time.Since(began).Seconds()
-	if err := quiet(w.command("perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--call-graph", "dwarf,32768", "-o", data)); err != nil {
+	if err := quiet(w.Command("perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--call-graph", "dwarf,32768", "-o", data)); err != nil {
 		return nil, fmt.Errorf("perf record: %w", err)
 	}
 	if err := r.readPerf(ctx, data); err != nil {
 		return nil, err
 	}
-	if err := quiet(w.command(heaptap, "run", "-q", "-o", htap, "--")); err != nil {
+	if err := quiet(w.Command(heaptap, "run", "-q", "-o", htap, "--")); err != nil {
 		return nil, fmt.Errorf("heaptap run: %w", err)
 	}
 	return r, r.readHeaptap(heaptap, htap)

@@ -54,9 +54,9 @@ func run() error {
 	for i := range list {
 		r, err := compare(ctx, dir, binary, &list[i])
 		if err != nil {
-			return fmt.Errorf("%s: %w", list[i].name, err)
+			return fmt.Errorf("%s: %w", list[i].Name, err)
 		}
-		fmt.Printf("%-8s %3d functions, Spearman %.3f, Kendall %.3f\n", r.name, len(r.pairs), spearman(r.pairs), kendall(r.pairs))
+		fmt.Printf("%-8s %3d functions, Spearman %.3f, Kendall %.3f\n", r.Name, len(r.pairs), spearman(r.pairs), kendall(r.pairs))
 		results = append(results, r)
 	}
 	if *out == "" {

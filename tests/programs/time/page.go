@@ -30,11 +30,11 @@ func page(results []*result) string {
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range results {
 		others := slices.DeleteFunc(slices.Clone(r.pairs), func(p pair) bool { return p.allocator })
-		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f s | %.2f s | %.2f s |\n", r.name, r.what, r.samples,
+		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f s | %.2f s | %.2f s |\n", r.Name, r.What, r.samples,
 			len(r.pairs), r.missing, spearman(r.pairs), kendall(r.pairs), len(others), spearman(others), kendall(others), float64(r.events)/1e6, r.alloc, r.free, r.bare, r.recorded, r.total)
 	}
 	for _, r := range results {
-		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the whole.\n\n", r.name)
+		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the whole.\n\n", r.Name)
 		b.WriteString("| function | file | perf | heaptap |\n|---|---|--:|--:|\n")
 		for _, p := range r.telling() {
 			fmt.Fprintf(&b, "| %s | %s | %.1f %% | %.1f %% |\n", short(p.name), p.module, 100*p.perf, 100*p.heaptap)

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// api.c: what programs find: heaptap_api and its table (include/heaptap/heaptap.h says what each function promises).
+
+#include "api.h"
+#include "ask.h"
+#include "measure.h"
+#include "mode.h"
+#include "monitor.h"
+#include "names.h"
+#include "record.h"
+#include "regions.h"
+#include "threshold.h"
+
+static u32 paused_threads;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What events have to know
+
+u64 ht_api_special(void)
+{
+	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) |
+	       (ht_load(&ht_monitors) ? HT_SP_MONITOR : 0) | ht_threshold_special();
+}
+
+// Apart from those that follow, so that these keep nothing over a call.
+static HT_NOINLINE void measure_allocation(u64 special, u64 size, u64 usable, const void *p)
+{
+	ht_measure_allocation(size, usable);
+	if (special & HT_SP_MONITOR)
+		ht_monitor_allocation(size, usable, p);
+}
+
+static HT_NOINLINE void measure_deallocation(u64 special, u64 usable, const void *p)
+{
+	ht_measure_deallocation(usable);
+	if (special & HT_SP_MONITOR)
+		ht_monitor_deallocation(usable, p);
+}
+
+void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p)
+{
+	if (ht_local.hidden)
+		return;
+	if (usable == ~0ull)
+		usable = size;
+	if (special & HT_SP_MEASURE)
+		measure_allocation(special, size, usable, p);
+	else if (special & HT_SP_MONITOR)
+		ht_monitor_allocation(size, usable, p);
+}
+
+// Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may get
+// this one as soon as it is free.
+void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p)
+{
+	if (ht_local.hidden)
+		return;
+	if (usable == ~0ull)
+		usable = 0;
+	if (special & HT_SP_MEASURE && kind != HT_K_REALLOC_BEGIN)
+		measure_deallocation(special, usable, p);
+	else if (special & HT_SP_MONITOR)
+		ht_monitor_deallocation(usable, p);
+}
+
+void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p)
+{
+	int was = old && old_usable != ~0ull, failed = !p && size;
+	if (ht_local.hidden)
+		return;
+	if (failed && was && special & HT_SP_MONITOR)
+		ht_monitor_allocation(old_usable, old_usable, old);
+	if (!failed && was && special & HT_SP_MEASURE)
+		ht_measure_deallocation(old_usable);
+	if (p)
+		ht_tell_allocation(special, size, ht_usable(p), p);
+}
+
+void ht_api_after_fork(void)
+{
+	paused_threads = ht_local.paused != 0;
+	ht_measures_after_fork();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// State
+
+static int active(void)
+{
+	return ht_init() && !ht_local.paused && (ht_load(&ht_header->control) & HT_MODE_MASK) != HT_MODE_OFF;
+}
+
+static int switched(int on)
+{
+	if (!ht_init())
+		return HEAPTAP_NOT_LOADED;
+	ht_mode_switch(on);
+	return HEAPTAP_OK;
+}
+
+static int start(void)
+{
+	return switched(1);
+}
+
+static int stop(void)
+{
+	return switched(0);
+}
+
+static void pause_thread(void)
+{
+	if (!ht_init() || ht_local.paused++)
+		return;
+	__atomic_fetch_add(&paused_threads, 1, __ATOMIC_SEQ_CST);
+	ht_mode_changed();
+}
+
+static void resume_thread(void)
+{
+	if (!ht_init() || !ht_local.paused || --ht_local.paused)
+		return;
+	__atomic_fetch_sub(&paused_threads, 1, __ATOMIC_SEQ_CST);
+	ht_mode_changed();
+}
+
+static void hide(void)
+{
+	ht_local.hidden++;
+}
+
+static void unhide(void)
+{
+	if (ht_local.hidden)
+		ht_local.hidden--;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Notes in the thread's stream
+
+struct extras {
+	u32 count;
+	struct {
+		u64 kind, value;
+	} of[HT_REGION_IDS];
+};
+
+// A note with a name. The extras come before it.
+static void note_id(u64 kind, u64 id, const struct extras *extras, struct ht_caller c)
+{
+	struct ht_thread *t = id ? ht_begin(c) : 0;
+	if (!t)
+		return;
+	u64 *w = (u64 *)t->at;
+	for (u32 i = 0; extras && i < extras->count; i++)
+		w = ht_put_extra(w, extras->of[i].kind, extras->of[i].value);
+	w[0] = id | kind << HT_KIND_SHIFT;
+	w[1] = ht_clock();
+	ht_end(t, t->stream, w + 2);
+}
+
+static u32 note(u64 kind, const char *name, const struct extras *extras, struct ht_caller c)
+{
+	u32 id = ht_init() ? ht_name_id(name) : 0;
+	note_id(kind, id, extras, c);
+	return id;
+}
+
+static void mark(const char *name)
+{
+	note(HT_K_MARK, name, 0, HT_CALLER());
+}
+
+// Also once more, in a forked child.
+static void note_region(const struct ht_region *region, struct ht_caller c)
+{
+	struct extras extras = {region->count, {{0, 0}}};
+	for (u32 i = 0; i < region->count; i++) {
+		extras.of[i].kind = HT_X_ID;
+		extras.of[i].value = region->ids[i];
+	}
+	note_id(HT_K_REGION_BEGIN, region->name, &extras, c);
+}
+
+static void region_begin(const char *name, const int64_t *ids, size_t count)
+{
+	struct ht_region region = {.name = ht_init() ? ht_name_id(name) : 0};
+	if (!region.name)
+		return;
+	for (; ids && region.count < count && region.count < HT_REGION_IDS; region.count++)
+		region.ids[region.count] = (u64)ids[region.count];
+	note_region(&region, HT_CALLER());
+	ht_region_enter(&region);
+}
+
+static void enter_again(const struct ht_region *region)
+{
+	note_region(region, HT_CALLER());
+}
+
+void ht_api_forked(void)
+{
+	ht_regions_after_fork(enter_again);
+}
+
+static void region_end(const char *name)
+{
+	u32 id = note(HT_K_REGION_END, name, 0, HT_CALLER());
+	if (id)
+		ht_region_leave(id);
+}
+
+static void thread_name(const char *name)
+{
+	note(HT_K_THREAD_NAME, name, 0, HT_CALLER());
+}
+
+static void range_name(const void *start, size_t size, const char *name)
+{
+	struct extras extras = {2, {{HT_X_OLD, (u64)start}, {HT_X_OLD_SIZE, size}}};
+	note(HT_K_RANGE_NAME, name, &extras, HT_CALLER());
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+static const struct heaptap_api table = {
+	.size = sizeof(table),
+	.version = HEAPTAP_VERSION,
+	.active = active,
+	.start = start,
+	.stop = stop,
+	.pause = pause_thread,
+	.resume = resume_thread,
+	.mark = mark,
+	.region_begin = region_begin,
+	.region_end = region_end,
+	.thread_name = thread_name,
+	.range_name = range_name,
+	.measure_begin = ht_measure_begin,
+	.measure_read = ht_measure_read,
+	.measure_end = ht_measure_end,
+	.monitor_add = ht_monitor_add,
+	.monitor_remove = ht_monitor_remove,
+	.hide = hide,
+	.unhide = unhide,
+	.live = ht_ask_live,
+	.dump = ht_ask_dump,
+};
+
+HT_EXPORT heaptap_api_function heaptap_api;
+const struct heaptap_api *heaptap_api(size_t size)
+{
+	return size <= sizeof(table) && ht_init() ? &table : 0;
+}

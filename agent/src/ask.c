@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ask.c: questions to the recorder, by the socket in the run's folder that `heaptap ctl` uses, too: a line of JSON each way, and
+// what a dump prints behind the answer. The recorder takes in first what this thread has done; nothing is held meanwhile.
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "ask.h"
+#include "spool.h"
+#include "sys.h"
+
+#define PATIENCE 2000 // naps of 1 ms: the recorder may be starting
+
+struct answer {
+	int fd;
+	u64 deadline; // CLOCK_MONOTONIC, ns
+	u64 have, at; // bytes in text, and how many of them were used
+	char text[4096];
+};
+
+static int wait_for(struct answer *a, short events)
+{
+	u64 now = ht_now_ns(CLOCK_MONOTONIC);
+	struct pollfd p = {a->fd, events, 0};
+	if (now >= a->deadline)
+		return HEAPTAP_TIMEOUT;
+	long ready = ht_sys3(__NR_poll, &p, 1, (a->deadline - now) / 1000000 + 1);
+	return ready < 0 && ready != -4 /* EINTR */ ? HEAPTAP_NO_RECORDER : HEAPTAP_OK;
+}
+
+// Reads more into the text, whose rest was used.
+static int more(struct answer *a)
+{
+	for (;;) {
+		long n = ht_sys6(__NR_recvfrom, a->fd, a->text, sizeof(a->text) - 1, MSG_DONTWAIT, 0, 0);
+		if (n > 0) {
+			a->have = (u64)n;
+			a->at = 0;
+			a->text[n] = 0;
+			return HEAPTAP_OK;
+		}
+		if (n == 0 || (n != -11 /* EAGAIN */ && n != -4))
+			return HEAPTAP_NO_RECORDER;
+		int wrong = wait_for(a, POLLIN);
+		if (wrong)
+			return wrong;
+	}
+}
+
+static int tell(struct answer *a, const char *text)
+{
+	u64 left = ht_strlen(text);
+	while (left) {
+		long n = ht_sys6(__NR_sendto, a->fd, text, left, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+		if (n > 0) {
+			text += n;
+			left -= (u64)n;
+			continue;
+		}
+		if (n != -11 && n != -4)
+			return HEAPTAP_NO_RECORDER;
+		int wrong = wait_for(a, POLLOUT);
+		if (wrong)
+			return wrong;
+	}
+	return HEAPTAP_OK;
+}
+
+static int reach(struct answer *a)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	if (!ht_spool_folder(to.sun_path, sizeof(to.sun_path) - 10))
+		return HEAPTAP_NO_RECORDER;
+	ht_append(to.sun_path, sizeof(to.sun_path), "/control");
+	a->fd = (int)ht_sys3(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (a->fd < 0)
+		return HEAPTAP_NO_RECORDER;
+	for (u32 i = 0; i < PATIENCE; i++) {
+		struct timespec nap = {0, 1000000};
+		long wrong = ht_sys3(__NR_connect, a->fd, &to, sizeof(to));
+		if (wrong != -2 /* ENOENT */)
+			return wrong < 0 ? HEAPTAP_NO_RECORDER : HEAPTAP_OK;
+		if (ht_now_ns(CLOCK_MONOTONIC) >= a->deadline)
+			return HEAPTAP_TIMEOUT;
+		ht_sys2(__NR_nanosleep, &nap, 0);
+	}
+	return HEAPTAP_NO_RECORDER;
+}
+
+// The number behind a key of the answer's line; `otherwise` if it is not there.
+static u64 number_behind(const char *line, const char *key, u64 otherwise)
+{
+	u64 size = ht_strlen(key), n = 0;
+	for (const char *end = line + ht_strlen(line); line + size <= end; line++) {
+		if (__builtin_memcmp(line, key, size) != 0)
+			continue;
+		for (line += size; *line >= '0' && *line <= '9'; line++)
+			n = n * 10 + (u64)(*line - '0');
+		return n;
+	}
+	return otherwise;
+}
+
+// Asks, and reads the first line of the answer, up to where it is too long, into `line`.
+static int ask(struct answer *a, const char *verb, const char *text, unsigned timeout, char *line, u64 size)
+{
+	char question[1024] = "{\"Verb\":\"";
+	u64 n = 0;
+	int wrong;
+	for (const char *s = text; *s; s++)
+		if (*s < ' ' || *s == '"' || *s == '\\' || s - text > 500)
+			return HEAPTAP_INVALID;
+	ht_append(question, sizeof(question), verb);
+	ht_append(question, sizeof(question), "\",\"Text\":\"");
+	ht_append(question, sizeof(question), text);
+	ht_append(question, sizeof(question), "\",\"Spool\":\"");
+	ht_append(question, sizeof(question), ht_spool_name());
+	ht_append(question, sizeof(question), "\",\"PID\":");
+	ht_append_number(question, sizeof(question), ht_pid, 10);
+	ht_append(question, sizeof(question), ",\"TID\":");
+	ht_append_number(question, sizeof(question), (u64)ht_sys0(__NR_gettid), 10);
+	ht_append(question, sizeof(question), "}\n");
+
+	a->deadline = ht_now_ns(CLOCK_MONOTONIC) + timeout * 1000000ull;
+	a->have = a->at = 0;
+	wrong = reach(a);
+	if (!wrong)
+		wrong = tell(a, question);
+	while (!wrong) {
+		if (a->at == a->have && (wrong = more(a)))
+			break;
+		char c = a->text[a->at++];
+		if (c == '\n')
+			break;
+		if (n < size - 1)
+			line[n++] = c;
+	}
+	line[n] = 0;
+	if (!wrong && number_behind(line, "\"Error\":\"", ~0ull) != ~0ull)
+		wrong = HEAPTAP_INVALID;
+	return wrong;
+}
+
+int ht_ask_live(struct heaptap_live *out, size_t size, unsigned timeout)
+{
+	struct answer a = {.fd = -1};
+	char line[2048];
+	if (!out || size < sizeof(*out))
+		return HEAPTAP_INVALID;
+	if (!ht_init())
+		return HEAPTAP_NOT_LOADED;
+	int wrong = ask(&a, "flush", "", timeout, line, sizeof(line));
+	if (!wrong) {
+		out->bytes = number_behind(line, "\"live_bytes\":", 0);
+		out->blocks = number_behind(line, "\"live_blocks\":", 0);
+	}
+	if (a.fd >= 0)
+		ht_sys1(__NR_close, a.fd);
+	return wrong;
+}
+
+int ht_ask_dump(int fd, const char *what, unsigned timeout)
+{
+	struct answer a = {.fd = -1};
+	char line[2048];
+	if (!ht_init())
+		return HEAPTAP_NOT_LOADED;
+	int wrong = ask(&a, "dump", what ? what : "", timeout, line, sizeof(line));
+	for (u64 left = wrong ? 0 : number_behind(line, "\"Body\":", 0); left && !wrong;) {
+		if (a.at == a.have && (wrong = more(&a)))
+			break;
+		u64 n = a.have - a.at < left ? a.have - a.at : left;
+		long written = ht_sys3(__NR_write, fd, a.text + a.at, n);
+		if (written < 0 && written != -4)
+			wrong = HEAPTAP_INVALID;
+		else if (written > 0)
+			a.at += (u64)written, left -= (u64)written;
+	}
+	if (a.fd >= 0)
+		ht_sys1(__NR_close, a.fd);
+	return wrong;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// depth.c: how deep a thread's own stack has become, in steps of 4 KiB, with the call stack that was there.
+//
+// Who records an event that is not at the same place as the last one compares its stack pointer with ht_thread.deep; the
+// cheap way of record.h need not, since where it is, an event was before.
+
+#include "record.h"
+#include "stack.h"
+
+#define STEP 4096ull
+
+void ht_deeper(struct ht_caller c)
+{
+	struct ht_thread *t;
+	u32 stack;
+	if (ht_is_special() && !ht_special_records())
+		return;
+	t = ht_begin(c);
+	if (!t)
+		return;
+	stack = ht_capture(&t->memo, c.pc, c.sp, c.fp); // which finds out whose stack it is
+	if (!ht_on_own_stack(&t->memo, c.sp)) {
+		// A coroutine's, or a signal handler's: it has no depth of this kind.
+		ht_end(t, t->stream, (u64 *)t->at);
+		return;
+	}
+	u64 depth = t->memo.high - c.sp;
+	t->deepest = c.sp;
+	t->deep = t->memo.high - (depth / STEP + 1) * STEP;
+	ht_store(&t->stream->stack_low, c.sp);
+	ht_store(&t->stream->stack_high, t->memo.high);
+	ht_write_stacked(t, HT_K_STACK, c.sp, depth, depth, 0, 0, stack);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// special.c: what becomes of an event when not all of them are recorded in the plain way.
+
+#include "special.h"
+#include "api.h"
+#include "mode.h"
+#include "record.h"
+#include "rules.h"
+#include "threshold.h"
+#include "cct.h"
+
+// ht_state.special, after a look at whether it still holds: the agent may not be up yet, this may be a child that was just
+// forked, and ht_header.control may have changed.
+static u64 look(void)
+{
+	struct ht_stream *s;
+	if (!ht_init())
+		return HT_SP_OFF | HT_SP_ASIDE;
+	s = ht_thread_own()->stream;
+	if (ht_load(&s->busy) == HT_BUSY_CONTROL)
+		ht_store(&s->busy, 0);
+	if (ht_unlikely(ht_load(&ht_header->control) != ht_load(&ht_state->control)))
+		ht_mode_follow();
+	return ht_load(&ht_state->special);
+}
+
+// The same for what the calling thread allocates anew.
+HT_INLINE u64 unless_paused(u64 special)
+{
+	return special & HT_SP_PAUSED && ht_local.paused ? (special & HT_SP_TOLD) | HT_SP_OFF : special;
+}
+
+struct ht_thread *ht_appear(struct ht_caller c)
+{
+	struct ht_thread *t = ht_local.thread;
+	if (ht_likely(t != &ht_no_thread))
+		return t;
+	t = ht_begin(c);
+	if (!t)
+		return &ht_no_thread;
+	ht_end(t, t->stream, (u64 *)t->at);
+	return t;
+}
+
+// The stack that stands for those of all small allocations.
+static u32 small_stack(void)
+{
+	static u32 node;
+	u32 found = ht_load(&node);
+	if (ht_unlikely(!found)) {
+		u32 id = ht_pc_add(HT_PC_SMALL, 0);
+		if (id)
+			found = ht_cct_insert(ht_cct_hash(HT_CCT_ROOT, id), 0, id);
+		ht_store(&node, found);
+	}
+	return found;
+}
+
+// Records an allocation, or what a realloc came to; sample: the value of HT_X_SAMPLED, or 0.
+static void record(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, u64 sample, struct ht_caller c)
+{
+	struct ht_thread *t = ht_begin(c);
+	if (!t)
+		return;
+	u32 stack = p && size < ht_header->stack_min ? small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
+	if (sample)
+		t->at = (u64)ht_put_extra((u64 *)t->at, HT_X_SAMPLED, sample); // published with the record
+	ht_write_stacked(t, kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, stack);
+	if (ht_unlikely(c.sp < t->deep))
+		ht_deeper(c);
+}
+
+static void record_sample(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
+{
+	ht_filter_add(p);
+	record(kind, p, size, extra_kind, extra, ht_header->sample, c);
+}
+
+static void allocation(u64 special, u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
+{
+	if (special & HT_SP_COUNT) {
+		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
+	} else if (special & HT_SP_OFF) {
+		if (special == HT_SP_OFF)
+			ht_appear(c);
+	} else if (special & HT_SP_SAMPLED && p) {
+		if (ht_sample_is_due(size) && ht_sample_draw(size))
+			record_sample(kind, p, size, extra_kind, extra, c);
+		else
+			ht_appear(c);
+	} else {
+		record(kind, p, size, extra_kind, extra, 0, c);
+	}
+}
+
+void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
+{
+	u64 special = look();
+	if (special & HT_SP_WAIT)
+		special = ht_mode_wait(1);
+	allocation(unless_paused(special), kind, p, size, extra_kind, extra, c);
+	if (special & HT_SP_TOLD && p)
+		ht_tell_allocation(special, size, ht_usable(p), p);
+	if (special & HT_SP_THRESHOLD && p)
+		ht_threshold_allocation(size, ht_usable(p), c);
+}
+
+void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
+{
+	u64 special = look(); // changes seldom; what was drawn is then drawn in vain
+	if (special != HT_SP_SAMPLED)
+		ht_special_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
+	else if (ht_sample_draw(size))
+		record_sample(kind, p, size, 0, 0, ht_caller_of(frame));
+	return p;
+}
+
+struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_caller c)
+{
+	struct ht_begun begun = {1, ~0ull};
+	u64 special = look();
+	if (special & HT_SP_WAIT)
+		special = ht_mode_wait(0);
+	if (special & HT_SP_COUNT)
+		ht_count_deallocation(ht_appear(c), kind, (void *)p);
+	if (special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF) && !ht_filter_take(p))
+		begun.recorded = 0;
+	else
+		ht_record_short(kind, p, c);
+	if (special & HT_SP_TOLD) {
+		begun.usable = ht_usable(p);
+		ht_tell_deallocation(special, kind, begun.usable, p);
+	}
+	if (special & HT_SP_THRESHOLD) {
+		begun.usable = ht_usable(p);
+		if (kind != HT_K_REALLOC_BEGIN)
+			ht_threshold_deallocation(begun.usable);
+	}
+	return begun;
+}
+
+void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
+		       struct ht_begun begun, struct ht_caller c)
+{
+	u64 special = look();
+	if (special & HT_SP_WAIT)
+		special = ht_mode_wait(1);
+	if (special & HT_SP_TOLD)
+		ht_tell_result(special, old, begun.usable, size, p);
+	if (special & HT_SP_THRESHOLD && (p || !size) && old)
+		ht_threshold_deallocation(begun.usable);
+	if (special & HT_SP_THRESHOLD && p)
+		ht_threshold_allocation(size, ht_usable(p), c);
+	special = unless_paused(special);
+	int failed = !p && size, recorded = !(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF));
+	if (begun.recorded && failed && !recorded)
+		ht_filter_add(old); // it lives on
+	if (special & HT_SP_COUNT)
+		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
+	if (special & HT_SP_SAMPLED && p && ht_sample_is_due(size) && ht_sample_draw(size))
+		record_sample(kind, p, size, extra_kind, extra, c);
+	else if (recorded || (failed && (begun.recorded || special & HT_SP_SAMPLED)))
+		record(kind, p, size, extra_kind, extra, 0, c);
+	else if (begun.recorded)
+		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and of the new one nothing is known
+}
+
+int ht_special_failure(u64 kind, u64 size)
+{
+	u64 special = unless_paused(look());
+	if (special & HT_SP_COUNT)
+		ht_count_allocation(ht_local.thread, kind, 0, size);
+	return !(special & (HT_SP_COUNT | HT_SP_OFF));
+}
+
+int ht_special_records(void)
+{
+	return !(unless_paused(look()) & (HT_SP_COUNT | HT_SP_OFF));
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// threshold.c: acts once, in the thread that allocates and before its malloc returns. HEAPTAP_THRESHOLD is
+// min=BYTES,max=BYTES,live=BYTES,skip=N,do=print|signal|abort; `heaptap run --monitor threshold:...` sets it.
+
+#include <signal.h>
+
+#include "threshold.h"
+#include "cct.h"
+#include "mode.h"
+#include "modules.h"
+#include "record.h"
+#include "sys.h"
+
+#define FRAMES 64
+enum { PRINT, SIGNAL, ABORT };
+
+static u64 min_size, max_size = ~0ull; // of requested bytes
+static u64 max_live = ~0ull; // of usable bytes
+static u64 skip; // so often it does not act
+static u32 by_size, act, waiting;
+static u64 live, hits;
+
+u64 ht_threshold_special(void)
+{
+	return ht_load(&waiting) ? HT_SP_THRESHOLD : 0;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The environment
+
+// One KEY=VALUE. 0, or -1.
+static int take(const char *key, const char *value)
+{
+	static const char *const acts[] = {"print", "signal", "abort"};
+	u64 n;
+	for (u32 i = 0; ht_streq(key, "do") && i < 3; i++)
+		if (ht_streq(value, acts[i])) {
+			act = i;
+			return 0;
+		}
+	if (ht_number_exact(value, &n) < 0)
+		return -1;
+	if (ht_streq(key, "min")) {
+		min_size = n;
+		by_size = 1;
+	} else if (ht_streq(key, "max")) {
+		max_size = n;
+		by_size = 1;
+	} else if (ht_streq(key, "live")) {
+		max_live = n;
+	} else if (ht_streq(key, "skip")) {
+		skip = n;
+	} else {
+		return -1;
+	}
+	return 0;
+}
+
+void ht_threshold_init(void)
+{
+	const char *value = ht_environ_get("HEAPTAP_THRESHOLD"), *at = value;
+	char option[64], *equals;
+	while (at && *at) {
+		u64 n = 0;
+		equals = 0;
+		for (; *at && *at != ',' && n < sizeof(option) - 1; at++, n++) {
+			option[n] = *at;
+			if (*at == '=' && !equals) {
+				equals = option + n;
+				option[n] = 0;
+			}
+		}
+		option[n] = 0;
+		if (!equals || (*at && *at != ',') || take(option, equals + 1) < 0) {
+			ht_complain("HEAPTAP_THRESHOLD", value,
+				    "min=BYTES,max=BYTES,live=BYTES,skip=N,do=print|signal|abort");
+			return;
+		}
+		at += *at == ',';
+	}
+	waiting = by_size || max_live != ~0ull;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// A call on the stack, as module+offset, which addr2line takes.
+static void print_call(char *line, u64 size, u64 pc, char *buffer)
+{
+	const struct ht_loaded *m = ht_module_of(pc, buffer);
+	struct ht_mapping mapping;
+	ht_append(line, size, "    ");
+	if (ht_maps_find(pc, buffer, HT_MODULE_BUFFER, &mapping) == 0 && m) {
+		ht_append(line, size - 32, mapping.path);
+		ht_append(line, size, "+0x");
+		pc -= m->bias;
+	} else {
+		ht_append(line, size, "0x");
+	}
+	ht_append_number(line, size, pc, 16);
+	ht_append(line, size, "\n");
+}
+
+static void print_stack(struct ht_caller c)
+{
+	char line[1024], *buffer = ht_map(HT_MODULE_WORK);
+	struct ht_thread *t = buffer ? ht_begin(c) : 0;
+	u32 node = 0;
+	if (t) {
+		node = ht_capture(&t->memo, c.pc, c.sp, c.fp);
+		ht_end(t, t->stream, (u64 *)t->at);
+	}
+	for (u32 i = 0; node && i < FRAMES; i++) {
+		const struct ht_node *n = &ht_nodes[node];
+		line[0] = 0;
+		print_call(line, sizeof(line), ht_pcs[n->pc & ~HT_NODE_TRUNCATED].pc, buffer);
+		ht_sys3(__NR_write, 2, line, ht_strlen(line));
+		node = n->parent;
+	}
+	if (buffer)
+		ht_unmap(buffer, HT_MODULE_WORK);
+}
+
+static void print(u64 size, u64 now, struct ht_caller c)
+{
+	char line[256] = "heaptap: threshold: process ";
+	ht_append_number(line, sizeof(line), ht_pid, 10);
+	ht_append(line, sizeof(line), " allocates ");
+	ht_append_number(line, sizeof(line), size, 10);
+	ht_append(line, sizeof(line), " bytes; live are ");
+	ht_append_number(line, sizeof(line), now, 10);
+	ht_append(line, sizeof(line), " usable bytes\n");
+	ht_sys3(__NR_write, 2, line, ht_strlen(line));
+	print_stack(c);
+}
+
+static void hit(u64 size, u64 now, struct ht_caller c)
+{
+	if (__atomic_add_fetch(&hits, 1, __ATOMIC_RELAXED) != skip + 1)
+		return;
+	ht_store(&waiting, 0);
+	ht_mode_changed();
+	ht_local.hidden++;
+	print(size, now, c);
+	ht_local.hidden--;
+	if (act != PRINT)
+		ht_sys3(__NR_tgkill, ht_pid, ht_sys0(__NR_gettid), act == ABORT ? SIGABRT : SIGTRAP);
+}
+
+void ht_threshold_allocation(u64 size, u64 usable, struct ht_caller c)
+{
+	u64 more = usable == ~0ull ? size : usable, now = __atomic_add_fetch(&live, more, __ATOMIC_RELAXED);
+	if (ht_local.hidden)
+		return;
+	if ((by_size && size >= min_size && size <= max_size) || (max_live < now && now - more <= max_live))
+		hit(size, now, c);
+}
+
+void ht_threshold_deallocation(u64 usable)
+{
+	if (usable != ~0ull)
+		__atomic_sub_fetch(&live, usable, __ATOMIC_RELAXED);
+}

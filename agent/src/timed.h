@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// timed.h: how long the real functions take (--time-calls).
+#ifndef HT_TIMED_H
+#define HT_TIMED_H
+
+// From here on their time is added to each thread's struct ht_counts. Called once, when the real functions are known.
+void ht_timed_init(void);
+
+#endif

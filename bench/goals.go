@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// goal is a number that heaptap is to reach: first when the part is new, final when its speed has been worked on.
+type goal struct {
+	workload, variant string
+	against           string // another workload, whose CPU per unit this one's is compared with; "": the cost
+	first, final      float64
+}
+
+var goals = []goal{
+	{"W1", exact, "", 15, 12},
+	{"W2", exact, "", 55, 46},
+	{"depth 60", exact, "", 30, 25},
+	{"W1 on 2 threads", exact, "W1", 1.5, 1.2},
+	{"W3", exact, "", 60, 40},
+	{"cc1plus", exact, "", 1.25, 1.15},
+	{"python", exact, "", 2.3, 1.95},
+	{"sqlite", exact, "", 1.8, 1.55},
+	{"W1", sampled, "", 2, 1},
+	{"W1", counted, "", 8, 5},
+}
+
+// measured returns the goal's number, how sure it is, and how to write such a number.
+func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool) {
+	w, v := r.workload(g.workload), r.variant(g.variant)
+	if w == nil {
+		return f, nil, false
+	}
+	if g.against != "" {
+		text = func(x float64) string { return fmt.Sprintf("%.2fx of %s's CPU per pair", x, g.against) }
+		list := paired(r.samples[g.workload][g.variant], r.samples[g.against][g.variant], func(a, base float64) float64 { return a / base })
+		return figureOf(list), text, len(list) > 0
+	}
+	if v != nil {
+		f, ok = r.cost(w, v)
+	}
+	return f, w.costText, ok
+}
+
+// goalTable compares with the goals.
+func (r *results) goalTable(b *strings.Builder) {
+	b.WriteString("## Goals\n\nIn bold: worse than the final goal. ± is half of the distance between the quartiles of the runs.\n\n" +
+		"| workload | variant | first goal | final goal | measured |\n|---|---|--:|--:|--:|\n")
+	for _, g := range goals {
+		f, text, ok := r.measured(g)
+		if text == nil {
+			continue
+		}
+		result := "-"
+		if ok {
+			result = fmt.Sprintf("%s ± %s", text(f.median), r.workload(g.workload).spreadText(g, f.spread))
+			if f.median > g.final {
+				result = "**" + result + "**"
+			}
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", g.workload, g.variant, text(g.first), text(g.final), result)
+	}
+	b.WriteString("\n")
+}
+
+func (w *workload) spreadText(g goal, spread float64) string {
+	if w.added && g.against == "" {
+		return duration(spread)
+	}
+	return fmt.Sprintf("%.2f", spread)
+}

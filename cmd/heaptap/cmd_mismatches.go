@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newMismatchesCommand() *cobra.Command {
+	frames, status := 8, 0
+	cmd := &cobra.Command{
+		Use:   "mismatches [flags] FILE",
+		Short: "Show blocks that were freed by a function that does not belong to the one that allocated them",
+		Long: `Mismatches prints allocations and deallocations that do not belong together: free of what operator new has made, operator delete of
+what malloc or operator new[] has made, a deallocation that was told another size or another alignment than the allocation. Each pair
+of call stacks is told once, with how often it occurred. The call stack of the deallocation is there if it was recorded
+(heaptap run --free-stacks).`,
+		Example: `  heaptap run --free-stacks -- ./tests && heaptap mismatches --exit-status 1 tests.4711.htap
+  heaptap mismatches --json tests.4711.htap | jq '.mismatches[].mismatch'`,
+		Args: oneRecording("mismatches"),
+	}
+	q := &question{}
+	f := cmd.Flags()
+	f.IntVar(&q.limit, "limit", 20, "show `N` pairs at most; 0: all")
+	f.IntVar(&q.skip, "skip", 0, "leave out the first `N` pairs")
+	f.IntVar(&frames, "frames", frames, "show at most `N` lines of each call stack; 0: all")
+	f.IntVar(&status, "exit-status", status, "end with status `N` if there is any")
+	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	q.looks(f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if frames < 0 || status < 0 || status > 255 {
+			return usagef("mismatches: --frames must not be negative, --exit-status must be from 0 to 255")
+		}
+		o, err := q.options(cmd)
+		if err != nil {
+			return err
+		}
+		if o.Frames = frames; frames == 0 {
+			o.Frames = -1
+		}
+		s, err := openSource(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		show := view.Mismatches
+		if q.json {
+			show = view.MismatchesJSON
+		}
+		err = show(cmd.OutOrStdout(), s, o)
+		found := len(s.Profile.Mismatches) > 0
+		if err = errors.Join(err, s.Close()); err == nil && found && status != 0 {
+			return &exitError{status: status}
+		}
+		return err
+	}
+	return cmd
+}

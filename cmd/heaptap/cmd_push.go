@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/otlp"
+	"github.com/heaptap/heaptap/internal/export/pprof"
+	"github.com/heaptap/heaptap/internal/push"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+func newPushCommand() *cobra.Command {
+	p := &pusher{}
+	cmd := &cobra.Command{
+		Use:   "push --clickhouse URL|--pyroscope URL|--parca ADDR|--otlp ADDR [flags] FILE...",
+		Short: "Send recordings to ClickHouse, Pyroscope, Parca or an OpenTelemetry collector",
+		Long: `Push sends what recordings say to a server that keeps it; docs/push.md tells more.
+
+ClickHouse gets tables: recordings, stacks, frames, timeline, and with --events every event. They are made if they are not there. Pushing the same
+recording again changes nothing, and a push that was interrupted is ended by repeating it. The URL is http://HOST:8123/DATABASE; user and password
+are in it (http://USER:PASSWORD@HOST...) or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD.
+
+Pyroscope, Parca and OpenTelemetry collectors get profiles: of the whole recording, or with --every of slices of it, each with what was allocated in
+that time and what was live at its end. An ADDR is HOST:PORT (gRPC), grpcs://HOST:PORT (gRPC over TLS), and for --otlp also a URL of http or https.
+
+What fails for now is tried again for as long as --retry says.`,
+		Example: `  heaptap push --clickhouse http://localhost:8123 server.4711.htap
+  heaptap push --pyroscope http://localhost:4040 --every 10s --label env=test server.4711.htap
+  heaptap push --parca localhost:7070 server.4711.htap
+  heaptap push --otlp localhost:4317 --header 'authorization=Bearer TOKEN' server.4711.htap`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("push: no recording given; for example: heaptap push --clickhouse http://localhost:8123 server.4711.htap")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.clickhouse, "clickhouse", "", "put tables into the ClickHouse server at this `URL`")
+	f.StringVar(&p.pyroscope, "pyroscope", "", "send profiles to the Pyroscope server at this `URL`")
+	f.StringVar(&p.parca, "parca", "", "send profiles to the Parca server at this `ADDR`")
+	f.StringVar(&p.otlp, "otlp", "", "send profiles to the OpenTelemetry collector at this `ADDR`")
+	f.StringVar(&p.release, "otlp-version", otlp.Format.Variants[0].Name, "the `VERSION` of OpenTelemetry's profiles: "+strings.Join(releases(), ", "))
+	f.BoolVar(&p.events, "events", false, "with --clickhouse: every event, too")
+	f.DurationVar(&p.every, "every", 0, "cut the recording into slices of this `DURATION`, a profile each")
+	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: leave it out; may be repeated")
+	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
+	f.DurationVar(&p.patience, "retry", 30*time.Second, "try again what fails for now for this `DURATION`; 0: do not")
+	p.filters(f)
+	f.StringVar(&p.by, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(groupingNames(&pprof.Format), ", "))
+	f.StringSliceVar(&p.metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
+	f.StringVar(&p.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p.selected = p.asked(f)
+		if p.at != "" {
+			p.selected = append(p.selected, "--at "+p.at)
+		}
+		return p.push(cmd, args)
+	}
+	complete(cmd, "otlp-version", releases())
+	return cmd
+}
+
+// releases are the versions of OpenTelemetry's profiles that are known.
+func releases() (list []string) {
+	for _, v := range otlp.Format.Variants {
+		list = append(list, v.Name)
+	}
+	return list
+}
+
+// pusher sends recordings to a server.
+type pusher struct {
+	exporter
+	destinations
+	events bool
+	every  time.Duration
+	labels []string
+	given  []export.Label
+}
+
+// push sends all recordings.
+func (p *pusher) push(cmd *cobra.Command, files []string) error {
+	if err := p.check(cmd); err != nil {
+		return err
+	}
+	send, err := p.open(cmd)
+	if err != nil {
+		return err
+	}
+	inputs, remove, err := p.inputs(cmd.Context(), files)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	for _, path := range inputs {
+		if err := p.pushOne(cmd, path, send); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds that the flags make sense together.
+func (p *pusher) check(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	if !slices.Contains(releases(), p.release) {
+		return unknownWord(cmd, "otlp-version", p.release, releases())
+	}
+	if p.clickhouse != "" {
+		for _, name := range []string{"every", "label", "by", "metric"} {
+			if changed(name) {
+				return usagef("push: --%s is for profiles; ClickHouse gets tables", name)
+			}
+		}
+	}
+	switch {
+	case p.events && p.clickhouse == "":
+		return usagef("push: --events is for --clickhouse: profiles have no events")
+	case changed("otlp-version") && p.otlp == "":
+		return usagef("push: --otlp-version is for --otlp")
+	case changed("every") && p.every <= 0:
+		return usagef("push: --every %v: a slice has to last some time", p.every)
+	case p.every > 0 && p.at != "":
+		return usagef("push: --at and --every: what is live is told at the end of each slice")
+	case p.patience < 0:
+		return usagef("push: --retry %v: is negative", p.patience)
+	}
+	for _, text := range p.labels {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return usagef("push: --label %s: write NAME=VALUE", text)
+		}
+		p.given = append(p.given, export.Label{Name: name, Value: value})
+	}
+	p.name, p.flag, p.done = "pprof", "metric", "pushed"
+	if p.clickhouse != "" {
+		p.name = "csv"
+	}
+	return p.find(cmd)
+}
+
+// pushOne sends one recording.
+func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
+	s, err := query.Open(path)
+	if err != nil {
+		return err
+	}
+	in, err := p.input(cmd, s, path)
+	if err == nil {
+		in.Labels = p.given
+		if to.tables != nil {
+			err = p.pushTables(cmd, path, in, to)
+		} else {
+			err = p.pushProfiles(cmd, in, to)
+		}
+	}
+	if err != nil && to.said(err) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// pushTables puts a recording into ClickHouse.
+func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, to sender) error {
+	id, err := contentID(cmd.Context(), path, p.selected)
+	if err != nil {
+		return err
+	}
+	result, err := to.tables.Push(cmd.Context(), in, id, p.events)
+	if err != nil {
+		return err
+	}
+	for _, name := range result.Twice {
+		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: some rows are twice in %s until the server merges them; SELECT ... FROM %s FINAL counts them once\n", name, name)
+	}
+	if result.OnlySums {
+		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: has sums only; without a timeline\n", path)
+	}
+	what := fmt.Sprintf("%d rows", result.Rows)
+	if result.Already {
+		what = "was there"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; recording %s in %s\n", path, what, result.ID, to.name)
+	return err
+}
+
+// contentID is an id that says what is in a recording, and what of it was asked for.
+func contentID(ctx context.Context, path string, selected []string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(h, "%q", selected)
+	return hex.EncodeToString(h.Sum(nil)[:16]), ctx.Err()
+}
+
+// pushProfiles sends a recording, or its slices, to a store.
+func (p *pusher) pushProfiles(cmd *cobra.Command, in *export.Input, to sender) error {
+	every := p.every
+	if every == 0 {
+		every = 1<<63 - 1
+	}
+	list, err := push.Slices(in, every)
+	if err != nil {
+		return err
+	}
+	done := 0
+	tell := progressOf(cmd, "sending")
+	for i := range list {
+		if len(list) > 1 {
+			in.Query.Range = &list[i].Range
+		}
+		in.Period = &list[i].Period
+		something, err := in.Stacks(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if len(something.Rows) > 0 {
+			if err := to.store.Push(cmd.Context(), in); err != nil {
+				if done > 0 {
+					err = fmt.Errorf("%w (%d of %d profiles were sent)", err, done, len(list))
+				}
+				return err
+			}
+			done++
+		}
+		if tell != nil && len(list) > 1 {
+			tell(uint64(i+1), uint64(len(list)))
+		}
+	}
+	word := "profiles"
+	if done == 1 {
+		word = "profile"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d %s to %s\n", in.Reader.Name(), done, word, to.name)
+	return err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+func newRegionsCommand() *cobra.Command {
+	sort, trace := "begin", false
+	cmd := &cobra.Command{
+		Use:   "regions [flags] FILE",
+		Short: "Show what threads did in each region that the program has named",
+		Long: `Regions prints a line for each time that a thread was in a region (heaptap_region_begin, see docs/api.md): what this thread allocated and freed
+meanwhile, regions within included. Requested bytes are those of the allocations. Added, highest and lowest are of the balance of usable bytes, which
+begins with 0; largest is the largest single allocation.
+
+Other questions take regions, too: --region counts what was allocated in some, --by region sums up.`,
+		Example: `  heaptap regions server.4711.htap
+  heaptap regions --region 'event/*' --sort highest server.4711.htap
+  heaptap regions --trace server.4711.htap > trace.json`,
+		Args: oneRecording("regions"),
+	}
+	q := newQuestion(cmd, 0)
+	cmd.Flags().StringVar(&sort, "sort", sort, "sort by `WHAT`: begin, or a column, largest first")
+	cmd.Flags().BoolVar(&trace, "trace", false, "write a trace that Perfetto's and Chrome's viewers open")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if known := view.RegionOrders(); !slices.Contains(known, sort) {
+			return unknownWord(cmd, "sort", sort, known)
+		}
+		if trace && q.json {
+			return usagef("regions: --trace and --json exclude each other")
+		}
+		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+			t, err := query.Regions(cmd.Context(), s, about)
+			if err != nil {
+				return err
+			}
+			view.SortRegions(t.Rows, sort)
+			switch {
+			case trace:
+				return view.RegionsTrace(w, s, t)
+			case q.json:
+				return view.RegionsJSON(w, s, t, o)
+			}
+			return view.Regions(w, s, t, sort == "begin", o)
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/scrub"
+)
+
+func newScrubCommand() *cobra.Command {
+	var output string
+	var force bool
+	flags := &scrubFlags{}
+	cmd := &cobra.Command{
+		Use:   "scrub [flags] FILE",
+		Short: "Make a recording that can be handed to others",
+		Long: `Scrub writes a recording in which names are pseudonyms: the parts of paths (of programs, libraries and source files), the host, the
+arguments, the working directory, values of the environment, names of threads and marks, and, with --functions, functions and static
+variables. Numbers, times, addresses and build ids stay, and so does what every Linux has: usual folders as /usr/lib, the C and C++ runtime.
+
+With the same --salt, a name has the same pseudonym in every recording, so that scrubbed recordings can be compared and merged; keep the salt
+to yourself, since with it names can be guessed. Without --salt, there is a new one each time, which nobody knows.
+
+run and export do the same with --scrub.`,
+		Example: `  heaptap scrub server.4711.htap                  writes server.4711.scrubbed.htap
+  heaptap scrub --functions --salt "$SECRET" -o case.htap server.4711.htap`,
+		Args: oneRecording("scrub"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to := output
+			if to == "" {
+				to = recordingName(args[0]) + ".scrubbed.htap"
+			}
+			if sameFile(args[0], to) {
+				return usagef("scrub: -o %s is the recording itself; it is not changed, give another name", to)
+			}
+			if err := outputFree(to, args, force); err != nil {
+				return err
+			}
+			if err := flags.scrub(args[0], to); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), to)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: FILE with .scrubbed before .htap, in the working directory")
+	f.BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
+	f.BoolVar(&flags.functions, "functions", false, "give functions and static variables pseudonyms, too")
+	f.StringVar(&flags.salt, "salt", "", "make pseudonyms with this `TEXT`: the same ones for the same names; default: new ones each time")
+	return cmd
+}
+
+// scrubFlags say whether and how names become pseudonyms.
+type scrubFlags struct {
+	on, functions bool
+	salt          string
+	scrubber      *scrub.Scrubber
+}
+
+// add declares the flags for a command that does something else, too.
+func (s *scrubFlags) add(f *pflag.FlagSet) {
+	f.BoolVar(&s.on, "scrub", false, "give paths, host, arguments, threads and marks pseudonyms, as heaptap scrub does")
+	f.BoolVar(&s.functions, "scrub-functions", false, "with --scrub: functions and static variables, too")
+	f.StringVar(&s.salt, "salt", "", "with --scrub: make pseudonyms with this `TEXT`; default: new ones each time")
+}
+
+// check holds that the flags make sense together.
+func (s *scrubFlags) check(cmd *cobra.Command) error {
+	if !s.on && (s.functions || s.salt != "") {
+		return usagef("%s: --scrub-functions and --salt are for --scrub", cmd.Name())
+	}
+	return nil
+}
+
+// scrub writes the recording from, with pseudonyms, to another file.
+func (s *scrubFlags) scrub(from, to string) error {
+	if s.scrubber == nil {
+		salt := []byte(s.salt)
+		if s.salt == "" {
+			salt = make([]byte, 32)
+			rand.Read(salt)
+		}
+		s.scrubber = scrub.New(salt, s.functions)
+	}
+	r, err := recording.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return recording.Rename(r, to, s.scrubber)
+}
+
+// temporary makes a scrubbed recording for as long as it takes. Its name tells nothing.
+func (s *scrubFlags) temporary(from string) (path string, remove func(), err error) {
+	if !s.on {
+		return from, func() {}, nil
+	}
+	dir, remove, err := temporaryDir("heaptap-scrub-")
+	if err != nil {
+		return "", nil, err
+	}
+	path = filepath.Join(dir, "scrubbed.htap")
+	if err := s.scrub(from, path); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("%s: %s", from, strings.TrimPrefix(err.Error(), from+": "))
+	}
+	return path, remove, nil
+}
+
+// run scrubs the recordings of a run where they are. What fails is told: the exit status is the program's.
+func (s *scrubFlags) run(result *launch.Result, console *launch.Console) {
+	if !s.on {
+		return
+	}
+	for _, r := range result.Recordings {
+		if err := s.scrub(r.Path, r.Path); err != nil {
+			console.Warn("--scrub: not done: %v", err)
+		}
+	}
+	if n := len(result.Running); n > 0 {
+		console.Warn("--scrub: not done for processes that still run (%s); heaptap scrub can do it when their recordings are written",
+			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
+	}
+}

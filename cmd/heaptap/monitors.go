@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+// monitor is what --monitor asks for: NAME, or a library's path, and after a colon KEY=VALUE, with commas between.
+type monitor struct {
+	name    string
+	options map[string]string
+	library string // its path; "": the monitor is one of heaptap's own
+	text    string // its options as they are written
+}
+
+// monitors are those of a run.
+type monitors []*monitor
+
+// monitorOptions are heaptap's own monitors, and what each of them can be told.
+var monitorOptions = map[string][]string{
+	"summary":   {"file"},
+	"periodic":  {"every", "file"},
+	"histogram": {"file"},
+	"regions":   {"region", "sort", "format", "file"},
+	"threshold": {"min", "max", "live", "skip", "do"},
+	"budget":    {"region", "allocations", "requested", "added", "peak", "largest", "file"},
+	"transient": {"limit", "file"},
+}
+
+// monitorNames are their names, in the order of the documentation.
+var monitorNames = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
+
+// parseMonitors reads the values of --monitor. Each may hold several, with semicolons between.
+func parseMonitors(values []string, freeStacks bool) (monitors, error) {
+	var list monitors
+	for _, value := range values {
+		for text := range strings.SplitSeq(value, ";") {
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			m, err := parseMonitor(strings.TrimSpace(text))
+			if err == nil && m.name == "transient" && !freeStacks {
+				err = errors.New("it needs the call stacks of deallocations; add --free-stacks")
+			}
+			if err == nil && m.library == "" && slices.ContainsFunc(list, func(o *monitor) bool { return o.name == m.name && m.name == "threshold" }) {
+				err = errors.New("there can be only one of it")
+			}
+			if err != nil {
+				return nil, usagef("run: --monitor %s: %w", text, err)
+			}
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+func parseMonitor(text string) (*monitor, error) {
+	name, options, _ := strings.Cut(text, ":")
+	m := &monitor{name: name, text: options, options: map[string]string{}}
+	if strings.ContainsRune(name, '/') {
+		var err error
+		if m.library, err = filepath.Abs(name); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(m.library); err != nil {
+			return nil, reasonOf(err)
+		}
+		if strings.ContainsAny(m.library, " :$;\n") {
+			return nil, errors.New("the loader cannot preload a path with a space, a colon, a semicolon or a dollar sign in it")
+		}
+		return m, nil
+	}
+	known, ok := monitorOptions[name]
+	if !ok {
+		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(monitorNames, ", "), didYouMean(name, monitorNames))
+	}
+	for options != "" {
+		var option string
+		option, options, _ = strings.Cut(options, ",")
+		key, value, ok := strings.Cut(option, "=")
+		if !slices.Contains(known, key) || !ok || value == "" {
+			return nil, fmt.Errorf("%q: %s takes %s, each as KEY=VALUE", option, name, strings.Join(known, ", "))
+		}
+		if key == "do" && options != "" { // a command may have commas
+			value, options = value+","+options, ""
+		}
+		m.options[key] = value
+	}
+	return m, m.check()
+}
+
+// check reads the options once, before the target runs.
+func (m *monitor) check() error {
+	for _, key := range monitorOptions[m.name] {
+		value, given := m.options[key]
+		if !given {
+			continue
+		}
+		var err error
+		switch key {
+		case "every":
+			_, err = m.every()
+		case "sort":
+			_, err = oneOf(value, view.RegionOrders()...)
+		case "format":
+			_, err = oneOf(value, "text", "json", "trace")
+		case "allocations", "skip", "limit":
+			_, err = parseCount(value)
+		case "requested", "added", "peak", "largest", "min", "max", "live":
+			_, err = parseSize(value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s=%w", key, err)
+		}
+	}
+	switch {
+	case m.name == "budget" && len(m.limits()) == 0:
+		return errors.New("it needs a limit: allocations, requested, added, peak or largest")
+	case m.name == "threshold":
+		return m.checkThreshold()
+	}
+	return nil
+}
+
+// every is the step of periodic.
+func (m *monitor) every() (time.Duration, error) {
+	text, ok := m.options["every"]
+	if !ok {
+		return time.Second, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond {
+		return 0, fmt.Errorf("%q is no duration of at least 1ms; write for example 100ms", text)
+	}
+	return d, nil
+}
+
+// checkThreshold checks what the agent is going to be told.
+func (m *monitor) checkThreshold() error {
+	o := m.options
+	if o["min"] == "" && o["max"] == "" && o["live"] == "" {
+		return errors.New("it needs min or max, of the size of an allocation, or live")
+	}
+	if do := o["do"]; do != "" && do != "print" && do != "signal" && do != "abort" {
+		return fmt.Errorf("do=%s: must be print, signal or abort", do)
+	}
+	return nil
+}
+
+// variables is what the environment of the target must say, and libraries what must be preloaded.
+func (list monitors) variables() (env, libraries []string) {
+	var told []string
+	for _, m := range list {
+		switch {
+		case m.library != "":
+			libraries = append(libraries, m.library)
+			told = append(told, m.library+":"+m.text)
+		case m.name == "threshold":
+			env = append(env, "HEAPTAP_THRESHOLD="+m.threshold())
+		}
+	}
+	if told != nil {
+		env = append(env, "HEAPTAP_MONITOR_LIBRARIES="+strings.Join(told, "\n"))
+	}
+	return env, libraries
+}
+
+// threshold writes the options as the agent takes them: numbers in full.
+func (m *monitor) threshold() string {
+	var list []string
+	for _, key := range monitorOptions["threshold"] {
+		value := m.options[key]
+		if value == "" {
+			continue
+		}
+		if n, err := parseSize(value); err == nil && key != "do" {
+			value = strconv.FormatInt(n, 10)
+		}
+		list = append(list, key+"="+value)
+	}
+	return strings.Join(list, ",")
+}
+
+// output is where a monitor writes what it has to say of a recording: stderr, or its file, in whose name %p is the process's id.
+func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
+	name := m.options["file"]
+	if name == "" && m.name == "periodic" {
+		name = strings.TrimSuffix(path, ".htap") + ".periodic.csv"
+	}
+	if name == "" {
+		return write(console)
+	}
+	f, err := os.Create(strings.ReplaceAll(name, "%p", strconv.Itoa(pid)))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

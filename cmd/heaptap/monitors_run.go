@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+// run has the monitors that act at the end tell what they have to tell of each recording. What fails is told. It returns how many
+// budgets did not hold.
+func (list monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
+	for _, m := range list {
+		act := m.atEnd()
+		if act == nil {
+			continue
+		}
+		for _, r := range result.Recordings {
+			s, err := query.Open(r.Path)
+			if err == nil {
+				err = m.output(r.Path, r.PID, console, func(w io.Writer) error {
+					n, err := act(ctx, w, s)
+					over += n
+					return err
+				})
+				err = errors.Join(err, s.Close())
+			}
+			if err != nil {
+				console.Warn("--monitor %s: %s: %v", m.name, shorten(r.Path), err)
+			}
+		}
+	}
+	return over
+}
+
+// atEnd is what a monitor does with a recording: it returns how many budgets did not hold.
+func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source) (int, error) {
+	o := view.QueryOptions{Options: view.Options{Width: 100}}
+	quiet := func(act func(ctx context.Context, w io.Writer, s *query.Source) error) func(context.Context, io.Writer, *query.Source) (int, error) {
+		return func(ctx context.Context, w io.Writer, s *query.Source) (int, error) { return 0, act(ctx, w, s) }
+	}
+	switch m.name {
+	case "summary":
+		return quiet(func(_ context.Context, w io.Writer, s *query.Source) error { return view.MonitorSummary(w, s) })
+	case "periodic":
+		return quiet(m.periodic)
+	case "histogram":
+		return quiet(func(ctx context.Context, w io.Writer, s *query.Source) error {
+			h, err := query.Distribute(ctx, s, &query.Query{})
+			if err != nil {
+				return err
+			}
+			return view.MonitorHistogram(w, s, h)
+		})
+	case "regions":
+		return quiet(func(ctx context.Context, w io.Writer, s *query.Source) error { return m.regions(ctx, w, s, o) })
+	case "budget":
+		return m.budget
+	case "transient":
+		return quiet(func(ctx context.Context, w io.Writer, s *query.Source) error {
+			list, err := query.Transients(ctx, s)
+			if err != nil {
+				return err
+			}
+			o.Limit = 20
+			if n, err := parseCount(m.options["limit"]); err == nil {
+				o.Limit = int(n)
+			}
+			return view.Transients(w, s, list, o)
+		})
+	}
+	return nil
+}
+
+func (m *monitor) periodic(ctx context.Context, w io.Writer, s *query.Source) error {
+	every, err := m.every()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "time_ns,requested,live,live_blocks,peak,largest,allocations,deallocations")
+	err = query.Periods(ctx, s, every.Nanoseconds(), func(p *query.Period) error {
+		_, err := fmt.Fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d\n", p.End, p.Bytes, p.Live, p.LiveBlocks, p.Peak, p.Largest, p.Allocations, p.Deallocations)
+		return err
+	})
+	return errors.Join(err, out.Flush())
+}
+
+// table asks for the regions that the monitor is about.
+func (m *monitor) table(ctx context.Context, s *query.Source) (*query.RegionTable, error) {
+	q := &query.Query{}
+	if pattern := m.options["region"]; pattern != "" {
+		q.Regions = []string{pattern}
+	}
+	return query.Regions(ctx, s, q)
+}
+
+func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o view.QueryOptions) error {
+	t, err := m.table(ctx, s)
+	if err != nil {
+		return err
+	}
+	view.SortRegions(t.Rows, m.options["sort"])
+	switch m.options["format"] {
+	case "json":
+		return view.RegionsJSON(w, s, t, o)
+	case "trace":
+		return view.RegionsTrace(w, s, t)
+	}
+	return view.Regions(w, s, t, m.options["sort"] == "", o)
+}
+
+// limits are a budget's.
+func (m *monitor) limits() []view.Limit {
+	var list []view.Limit
+	for _, l := range []view.Limit{
+		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), 0 }},
+		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), 0 }},
+		{What: "added", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Added(), r.HighestStack }},
+		{What: "peak", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
+		{What: "largest", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
+	} {
+		parse := parseCount
+		if l.Bytes {
+			parse = parseSize
+		}
+		var err error
+		if l.Most, err = parse(m.options[l.What]); err == nil {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (m *monitor) budget(ctx context.Context, w io.Writer, s *query.Source) (int, error) {
+	t, err := m.table(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	return view.Budget(w, s, t, m.limits())
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mallocProfiler.h: for programs that were written for MallocProfiler: the functions of its namespace, by heaptap. C++17.
+//
+// All sizes are usable bytes, counted from when the program's static objects are made. Call stacks are the recorder's, and are in
+// the recording (`heaptap report`, `heaptap export -f folded`); what is asked here is answered from counts alone. So dump
+// puts everything into the line of the small allocations, dumpDetails prints nothing, and the threshold, the remangler, the
+// intervals and the other settings are kept and have no effect. Without the agent, loaded() is false and all is 0.
+#ifndef HEAPTAP_COMPAT_MALLOC_PROFILER_H
+#define HEAPTAP_COMPAT_MALLOC_PROFILER_H
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "../heaptap.hpp"
+
+namespace mallocProfiler
+{
+
+enum class SortBy { none, tot, live, max, ncalls };
+
+struct Stat {
+	double mtot = 0; // bytes that were allocated
+	std::uint64_t mlive = 0; // bytes that are live
+	std::uint64_t mmax = 0; // the most that were
+	std::uint64_t ntot = 0; // allocations
+};
+
+using Hist = std::array<std::uint64_t, 64>; // element i: of 2^i to 2^(i+1) - 1 bytes
+using remangleType = bool (*)(std::string &name);
+
+constexpr bool allThreads = true;
+constexpr bool currentThread = false;
+
+namespace detail
+{
+
+// Signed, since blocks from before are freed, too.
+struct counts {
+	std::atomic<std::int64_t> total{0}, live{0}, most{0}, number{0};
+
+	void add(std::int64_t bytes)
+	{
+		total += bytes;
+		number++;
+		const std::int64_t now = live += bytes;
+		for (std::int64_t old = most; now > old && !most.compare_exchange_weak(old, now);)
+			;
+	}
+	void clear()
+	{
+		total = live = most = number = 0;
+	}
+	Stat stat() const
+	{
+		return {static_cast<double>(total), static_cast<std::uint64_t>(std::max<std::int64_t>(live, 0)),
+			static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(number)};
+	}
+};
+
+inline counts all;
+inline thread_local counts mine;
+inline thread_local bool active_here = true;
+inline std::atomic<bool> active_everywhere{true};
+inline std::array<std::atomic<std::int64_t>, 64> total_by_size, live_by_size;
+inline std::size_t threshold;
+inline remangleType remangler;
+inline heaptap::monitor *registered;
+
+inline std::size_t class_of(std::size_t bytes)
+{
+	return bytes ? 63 - static_cast<std::size_t>(__builtin_clzl(bytes)) : 0;
+}
+
+struct books : heaptap::monitor {
+	static bool wanted()
+	{
+		return active_here && active_everywhere.load(std::memory_order_relaxed);
+	}
+	void allocated(std::size_t, std::size_t usable, const void *) noexcept override
+	{
+		if (!wanted())
+			return;
+		all.add(static_cast<std::int64_t>(usable));
+		mine.add(static_cast<std::int64_t>(usable));
+		total_by_size[class_of(usable)]++;
+		live_by_size[class_of(usable)]++;
+	}
+	void deallocated(std::size_t usable, const void *) noexcept override
+	{
+		if (!wanted())
+			return;
+		all.live -= static_cast<std::int64_t>(usable);
+		mine.live -= static_cast<std::int64_t>(usable);
+		live_by_size[class_of(usable)]--;
+	}
+};
+
+inline Hist copy(const std::array<std::atomic<std::int64_t>, 64> &from)
+{
+	Hist h{};
+	std::transform(from.begin(), from.end(), h.begin(),
+		       [](const auto &n) { return static_cast<std::uint64_t>(std::max<std::int64_t>(n.load(), 0)); });
+	return h;
+}
+
+} // namespace detail
+
+inline bool loaded()
+{
+	return heaptap::loaded();
+}
+
+inline bool enabled()
+{
+	return detail::registered != nullptr;
+}
+
+// All of it on and off: registers the books that are kept here, and removes them.
+inline void enable()
+{
+	if (loaded() && !detail::registered)
+		detail::registered = &heaptap::registry::instance().add<detail::books>();
+}
+inline void disable()
+{
+	if (detail::registered)
+		heaptap::registry::instance().remove(*detail::registered);
+	detail::registered = nullptr;
+}
+
+inline bool active(bool all = true)
+{
+	return enabled() && (all ? detail::active_everywhere.load() : detail::active_here);
+}
+inline void activate(bool all = true)
+{
+	(all ? (void)(detail::active_everywhere = true) : (void)(detail::active_here = true));
+}
+inline void deactivate(bool all = true)
+{
+	(all ? (void)(detail::active_everywhere = false) : (void)(detail::active_here = false));
+}
+
+// Of all threads only the common counts: each thread's own are its own to clear.
+inline void clear(bool all = true)
+{
+	if (!all)
+		return detail::mine.clear();
+	detail::all.clear();
+	for (auto *h : {&detail::total_by_size, &detail::live_by_size})
+		for (auto &n : *h)
+			n = 0;
+}
+
+inline Stat summary(bool all = true)
+{
+	return all ? detail::all.stat() : detail::mine.stat();
+}
+inline Hist memTotHistogram()
+{
+	return detail::copy(detail::total_by_size);
+}
+inline Hist memLiveHistogram()
+{
+	return detail::copy(detail::live_by_size);
+}
+
+// _mpTrace_;STACK, then calls, bytes, live and peak bytes, each after the separator.
+inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy = SortBy::none, bool all = true)
+{
+	heaptap::hide hide;
+	const Stat s = summary(all);
+	return out << "_mpTrace_;SmallAllocations " << separator << s.ntot << separator << s.mtot << separator
+		   << s.mlive << separator << s.mmax << '\n';
+}
+inline std::ostream &dumpDetails(std::ostream &out, const std::string & = {}, bool = true)
+{
+	return out;
+}
+
+inline void setThreshold(std::size_t value, bool = false)
+{
+	detail::threshold = value;
+}
+inline std::size_t getThreshold()
+{
+	return detail::threshold;
+}
+// Leaves names as they are.
+inline bool keepName(std::string &)
+{
+	return false;
+}
+inline remangleType getDefaultRemangler()
+{
+	return keepName;
+}
+inline remangleType getCurrentRemangler()
+{
+	return detail::remangler ? detail::remangler : keepName;
+}
+inline void setRemangler(remangleType f)
+{
+	detail::remangler = f;
+}
+inline void setVerbose(bool)
+{
+}
+inline void noFinalDump()
+{
+}
+inline void noZeroLiveDump(bool)
+{
+}
+inline void setDumpingInterval(const std::chrono::seconds &, const std::chrono::seconds &)
+{
+}
+
+namespace detail
+{
+inline const struct begin {
+	begin()
+	{
+		enable();
+	}
+} begin_;
+} // namespace detail
+
+} // namespace mallocProfiler
+
+#endif

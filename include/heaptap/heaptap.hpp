@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// heaptap.hpp: heaptap.h for C++17, header only: scopes that end by themselves, and monitors as objects.
+//
+//     heaptap::region region("event", {run, event});
+//     heaptap::measure measure;
+//     process(event);
+//     if (measure.read().allocations > 100) ...
+//
+// Without the agent, scopes do nothing, measures read 0, and the registry throws.
+#ifndef HEAPTAP_HPP
+#define HEAPTAP_HPP
+
+#include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heaptap.h"
+
+inline std::ostream &operator<<(std::ostream &out, const heaptap_measured &m)
+{
+	return out << m.allocations << " allocations of " << m.requested << " bytes (" << m.allocated << " usable), "
+		   << m.deallocations << " deallocations of " << m.deallocated << " usable bytes; added " << m.added
+		   << ", highest " << m.highest << ", lowest " << m.lowest << ", largest " << m.largest;
+}
+
+namespace heaptap
+{
+
+inline bool loaded() noexcept
+{
+	return heaptap_loaded();
+}
+
+inline bool active() noexcept
+{
+	return heaptap_active();
+}
+
+// What the calling thread allocates while it lives is not recorded: heaptap_pause and heaptap_resume.
+class pause
+{
+      public:
+	pause() noexcept
+	{
+		heaptap_pause();
+	}
+	~pause()
+	{
+		heaptap_resume();
+	}
+	pause(const pause &) = delete;
+	pause &operator=(const pause &) = delete;
+};
+
+// What the calling thread does while it lives is neither reported to monitors nor measured: heaptap_hide and heaptap_unhide.
+class hide
+{
+      public:
+	hide() noexcept
+	{
+		heaptap_hide();
+	}
+	~hide()
+	{
+		heaptap_unhide();
+	}
+	hide(const hide &) = delete;
+	hide &operator=(const hide &) = delete;
+};
+
+// A region of the calling thread from here to the end of the scope, exceptions included. The name must live as long.
+class region
+{
+      public:
+	explicit region(const char *name, std::initializer_list<std::int64_t> ids = {}) noexcept : name_(name)
+	{
+		heaptap_region_begin(name, ids.begin(), ids.size());
+	}
+	~region()
+	{
+		heaptap_region_end(name_);
+	}
+	region(const region &) = delete;
+	region &operator=(const region &) = delete;
+
+      private:
+	const char *name_;
+};
+
+using measured = heaptap_measured;
+
+// A measure from here to the end of the scope, of the calling thread unless HEAPTAP_PROCESS is given.
+class measure
+{
+      public:
+	explicit measure(unsigned flags = HEAPTAP_THREAD) noexcept : number_(heaptap_measure_begin(flags))
+	{
+	}
+	~measure()
+	{
+		measured ignored;
+		if (number_ > 0)
+			heaptap_measure_end(number_, &ignored);
+	}
+	measure(const measure &) = delete;
+	measure &operator=(const measure &) = delete;
+
+	// Does it measure? Not without the agent, and not if there are too many at once.
+	explicit operator bool() const noexcept
+	{
+		return number_ > 0;
+	}
+
+	// What has happened so far.
+	measured read() const noexcept
+	{
+		measured m;
+		heaptap_measure_read(number_, &m);
+		return m;
+	}
+
+      private:
+	std::int64_t number_;
+};
+
+// What a function does in this thread.
+template <typename Function> measured measure_of(Function &&function)
+{
+	measure m;
+	std::forward<Function>(function)();
+	return m.read();
+}
+
+// To be derived from. The functions are called in any thread, several at a time; heaptap.h, "Monitors", says what they may do.
+class monitor
+{
+      public:
+	virtual ~monitor() = default;
+	virtual void allocated(std::size_t requested, std::size_t usable, const void *address) noexcept = 0;
+	virtual void deallocated(std::size_t usable, const void *address) noexcept = 0;
+};
+
+// Owns the program's monitors. All functions may be called in any thread; not from within a monitor, whose object would have to
+// outlive itself: then remove throws std::logic_error.
+class registry
+{
+      public:
+	static registry &instance()
+	{
+		static registry r;
+		return r;
+	}
+
+	registry() = default;
+	registry(const registry &) = delete;
+	registry &operator=(const registry &) = delete;
+	~registry()
+	{
+		hide h;
+		for (auto &e : entries_)
+			if (heaptap_monitor_remove(e.number) == HEAPTAP_RUNNING)
+				e.monitor.release(); // in use still; better lost than destroyed
+	}
+
+	// Makes a monitor and registers it. Making it is not reported. Throws std::runtime_error if the program does not run under
+	// heaptap, or if there are too many.
+	template <typename Monitor, typename... Arguments> Monitor &add(Arguments &&...arguments)
+	{
+		hide h;
+		if (!loaded())
+			throw std::runtime_error("the heaptap agent is not loaded: start the program by `heaptap run`");
+		auto owned = std::make_unique<Monitor>(std::forward<Arguments>(arguments)...);
+		Monitor &made = *owned;
+		std::lock_guard<std::mutex> lock(mutex_);
+		entries_.reserve(entries_.size() + 1);
+		const heaptap_monitor m = {allocated, deallocated, static_cast<monitor *>(&made)};
+		const int number = heaptap_monitor_add(&m);
+		if (number < 0)
+			throw std::runtime_error("heaptap: there are " + std::to_string(HEAPTAP_MONITORS) +
+						 " monitors already");
+		entries_.push_back({number, std::move(owned)});
+		return made;
+	}
+
+	// Waits until nobody calls the monitor any more, and destroys it, which is not reported.
+	void remove(const monitor &which)
+	{
+		hide h;
+		std::unique_ptr<monitor> last;
+		std::lock_guard<std::mutex> lock(mutex_);
+		auto e = std::find_if(entries_.begin(), entries_.end(),
+				      [&](const entry &x) { return x.monitor.get() == &which; });
+		if (e == entries_.end())
+			throw std::invalid_argument("heaptap: no such monitor is registered");
+		if (heaptap_monitor_wait() == HEAPTAP_RUNNING)
+			throw std::logic_error("heaptap: a monitor cannot be removed from within a monitor");
+		heaptap_monitor_remove(e->number);
+		last = std::move(e->monitor);
+		entries_.erase(e);
+	}
+
+      private:
+	struct entry {
+		int number;
+		std::unique_ptr<heaptap::monitor> monitor;
+	};
+
+	static void allocated(std::size_t requested, std::size_t usable, const void *address, void *user)
+	{
+		static_cast<monitor *>(user)->allocated(requested, usable, address);
+	}
+	static void deallocated(std::size_t usable, const void *address, void *user)
+	{
+		static_cast<monitor *>(user)->deallocated(usable, address);
+	}
+
+	std::mutex mutex_;
+	std::vector<entry> entries_;
+};
+
+} // namespace heaptap
+
+#endif

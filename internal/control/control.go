@@ -1,0 +1,182 @@
+// Package control is how somebody tells a recorder what to do while it records: a unix socket in the run's folder, a line of JSON each
+// way. Recorders listen (Listen), `heaptap ctl` finds the recorder of a process (Find) and calls it (Call).
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Verb is what is to be done.
+type Verb string
+
+// The verbs.
+const (
+	Start  Verb = "start"  // record again, in the mode that was before
+	Stop   Verb = "stop"   // record no new allocations
+	Mode   Verb = "mode"   // record in the mode that Text names: exact or sampled
+	Mark   Verb = "mark"   // set a mark of the name Text
+	Flush  Verb = "flush"  // write all that happened so far into the recordings
+	Status Verb = "status" // only tell
+	Dump   Verb = "dump"   // flush, and print the profile that Text asks for
+)
+
+// Request is one order.
+type Request struct {
+	Verb  Verb
+	Text  string `json:",omitempty"`
+	Spool string `json:",omitempty"` // file name of the spool that it is about; "": all of the run
+	TID   int    `json:",omitempty"` // thread that asks; 0: none
+	PID   int    `json:",omitempty"` // process that it is about, if Spool is set; others of the same spool may be meant as well
+}
+
+// Reply is the answer to a request.
+type Reply struct {
+	Error     string    `json:",omitempty"`
+	Processes []Process `json:",omitempty"` // that the request was about
+	Body      int       `json:",omitempty"` // length of the Text
+	Text      []byte    `json:"-"`          // of a dump; it comes behind the line
+}
+
+// Process is how the recording of a process stands.
+type Process struct {
+	PID        int    `json:"pid"`
+	Program    string `json:"program"`
+	File       string `json:"file"`
+	Mode       string `json:"mode"`
+	Events     uint64 `json:"events"` // in the recording or on their way to it
+	LiveBytes  uint64 `json:"live_bytes"`
+	LiveBlocks uint64 `json:"live_blocks"`
+	LostEvents uint64 `json:"lost_events"`
+	LagNS      int64  `json:"lag_ns"` // for how long the recorder has not got to what has come
+	Error      string `json:"error,omitempty"`
+}
+
+// socketName is the name of the socket in the run's folder.
+const socketName = "control"
+
+// patience bounds how long a request may take. Flushing a recording may take a while: names are looked for.
+const patience = 2 * time.Minute
+
+// reach calls do with a path of the socket that is short enough for a socket's address, however long the folder's is.
+func reach(dir string, do func(path string) error) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(filepath.Join("/proc/self/fd", strconv.Itoa(int(f.Fd())), socketName))
+}
+
+// Server answers requests.
+type Server struct {
+	listener *net.UnixListener
+	path     string
+}
+
+// Listen makes the socket of a run's folder. Only the same user can reach it. answer is called from a goroutine for each request.
+func Listen(dir string, answer func(Request) Reply) (*Server, error) {
+	s := &Server{path: filepath.Join(dir, socketName)}
+	err := reach(dir, func(path string) (err error) {
+		s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("heaptap ctl will not reach this run: %w", err)
+	}
+	s.listener.SetUnlinkOnClose(false) // its path is gone; Close removes it
+	if err := os.Chmod(s.path, 0o600); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("heaptap ctl will not reach this run: %w", err)
+	}
+	go s.serve(answer)
+	return s, nil
+}
+
+// Close ends the listening and removes the socket.
+func (s *Server) Close() {
+	_ = s.listener.Close()
+	_ = os.Remove(s.path)
+}
+
+func (s *Server) serve(answer func(Request) Reply) {
+	for {
+		conn, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(100 * time.Millisecond) // no descriptors left, perhaps
+			continue
+		}
+		go func() {
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			var q Request
+			reply := Reply{}
+			if err := receive(conn, &q); err != nil {
+				reply.Error = "the request cannot be understood: " + err.Error()
+			} else {
+				reply = answer(q)
+			}
+			reply.Body = len(reply.Text)
+			if send(conn, reply) == nil {
+				_, _ = conn.Write(reply.Text)
+			}
+		}()
+	}
+}
+
+// Call sends a request to the recorder of a run's folder and returns its answer. An error of the recorder is an error.
+func Call(dir string, q Request) (Reply, error) {
+	var reply Reply
+	var conn net.Conn
+	err := reach(dir, func(path string) (err error) {
+		conn, err = net.DialTimeout("unix", path, 10*time.Second)
+		return err
+	})
+	if err != nil {
+		return reply, noRecorder(dir, err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if err = send(conn, q); err == nil {
+		err = receive(conn, &reply)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return reply, fmt.Errorf("the recorder does not answer; is it stopped?")
+	case err != nil:
+		return reply, fmt.Errorf("the recorder has gone away: %w", err)
+	case reply.Error != "":
+		return reply, errors.New(reply.Error)
+	}
+	return reply, nil
+}
+
+func send(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.Write(append(b, '\n'))
+	}
+	return err
+}
+
+// maxLine bounds what is read: a status of many processes is long.
+const maxLine = 64 << 20
+
+func receive(r io.Reader, v any) error {
+	b, err := bufio.NewReader(io.LimitReader(r, maxLine)).ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}

@@ -1,0 +1,147 @@
+// Package folded reads folded stacks: a line for each call stack, its frames from the root on, parted by semicolons, and a number; or, as
+// MallocProfiler writes them, several numbers, each after a $.
+//
+// One number may be anything. Unless it is told what it is, it is taken for bytes that are live, and so for bytes that were allocated, and live
+// at the peak.
+package folded
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heaptap/heaptap/internal/import/lines"
+	"github.com/heaptap/heaptap/internal/merge"
+)
+
+// Root is the first frame of each of MallocProfiler's call stacks.
+const root = "_mpTrace_"
+
+// unknown is how heaptap writes a call stack that is not known.
+const unknown = "[unknown]"
+
+// Is reports whether a file that begins so has folded stacks. Any line of text that ends in a number may be one: ask for other formats
+// first.
+func Is(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
+			return false
+		}
+		_, _, err := parse(string(line))
+		return err == nil
+	}
+	return false
+}
+
+// meanings are what one number may be, by the names of the metrics.
+var meanings = map[string]func(n uint64) merge.Numbers{
+	"live":        func(n uint64) merge.Numbers { return merge.Numbers{Live: n} },
+	"leaked":      func(n uint64) merge.Numbers { return merge.Numbers{Live: n} },
+	"bytes":       func(n uint64) merge.Numbers { return merge.Numbers{Bytes: n} },
+	"allocations": func(n uint64) merge.Numbers { return merge.Numbers{Allocations: n} },
+	"peak":        func(n uint64) merge.Numbers { return merge.Numbers{Peak: n, PeakTold: true} },
+	"temporary":   func(n uint64) merge.Numbers { return merge.Numbers{Allocations: n, Temporary: n} },
+}
+
+// Meanings are the metrics that one number may be, sorted.
+func Meanings() []string { return slices.Sorted(maps.Keys(meanings)) }
+
+// Read reads folded stacks. meaning is what one number is, one of Meanings; "" if nobody knows.
+func Read(in io.Reader, meaning string) (*merge.Told, error) {
+	t := merge.NewTold("folded")
+	one := meanings[cmp.Or(meaning, "live")]
+	stacks, columns := 0, 0
+	number, err := lines.Each(in, func(text string) error {
+		if text = strings.TrimSpace(text); text == "" || text[0] == '#' {
+			return nil
+		}
+		path, n, err := parse(text)
+		switch {
+		case err != nil:
+			return err
+		case columns == 0:
+			columns = len(n)
+		case columns != len(n):
+			return fmt.Errorf("%d numbers, and %d on lines before", len(n), columns)
+		}
+		stacks++
+		at := int32(0)
+		if len(n) > 1 {
+			path = strings.TrimPrefix(strings.TrimPrefix(path, root), ";")
+		}
+		if path != unknown && path != "" {
+			for name := range strings.SplitSeq(path, ";") {
+				at = t.Call(at, name)
+			}
+		}
+		if len(n) == 1 {
+			return t.Add(at, one(n[0]).Stack())
+		}
+		return t.Add(at, several(n).Stack())
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case stacks == 0:
+		return nil, fmt.Errorf("line %d: the file ends without a call stack", number)
+	case columns > 1 && meaning != "":
+		return nil, errors.New("what the numbers are is known: they are MallocProfiler's; leave --metric out")
+	case columns == 1 && meaning != "":
+		t.Note(fmt.Sprintf("The file has one number for each call stack: as --metric says, %s. The others are the least that follows.", meaning))
+	case columns == 1:
+		t.Note("The file has one number for each call stack and does not say of what: it is taken for live bytes. Numbers of blocks are not told.")
+	default:
+		t.Note("The peak is not told: shown is what was live at the end.")
+	}
+	return t, nil
+}
+
+// several are MallocProfiler's four: calls, bytes, live bytes, and most live bytes of this stack.
+func several(n []uint64) merge.Numbers {
+	return merge.Numbers{Allocations: n[0], Bytes: n[1], Live: n[2], LiveBlocks: liveBlocks(n), OwnPeak: n[3]}
+}
+
+// liveBlocks is how many of the blocks are live, as far as that can be known: all, if all bytes are.
+func liveBlocks(n []uint64) uint64 {
+	if n[1] == n[2] && n[1] > 0 {
+		return n[0]
+	}
+	return 0
+}
+
+// parse parts a line into its call stack and its numbers.
+func parse(text string) (path string, n []uint64, err error) {
+	i := strings.LastIndexByte(text, ' ')
+	if i <= 0 {
+		return "", nil, fmt.Errorf("%.80q: a call stack, a blank and a number are expected", text)
+	}
+	path, end := strings.TrimSpace(text[:i]), text[i+1:]
+	if rest, several := strings.CutPrefix(end, "$"); several {
+		for f := range strings.SplitSeq(rest, "$") {
+			v, err := strconv.ParseUint(f, 10, 64)
+			if err != nil {
+				return "", nil, fmt.Errorf("%.40q is no whole number", f)
+			}
+			n = append(n, v)
+		}
+		if len(n) != 4 {
+			return "", nil, errors.New("four numbers are expected after the call stack, each after a $")
+		}
+		return path, n, nil
+	}
+	v, err := strconv.ParseUint(end, 10, 64)
+	if err != nil {
+		return "", nil, fmt.Errorf("%.40q is no whole number", end)
+	}
+	return path, []uint64{v}, nil
+}

@@ -1,0 +1,251 @@
+// Package heapprofile reads the heap profiles in text that gperftools and jemalloc write: for each call stack, blocks and bytes that are
+// live, and, if that was counted, allocated; then the lines of /proc/self/maps.
+//
+// gperftools counts all ("@ heapprofile") or, as jemalloc does, samples: with a mean of so many bytes between two samples ("heap_v2/524288").
+// What was sampled is scaled up as pprof and jeprof do: n blocks of a mean size s, of which each was sampled with a probability of
+// 1 - exp(-s/period), stand for n divided by that.
+//
+// Functions are looked up in the modules' files, if they are there: whether these are still the ones that ran is not told.
+package heapprofile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/import/lines"
+	"github.com/heaptap/heaptap/internal/merge"
+)
+
+var (
+	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*)(?:/(\d+))?$`)
+	jemallocHead   = regexp.MustCompile(`^heap_v2/(\d+)$`)
+	gperftoolsLine = regexp.MustCompile(`^ *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@((?: +0x[0-9a-fA-F]+)*) *$`)
+	jemallocStack  = regexp.MustCompile(`^@((?: +0x[0-9a-fA-F]+)*) *$`)
+	jemallocLine   = regexp.MustCompile(`^ *t(\*|\d+): *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\]`)
+)
+
+// IsGperftools reports whether a file that begins so is one of gperftools'.
+func IsGperftools(head []byte) bool { return bytes.HasPrefix(head, []byte("heap profile:")) }
+
+// IsJemalloc reports whether a file that begins so is one of jemalloc's.
+func IsJemalloc(head []byte) bool { return bytes.HasPrefix(head, []byte("heap_v2/")) }
+
+// reader is what was read so far.
+type reader struct {
+	t      *merge.Told
+	line   func(text string) error // reads the next line
+	period float64                 // bytes; 0: nothing was sampled
+	list   []sample
+	stack  []uint64 // jemalloc's: of the lines that follow
+	has    bool     // there is a stack of which the line of all threads is still to come
+	maps   maps
+	counts bool // what was allocated in sum is told
+}
+
+// sample is a call stack, from the innermost address on, and what is told of it.
+type sample struct {
+	stack []uint64
+	n     merge.Numbers
+}
+
+// Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
+func Read(in io.Reader, names Names) (*merge.Told, error) {
+	r := &reader{}
+	r.line = r.head
+	number, err := lines.Each(in, func(text string) error { return r.line(strings.TrimRight(text, "\r")) })
+	switch {
+	case err != nil:
+		return nil, err
+	case r.t == nil:
+		return nil, fmt.Errorf("line %d: the file ends before it begins", number)
+	case r.has:
+		return nil, fmt.Errorf("line %d: the file ends within a call stack", number)
+	}
+	if r.maps.list == nil {
+		r.t.Note("The file ends without the modules' addresses: functions are not known.")
+	}
+	if err := r.finish(names); err != nil {
+		return nil, err
+	}
+	return r.t, nil
+}
+
+func (r *reader) head(text string) error {
+	if m := jemallocHead.FindStringSubmatch(text); m != nil {
+		r.t, r.line = merge.NewTold("jemalloc"), r.jemalloc
+		return r.sampled(m[1], 1)
+	}
+	m := gperftoolsHead.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%.80q: the head of a heap profile is expected", text)
+	}
+	r.t, r.line = merge.NewTold("gperftools"), r.gperftools
+	r.counts = m[3] != "0" && (m[3] != m[1] || m[4] != m[2])
+	switch m[5] {
+	case "heapprofile":
+		r.counts = true
+		return nil
+	case "heap": // whose number is twice the period
+		return r.sampled(m[6], 2)
+	case "heap_v2", "heapz_v2":
+		return r.sampled(m[6], 1)
+	}
+	return fmt.Errorf("@ %.40s: this is no profile of what is live", m[5])
+}
+
+// sampled takes in the mean number of bytes between two samples, times something.
+func (r *reader) sampled(text string, times float64) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return fmt.Errorf("%.40q is no period of sampling", text)
+	}
+	if r.period = float64(n) / times; r.period > 1 {
+		r.t.Note(fmt.Sprintf("Sampled, one allocation in about %.0f bytes: numbers are estimates.", r.period))
+	}
+	return nil
+}
+
+// unsampled are the numbers of blocks and bytes that those of samples stand for.
+func (r *reader) unsampled(blocks, bytes uint64) (uint64, uint64, error) {
+	if r.period <= 1 || blocks == 0 || bytes == 0 {
+		return blocks, bytes, nil
+	}
+	scale := -1 / math.Expm1(-float64(bytes)/float64(blocks)/r.period)
+	b, n := math.Round(float64(blocks)*scale), math.Round(float64(bytes)*scale)
+	if !(b < math.MaxInt64 && n < math.MaxInt64) {
+		return 0, 0, errors.New("the numbers stand for more than 63 bits hold")
+	}
+	return uint64(b), uint64(n), nil
+}
+
+func (r *reader) gperftools(text string) error {
+	if done, err := r.libraries(text); done || err != nil {
+		return err
+	}
+	m := gperftoolsLine.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%.80q: live blocks and bytes, allocated ones and a call stack are expected", text)
+	}
+	return r.sample(m[1:5], m[5])
+}
+
+func (r *reader) jemalloc(text string) error {
+	if done, err := r.libraries(text); done || err != nil {
+		return err
+	}
+	if m := jemallocStack.FindStringSubmatch(text); m != nil {
+		if r.has {
+			return errors.New("the line of all threads (t*) is missing of the call stack before")
+		}
+		var err error
+		r.stack, err = addresses(m[1])
+		r.has = true
+		return err
+	}
+	m := jemallocLine.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return fmt.Errorf("%.80q: a call stack, or blocks and bytes of a thread are expected", text)
+	case m[1] != "*" || r.stack == nil && !r.has: // a single thread's; the sums of all stacks
+		return nil
+	case !r.has:
+		return errors.New("a second line of all threads (t*) of one call stack")
+	}
+	r.has = false
+	if m[4] != "0" {
+		r.counts = true
+	}
+	return r.add(m[2:6], r.stack)
+}
+
+func (r *reader) sample(numbers []string, stack string) error {
+	list, err := addresses(stack)
+	if err != nil {
+		return err
+	}
+	return r.add(numbers, list)
+}
+
+// add takes in a call stack with live blocks and bytes, and allocated ones.
+func (r *reader) add(numbers []string, stack []uint64) error {
+	var n [4]uint64
+	for i := range n {
+		var err error
+		if n[i], err = strconv.ParseUint(numbers[i], 10, 63); err != nil {
+			return fmt.Errorf("%.40q is no number that 63 bits hold", numbers[i])
+		}
+	}
+	s := sample{stack: stack}
+	var err, err2 error
+	s.n.LiveBlocks, s.n.Live, err = r.unsampled(n[0], n[1])
+	s.n.Allocations, s.n.Bytes, err2 = r.unsampled(n[2], n[3])
+	r.list = append(r.list, s)
+	return errors.Join(err, err2)
+}
+
+func addresses(text string) (list []uint64, err error) {
+	for f := range strings.FieldsSeq(text) {
+		n, err := strconv.ParseUint(strings.TrimPrefix(f, "0x"), 16, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%.40q is no address", f)
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// libraries reports whether a line says nothing of call stacks. After the title come the modules.
+func (r *reader) libraries(text string) (bool, error) {
+	if strings.TrimSpace(text) == "" {
+		return true, nil
+	}
+	if text != "MAPPED_LIBRARIES:" {
+		return false, nil
+	}
+	if r.has {
+		return true, errors.New("the line of all threads (t*) is missing of the call stack before")
+	}
+	r.line = r.maps.line
+	return true, nil
+}
+
+// finish adds the call stacks.
+func (r *reader) finish(names Names) error {
+	if !r.counts {
+		r.t.Note("What was allocated and freed is not told, only what is live.")
+	}
+	r.t.Note("The peak is not told: shown is what was live at the end.")
+	var all []uint64
+	for i := range r.list {
+		all = append(all, r.list[i].stack...)
+	}
+	slices.Sort(all)
+	pcs := r.maps.pcs(r.t, slices.Compact(all), names)
+	for i := range r.list {
+		s := &r.list[i]
+		for len(s.stack) > 1 && pcs[s.stack[0]].allocator { // heaptap's call stacks begin with the caller of the allocator
+			s.stack = s.stack[1:]
+		}
+		at := int32(0)
+		for _, a := range slices.Backward(s.stack) {
+			at = r.t.Node(at, pcs[a].id)
+		}
+		if !r.counts {
+			s.n.Allocations, s.n.Bytes = 0, 0
+		}
+		if err := r.t.Add(at, s.n.Stack()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

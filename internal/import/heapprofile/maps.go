@@ -1,0 +1,137 @@
+package heapprofile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/elfx"
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/merge"
+	"github.com/heaptap/heaptap/internal/symbolize"
+)
+
+// Names looks up the functions at addresses, from the innermost on, as Symbolizer.Resolve does.
+type Names func(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame, notes []string)
+
+// FromFiles looks functions up in the modules' files.
+func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][]event.Frame, []string) {
+	return symbolize.New(symbolize.Options{}).Resolve(ctx, modules, pcs)
+}
+
+// maps are the mappings of files.
+type maps struct{ list []mapping }
+
+type mapping struct {
+	start, end, offset uint64
+	path               string
+}
+
+// line takes in a line of /proc/PID/maps.
+func (m *maps) line(text string) error {
+	f := strings.Fields(text)
+	if len(f) == 0 {
+		return nil
+	}
+	low, high, ok := strings.Cut(f[0], "-")
+	if !ok || len(f) < 3 {
+		return fmt.Errorf("%.80q: a line of /proc/PID/maps is expected", text)
+	}
+	start, err := strconv.ParseUint(low, 16, 64)
+	end, err2 := strconv.ParseUint(high, 16, 64)
+	offset, err3 := strconv.ParseUint(f[2], 16, 64)
+	switch {
+	case errors.Join(err, err2, err3) != nil || start >= end:
+		return fmt.Errorf("%.80q: the addresses are none", text)
+	case len(f) < 6 || !strings.HasPrefix(f[5], "/") && f[5] != "[vdso]":
+		return nil
+	}
+	path := text[strings.Index(text, f[5]):] // which may have blanks
+	m.list = append(m.list, mapping{start, end, offset, strings.TrimSuffix(path, " (deleted)")})
+	return nil
+}
+
+// modules are the files, each with where it lies.
+func (m *maps) modules() (list []event.Module) {
+	byPath := make(map[string]int)
+	for _, v := range m.list {
+		i, known := byPath[v.path]
+		if !known {
+			i = len(list)
+			byPath[v.path] = i
+			list = append(list, event.Module{ID: uint32(i + 1), Path: v.path, Start: v.start, Bias: bias(&v), Unload: -1})
+		}
+		list[i].Start, list[i].End = min(list[i].Start, v.start), max(list[i].End, v.end)
+	}
+	slices.SortStableFunc(list, func(a, b event.Module) int { return cmp.Compare(a.Start, b.Start) })
+	return list
+}
+
+// bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is linked to 0.
+func bias(v *mapping) uint64 {
+	f, err := elfx.Open(v.path)
+	if err != nil {
+		return v.start - v.offset
+	}
+	defer f.Close()
+	address, ok := f.AddressAt(v.offset)
+	if !ok {
+		return v.start - v.offset
+	}
+	return v.start - address
+}
+
+// place is an address by its number in what is told, and whether it is the allocator's.
+type place struct {
+	id        int32
+	allocator bool
+}
+
+// allocator matches functions and files that profiles of these tools have at the inner ends of call stacks.
+var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
+	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
+
+// pcs finds addresses, which are distinct.
+func (m *maps) pcs(t *merge.Told, list []uint64, names Names) map[uint64]place {
+	var modules []event.Module
+	if names != nil {
+		modules = m.modules()
+	}
+	pcs := make([]event.PC, len(list))
+	module := make([]*event.Module, len(list))
+	for i, a := range list {
+		pcs[i].Addr = a
+		at, found := slices.BinarySearchFunc(modules, a, func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })
+		if !found {
+			at--
+		}
+		if at >= 0 && a < modules[at].End {
+			module[i], pcs[i].Module = &modules[at], modules[at].ID
+		}
+	}
+	frames := make([][]event.Frame, len(list))
+	if names != nil {
+		frames, _ = names(context.Background(), modules, pcs)
+		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
+	}
+	out := make(map[uint64]place, len(list))
+	for i, a := range list {
+		number, at := merge.NoModule, a
+		p := place{}
+		if mod := module[i]; mod != nil {
+			number, at = t.Module(mod.Path, nil, mod.Start-mod.Bias), a-mod.Bias
+			p.allocator = allocator.MatchString(mod.Path)
+		}
+		for _, f := range frames[i] {
+			p.allocator = p.allocator || allocator.MatchString(f.Function)
+		}
+		p.id = t.PC(number, at, false, frames[i])
+		out[a] = p
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package imports
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/verify"
+)
+
+// sums are what a recording comes to.
+type sums struct {
+	allocations, bytes, peak, peakBlocks, leaked, leakedBlocks uint64
+	function                                                   string // that has most at the peak, and the one that called it
+	caller                                                     string
+}
+
+// samples are files that the tools themselves wrote of a program that keeps 100 blocks of 1,000 bytes, has 50 of 20,000 at once and 5,000 of 64
+// one after the other. Massif's last snapshot was taken when one of these was
+// live. jemalloc sampled; what is expected of its file jeprof said, but for rounding.
+var samples = map[string]sums{
+	"shop.massif.out":      {4, 1_200_128, 1_100_000, 2, 100_064, 1, "piece(unsigned long)", "peak()"},
+	"shop.dhat.json":       {5150, 1_420_000, 1_100_000, 150, 100_000, 100, "piece(unsigned long)", "peak()"},
+	"shop.gperftools.heap": {5150, 1_420_000, 100_000, 100, 100_000, 100, "", ""},
+	"shop.jemalloc.heap":   {136, 220_865, 220_865, 136, 220_865, 136, "", ""},
+	"go.pb.gz":             {0, 0, 0, 0, 0, 0, "main.leak", "main.main"},
+}
+
+// imported makes a recording of a file and verifies it.
+func imported(t *testing.T, from string) *query.Source {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "a.htap")
+	if err := File(from, to, "test", ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := verify.File(to)
+	if err != nil || !r.OK {
+		t.Fatalf("%s: %v %+v", from, err, r)
+	}
+	s, err := query.Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func sumsOf(s *query.Source) sums {
+	p := s.Profile.Totals
+	return sums{p.Allocations, p.Bytes, p.Peak.Bytes, p.Peak.Blocks, p.LeakedBytes(), p.LeakedBlocks(), "", ""}
+}
+
+func TestSamples(t *testing.T) {
+	for name, want := range samples {
+		t.Run(name, func(t *testing.T) {
+			s := imported(t, filepath.Join("testdata", name))
+			got := sumsOf(s)
+			most := uint64(0)
+			for i := range s.Profile.Stacks {
+				st := &s.Profile.Stacks[i]
+				if frames := s.Frames(st.ID); st.LiveAtPeakBytes > most && len(frames) > 1 && want.function != "" {
+					most, got.function, got.caller = st.LiveAtPeakBytes, frames[0].Function, frames[1].Function
+				}
+			}
+			if want.bytes == 0 { // what Go's runtime allocates for itself differs
+				got = sums{function: got.function, caller: got.caller}
+			}
+			if got != want {
+				t.Errorf("%+v, expected %+v", got, want)
+			}
+			err := s.Reader.Events(func(*event.Event) bool { return true })
+			if err == nil || !strings.Contains(err.Error(), "tells sums only") {
+				t.Errorf("events out of sums: %v", err)
+			}
+		})
+	}
+}
+
+// TestCompressed reads files that are compressed.
+func TestCompressed(t *testing.T) {
+	text := []byte("main;f 100\nmain;g 20\n")
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(text)
+	w.Close()
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"plain": text, "gz": z.Bytes(), "zst": e.EncodeAll(text, nil)} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := sumsOf(imported(t, path)); got.peak != 120 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestBroken reads what cannot be read: errors say where.
+func TestBroken(t *testing.T) {
+	const massifHead = "desc: a\ncmd: a\ntime_unit: ms\nsnapshot=0\ntime=0\nmem_heap_B=100\n"
+	const schema = `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[`
+	for text, want := range map[string]string{
+		"":                  "no format",
+		"\x00\x01\x02":      "no format",
+		"hello, world\n":    "no format",
+		"a;b 1\nc x\n":      "line 2: \"x\" is no whole number",
+		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, and 1 on lines before",
+		"_mpTrace_;a $1$2$3$9223372036854775808\n":                                  "line 1: the numbers add up",
+		"heap profile: 1: 2 [ 1: 2] @ growth\n":                                     "line 1",
+		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n 1: 2 [ 1: 2] @ 0x1\n1: 2 [ 1\n": "line 3",
+		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n\nMAPPED_LIBRARIES:\nzz\n":       "line 4",
+		"heap_v2/1\n@ 0x1\n@ 0x2\n":                                                 "line 3: the line of all threads",
+		"heap_v2/1\n@ 0x1\n":                                                        "line 2: the file ends within",
+		"heap_v2/1\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n":                   "line 3",
+		massifHead + "heap_tree=empty\nsnapshot=1\n":                                "line 8: snapshot 1 is not whole",
+		massifHead + "heap_tree=peak\nn1: 100 all\n":                                "line 8: the tree of the snapshot is not whole",
+		massifHead + "heap_tree=peak\nn1: 100 all\nn0: 100 f\n":                     "line 9: the tree: \"n0: 100 f\" is indented by 0",
+		massifHead + "heap_tree=peak\nn1: 100 all\n n0: 101 f\n":                    "line 9: the tree: 101 bytes",
+		massifHead + "heap_tree=peak\nn0: 101 all\n":                                "snapshot 0 has 100 bytes, its tree 101",
+		`{"dhatFileVersion":2,"mode":"heap","pps":[{"fs":[9]}],"ftbl":["[root]"]}`:  "pps[0].fs[0]: frame 9 of 1",
+		`{"dhatFileVersion":2,"mode":"ad-hoc","pps":[],"ftbl":["[root]"]}`:          "mode",
+		`{"dhatFileVersion":2,"mode":"heap","pps":[`:                                "byte 42",
+		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 50",
+		schema + `]}`: "profiles: none is of bytes",
+		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:               "profiles[0]: samples[0]: frame 1 of 1",
+		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:              "weights[0]",
+		schema + `{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0}]}]}`:    "never closed",
+		"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x04\n\x02\x01":                           "byte 12",
+		"\n\x04\x08\x01\x10\x022\x002\x03cpu2\x02ns":                                               "no profile of memory",
+		"\n\x04\x08\x01\x10\x02\x12\x06\n\x01\x09\x12\x01\x05" + "2\x002\x0binuse_space2\x05bytes": "sample 0: location 9 is missing",
+		"\x1f\x8b": "in:",
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "in")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := File(file, filepath.Join(dir, "out.htap"), "test", "")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100q: %v; expected %q", text, err, want)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("%.100q: left behind %v %v", text, left, err)
+		}
+	}
+}
+
+// TestCut reads every beginning of every sample: it is an error, or a recording that agrees in itself.
+func TestCut(t *testing.T) {
+	for name := range samples {
+		if filepath.Ext(name) == ".gz" {
+			continue // cut anywhere, it is no gzip file
+		}
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), name)
+		for n := 0; n < len(b); n += 97 {
+			if err := os.WriteFile(path, b[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			to := path + ".htap"
+			if File(path, to, "test", "") != nil {
+				continue
+			}
+			if r, err := verify.File(to); err != nil || !r.OK {
+				t.Errorf("%s, the first %d bytes: %v %+v", name, n, err, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,249 @@
+// Package speedscope reads the JSON of www.speedscope.app: profiles of call stacks with weights (sampled), and of frames that open and close
+// (evented).
+//
+// A profile that is named after a metric, as heaptap names them, is read as that. If none is, the first one in bytes is taken for live
+// bytes, else the first one in units of nothing for live blocks. A profile's time is not read: what lies between two moments counts.
+package speedscope
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/import/whole"
+	"github.com/heaptap/heaptap/internal/merge"
+)
+
+// Is reports whether a file that begins so is one of speedscope's.
+func Is(head []byte) bool {
+	head = bytes.TrimSpace(head)
+	return len(head) > 0 && head[0] == '{' && (bytes.Contains(head, []byte("speedscope.app/file-format-schema")) ||
+		bytes.Contains(head, []byte(`"shared"`)) && bytes.Contains(head, []byte(`"frames"`)))
+}
+
+type file struct {
+	Name   string `json:"name"`
+	Shared struct {
+		Frames []frame `json:"frames"`
+	} `json:"shared"`
+	Profiles []profile `json:"profiles"`
+}
+
+type frame struct {
+	Name string   `json:"name"`
+	File string   `json:"file"`
+	Line *float64 `json:"line"`
+}
+
+type profile struct {
+	Type    string     `json:"type"`
+	Name    string     `json:"name"`
+	Unit    string     `json:"unit"`
+	Start   float64    `json:"startValue"`
+	End     float64    `json:"endValue"`
+	Samples [][]uint32 `json:"samples"`
+	Weights []float64  `json:"weights"`
+	Events  []struct {
+		Type  string  `json:"type"`
+		Frame uint32  `json:"frame"`
+		At    float64 `json:"at"`
+	} `json:"events"`
+}
+
+// metrics are the names of profiles that are known, and what their numbers are.
+var metrics = map[string]func(*merge.Numbers) *uint64{
+	"allocations":     func(n *merge.Numbers) *uint64 { return &n.Allocations },
+	"bytes":           func(n *merge.Numbers) *uint64 { return &n.Bytes },
+	"live":            func(n *merge.Numbers) *uint64 { return &n.Live },
+	"live-blocks":     func(n *merge.Numbers) *uint64 { return &n.LiveBlocks },
+	"leaked":          func(n *merge.Numbers) *uint64 { return &n.Live },
+	"leaked-blocks":   func(n *merge.Numbers) *uint64 { return &n.LiveBlocks },
+	"peak":            func(n *merge.Numbers) *uint64 { return &n.Peak },
+	"peak-blocks":     func(n *merge.Numbers) *uint64 { return &n.PeakBlocks },
+	"temporary":       func(n *merge.Numbers) *uint64 { return &n.Temporary },
+	"temporary-bytes": func(n *merge.Numbers) *uint64 { return &n.TemporaryBytes },
+}
+
+// reader is what was read so far.
+type reader struct {
+	t       *merge.Told
+	file    file
+	pcs     []int32 // by frame
+	numbers map[int32]*merge.Numbers
+	order   []int32 // of the stacks
+	peak    bool
+}
+
+// Read reads a file.
+func Read(in io.Reader) (*merge.Told, error) {
+	r := &reader{t: merge.NewTold("speedscope"), numbers: make(map[int32]*merge.Numbers)}
+	if err := whole.JSON(in, &r.file); err != nil {
+		return nil, err
+	}
+	for i := range r.file.Shared.Frames {
+		r.pcs = append(r.pcs, r.pc(&r.file.Shared.Frames[i]))
+	}
+	if name := strings.Fields(r.file.Name); len(name) > 0 {
+		r.t.Process.Exe = name[0]
+	}
+	if err := r.profiles(); err != nil {
+		return nil, err
+	}
+	for _, at := range r.order {
+		n := r.numbers[at]
+		n.PeakTold = r.peak
+		if err := r.t.Add(at, n.Stack()); err != nil {
+			return nil, err
+		}
+	}
+	if !r.peak {
+		r.t.Note("The peak is not told: shown is what was live at the end.")
+	}
+	return r.t, nil
+}
+
+// pc is the number of a frame. Its file may be a source file or, without a line, a module.
+func (r *reader) pc(f *frame) int32 {
+	out := event.Frame{Function: f.Name}
+	module := merge.NoModule
+	switch {
+	case f.Line != nil && *f.Line >= 1 && *f.Line <= math.MaxUint32:
+		out.File, out.Line = f.File, uint32(*f.Line)
+	case strings.HasPrefix(f.File, "/"):
+		module = r.t.Module(f.File, nil, 0)
+	default:
+		out.File = f.File
+	}
+	return r.t.PC(module, 0, false, []event.Frame{out})
+}
+
+// profiles reads the profiles that are understood.
+func (r *reader) profiles() error {
+	known := false
+	for i := range r.file.Profiles {
+		p := &r.file.Profiles[i]
+		name, _, _ := strings.Cut(p.Name, ", ") // heaptap puts a thread behind it
+		if of := metrics[name]; of != nil {
+			known = true
+			r.peak = r.peak || strings.HasPrefix(name, "peak")
+			if err := r.profile(p, of); err != nil {
+				return fmt.Errorf("profiles[%d]: %w", i, err)
+			}
+		}
+	}
+	if known {
+		return nil
+	}
+	for _, wanted := range []struct{ unit, metric string }{{"bytes", "live"}, {"none", "live-blocks"}} {
+		for i := range r.file.Profiles {
+			if p := &r.file.Profiles[i]; p.Unit == wanted.unit {
+				r.t.Note(fmt.Sprintf("The file does not say what %.80q is: it is taken for %s at the end.", p.Name,
+					map[string]string{"live": "live bytes", "live-blocks": "live blocks"}[wanted.metric]))
+				if err := r.profile(p, metrics[wanted.metric]); err != nil {
+					return fmt.Errorf("profiles[%d]: %w", i, err)
+				}
+				return nil
+			}
+		}
+	}
+	return errors.New("profiles: none is of bytes, or named after a metric of memory")
+}
+
+func (r *reader) profile(p *profile, of func(*merge.Numbers) *uint64) error {
+	switch p.Type {
+	case "sampled":
+		return r.sampled(p, of)
+	case "evented":
+		return r.evented(p, of)
+	}
+	return fmt.Errorf("type %.40q is not known", p.Type)
+}
+
+func (r *reader) sampled(p *profile, of func(*merge.Numbers) *uint64) error {
+	if len(p.Weights) != len(p.Samples) {
+		return fmt.Errorf("%d samples with %d weights", len(p.Samples), len(p.Weights))
+	}
+	for i, s := range p.Samples {
+		at := int32(0)
+		for _, f := range s {
+			var err error
+			if at, err = r.call(at, f); err != nil {
+				return fmt.Errorf("samples[%d]: %w", i, err)
+			}
+		}
+		if err := r.add(at, p.Weights[i], of); err != nil {
+			return fmt.Errorf("weights[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (r *reader) evented(p *profile, of func(*merge.Numbers) *uint64) error {
+	type open struct {
+		frame uint32
+		stack int32
+	}
+	way := []open{{}}
+	last := p.Start
+	for i, e := range p.Events {
+		top := way[len(way)-1]
+		if err := r.add(top.stack, e.At-last, of); err != nil {
+			return fmt.Errorf("events[%d]: %w", i, err)
+		}
+		last = e.At
+		switch {
+		case e.Type == "O":
+			at, err := r.call(top.stack, e.Frame)
+			if err != nil {
+				return fmt.Errorf("events[%d]: %w", i, err)
+			}
+			way = append(way, open{e.Frame, at})
+		case e.Type != "C":
+			return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
+		case len(way) == 1 || top.frame != e.Frame:
+			return fmt.Errorf("events[%d]: frame %d closes and is not the one that is open", i, e.Frame)
+		default:
+			way = way[:len(way)-1]
+		}
+	}
+	if len(way) > 1 {
+		return fmt.Errorf("%d frames are never closed", len(way)-1)
+	}
+	return r.add(0, p.End-last, of)
+}
+
+// call is the stack of a frame that another stack calls. What stands for an unknown stack is none.
+func (r *reader) call(at int32, frame uint32) (int32, error) {
+	if int64(frame) >= int64(len(r.pcs)) {
+		return 0, fmt.Errorf("frame %d of %d", frame, len(r.pcs))
+	}
+	if at == 0 && r.file.Shared.Frames[frame].Name == "[unknown]" {
+		return 0, nil
+	}
+	return r.t.Node(at, r.pcs[frame]), nil
+}
+
+func (r *reader) add(stack int32, weight float64, of func(*merge.Numbers) *uint64) error {
+	if !(weight >= 0 && weight < math.MaxInt64) {
+		return fmt.Errorf("%v is no number of bytes or blocks", weight)
+	}
+	n := uint64(math.Round(weight))
+	if n == 0 {
+		return nil
+	}
+	v := r.numbers[stack]
+	if v == nil {
+		v = &merge.Numbers{}
+		r.numbers[stack] = v
+		r.order = append(r.order, stack)
+	}
+	if *of(v)+n > math.MaxInt64 {
+		return errors.New("the numbers add up to more than 63 bits hold")
+	}
+	*of(v) += n
+	return nil
+}

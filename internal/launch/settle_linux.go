@@ -1,0 +1,173 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// consider takes the recorder's word that all is written, unless it holds somebody for running who is not: it will notice soon.
+func (s *session) consider() {
+	if s.offered == nil || s.ended.IsZero() {
+		return
+	}
+	for _, pid := range s.offered.Running {
+		if state := processState(pid); (state == 0 || state == 'Z') && time.Since(s.ended) < 3*time.Second {
+			return
+		}
+	}
+	s.settled = s.offered
+}
+
+// stoppedPatience is how long run waits for a recorder that somebody has stopped.
+const stoppedPatience = 10 * time.Second
+
+// settle waits until what the target did is written, unless the recorder cannot or the user does not want to wait.
+func (s *session) settle() {
+	s.result.Recorded = s.recorder != nil && s.mainExpected
+	if s.recorder == nil {
+		return
+	}
+	s.collect()
+	s.console.Clear()
+	s.result.Complete = time.Since(s.started)
+	for _, note := range s.notes {
+		if !s.toldLater(note) {
+			s.console.Warn("%s", note)
+		}
+	}
+	aside := len(marks(s.runDir))
+	if s.settled != nil {
+		aside = s.settled.Aside // the recorder may have removed the folder
+	}
+	if aside > 0 {
+		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
+	}
+	if s.settled == nil {
+		if s.recorderDied {
+			s.rescue()
+		}
+		return
+	}
+	s.result.RecorderCPU, s.result.RecorderRSS = s.settled.CPU, s.settled.MaxRSS
+	s.result.Running = s.settled.Running
+	if s.mainExpected && s.settled.Seen == 0 {
+		s.result.Recorded = false
+		if aside > 0 {
+			return
+		}
+		if s.config.Chosen != "" {
+			s.console.Warn("nothing was recorded: %s chose none of the programs that ran", s.config.Chosen)
+			return
+		}
+		s.console.Warn("nothing was recorded: the agent did not come up in the target; "+
+			"it may be static, setuid, clean its environment, or may not read %s", s.runDir)
+	}
+}
+
+// toldLater says whether a note is about the error of a recording, which is told with that recording.
+func (s *session) toldLater(note string) bool {
+	return slices.ContainsFunc(s.result.Recordings, func(r Recording) bool {
+		return r.Error != "" && strings.HasPrefix(note, r.Error)
+	})
+}
+
+// collect hears the recorder until it has settled, died, or been given up.
+func (s *session) collect() {
+	if s.recorderDied {
+		return
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	var stoppedSince time.Time
+	told, slow := false, false
+	for s.settled == nil {
+		select {
+		case m, ok := <-s.recorder.messages:
+			if !ok {
+				s.recorderDied = true
+				return
+			}
+			s.hear(m)
+		case sig := <-s.signals.arrivals:
+			switch sig {
+			case unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP:
+				s.console.Warn("not waiting any longer; the recorder (process %d) goes on and completes %s",
+					s.recorder.pid, s.where())
+				return
+			case unix.SIGTSTP:
+				s.signals.stopSelf(unix.SIGTSTP)
+			}
+		case <-tick.C:
+			if s.consider(); s.settled != nil {
+				return
+			}
+			if processState(s.recorder.pid) == 'T' {
+				if !told {
+					told, stoppedSince = true, time.Now()
+					s.console.Warn("the recorder (process %d) is stopped; `kill -CONT %d` lets it complete %s, Ctrl-C ends this wait",
+						s.recorder.pid, s.recorder.pid, s.where())
+				}
+				if time.Since(stoppedSince) > stoppedPatience {
+					s.console.Warn("the recorder is still stopped; not waiting any longer. The data is safe in %s", s.runDir)
+					return
+				}
+				continue
+			}
+			told = false
+			if !slow && time.Since(s.ended) > time.Second {
+				slow = true
+				s.console.Progress("completing the recording; Ctrl-C leaves that to the background ...")
+			}
+		}
+	}
+}
+
+// where names the recordings that are being written.
+func (s *session) where() string { return "the recording in " + s.config.Output.Dir }
+
+// rescue makes recordings of the spools that a dead recorder left.
+func (s *session) rescue() {
+	s.console.Warn("the recorder died%s; what it had not written is taken from the spools", firstLine(filepath.Join(s.runDir, recorderLog)))
+	spools, _ := filepath.Glob(filepath.Join(s.runDir, "*.spool"))
+	for _, spool := range spools {
+		if pid := spoolPID(spool); pid > 0 && pid != s.pid && processState(pid) != 0 {
+			s.console.Warn("process %d still runs; when it has ended, `heaptap report %s` shows what it did", pid, spool)
+			continue
+		}
+		var end *MainEnd
+		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
+			end = s.mainEnd // of several images, nobody says which one was the last
+		}
+		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig, end)
+		if err != nil {
+			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
+			continue
+		}
+		os.Remove(spool)
+		for i := range recordings {
+			recordings[i].Main = recordings[i].PID == s.pid
+		}
+		s.result.Recordings = append(s.result.Recordings, recordings...)
+	}
+	s.result.Complete = time.Since(s.started)
+	removeRunFolder(s.runDir)
+}
+
+// spoolPID takes the process id from a spool's name, PID-anything.spool.
+func spoolPID(spool string) int {
+	pid := 0
+	for _, c := range filepath.Base(spool) {
+		if c < '0' || c > '9' {
+			break
+		}
+		pid = pid*10 + int(c-'0')
+	}
+	return pid
+}

@@ -1,0 +1,61 @@
+package merge
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// TestUntimed merges a recording with sums that do not tell how long blocks lived: the mean is that of the blocks of which it is known.
+func TestUntimed(t *testing.T) {
+	dir := t.TempDir()
+	native := record(t, filepath.Join(dir, "a.htap"), 1, 1000)
+	told := NewTold("folded")
+	if err := told.Add(told.Call(0, "main"), Numbers{Allocations: 5000, Bytes: 9000}.Stack()); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "b.htap")
+	if err := told.Write(foreign); err != nil {
+		t.Fatal(err)
+	}
+	m := New(ByStart)
+	for _, path := range []string{foreign, native.path} {
+		r, err := recording.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Add(t.Context(), path, r); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+	}
+	out := filepath.Join(dir, "out.htap")
+	if err := m.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sum, err := r.Tally()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sum.Totals.MeanLifetime(), native.sum.Totals.MeanLifetime(); got != want || want == 0 || sum.Totals.Deallocations != native.sum.Totals.Deallocations+5000 {
+		t.Errorf("mean lifetime %d, expected %d; %+v", got, want, sum.Totals.Counts)
+	}
+	unknown := 0
+	for i := range sum.Stacks {
+		if s := &sum.Stacks[i]; s.Untimed > 0 {
+			unknown++
+			if s.MeanLifetime() != 0 || s.Untimed != 5000 {
+				t.Errorf("%+v", s.Counts)
+			}
+		}
+	}
+	if unknown != 1 {
+		t.Errorf("%d stacks without lifetimes", unknown)
+	}
+}

@@ -1,0 +1,41 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// judgePairs leaves out the pairs that only seem to mismatch: a program with an operator new of its own calls malloc in it, and that is
+// what was recorded, while libraries may still free such blocks by the operator delete of another library.
+func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
+	return slices.DeleteFunc(slices.Clone(list), func(x event.Pair) bool {
+		if x.Mismatch&event.MismatchFunction == 0 {
+			return false
+		}
+		alloc, free := p.within(x.Stack, x.Alloc, "operator new"), p.within(x.FreeStack, x.Free, "operator delete")
+		return alloc == free
+	})
+}
+
+// within is the family of a function that was called at a stack: if the caller is an operator of that name, it is the operator's.
+func (p *Profile) within(stack uint32, f event.Func, operator string) event.Family {
+	if f.Family() != event.FamilyC || stack == 0 {
+		return f.Family()
+	}
+	frames := p.AppendFrames(nil, stack)
+	if len(frames) == 0 || !strings.HasPrefix(frames[0].Function, operator) {
+		return f.Family()
+	}
+	aligned := strings.Contains(frames[0].Function, "align_val_t")
+	switch rest := frames[0].Function[len(operator):]; {
+	case strings.HasPrefix(rest, "[]") && aligned:
+		return event.FamilyArrayAligned
+	case strings.HasPrefix(rest, "[]"):
+		return event.FamilyArray
+	case aligned:
+		return event.FamilyNewAligned
+	}
+	return event.FamilyNew
+}

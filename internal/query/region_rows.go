@@ -1,0 +1,166 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// RegionTable is what threads did in their regions.
+type RegionTable struct {
+	Answer
+	Rows []RegionRow // in the order in which they were entered
+}
+
+// RegionRow is one time that a thread was in a region: what it did there itself, regions within included. Blocks count that the query
+// selects; where they were allocated does not matter.
+type RegionRow struct {
+	Title      string // with its numbers
+	Name       string
+	Thread     uint32
+	Depth      int // how many regions are around it
+	Begin, End int64
+	Open       bool // it was never left
+	RegionCounts
+}
+
+// RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are what the allocator
+// has set aside; where that is not known, what was asked for.
+type RegionCounts struct {
+	Allocations, Deallocations uint64
+	Requested                  uint64 // bytes of the allocations
+	Allocated, Deallocated     uint64 // usable bytes
+	Highest, Lowest            int64  // of allocated minus deallocated, which begins with 0
+	Largest                    uint64 // usable bytes of the largest allocation
+	HighestStack, LargestStack uint32 // of the allocations that made these
+}
+
+// Added is by how much usable bytes were more at the end.
+func (c *RegionCounts) Added() int64 { return int64(c.Allocated - c.Deallocated) }
+
+// see counts an event of a block that has so many usable bytes more than were asked for.
+func (c *RegionCounts) see(e *event.Event, slack uint64) {
+	n, bytes := e.Weight()
+	usable := bytes + n*slack
+	if e.Kind == event.Free {
+		c.Deallocations += n
+		c.Deallocated += usable
+		c.Lowest = min(c.Lowest, c.Added())
+		return
+	}
+	c.Allocations += n
+	c.Requested += bytes
+	c.Allocated += usable
+	if c.Added() > c.Highest {
+		c.Highest, c.HighestStack = c.Added(), e.Stack
+	}
+	if one := e.Size + slack; one > c.Largest {
+		c.Largest, c.LargestStack = one, e.Stack
+	}
+}
+
+// follow adds what happened next.
+func (c *RegionCounts) follow(next *RegionCounts) {
+	if high := c.Added() + next.Highest; high > c.Highest {
+		c.Highest, c.HighestStack = high, next.HighestStack
+	}
+	if next.Largest > c.Largest {
+		c.Largest, c.LargestStack = next.Largest, next.LargestStack
+	}
+	c.Lowest = min(c.Lowest, c.Added()+next.Lowest)
+	c.Allocations += next.Allocations
+	c.Deallocations += next.Deallocations
+	c.Requested += next.Requested
+	c.Allocated += next.Allocated
+	c.Deallocated += next.Deallocated
+}
+
+// Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions match. Other
+// filters are of blocks and stacks.
+func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
+	one := *q
+	one.Regions = nil
+	w := newRegionWalk(s)
+	a, err := Events(ctx, s, &one, func(n, ref uint64, e *event.Event) error {
+		if w.upTo(n); e.Kind <= event.Free {
+			w.see(e, ref)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.upTo(a.To)
+	w.finish()
+	t := &RegionTable{Answer: *a}
+	for i := range w.rows {
+		r := &w.rows[i]
+		if r.Open {
+			r.End = s.Profile.Duration
+		}
+		p := regionPath{title: r.Title, name: r.Name}
+		if r.End >= a.Begin && r.Begin <= a.Begin+a.Span && (q.Regions == nil || slices.ContainsFunc(q.Regions, p.matches)) {
+			t.Rows = append(t.Rows, *r)
+		}
+	}
+	return t, nil
+}
+
+// regionWalk follows the regions of all threads through the events.
+type regionWalk struct {
+	notes []event.RegionNote // still to come
+	rows  []RegionRow
+	open  map[uint32][]int  // by thread: rows, from the outermost on
+	slack map[uint64]uint64 // of live blocks that have any, by allocation
+}
+
+func newRegionWalk(s *Source) *regionWalk {
+	return &regionWalk{notes: s.Reader.Regions(), open: make(map[uint32][]int), slack: make(map[uint64]uint64)}
+}
+
+// see counts an event in the innermost region of its thread.
+func (w *regionWalk) see(e *event.Event, ref uint64) {
+	slack := w.slack[ref]
+	if e.Kind == event.Free {
+		delete(w.slack, ref)
+	} else if e.Flags&event.HasUsable != 0 && e.Usable > e.Size {
+		slack = e.Usable - e.Size
+		w.slack[ref] = slack
+	}
+	if list := w.open[e.Thread]; len(list) > 0 {
+		w.rows[list[len(list)-1]].see(e, slack)
+	}
+}
+
+// upTo takes the notes before event n. What is left counts in what is around it then.
+func (w *regionWalk) upTo(n uint64) {
+	for len(w.notes) > 0 && w.notes[0].Event <= n {
+		note := &w.notes[0]
+		w.notes = w.notes[1:]
+		list := w.open[note.Thread]
+		if note.Leaves == 0 {
+			w.open[note.Thread] = append(list, len(w.rows))
+			w.rows = append(w.rows, RegionRow{Title: note.Title(), Name: note.Name, Thread: note.Thread, Depth: len(list), Begin: note.Time, Open: true})
+			continue
+		}
+		for range min(len(list), int(note.Leaves)) {
+			r := &w.rows[list[len(list)-1]]
+			r.End, r.Open = note.Time, false
+			list = list[:len(list)-1]
+			if len(list) > 0 {
+				w.rows[list[len(list)-1]].follow(&r.RegionCounts)
+			}
+		}
+		w.open[note.Thread] = list
+	}
+}
+
+// finish counts what is in regions that were never left in those around them.
+func (w *regionWalk) finish() {
+	for _, list := range w.open {
+		for i := len(list) - 1; i > 0; i-- {
+			w.rows[list[i-1]].follow(&w.rows[list[i]].RegionCounts)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// regionTree tells in which regions blocks were allocated: a block belongs to the innermost region that its thread was in then, and
+// to those around it.
+type regionTree struct {
+	spans map[uint32][]regionSpan // by thread, rising
+	paths []regionPath            // by number; 0: in no region
+}
+
+// regionSpan is from one allocation on, up to the next span.
+type regionSpan struct {
+	alloc uint64
+	path  uint32
+}
+
+// regionPath is a region, those around it included.
+type regionPath struct {
+	parent uint32
+	depth  int
+	title  string // with its numbers
+	name   string
+}
+
+// regions are made when they are first asked for.
+func (s *Source) regions() *regionTree {
+	s.regionsOnce.Do(func() { s.regionsMade = newRegionTree(s.Reader.Regions()) })
+	return s.regionsMade
+}
+
+func newRegionTree(notes []event.RegionNote) *regionTree {
+	t := &regionTree{spans: make(map[uint32][]regionSpan), paths: make([]regionPath, 1)}
+	type step struct {
+		parent uint32
+		title  string
+	}
+	known, at := make(map[step]uint32), make(map[uint32]uint32)
+	for i := range notes {
+		n := &notes[i]
+		p := at[n.Thread]
+		for range min(int(n.Leaves), t.paths[p].depth) {
+			p = t.paths[p].parent
+		}
+		if n.Leaves == 0 {
+			next := step{p, n.Title()}
+			id, ok := known[next]
+			if !ok {
+				id = uint32(len(t.paths))
+				known[next] = id
+				t.paths = append(t.paths, regionPath{p, t.paths[p].depth + 1, next.title, n.Name})
+			}
+			p = id
+		}
+		at[n.Thread] = p
+		list := t.spans[n.Thread]
+		if k := len(list); k > 0 && list[k-1].alloc >= n.Alloc {
+			list[k-1].path = p
+		} else {
+			t.spans[n.Thread] = append(list, regionSpan{n.Alloc, p})
+		}
+	}
+	return t
+}
+
+// of is the path of the region in which a thread made an allocation.
+func (t *regionTree) of(thread uint32, alloc uint64) uint32 {
+	list := t.spans[thread]
+	i := sort.Search(len(list), func(i int) bool { return list[i].alloc > alloc })
+	if i == 0 {
+		return 0
+	}
+	return list[i-1].path
+}
+
+// ofEvent is that of the block of an event.
+func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
+	if e.Kind == event.Alloc {
+		return t.of(e.Thread, ref)
+	}
+	return t.of(e.BornBy, ref)
+}
+
+// matching are the paths on which there is a region that one of the patterns matches.
+func (t *regionTree) matching(patterns []string) []bool {
+	in := make([]bool, len(t.paths))
+	for i := 1; i < len(t.paths); i++ {
+		p := &t.paths[i]
+		in[i] = in[p.parent] || slices.ContainsFunc(patterns, p.matches)
+	}
+	return in
+}
+
+// matches reports whether a pattern is that of the region's name, or of its name and numbers.
+func (p *regionPath) matches(pattern string) bool {
+	whole := "^" + pattern + "$"
+	return glob(whole, p.title) || glob(whole, p.name)
+}
+
+// CheckRegions reports a pattern that no region of the recording matches.
+func (s *Source) CheckRegions(patterns []string) error {
+	t := s.regions()
+	if len(patterns) > 0 && len(t.paths) == 1 {
+		return fmt.Errorf("the recording has no regions: programs name them by heaptap_region_begin, see docs/api.md")
+	}
+	for _, pattern := range patterns {
+		if !slices.ContainsFunc(t.paths[1:], func(p regionPath) bool { return p.matches(pattern) }) {
+			return fmt.Errorf("no region is called %q; \"heaptap regions\" lists them", pattern)
+		}
+	}
+	return nil
+}
+
+// groups are those of a path, from the outermost region on.
+func (t *regionTree) groups(by By, path uint32) []Group {
+	if path == 0 {
+		return []Group{{By: by, Unknown: true}}
+	}
+	var list []Group
+	for ; path != 0; path = t.paths[path].parent {
+		g := Group{By: by, Region: t.paths[path].title}
+		if by == ByRegionName {
+			g.Region = t.paths[path].name
+		}
+		list = append(list, g)
+	}
+	slices.Reverse(list)
+	return list
+}

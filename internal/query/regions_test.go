@@ -1,0 +1,159 @@
+package query
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// wander has a thread enter or leave regions now and then.
+func (r *recorder) wander(rng *rand.Rand, threads int) {
+	if rng.IntN(4) > 0 {
+		return
+	}
+	if r.regions == nil {
+		r.regions = make(map[uint32][]string)
+	}
+	th := uint32(rng.IntN(threads))
+	n := event.RegionNote{Time: r.now, Thread: th, Event: uint64(len(r.events)), Alloc: uint64(len(r.allocs))}
+	if open := r.regions[th]; len(open) > 0 && rng.IntN(5) < 3 {
+		n.Leaves = uint32(1 + rng.IntN(len(open)))
+		n.Name = open[len(open)-int(n.Leaves)]
+		r.regions[th] = open[:len(open)-int(n.Leaves)]
+	} else {
+		n.Name = []string{"load", "parse", "a/b"}[rng.IntN(3)]
+		n.Count = uint8(rng.IntN(3))
+		n.IDs = [event.RegionIDs]int64{rng.Int64N(3), -1}
+		n.IDs[n.Count] = 0
+		if n.Count == 0 {
+			n.IDs = [event.RegionIDs]int64{}
+		}
+		r.regions[th] = append(open, n.Name)
+	}
+	r.w.Region(n)
+}
+
+// regionsAt are the regions in which a thread made an allocation, innermost first: all notes are gone through anew.
+func regionsAt(s *Source, by By, thread uint32, alloc uint64) (list []Group) {
+	for _, n := range s.Reader.Regions() {
+		switch {
+		case n.Thread != thread || n.Alloc > alloc:
+		case n.Leaves > 0:
+			list = list[n.Leaves:]
+		default:
+			g := Group{By: by, Region: n.Name}
+			for _, id := range n.IDs[:n.Count] {
+				if by == ByRegion {
+					g.Region += "/" + strconv.FormatInt(id, 10)
+				}
+			}
+			list = append([]Group{g}, list...)
+		}
+	}
+	if len(list) == 0 {
+		return []Group{{By: by, Unknown: true}}
+	}
+	return list
+}
+
+// TestRegionRows compares what each region sums up to with what is added up event by event in all regions that are open.
+func TestRegionRows(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		s, events := random(t, seed, 200)
+		notes := s.Reader.Regions()
+		var want []RegionRow
+		var born []*event.Event
+		open := make(map[uint32][]int)
+		take := func() {
+			n := notes[0]
+			notes = notes[1:]
+			list := open[n.Thread]
+			if n.Leaves == 0 {
+				open[n.Thread] = append(list, len(want))
+				want = append(want, RegionRow{Title: n.Title(), Name: n.Name, Thread: n.Thread, Depth: len(list), Begin: n.Time, End: s.Profile.Duration, Open: true})
+				return
+			}
+			for _, i := range list[len(list)-int(n.Leaves):] {
+				want[i].End, want[i].Open = n.Time, false
+			}
+			open[n.Thread] = list[:len(list)-int(n.Leaves)]
+		}
+		for i := range events {
+			for len(notes) > 0 && notes[0].Event <= uint64(i) {
+				take()
+			}
+			e := &events[i]
+			block := e
+			switch e.Kind {
+			case event.Alloc:
+				born = append(born, e)
+			case event.Free:
+				block = born[e.Ref]
+			}
+			for _, k := range open[e.Thread] {
+				if e.Kind <= event.Free {
+					want[k].see(e, max(block.Usable, block.Size)-block.Size)
+				}
+			}
+		}
+		for len(notes) > 0 {
+			take()
+		}
+		got, err := Regions(t.Context(), s, &Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got.Rows); d != "" {
+			t.Fatalf("seed %d:\n%s", seed, d)
+		}
+	}
+}
+
+// TestRegionPatterns: a pattern is of the name, or of the name with its numbers.
+func TestRegionPatterns(t *testing.T) {
+	t.Parallel()
+	p := &regionPath{title: "load/7/-1", name: "load"}
+	for pattern, want := range map[string]bool{"load": true, "l*": true, "load/7": false, "load/7/*": true, "load/*": true, "*/-1": true, "oad": false, "load/8*": false, "": false, "*": true} {
+		if p.matches(pattern) != want {
+			t.Errorf("%q: %v", pattern, !want)
+		}
+	}
+	s, _ := random(t, 7, 100)
+	if err := s.CheckRegions([]string{"load", "none"}); err == nil {
+		t.Error("no error of a region that there is not")
+	}
+	if !slices.Equal(newRegionTree(nil).matching([]string{"*"}), []bool{false}) {
+		t.Error("outside of all regions something matches")
+	}
+}
+
+// TestPeriods: the steps add up to the whole, and the largest peak is the recording's.
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 4, 250)
+	var sum, last Period
+	for _, every := range []int64{100, 1000, 1 << 40} {
+		sum = Period{}
+		if err := Periods(t.Context(), s, every, func(p *Period) error {
+			sum.Allocations += p.Allocations
+			sum.Bytes += p.Bytes
+			sum.Deallocations += p.Deallocations
+			sum.Peak = max(sum.Peak, p.Peak)
+			last = *p
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c := &s.Profile.Totals
+		if sum.Allocations != c.Allocations || sum.Bytes != c.Bytes || sum.Deallocations != c.Deallocations || sum.Peak != c.Peak.Bytes ||
+			last.Live != c.Bytes-c.FreedBytes || last.End != s.Profile.Duration {
+			t.Errorf("every %d ns: %+v, at the end %+v; in all %+v", every, sum, last, c.Counts)
+		}
+	}
+}

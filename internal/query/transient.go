@@ -1,0 +1,106 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Transient is what one function's calls allocated and freed again within regions of one title: the function is the innermost one that
+// was called both at the allocation and at the deallocation.
+type Transient struct {
+	Region   string
+	Function profile.Frame
+	Blocks   uint64
+	Bytes    uint64 // requested
+}
+
+// ErrNoFreeStacks says that a recording has no call stacks of deallocations.
+var ErrNoFreeStacks = errors.New("the recording has no call stacks of deallocations; record with --free-stacks")
+
+// Transients answers with what threads allocated in a region and freed before they left it, most bytes first. A block counts in the innermost region
+// that was entered before and left after it.
+func Transients(ctx context.Context, s *Source) ([]Transient, error) {
+	type key struct {
+		region   string
+		function Group
+	}
+	type pair struct{ alloc, free uint32 }
+	var list []Transient
+	var frees, stacks int
+	places, common := make(map[key]int), make(map[pair]profile.Frame)
+	born := make(map[uint64]int) // by allocation: its row
+	w := newRegionWalk(s)
+	_, err := Events(ctx, s, &Query{}, func(n, ref uint64, e *event.Event) error {
+		w.upTo(n)
+		if e.Kind == event.Alloc {
+			if list := w.open[e.Thread]; len(list) > 0 {
+				born[ref] = list[len(list)-1]
+			}
+			return nil
+		}
+		at, ok := born[ref]
+		if e.Kind != event.Free || !ok {
+			return nil
+		}
+		delete(born, ref)
+		if frees++; e.FreeStack != 0 {
+			stacks++
+		}
+		if at = w.within(e.Thread, at); at < 0 || e.Thread != e.BornBy || e.FreeStack == 0 {
+			return nil
+		}
+		p := pair{e.Stack, e.FreeStack}
+		f, ok := common[p]
+		if !ok {
+			f = s.commonFunction(e.Stack, e.FreeStack)
+			common[p] = f
+		}
+		k := key{w.rows[at].Title, groupOf(ByFunction, &f)}
+		i, ok := places[k]
+		if !ok {
+			i = len(list)
+			places[k] = i
+			list = append(list, Transient{Region: k.region, Function: f})
+		}
+		blocks, bytes := e.Weight()
+		list[i].Blocks += blocks
+		list[i].Bytes += bytes
+		return nil
+	})
+	if err == nil && frees > 0 && stacks == 0 {
+		err = ErrNoFreeStacks
+	}
+	slices.SortStableFunc(list, func(a, b Transient) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Blocks, a.Blocks))
+	})
+	return list, err
+}
+
+// within is the innermost region around row at, it included, that the thread has not left; -1: none.
+func (w *regionWalk) within(thread uint32, at int) int {
+	for _, row := range slices.Backward(w.open[thread]) {
+		if row <= at {
+			return row
+		}
+	}
+	return -1
+}
+
+// commonFunction is the innermost function that two call stacks have in common, from the root on.
+func (s *Source) commonFunction(one, other uint32) profile.Frame {
+	a, b := s.Frames(one), s.Frames(other)
+	var f profile.Frame
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if groupOf(ByFunction, &x) != groupOf(ByFunction, &y) {
+			break
+		}
+		f = x
+	}
+	return f
+}

@@ -1,0 +1,81 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// noted takes what the program tells of itself in a stream, in the order of events. A note of a kind that is not known here is of a
+// newer agent, and skipped.
+func (p *process) noted(s *stream, kind uint8, r *ready) {
+	p.latest = max(p.latest, r.time)
+	now := p.now(r.time) * recording.Quantum
+	name := p.w.name(uint32(r.w0 & wire.AddrMask))
+	switch kind {
+	case wire.KMark:
+		p.mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.thread})
+	case wire.KThreadName:
+		p.out.Thread(s.thread, event.Thread{TID: s.tid, Name: name, Start: p.started[s.thread]})
+	case wire.KRegionBegin, wire.KRegionEnd:
+		var ids []uint64
+		if x := p.w.batch.extrasOf(r); x != nil {
+			ids = x.ids[:x.count]
+		}
+		p.region(s, kind == wire.KRegionBegin, name, ids, now)
+	}
+}
+
+// name is a text of the spool's log of names.
+func (w *worker) name(id uint32) string {
+	if text, ok := w.tables.Name(id); ok {
+		return text
+	}
+	return fmt.Sprintf("(name %d)", id)
+}
+
+// allSlots stands for all processes of a spool.
+const allSlots = ^uint32(0)
+
+// marked takes a mark that did not come from a stream.
+func (w *worker) marked(it *item) {
+	for slot, p := range w.procs {
+		if p != nil && !p.ended && (it.slot == allSlots || it.slot == uint32(slot)) {
+			p.mark(event.Mark{Name: it.text, Time: p.since(it.n), Cut: event.NoCut, Source: it.source})
+		}
+	}
+}
+
+// since turns a time of CLOCK_MONOTONIC into one since the recording's start, in ns.
+func (p *process) since(mono uint64) int64 { return max(0, int64(mono-p.clock.mono0)) }
+
+// maxMarks bounds the marks of a recording: who sets more of them has a loop that sets them.
+const maxMarks = 1_000_000
+
+// mark adds a mark, unless the recording that a dead recorder left has it already.
+func (p *process) mark(m event.Mark) {
+	if slices.Contains(p.marksBefore, m) {
+		return
+	}
+	if p.marks++; p.marks > maxMarks {
+		p.note("There are more than %d marks; the others were not kept.", maxMarks)
+		return
+	}
+	p.out.Mark(m)
+}
+
+// restoreMarks takes over the marks of the recording that a dead recorder left, as far as its events count.
+func (p *process) restoreMarks(old []event.Mark, events uint64) {
+	for _, m := range old {
+		if m.Cut != event.NoCut && m.Cut > events {
+			continue // it comes again
+		}
+		p.mark(m)
+		if m.Cut == events {
+			p.marksBefore = append(p.marksBefore, m)
+		}
+	}
+}

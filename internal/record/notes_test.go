@@ -1,0 +1,63 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// TestNotes: what a program tells of itself stands in the recording where it stood among its events: after those of other threads that are
+// older, and before those that are younger. The spool has no names, so that ids stand for them.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	c := newScript(t)
+	c.arrive(1, 100, 300, 500)
+	c.put(2, wire.Record{Kind: wire.KMark, Addr: 7, Time: 200}, wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 5, Time: 250},
+		wire.Record{Kind: wire.KMark, Addr: 8, Time: 400}, wire.Record{Kind: wire.KThreadName, Addr: 9, Time: 410},
+		wire.Record{Kind: wire.XID, Value: 3}, wire.Record{Kind: wire.XID, Value: 4}, wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 420},
+		wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 430}, wire.Record{Kind: 192 + 63, Addr: 1, Time: 440}, wire.Record{Kind: wire.KMark, Addr: 7, Time: 600})
+	c.look(1000)
+	c.w.item(&item{kind: itemMark, slot: allSlots, text: "by ctl", source: event.FromUser, n: c.p.clock.mono0 + 450})
+	c.w.item(&item{kind: itemMark, slot: 5, text: "of another process", source: event.FromUser, n: c.p.clock.mono0 + 450})
+	r := c.finished()
+	want := []event.Mark{{Name: "(name 7)", Time: 200, Cut: 1, Thread: 1}, {Name: "(name 8)", Time: 400, Cut: 3, Thread: 1},
+		{Name: "by ctl", Time: 450, Cut: event.NoCut, Source: event.FromUser}, {Name: "(name 7)", Time: 600, Cut: 4, Thread: 1}}
+	if got := r.Marks(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if th := r.Threads(); len(th) != 2 || th[1].Name != "(name 9)" || th[1].Start != 200 {
+		t.Errorf("%+v", th)
+	}
+	if e, _ := r.Ending(); e.Health.LostEvents != 0 || len(e.Health.Notes) != 0 {
+		t.Errorf("%+v", e.Health)
+	}
+}
+
+// TestWatch: a condition is told of once, and again after it was clearly false.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	w := newWatch([]Condition{{Text: "high", Measure: RSS, Limit: 100}, {Text: "low", Measure: SystemFree, Below: true, Limit: 50},
+		{Text: "share", Measure: Virtual, Share: 1}})
+	var got []string
+	for _, v := range []uint64{0, 100, 101, 200, 100, 91, 101, 90, 100, 101, 0, 1 << 40} {
+		w.see(RSS, v, func(name string) { got = append(got, name) })
+	}
+	if len(got) != 3 {
+		t.Errorf("above: %q", got)
+	}
+	got = nil
+	for _, v := range []uint64{60, 50, 49, 54, 49, 55, 49} {
+		w.see(SystemFree, v, func(name string) { got = append(got, name) })
+	}
+	if len(got) != 2 || got[0] != "low" {
+		t.Errorf("below: %q", got)
+	}
+	got = nil
+	w.see(Virtual, 1<<20, func(name string) { got = append(got, name) })
+	w.see(Virtual, 1<<62, func(name string) { got = append(got, name) })
+	if len(got) != 1 {
+		t.Errorf("of the machine's memory: %q", got)
+	}
+}

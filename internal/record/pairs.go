@@ -1,0 +1,156 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// maxPairs bounds the pairs that are told apart; a program with more has them all in a few places of its code that are called
+// from everywhere.
+const maxPairs = 1 << 14
+
+// pairs are the allocations and deallocations of a process that do not belong together.
+type pairs struct {
+	found map[pairKey]*event.Pair
+	rest  event.Pair // beyond maxPairs
+	// Alignments of live blocks whose deallocation has to name it, by address.
+	aligns map[uint64]uint64
+	told   arguments
+}
+
+type pairKey struct {
+	alloc, free      event.Func
+	stack, freeStack uint32
+}
+
+// arguments are what a deallocation was told.
+type arguments struct {
+	addr  uint64
+	fn    event.Func
+	low   uint8 // lowest byte of the size
+	whole bool  // size is known
+	size  uint64
+	// align is known if there was one to tell.
+	aligned bool
+	align   uint64
+}
+
+// plainPairs are the families of allocation functions for the way that nearly all deallocations go. Blocks of aligned_alloc always go the
+// other way, since their alignments are remembered.
+var plainPairs = func() (list [64]event.Family) {
+	for f := range event.FuncCount {
+		list[f] = f.Family()
+	}
+	list[event.AlignedAlloc] = event.NoFamily
+	return list
+}()
+
+// sizeFor is the size that a deallocation of a block was told: where it is not whole, it is near the block's.
+func (a *arguments) sizeFor(block uint64) uint64 {
+	if a.whole {
+		return a.size
+	}
+	return block + uint64(int64(int8(a.low-uint8(block))))
+}
+
+// listen notes what the op that the ledger is given next was told.
+func (p *pairs) listen(r *ready, fn event.Func, x *extras) {
+	p.told = arguments{addr: r.w0 & wire.AddrMask, fn: fn, low: uint8(r.w0 >> wire.SlackShift)}
+	if x != nil {
+		p.told.whole, p.told.size = x.has(wire.XSize), x.size
+		p.told.aligned, p.told.align = x.has(wire.XAlign), x.align
+	}
+}
+
+// plain looks at a deallocation that took the short way and may not belong to its block.
+func (p *pairs) plain(r *ready, fn event.Func, thread uint32, now int64, b *event.Block) {
+	p.listen(r, fn, nil)
+	p.ended(&event.Event{Time: now * recording.Quantum, Func: fn, Thread: thread, Stack: b.Stack, Addr: b.Addr}, b)
+}
+
+// event looks at an event that the ledger has made; b is the block that a Free ends.
+func (p *pairs) event(e *event.Event, b *event.Block) {
+	switch e.Kind {
+	case event.Alloc:
+		if e.Align != 0 && (e.Func.Family() > event.FamilyC || e.Func == event.AlignedAlloc) {
+			if p.aligns == nil {
+				p.aligns = make(map[uint64]uint64)
+			}
+			p.aligns[e.Addr] = e.Align
+		}
+	case event.Free:
+		p.ended(e, b)
+	}
+}
+
+func (p *pairs) ended(e *event.Event, b *event.Block) {
+	m := event.MismatchOf(b.Func, e.Func)
+	align := p.aligns[b.Addr]
+	if align != 0 {
+		delete(p.aligns, b.Addr)
+	}
+	told := p.told
+	if told.addr != e.Addr || told.fn != e.Func {
+		told = arguments{whole: true, size: b.Size} // it had to wait, and what it was told is not known any more
+	}
+	size := told.sizeFor(b.Size)
+	if m == 0 && e.Func.Sized() && size != b.Size {
+		m = event.MismatchSize
+	}
+	if m == 0 && told.aligned && align != 0 && align != told.align {
+		m = event.MismatchAlignment
+	}
+	if m == 0 {
+		return
+	}
+	p.add(&event.Pair{
+		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack, Time: e.Time, Thread: e.Thread, Size: b.Size,
+		FreeSize: size, Align: align, FreeAlign: told.align,
+	})
+}
+
+// add counts one pair.
+func (p *pairs) add(x *event.Pair) {
+	if !x.Free.Sized() {
+		x.FreeSize = 0
+	}
+	k := pairKey{x.Alloc, x.Free, x.Stack, x.FreeStack}
+	if q := p.found[k]; q != nil {
+		q.Count++
+		q.Mismatch |= x.Mismatch
+		return
+	}
+	if len(p.found) >= maxPairs {
+		if p.rest.Count == 0 {
+			p.rest = *x
+			p.rest.Stack, p.rest.FreeStack = 0, 0
+		}
+		p.rest.Count++
+		return
+	}
+	if p.found == nil {
+		p.found = make(map[pairKey]*event.Pair)
+	}
+	one := *x
+	one.Count = 1
+	p.found[k] = &one
+}
+
+// list returns the pairs, in the order in which they were found.
+func (p *pairs) list() []event.Pair {
+	list := make([]event.Pair, 0, len(p.found)+1)
+	for _, q := range p.found {
+		list = append(list, *q)
+	}
+	slices.SortFunc(list, func(a, b event.Pair) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.FreeStack, b.FreeStack), cmp.Compare(a.Free, b.Free))
+	})
+	if p.rest.Count > 0 {
+		list = append(list, p.rest)
+	}
+	return list
+}

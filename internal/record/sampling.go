@@ -1,0 +1,41 @@
+package record
+
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// samplingOf translates how the agent chooses.
+func (p *process) samplingOf(v uint64) event.Sampling {
+	s := event.Sampling{Seed: p.w.spool.Info().Counter ^ uint64(p.slot)}
+	if v&wire.SampledCalls != 0 {
+		s.Calls = v &^ wire.SampledCalls
+	} else {
+		s.Bytes = v
+	}
+	return s
+}
+
+// sampled takes note of how an allocation was chosen. A recording knows one way: the first sample's, unless it began as a sampled one.
+func (p *process) sampled(v uint64) {
+	s := p.samplingOf(v)
+	switch p.sampling {
+	case s:
+	case event.Sampling{}:
+		p.sampling = s
+		p.out.Sampling(s)
+	default:
+		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): their estimates are wrong.", s, p.sampling)
+	}
+}
+
+// partials are items for the processes of which from now on not every allocation is recorded.
+func (o *source) partials() (items []item) {
+	for slot, l := range o.lives {
+		if !l.partial && !l.over && o.reader.Partial(uint32(slot)) {
+			l.partial = true
+			items = append(items, item{kind: itemPartial, slot: uint32(slot)})
+		}
+	}
+	return items
+}

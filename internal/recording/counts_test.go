@@ -1,0 +1,68 @@
+package recording
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
+	{Func: event.Malloc, Calls: 3},
+	{TID: 7, Name: "a", Func: event.Malloc, Calls: 1 << 40, Failed: 2, Bytes: 1 << 50, Usable: 1<<50 + 9, Time: 1e12, Timed: 1 << 33,
+		Sizes: []event.Class{{Class: 0, Calls: 5}, {Class: 1, Calls: 1 << 33}, {Class: 47, Calls: 1}},
+		Times: []event.Class{{Class: 5, Calls: 1 << 33}, {Class: 31, Calls: 1}}},
+	{TID: 7, Name: "a", Func: event.ReallocFunc, Frees: true, Calls: 9, Usable: 100},
+	{TID: 5, Name: "b", Func: event.Delete, Frees: true, Calls: 1, Times: []event.Class{{Class: 0, Calls: 1}}},
+}}
+
+// TestCounts: counts come back as they were written last, also from a repaired recording.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	first := &event.Counts{Tick: 1, Rows: []event.Count{{TID: 1, Func: event.Malloc, Calls: 1}}}
+	r := written(t, func(w *Writer) error {
+		return errors.Join(w.Counts(first), w.Counts(someCounts), w.Counts(&event.Counts{}))
+	})
+	if got := r.Counts(); !reflect.DeepEqual(got, someCounts) {
+		t.Errorf("%+v", got)
+	}
+	mended := filepath.Join(t.TempDir(), "b.htap")
+	if _, err := Repair(t.Context(), r, mended, RepairOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(mended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if got := m.Counts(); !reflect.DeepEqual(got, someCounts) {
+		t.Errorf("repaired: %+v", got)
+	}
+}
+
+// TestCountsForged: what no writer makes is an error.
+func TestCountsForged(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]event.Count{
+		"class beyond the last": {Sizes: []event.Class{{Class: event.SizeClasses, Calls: 1}}},
+		"class twice":           {Times: []event.Class{{Class: 3, Calls: 1}, {Class: 3, Calls: 1}}},
+		"classes fall":          {Times: []event.Class{{Class: 3, Calls: 1}, {Class: 2, Calls: 1}}},
+		"function":              {Func: 200},
+	} {
+		p, err := newPayload()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.reset()
+		encodeCounts(p, new(columnWriter), &event.Counts{Rows: []event.Count{row}})
+		var s columns
+		if err := s.parse(p.bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := decodeCounts(&s); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}

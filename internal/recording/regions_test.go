@@ -1,0 +1,47 @@
+package recording
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+var someRegions = []event.RegionNote{
+	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1 << 62, Alloc: 1 << 61, Count: 4, IDs: [4]int64{-1, 1 << 62, 0, 7}},
+	{Name: "", Thread: 1, Time: 1<<60 - 5, Event: 1 << 62, Alloc: 1 << 61},
+	{Name: "", Thread: 1, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1 << 61, Leaves: 1},
+	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Leaves: 1 << 31},
+}
+
+// TestRegions: what is written is read, in its order, across blocks.
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	r := written(t, func(w *Writer) error {
+		for i := range someRegions {
+			w.Region(someRegions[i])
+			if i%2 == 0 {
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if !reflect.DeepEqual(r.Regions(), someRegions) {
+		t.Errorf("%+v", r.Regions())
+	}
+}
+
+// TestForgedRegions changes every byte of the table: there is an error, or notes that make sense one by one.
+func TestForgedRegions(t *testing.T) {
+	t.Parallel()
+	forgeries(t, func(p *payload, w *columnWriter) { encodeRegions(p, w, someRegions) }, func(at int, s *columns) {
+		list, err := decodeRegions(s, nil)
+		for _, n := range list {
+			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || err != nil && len(list) > 4 {
+				t.Fatalf("byte %d: %+v", at, n)
+			}
+		}
+	})
+}

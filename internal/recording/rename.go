@@ -1,0 +1,242 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Names are what becomes of the names in a recording.
+type Names interface {
+	Path(string) string     // of a file: a program, a module, source, an input of a merged recording
+	Word(string) string     // a host, an argument, a value of the environment, a thread, a mark
+	Function(string) string // a function or a static variable
+	Text(string) string     // a sentence, which may have any of these in it
+}
+
+// Rename writes to path a recording that differs from r in its names only. Blocks without names are copied as they are, and so every
+// number stays what it is. With an error, path is as it was.
+func Rename(r *Reader, path string, names Names) error {
+	if !r.Complete() {
+		return fmt.Errorf("%s: the recording is not whole: %s; heaptap repair makes a whole one of it", r.name, r.Damage()[0])
+	}
+	n := &renamer{r: r, Names: names}
+	return replace(path, func(f file) error { return n.write(f, path) })
+}
+
+// renamer copies blocks.
+type renamer struct {
+	Names
+	r   *Reader
+	a   *appender
+	buf []byte
+}
+
+func (n *renamer) write(f file, name string) (err error) {
+	if n.a, err = newAppenderFlags(f, name, n.r.header.flags); err != nil {
+		return err
+	}
+	header := n.r.header
+	if _, err := f.WriteAt(header.encode(), 0); err != nil { // the version is that of what is copied
+		return err
+	}
+	for i := range n.r.blocks {
+		e := &n.r.blocks[i]
+		if e.typ == blockIndex {
+			continue
+		}
+		if err := n.block(e); err != nil {
+			return fmt.Errorf("%s: the block of %s at offset %d: %w", n.r.name, e.typ, e.offset, err)
+		}
+		last := &n.a.blocks[len(n.a.blocks)-1]
+		last.head, last.sum = e.head, e.sum
+	}
+	return n.a.index()
+}
+
+func (n *renamer) block(e *indexEntry) error {
+	switch e.typ {
+	case blockProcess:
+		return renameJSON(n, e, n.process)
+	case blockEnding:
+		return renameJSON(n, e, func(v *endingFile) {
+			v.Status = n.Text(v.Status)
+			each(v.Health.Notes, n.Text)
+		})
+	case blockThreads:
+		return renameTable(n, e, decodeThreads, encodeThreads, func(t *entry[event.Thread]) { t.v.Name = n.Word(t.v.Name) })
+	case blockModules:
+		return renameTable(n, e, decodeModules, encodeModules, func(m *event.Module) { m.Path = n.Path(m.Path) })
+	case blockMarks:
+		return renameTable(n, e, decodeMarks, encodeMarks, func(m *event.Mark) {
+			if m.Source != event.FromMode { // whose names are heaptap's
+				m.Name = n.Word(m.Name)
+			}
+		})
+	case blockRegions:
+		return renameTable(n, e, decodeRegions, encodeRegions, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
+	case blockCounts:
+		return renameTable(n, e, func(s *columns, _ []event.Counts) ([]event.Counts, error) {
+			c, err := decodeCounts(s)
+			if err != nil {
+				return nil, err
+			}
+			return []event.Counts{*c}, nil
+		}, func(p *payload, w *columnWriter, l []event.Counts) { encodeCounts(p, w, &l[0]) }, func(c *event.Counts) {
+			for i := range c.Rows {
+				c.Rows[i].Name = n.Word(c.Rows[i].Name)
+			}
+		})
+	case blockVariables:
+		return renameTable(n, e, func(s *columns, _ []event.Variable) ([]event.Variable, error) {
+			var t statics
+			err := t.decodeVariables(s)
+			return t.variables, err
+		}, encodeVariables, func(v *event.Variable) {
+			v.Name, v.Linkage, v.File = n.Function(v.Name), n.Function(v.Linkage), n.Path(v.File)
+		})
+	case blockSymbols:
+		return n.symbols(e)
+	case blockInputs:
+		return renameTable(n, e, func(s *columns, list []Input) ([]Input, error) {
+			b, err := s.unpack(colA, nil)
+			if err != nil {
+				return nil, err
+			}
+			return list, json.Unmarshal(b, &list)
+		}, encodeInputs, func(i *Input) {
+			i.File, i.Exe, i.Host, i.Status = n.Path(i.File), n.Path(i.Exe), n.Word(i.Host), n.Text(i.Status)
+			n.args(i.Args)
+		})
+	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections, blockResidency, blockTimeline,
+		blockSpreads, blockStackUse, blockPairs:
+		return n.copy(e)
+	}
+	return errors.New("this heaptap does not know what names are in it: use a newer one")
+}
+
+func (n *renamer) process(p *event.Process) {
+	p.Exe, p.Dir, p.Host = n.Path(p.Exe), n.Path(p.Dir), n.Word(p.Host)
+	n.args(p.Args)
+	each(p.Env, func(s string) string {
+		name, value, _ := strings.Cut(s, "=")
+		return name + "=" + n.Word(value)
+	})
+}
+
+// args renames a command line: the program, and its arguments.
+func (n *renamer) args(list []string) {
+	if len(list) > 0 {
+		list[0] = n.Path(list[0])
+		each(list[1:], n.Word)
+	}
+}
+
+func each(list []string, of func(string) string) {
+	for i := range list {
+		list[i] = of(list[i])
+	}
+}
+
+// symbols renames functions and their files.
+func (n *renamer) symbols(e *indexEntry) error {
+	s, err := n.columns(e)
+	if err != nil {
+		return err
+	}
+	frames := make(map[uint32][]event.Frame)
+	if err := decodeSymbols(s, frames); err != nil {
+		return err
+	}
+	pcs := make([]uint32, 0, len(frames))
+	for pc, list := range frames {
+		pcs = append(pcs, pc)
+		for i := range list {
+			f := &list[i]
+			f.Function, f.Linkage, f.File = n.Function(f.Function), n.Function(f.Linkage), n.Path(f.File)
+		}
+	}
+	slices.Sort(pcs)
+	n.a.pay.reset()
+	encodeSymbols(n.a.pay, &n.a.cols, pcs, frames)
+	return n.a.block(e.typ, n.a.pay.bytes())
+}
+
+func (n *renamer) columns(e *indexEntry) (*columns, error) {
+	p, err := n.r.payload(e.block, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &columns{}
+	return s, s.parse(p)
+}
+
+func renameJSON[T any](n *renamer, e *indexEntry, rename func(*T)) error {
+	p, err := n.r.payload(e.block, nil)
+	if err != nil {
+		return err
+	}
+	var v T
+	if err := json.Unmarshal(p, &v); err != nil {
+		return err
+	}
+	rename(&v)
+	return n.a.json(e.typ, v)
+}
+
+func renameTable[T any](n *renamer, e *indexEntry, decode func(*columns, []T) ([]T, error), encode func(*payload, *columnWriter, []T), rename func(*T)) error {
+	s, err := n.columns(e)
+	if err != nil {
+		return err
+	}
+	list, err := decode(s, nil)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		rename(&list[i])
+	}
+	n.a.pay.reset()
+	encode(n.a.pay, &n.a.cols, list)
+	return n.a.block(e.typ, n.a.pay.bytes())
+}
+
+// copy copies a block. What was folded stays a hole.
+func (n *renamer) copy(e *indexEntry) error {
+	if !n.r.folded(e) {
+		p, err := n.r.payload(e.block, n.buf)
+		if err != nil {
+			return err
+		}
+		n.buf = p
+		return n.a.block(e.typ, p)
+	}
+	a := n.a
+	b := block{typ: e.typ, seq: a.seq, length: e.length, checksum: e.checksum, offset: a.end}
+	if _, err := a.f.WriteAt(b.encode(nil), a.end); err != nil {
+		return err
+	}
+	const page = 4096
+	buf := make([]byte, page)
+	for at := int64(0); at < int64(e.length); at += page {
+		part := buf[:min(page, int64(e.length)-at)]
+		if _, err := readFull(n.r.f, part, e.offset+blockHeader+at); err != nil {
+			return err
+		}
+		if bytes.Count(part, []byte{0}) == len(part) {
+			continue
+		}
+		if _, err := a.f.WriteAt(part, a.end+blockHeader+at); err != nil {
+			return err
+		}
+	}
+	a.blocks = append(a.blocks, indexEntry{block: b})
+	a.end = b.end()
+	a.seq++
+	return nil
+}

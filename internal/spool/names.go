@@ -1,0 +1,63 @@
+package spool
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// nameLog reads the log of names: what marks, regions and threads are called.
+type nameLog struct {
+	log   *array
+	at    uint64            // where the next entry is
+	texts map[uint32]string // by id
+}
+
+// maxName bounds the length of a name that is believed.
+const maxName = 1 << 16
+
+// Name returns the text of a name by its id. It is "" and false if the log does not have it, or not yet: an agent publishes a name
+// before the record that refers to it.
+func (t *Tables) Name(id uint32) (text string, ok bool) {
+	l := &t.names
+	if text, ok = l.texts[id]; ok {
+		return text, true
+	}
+	if err := guard(t.s.path, func() error { return l.read(t.s.header) }); err != nil {
+		l.at = ^uint64(0) // nothing behind what is damaged can be found
+	}
+	text, ok = l.texts[id]
+	return text, ok
+}
+
+// read takes in what was added.
+func (l *nameLog) read(h *wire.Header) error {
+	const head = uint64(unsafe.Sizeof(wire.Name{}))
+	end := atomic.LoadUint64(&h.NameBytes)
+	for l.at < end && end-l.at >= head {
+		b := l.log.run(l.at, head)
+		if b == nil {
+			return nil
+		}
+		p := (*wire.Name)(unsafe.Pointer(unsafe.SliceData(b)))
+		n := uint64(atomic.LoadUint32(&p.Length))
+		if n == 0 {
+			return nil
+		}
+		if n%8 != 0 || n < head || n > head+maxName || uint64(p.Size) > n-head {
+			return fmt.Errorf("the log of names is damaged at byte %d: an entry of %d bytes", l.at, n)
+		}
+		id, size := p.ID, uint64(p.Size)
+		if b = l.log.run(l.at, n); b == nil {
+			return nil
+		}
+		if l.texts == nil {
+			l.texts = map[uint32]string{}
+		}
+		l.texts[id] = string(b[head:][:size])
+		l.at += n
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package spool
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// Process is a process that writes to the spool.
+type Process struct {
+	Slot     uint32
+	PID      int
+	Parent   uint32 // slot of the process it was forked from, or wire.None
+	ForkTime uint64 // timestamp of its first event; 0 for slot 0
+	Random   uint64 // address of its AT_RANDOM bytes
+}
+
+// Processes returns the processes from a slot on, up to one that is not complete yet.
+func (r *Reader) Processes(from uint32) (list []Process, err error) {
+	err = guard(r.s.path, func() error {
+		for n := r.published(from); from < n; from++ {
+			p := (*wire.Proc)(r.procs.at(from))
+			if atomic.LoadUint32(&p.State) == wire.ProcLive {
+				list = append(list, Process{
+					Slot: from, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
+				})
+			} else {
+				list = append(list, Process{Slot: from, Parent: wire.None, ForkTime: r.s.info.Counter})
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Partial says whether not every allocation of a process was recorded up to now.
+func (r *Reader) Partial(slot uint32) (partial bool) {
+	_ = guard(r.s.path, func() error {
+		p := (*wire.Proc)(r.procs.at(slot))
+		partial = p != nil && atomic.LoadUint32(&p.Partial) != 0
+		return nil
+	})
+	return partial
+}
+
+// published returns how many of the processes, from a slot on, can be told of: all that are complete, in their order. One
+// that was killed between taking its slot and filling it holds the others up for a moment only; it has no id then.
+func (r *Reader) published(from uint32) uint32 {
+	n := atomic.LoadUint32(&r.s.header.NextProc)
+	for ; from < n; from++ {
+		p := (*wire.Proc)(r.procs.at(from))
+		if p == nil {
+			break
+		}
+		if atomic.LoadUint32(&p.State) == wire.ProcLive {
+			continue
+		}
+		if r.gap != from || r.gapAt.IsZero() {
+			r.gap, r.gapAt = from, time.Now()
+		}
+		if time.Since(r.gapAt) < r.Patience {
+			break
+		}
+	}
+	return from
+}

@@ -1,0 +1,197 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// counts writes what was counted and not recorded: by function, and by thread if there are several; then how long the calls took, where
+// that was measured.
+func (r *report) counts() {
+	c := r.p.Counts
+	if c == nil || r.Selection != nil {
+		return
+	}
+	functions, threads := byCalls(c.By(event.OfFunc)), byCalls(c.By(event.OfThread))
+	if anyCalls(functions) {
+		r.printf("%s  %s\n", r.title("COUNTED"), r.faint("without call stacks"))
+		r.countedRows(functions, countedBy)
+		if len(threads) > 1 {
+			r.countedRows(threads, threadCounted)
+		}
+		r.sizeClasses(functions)
+		r.printf("\n")
+	}
+	if r.timedRows(c, functions, "function", countedBy, 0) {
+		r.printf("\n")
+	}
+}
+
+// countedThreads is what the page on threads tells of what was counted; false if nothing was.
+func (a *answer) countedThreads() bool {
+	c := a.p.Counts
+	if c == nil || !anyCalls(c.Rows) {
+		return false
+	}
+	a.printf("%s  %s\n", a.title("COUNTED"), a.faint("by thread"))
+	a.countedRows(byCalls(c.By(event.OfThread)), threadCounted)
+	a.printf("\n%s  %s\n", a.title("COUNTED"), a.faint("by thread and function"))
+	a.countedRows(byCalls(slices.Clone(c.Rows)), threadAndFunction)
+	return true
+}
+
+func anyCalls(list []event.Count) bool {
+	return slices.ContainsFunc(list, func(n event.Count) bool { return n.Calls+n.Failed > 0 })
+}
+
+// onlyCounted says what is not to be had of a recording of counts.
+const onlyCounted = "counted, not recorded: nothing is known of single blocks"
+
+// byCalls puts what was called most first.
+func byCalls(list []event.Count) []event.Count {
+	slices.SortStableFunc(list, func(a, b event.Count) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Timed, a.Timed))
+	})
+	return list
+}
+
+// countedBy names a function; realloc has two rows.
+func countedBy(c *event.Count) string {
+	if c.Frees && c.Func == event.ReallocFunc {
+		return "realloc (of old blocks)"
+	}
+	return c.Func.String()
+}
+
+func threadCounted(c *event.Count) string {
+	if c.TID == 0 {
+		return "(threads that have ended)"
+	}
+	return fmt.Sprintf("%s (%d)", cmp.Or(clean(c.Name), "-"), c.TID)
+}
+
+func threadAndFunction(c *event.Count) string { return threadCounted(c) + " " + countedBy(c) }
+
+func (r *report) countedRows(list []event.Count, name func(*event.Count) string) {
+	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s %11s %11s  %s", "calls", "failed", "bytes", "usable", "")))
+	for i := range list {
+		if c := &list[i]; c.Calls+c.Failed > 0 {
+			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
+		}
+	}
+}
+
+// sizeClasses tells what sizes were asked for, of all functions together.
+func (r *report) sizeClasses(functions []event.Count) {
+	var all event.Count
+	for i := range functions {
+		all.Add(&functions[i])
+	}
+	sum := uint64(0)
+	for _, c := range all.Sizes {
+		sum += c.Calls
+	}
+	if sum == 0 {
+		return
+	}
+	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s  %s", "calls", "", "bytes asked for")))
+	for _, c := range all.Sizes {
+		lo, hi := query.SizeClass(c.Class)
+		text := r.size(lo)
+		switch {
+		case c.Class == event.SizeClasses-1:
+			text += " and more"
+		case lo != hi:
+			text += " to " + r.size(hi)
+		}
+		r.printf("  %s %9s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), percent(c.Calls, sum), text)
+	}
+}
+
+// timedRows tells how long calls took, those first that took longest in all, at most so many rows (0: all); false if no call was timed.
+func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string, most int) bool {
+	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })
+	if len(list) == 0 {
+		return false
+	}
+	slices.SortStableFunc(list, func(a, b event.Count) int { return cmp.Compare(b.Time, a.Time) })
+	r.printf("%s  %s\n", r.title("TIME IN THE ALLOCATOR"), r.faint("inside of the real functions, by "+by))
+	r.printf("  %s\n", r.faint(fmt.Sprintf("%10s %14s %9s %9s %9s", "in all", "timed calls", "mean", "half ≤", "99 % ≤")))
+	left := 0
+	if most > 0 && len(list) > most {
+		left, list = len(list)-most, list[:most]
+	}
+	for i := range list {
+		n := &list[i]
+		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), Number(n.Timed), r.duration(int64(n.MeanTime())),
+			r.duration(int64(c.TimeQuantile(n, .5))), r.duration(int64(c.TimeQuantile(n, .99))), name(n))
+	}
+	if left > 0 {
+		r.printf("  %s\n", r.faint("and "+plural(uint64(left), "more row")))
+	}
+	return true
+}
+
+// allocatorTime is what the page on threads tells of it.
+func (a *answer) allocatorTime() {
+	c := a.p.Counts
+	if c == nil || !slices.ContainsFunc(c.Rows, func(n event.Count) bool { return n.Timed > 0 }) {
+		return
+	}
+	a.printf("\n")
+	a.timedRows(c, c.By(event.OfThread), "thread", threadCounted, a.Limit)
+	a.printf("\n")
+	a.timedRows(c, c.By(event.OfFunc), "function", countedBy, a.Limit)
+	a.printf("\n")
+	a.timedRows(c, slices.Clone(c.Rows), "thread and function", threadAndFunction, a.Limit)
+}
+
+// jsonCounted is a row of counts.
+type jsonCounted struct {
+	TID         uint32           `json:"tid"`
+	Name        string           `json:"name"`
+	Function    string           `json:"function"`
+	Frees       bool             `json:"frees"`
+	Calls       uint64           `json:"calls"`
+	Failed      uint64           `json:"failed"`
+	Bytes       uint64           `json:"bytes"`
+	UsableBytes uint64           `json:"usable_bytes"`
+	TimeNS      uint64           `json:"time_ns"`
+	Timed       uint64           `json:"timed"`
+	Sizes       []jsonCountClass `json:"sizes"`
+	Times       []jsonCountClass `json:"times_ns"`
+}
+
+// jsonCountClass is how many calls were between two bounds, both included.
+type jsonCountClass struct {
+	Min   uint64 `json:"min"`
+	Max   uint64 `json:"max"`
+	Calls uint64 `json:"calls"`
+}
+
+// jsonCountsOf has a row for each thread and function; nil if nothing was counted.
+func jsonCountsOf(c *event.Counts) []jsonCounted {
+	if c == nil {
+		return nil
+	}
+	rows := []jsonCounted{}
+	for i := range c.Rows {
+		n := &c.Rows[i]
+		j := jsonCounted{n.TID, n.Name, n.Func.String(), n.Frees, n.Calls, n.Failed, n.Bytes, n.Usable, n.Time, n.Timed, []jsonCountClass{},
+			[]jsonCountClass{}}
+		for _, s := range n.Sizes {
+			lo, hi := query.SizeClass(s.Class)
+			j.Sizes = append(j.Sizes, jsonCountClass{lo, hi, s.Calls})
+		}
+		for _, s := range n.Times {
+			lo, hi := c.TimeClass(int(s.Class))
+			j.Times = append(j.Times, jsonCountClass{lo, hi, s.Calls})
+		}
+		rows = append(rows, j)
+	}
+	return rows
+}

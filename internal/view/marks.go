@@ -1,0 +1,88 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// marks lists the moments that have names.
+func (r *report) marks() {
+	list := r.p.Marks
+	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
+		return
+	}
+	names := moment.Names(list)
+	most := min(len(list), 2*max(r.Top, 1))
+	r.printf("%s  %s\n", r.title("MARKS"), r.faint("--at, --from and --to take their names"))
+	for i := range list[:most] {
+		r.mark(&list[i], names[i])
+	}
+	if most < len(list) {
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(len(list)-most), "more mark"))))
+	}
+	r.printf("\n")
+}
+
+func (r *report) mark(m *event.Mark, name string) {
+	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(middle(clean(name), 60), 40), r.faint("by "+markedBy[m.Source]))
+}
+
+var markedBy = [event.MarkSources]string{
+	event.FromProgram: "the program", event.FromUser: "heaptap ctl", event.FromTimer: "--mark-every", event.FromSignal: "--mark-on",
+	event.FromCondition: "--mark-when", event.FromMode: "a change of mode",
+}
+
+type jsonMark struct {
+	Mark   string  `json:"mark"` // as --at takes it
+	Name   string  `json:"name"`
+	TimeNS int64   `json:"time_ns"`
+	Source string  `json:"source"`
+	Thread *uint32 `json:"thread"`
+	Events *uint64 `json:"events_before"`
+}
+
+func jsonMarksOf(list []event.Mark, names []string) []jsonMark {
+	out := []jsonMark{}
+	for i := range list {
+		m := &list[i]
+		j := jsonMark{Mark: names[i], Name: m.Name, TimeNS: m.Time, Source: m.Source.String()}
+		if m.Source == event.FromProgram {
+			j.Thread = &m.Thread
+		}
+		if m.Cut != event.NoCut {
+			j.Events = &m.Cut
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// maxMarks is how many marks are named below a graph.
+const maxMarks = 20
+
+// markAxis writes where the marks are below the axis of graphs of n columns, and then what they are called.
+func (a *answer) markAxis(t *query.Series, n int) {
+	list, names := t.Marks(a.s)
+	if len(list) == 0 {
+		return
+	}
+	line := []rune(strings.Repeat(" ", n))
+	for i := range list {
+		at := 0
+		if t.Span > 0 {
+			at = int(float64(list[i].Time-t.Begin) / float64(t.Span) * float64(n))
+		}
+		line[min(at, n-1)] = '▲'
+	}
+	a.printf("%s %s\n", a.faint(padLeft("marks", labelWidth)), a.place(strings.TrimRight(string(line), " ")))
+	for i := range list[:min(len(list), maxMarks)] {
+		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)), middle(clean(names[i]), a.report.Width-labelWidth-2))
+	}
+	if more := len(list) - maxMarks; more > 0 {
+		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(more), "more mark"))))
+	}
+}

@@ -1,0 +1,108 @@
+package view
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// monitorHeading says of which program and process a monitor's text is.
+func (a *answer) monitorHeading(what string) {
+	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20), a.p.Process.PID)))
+}
+
+// MonitorSummary writes what a process allocated in all.
+func MonitorSummary(w io.Writer, s *query.Source) error {
+	a := newAnswer(w, s, QueryOptions{})
+	t := &a.p.Totals
+	a.monitorHeading("SUMMARY")
+	a.printf("  requested      %s\n", Size(t.Bytes))
+	a.printf("  peak           %s in %s\n", Size(t.Peak.Bytes), plural(t.Peak.Blocks, "block"))
+	a.printf("  live           %s in %s\n", Size(t.Bytes-t.FreedBytes), plural(t.Allocations-t.Deallocations, "block"))
+	a.printf("  allocations    %s\n", Number(t.Allocations))
+	a.printf("  deallocations  %s\n\n", Number(t.Deallocations))
+	return a.Flush()
+}
+
+// MonitorHistogram writes how many allocations there were of each power of two, by what was requested, and how many of these were freed.
+func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
+	a := newAnswer(w, s, QueryOptions{})
+	a.monitorHeading("HISTOGRAM")
+	a.printf("%s\n", a.faint("  "+padLeft("size", 22)+padLeft("requested", 14)+padLeft("usable", 14)+padLeft("freed", 14)))
+	for class := range query.Classes {
+		requested, usable, freed := h.Sizes[class].Count, h.Usable[class].Count, h.Freed[class].Count
+		if requested|usable|freed != 0 {
+			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), Size), 22), padLeft(Number(requested), 14), padLeft(Number(usable), 14),
+				padLeft(Number(freed), 14))
+		}
+	}
+	a.printf("\n")
+	return a.Flush()
+}
+
+// Limit is what a budget allows of one number of each region.
+type Limit struct {
+	What  string
+	Bytes bool
+	Most  int64
+	Of    func(r *query.RegionRow) (n int64, stack uint32) // stack: of the allocation that made it so; 0: no single one did
+}
+
+// Budget writes which regions exceed a limit, by how much and at which call stack, and returns how often.
+func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) (over int, err error) {
+	a := newAnswer(w, s, QueryOptions{})
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		for _, l := range limits {
+			n, stack := l.Of(r)
+			if n <= l.Most {
+				continue
+			}
+			if over++; over == 1 {
+				a.monitorHeading("BUDGET")
+			}
+			text := Size
+			if !l.Bytes {
+				text = Number
+			}
+			a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", l.What, text(uint64(n)), text(uint64(max(l.Most, 0))), clean(r.Title),
+				threadName(s, r.Thread), Duration(r.Begin))
+			if stack != 0 {
+				a.printf("    %s\n", a.chain(stack, 90))
+			}
+		}
+	}
+	if over > 0 {
+		a.printf("\n")
+	}
+	return over, a.Flush()
+}
+
+// Transients writes what was allocated and freed again within regions.
+func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOptions) error {
+	a := newAnswer(w, s, o)
+	a.monitorHeading("TRANSIENT")
+	rows, left := page(&a.QueryOptions, list)
+	for i := range rows {
+		r := &rows[i]
+		a.printf("  %s  %s  %s in %s\n", padLeft(Size(r.Bytes), 10), padLeft(plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
+	}
+	if len(rows) == 0 {
+		a.printf("  nothing\n")
+	}
+	a.more(left)
+	a.printf("\n")
+	return a.Flush()
+}
+
+func functionOf(f *profile.Frame) string {
+	switch {
+	case f.Function != "":
+		return FunctionName(f.Function, 60)
+	case f.Address == 0:
+		return "(no call stack)"
+	}
+	return address(f)
+}

@@ -1,0 +1,146 @@
+package view
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// sampled says how a sampled recording came about: all of its numbers are estimates.
+func (r *report) sampled() {
+	if !r.p.Sampled() {
+		return
+	}
+	t := &r.p.Totals
+	text := fmt.Sprintf("allocations were sampled, %s: numbers are estimates from %s", howSampled(r.p.Process.Sampling, r.size),
+		plural(t.Samples, "sample"))
+	if r.p.ErrorsKnown() {
+		text += ", ± their standard errors"
+	}
+	r.wrap("", text, r.title)
+	r.printf("\n")
+}
+
+// howSampled says how allocations were chosen.
+func howSampled(s event.Sampling, size func(uint64) string) string {
+	switch {
+	case s.Calls > 0:
+		return "one of " + Number(s.Calls) + " calls on average"
+	case s.Bytes > 0:
+		return "one for every " + size(s.Bytes) + " on average"
+	}
+	return "in a way that is not known"
+}
+
+// pmSize and pmCount write a standard error behind its estimate; nothing where there is none.
+func (r *report) pmSize(variance float64) string {
+	if variance <= 0 {
+		return ""
+	}
+	return " ± " + r.size(uint64(math.Round(tally.StandardError(variance))))
+}
+
+func (r *report) pmCount(variance float64) string {
+	if variance <= 0 {
+		return ""
+	}
+	return " ± " + r.short(uint64(math.Round(tally.StandardError(variance))))
+}
+
+// variances are those of the totals; all 0 where nothing is estimated.
+func (r *report) variances() *tally.Variances {
+	if v := r.p.Variances; v != nil {
+		return v
+	}
+	return &tally.Variances{}
+}
+
+// counted writes a number of things with its standard error.
+func (r *report) counted(n uint64, noun string, variance float64) string {
+	pm := r.pmCount(variance)
+	if pm == "" {
+		return plural(n, noun)
+	}
+	return Number(n) + pm + " " + noun + "s"
+}
+
+// errorNote is a line of a stack's notes; "" if there is nothing to tell.
+func (r *report) errorNote(m *profile.Metric, g *profile.Group) string {
+	if m.Variance == nil || g.Variances == nil {
+		return ""
+	}
+	if m.Bytes {
+		return r.pmSize(m.Variance(g.Variances))
+	}
+	return r.pmCount(m.Variance(g.Variances))
+}
+
+// pm writes a metric's standard error behind its value.
+func (a *answer) pm(m query.Metric, v *query.Values, span int64) string {
+	e, ok := m.StandardError(v, span)
+	if !ok || e <= 0 {
+		return ""
+	}
+	n := uint64(math.Round(e))
+	switch {
+	case a.Exact:
+		return " ± " + Number(n)
+	case m.Unit() == query.ByteCount:
+		return " ± " + Size(n)
+	case m.Unit() == query.BytesPerSecond:
+		return " ± " + Size(n) + "/s"
+	}
+	return " ± " + Short(n)
+}
+
+// jsonSampling tells of a sampled recording.
+type jsonSampling struct {
+	MeanBytes uint64      `json:"mean_bytes,omitempty"` // from one sample to the next
+	MeanCalls uint64      `json:"mean_calls,omitempty"`
+	Samples   uint64      `json:"samples"`
+	Errors    *jsonErrors `json:"standard_errors"` // null: not known
+}
+
+// jsonErrors are the standard errors of the numbers with the same names.
+type jsonErrors struct {
+	Allocations      float64 `json:"allocations"`
+	Bytes            float64 `json:"bytes"`
+	Deallocations    float64 `json:"deallocations"`
+	FreedBytes       float64 `json:"freed_bytes"`
+	LiveAtPeakBytes  float64 `json:"live_at_peak_bytes"`
+	LiveAtPeakBlocks float64 `json:"live_at_peak_blocks"`
+	LeakedBytes      float64 `json:"leaked_bytes"`
+	LeakedBlocks     float64 `json:"leaked_blocks"`
+	ZeroSize         float64 `json:"zero_size"`
+	Reallocations    float64 `json:"reallocations"`
+	SlackBytes       float64 `json:"slack_bytes"`
+}
+
+func jsonSamplingOf(p *profile.Profile) *jsonSampling {
+	if !p.Sampled() {
+		return nil
+	}
+	s := p.Process.Sampling
+	return &jsonSampling{s.Bytes, s.Calls, p.Totals.Samples, jsonErrorsOf(p.Variances)}
+}
+
+func jsonErrorsOf(v *tally.Variances) *jsonErrors {
+	if v == nil {
+		return nil
+	}
+	e := tally.StandardError
+	return &jsonErrors{e(v.Allocations), e(v.Bytes), e(v.Deallocations), e(v.FreedBytes), e(v.PeakBytes), e(v.PeakBlocks), e(v.LeakedBytes),
+		e(v.LeakedBlocks), e(v.ZeroSize), e(v.Reallocations), e(v.Slack)}
+}
+
+// ofSamples is a number that cannot be estimated from samples: null where there are any.
+func ofSamples(p *profile.Profile, n uint64) *uint64 {
+	if p.Sampled() {
+		return nil
+	}
+	return &n
+}
