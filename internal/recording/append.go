@@ -27,6 +27,7 @@ type appender struct {
 	lost    uint64  // events that could not be written
 	latest  uint64  // time of the latest event, in units
 	fold    *folder // nil: nothing is folded
+	dropped bool    // a block of events made room for the ending
 	err     error   // the first; nothing is written after it
 }
 
@@ -113,19 +114,47 @@ type endingFile struct {
 }
 
 // finish appends the tables that are left, the tally, the ending and the index. After an error it tries anew: what is left is
-// small and may fit.
+// small and may fit. The ending, which says how much was lost, comes before everything but the events: where there is no room for
+// it, what lies at the file's end makes room.
 func (a *appender) finish(e Ending) error {
 	a.err = nil
 	if a.tables(&tables{}) == nil {
 		a.lastFold(e.Tally.Summary())
 	}
-	if a.err == nil {
-		_ = a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written})
+	first := a.err
+	for n := len(a.blocks); ; n-- {
+		a.err = nil
+		if a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written}) == nil && a.index() == nil {
+			return first
+		}
+		if first == nil {
+			first = a.err
+		}
+		lost, ok := a.cut(n - 1)
+		if !ok {
+			return first
+		}
+		e.Health.LostEvents += lost
 	}
-	if a.err == nil {
-		_ = a.index()
+}
+
+// cut takes all but the first n blocks off the file, and returns how many events were in them. It takes one block of events at most,
+// which is room enough, and nothing where earlier blocks were folded into later ones.
+func (a *appender) cut(n int) (lost uint64, ok bool) {
+	if n < 1 || a.fold != nil || a.dropped {
+		return 0, false
 	}
-	return a.err
+	for _, b := range a.blocks[n:] {
+		if b.typ == blockEvents {
+			lost += b.head.events
+			a.dropped = true
+		}
+	}
+	a.written -= lost
+	a.lost += lost
+	a.end, a.seq = a.blocks[n].offset, a.blocks[n].seq
+	a.blocks = a.blocks[:n]
+	return lost, a.f.Truncate(a.end) == nil
 }
 
 // counts appends what the events so far sum up to.

@@ -216,6 +216,47 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// TestDiskStaysFull has room for the ending only where something else was: how much is lost is told all the same.
+func TestDiskStaysFull(t *testing.T) {
+	t.Parallel()
+	const total = 60_000
+	events := programs["cc1plus"].run(9, total)
+	dropped := 0
+	for limit := 34_000; limit < 37_000; limit += 23 {
+		d := &disk{limit: limit}
+		w, err := newWriter(d, "full.htap", event.Process{PID: 1}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < total; i += 3000 {
+			w.Node(uint32(i+1), event.Node{PC: 1})
+			_ = w.Events(events[i : i+3000])
+			_ = w.Flush()
+		}
+		lost := w.LostEvents()
+		if err := w.Finish(Ending{}); err == nil {
+			t.Fatal("no error")
+		}
+		if w.LostEvents() != lost {
+			dropped++
+		}
+		r, err := NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(0)
+		if err := r.Events(func(*event.Event) bool { n++; return true }); err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := r.Ending(); !r.Complete() || !ok || n == 0 || n+e.Health.LostEvents != total || w.LostEvents() != e.Health.LostEvents {
+			t.Fatalf("limit %d: complete %v, %d written, %d lost, the writer says %d", limit, r.Complete(), n, e.Health.LostEvents, w.LostEvents())
+		}
+	}
+	if dropped == 0 {
+		t.Error("no block ever made room for the ending")
+	}
+}
+
 func TestInvalidEvents(t *testing.T) {
 	t.Parallel()
 	w, err := newWriter(&disk{limit: 1 << 20}, "a.htap", event.Process{}, Options{})

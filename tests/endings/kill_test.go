@@ -65,7 +65,8 @@ func in(script string) []string {
 }
 
 // TestFullDisk lets the disk of the recording fill up: what came before is kept, the rest is counted as lost, and the target
-// ends as ever.
+// ends as ever. Spilled events go to the same disk: of blocks whose deallocation was lost an end is recorded when their address is
+// given out again, so that a few more are counted than there were.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
@@ -86,7 +87,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("%d recordings, want 1\n%s", len(all), r.stderr.String())
 	}
 	got, want := all[0], r.page[0]
-	if total := want.Allocations + want.Deallocations; got.Events+got.Health.LostEvents != total || got.Events == 0 || got.Events == total {
+	if total := want.Allocations + want.Deallocations; got.Events == 0 || got.Events == total || !got.Complete ||
+		got.Events+got.Health.LostEvents < total || got.Events+got.Health.LostEvents > total+total/1000 {
 		t.Errorf("%d events kept and %d counted as lost, want %d together", got.Events, got.Health.LostEvents, total)
 	}
 	if n := strings.Count(r.stderr.String(), "no space left on device"); n != 1 {
