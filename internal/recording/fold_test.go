@@ -89,7 +89,7 @@ func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return in
 func TestFold(t *testing.T) {
 	t.Parallel()
 	some, coarse, refused, levels := 0, 0, 0, uint64(0)
-	for seed := range uint64(32) {
+	for seed := range uint64(8 + 24/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		n := 200 + rng.IntN(5000)
 		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4, foreign: rng.IntN(2) == 0,
@@ -162,7 +162,7 @@ func TestFold(t *testing.T) {
 			levels = max(levels, l.level)
 		}
 	}
-	if some < 20 || coarse < 100 || refused < 100 || levels < 1 {
+	if some < 20/thinner || coarse < 100/thinner || refused < 100/thinner || levels < 1 {
 		t.Errorf("%d recordings were folded, summaries up to level %d, %d answers at boundaries, %d refusals: the test tests little", some, levels,
 			coarse, refused)
 	}

@@ -62,7 +62,7 @@ func (m model) live(cut uint64) (bytes int64) {
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	for seed := range uint64(24) {
+	for seed := range uint64(8 + 16/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := []int{0, 1, 40, 700, 6000}[seed%5]
 		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4, foreign: rng.IntN(2) == 0,

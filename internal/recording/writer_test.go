@@ -222,7 +222,7 @@ func TestDiskStaysFull(t *testing.T) {
 	const total = 60_000
 	events := programs["cc1plus"].run(9, total)
 	dropped := 0
-	for limit := 34_000; limit < 37_000; limit += 23 {
+	for limit := 34_000; limit < 37_000; limit += 23 * thinner {
 		d := &disk{limit: limit}
 		w, err := newWriter(d, "full.htap", event.Process{PID: 1}, Options{})
 		if err != nil {

@@ -353,12 +353,12 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestEveryBit inverts every bit: no change passes for whole.
+// TestEveryBit inverts every bit: no change passes for whole. With the race detector it takes every seventh, which is each of a byte in turn.
 func TestEveryBit(t *testing.T) {
 	t.Parallel()
 	b := honest().write(t)
 	for i := range 8 * len(b) {
-		if i/8 >= 28 && i/8 < fileHeader || testing.Short() && i%7 > 0 {
+		if i/8 >= 28 && i/8 < fileHeader || testing.Short() && i%7 > 0 || i%thinner > 0 {
 			continue
 		}
 		b[i/8] ^= 1 << (i % 8)

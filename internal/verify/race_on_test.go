@@ -1,0 +1,6 @@
+//go:build race
+
+package verify
+
+// thinner is by how much tests that try very many inputs try fewer: the race detector makes each take ten times as long.
+const thinner = 7
