@@ -8,6 +8,7 @@
 #include "mode.h"
 #include "monitor.h"
 #include "names.h"
+#include "pools.h"
 #include "record.h"
 #include "regions.h"
 #include "threshold.h"
@@ -246,6 +247,13 @@ static const struct heaptap_api table = {
 	.unhide = unhide,
 	.live = ht_ask_live,
 	.dump = ht_ask_dump,
+	.pool_create = ht_pool_create,
+	.pool_backing = ht_pool_backing,
+	.pool_alloc = ht_pool_alloc,
+	.pool_free = ht_pool_free,
+	.pool_move = ht_pool_move,
+	.pool_clear = ht_pool_clear,
+	.pool_destroy = ht_pool_destroy,
 };
 
 HT_EXPORT heaptap_api_function heaptap_api;

@@ -43,8 +43,13 @@ struct ht_thread *ht_appear(struct ht_caller c)
 	return t;
 }
 
-// The stack that stands for those of all small allocations.
-static u32 small_stack(void)
+u64 ht_special_modes(int anew)
+{
+	u64 special = look();
+	return anew ? unless_paused(special) : special;
+}
+
+u32 ht_small_stack(void)
 {
 	static u32 node;
 	u32 found = ht_load(&node);
@@ -63,7 +68,7 @@ static void record(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra,
 	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
-	u32 stack = p && size < ht_header->stack_min ? small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
+	u32 stack = p && size < ht_header->stack_min ? ht_small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
 	if (sample)
 		t->at = (u64)ht_put_extra((u64 *)t->at, HT_X_SAMPLED, sample); // published with the record
 	ht_write_stacked(t, kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, stack);

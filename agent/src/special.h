@@ -48,6 +48,10 @@ HT_COLD int ht_special_failure(u64 kind, u64 size);
 // The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if there
 // is no room.
 struct ht_thread *ht_appear(struct ht_caller c);
+// What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have paused.
+HT_COLD u64 ht_special_modes(int anew);
+// The stack that stands for those of all small allocations.
+u32 ht_small_stack(void);
 // Are mapping changes recorded?
 HT_COLD int ht_special_records(void);
 

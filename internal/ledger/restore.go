@@ -6,6 +6,9 @@ import "iter"
 // latest the number of each thread's latest allocation, and now the time of the latest event.
 func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint32]uint64, now int64) {
 	for b := range blocks {
+		if b.Func.InPool() {
+			b.Addr |= poolBit
+		}
 		g, i, ok := l.live.find(b.Addr)
 		if ok {
 			continue // two at one address: one of them is wrong
