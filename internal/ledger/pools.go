@@ -40,6 +40,7 @@ type pools struct {
 	within map[uint64]*backing   // by the number of the allocation, of another pool, that they were
 	silent uint64                // places of the table that are taken by backings
 	serial uint64                // of those, ever
+	moves  uint64                // changes of what serves which
 	change func(pool uint64, bytes int64)
 }
 
@@ -211,6 +212,7 @@ func (l *Ledger) detach(b *backing) {
 }
 
 func (p *pools) changed(id uint64, bytes int64) {
+	p.moves++
 	if p.change != nil {
 		p.change(id, bytes)
 	}
@@ -295,6 +297,7 @@ func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*event.Event)) {
 	for _, b := range slices.Clone(p.backings) {
 		if b.parent != unknownParent {
 			b.pool = nil // it is out of the books until it is freed
+			l.pools.moves++
 			continue
 		}
 		l.detach(b)

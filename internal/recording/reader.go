@@ -162,7 +162,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockRegions || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockPools || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
