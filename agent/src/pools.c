@@ -59,8 +59,7 @@ heaptap_pool_id ht_pool_create(const char *name)
 	return number << 32 | frame;
 }
 
-// Was it ever given out? What else a program may pass is none.
-static int is_pool(heaptap_pool_id pool)
+int ht_pool_is(heaptap_pool_id pool)
 {
 	u32 frame = (u32)pool;
 	return pool >> 32 && ht_init() && pool >> 32 <= ht_load(&ht_header->next_pool) && frame &&
@@ -157,7 +156,7 @@ static int is_sample(const void *p, u64 size)
 void ht_pool_alloc(heaptap_pool_id pool, const void *p, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
-	if (!is_pool(pool))
+	if (!ht_pool_is(pool))
 		return;
 	u64 special = modes(1), sample = 0;
 	if (special & HT_SP_COUNT)
@@ -177,7 +176,7 @@ void ht_pool_alloc(heaptap_pool_id pool, const void *p, size_t size)
 void ht_pool_free(heaptap_pool_id pool, const void *p)
 {
 	struct ht_caller c = HT_CALLER();
-	if (!p || !is_pool(pool))
+	if (!p || !ht_pool_is(pool))
 		return;
 	u64 special = modes(0);
 	if (special & HT_SP_COUNT)
@@ -192,7 +191,7 @@ void ht_pool_free(heaptap_pool_id pool, const void *p)
 void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
-	if (!is_pool(pool))
+	if (!ht_pool_is(pool))
 		return;
 	int failed = !to && size;
 	u64 sample = 0, special = modes(0);
@@ -221,7 +220,7 @@ void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t
 void ht_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
-	if (!block || !is_pool(pool))
+	if (!block || !ht_pool_is(pool))
 		return;
 	if (is_partial(modes(0))) {
 		ht_filter_take(block);
@@ -236,7 +235,7 @@ void ht_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
 
 static void end_all(u64 kind, heaptap_pool_id pool, struct ht_caller c)
 {
-	struct ht_thread *t = is_pool(pool) ? ht_begin(c) : 0;
+	struct ht_thread *t = ht_pool_is(pool) ? ht_begin(c) : 0;
 	if (t)
 		ht_end(t, t->stream, put_ending(t, (u64 *)t->at, kind, pool, 0, c));
 }

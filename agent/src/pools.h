@@ -7,6 +7,9 @@
 #include "../../include/heaptap/heaptap.h"
 #include "agent.h"
 
+// Was it ever given out? What else a program may pass is none.
+int ht_pool_is(heaptap_pool_id pool);
+
 heaptap_pool_id ht_pool_create(const char *name);
 void ht_pool_backing(heaptap_pool_id pool, const void *block, size_t size);
 void ht_pool_alloc(heaptap_pool_id pool, const void *p, size_t size);

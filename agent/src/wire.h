@@ -131,7 +131,8 @@ enum ht_kind {
 	HT_X_OLD_SIZE = 128 + 6,
 	HT_X_SAMPLED = 128 + 7, // this allocation was chosen at random; the value says how, see HT_SAMPLED_CALLS
 	HT_X_ID = 128 + 8, // a number that tells regions of one name apart; repeated, in order
-	HT_X_POOL = 128 + 9, // which pool: number << 32 | pc id of its name, see HT_PC_POOL
+	HT_X_POOL = 128 + 9, // which pool: number << 32 | pc id of its name, see HT_PC_POOL. Before
+	// an allocation of another kind: the block serves that pool, and is not counted
 };
 
 // Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an exponential

@@ -118,6 +118,7 @@ struct heaptap_api {
 	int (*live)(struct heaptap_live *out, size_t size, unsigned timeout);
 	int (*dump)(int fd, const char *what, unsigned timeout);
 	heaptap_pool_id (*pool_create)(const char *name);
+	heaptap_pool_id (*pool_serve)(heaptap_pool_id pool);
 	void (*pool_backing)(heaptap_pool_id pool, const void *block, size_t size);
 	void (*pool_alloc)(heaptap_pool_id pool, const void *address, size_t size);
 	void (*pool_free)(heaptap_pool_id pool, const void *address);
@@ -315,7 +316,7 @@ static inline void heaptap_unhide(void)
 //
 // Say it in the order in which a thread may rely on it: that memory is the pool's, before anything is given out in it; an allocation
 // after the pool has set it apart; a free or clear before the pool may give the same bytes out again; a destroy before the memory is
-// given back. These functions are inlined even where nothing else is: their frames are in no call stack.
+// given back.
 #define HEAPTAP_INLINE static inline __attribute__((always_inline, unused))
 
 // Creates a pool; pools with the same name are shown as one. Returns what the other functions ask for, or 0 without the
@@ -325,8 +326,17 @@ HEAPTAP_INLINE heaptap_pool_id heaptap_pool_create(const char *name)
 	return HEAPTAP_CALL(0, pool_create(name));
 }
 
+// What the calling thread allocates from here on serves the pool: it is counted nowhere but as the pool's memory. 0: it is counted as
+// always. Returns whom it served before, to be passed when that is to go on. All other threads' events take the longer way meanwhile, so
+// this belongs around the very call. A thread that leaves it on goes on so. Anywhere.
+HEAPTAP_INLINE heaptap_pool_id heaptap_pool_serve(heaptap_pool_id pool)
+{
+	return HEAPTAP_CALL(0, pool_serve(pool));
+}
+
 // The `size` bytes from `block` on serve the pool from here on. If a block of the heap, or of another pool, begins there, that block
-// ends in the books, so that its bytes are not counted twice; when it is freed or reallocated, what the pool has in it ends with it. Else
+// ends in the books, so that its bytes are not counted twice (but they were until now, and may have made the peak: see
+// heaptap_pool_serve); when it is freed or reallocated, what the pool has in it ends with it. Else
 // (mmap, static memory) they serve it until it is destroyed. Said again for the same pool, it does nothing; for another one, what is
 // in it ends and it is that pool's. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_backing(heaptap_pool_id pool, const void *block, size_t size)

@@ -132,6 +132,18 @@ class pool
 	{
 		heaptap_pool_clear(id_);
 	}
+	// What allocates memory for it: that is not counted but as the pool's. Returns what the function does.
+	template <typename Function> auto grow(Function &&function) const
+	{
+		struct serving {
+			heaptap_pool_id before;
+			~serving()
+			{
+				heaptap_pool_serve(before);
+			}
+		} s = {heaptap_pool_serve(id_)};
+		return std::forward<Function>(function)();
+	}
 	heaptap_pool_id id() const noexcept
 	{
 		return id_;
@@ -164,11 +176,13 @@ class pool_resource : public std::pmr::memory_resource
       private:
 	void *do_allocate(std::size_t size, std::size_t alignment) override
 	{
+		if (role_ == backing) {
+			void *memory = pool_.grow([&] { return upstream_->allocate(size, alignment); });
+			pool_.backing(memory, size); // if it is another pool's
+			return memory;
+		}
 		void *p = upstream_->allocate(size, alignment);
-		if (role_ == backing)
-			pool_.backing(p, size);
-		else
-			pool_.allocated(p, size);
+		pool_.allocated(p, size);
 		return p;
 	}
 	void do_deallocate(void *p, std::size_t size, std::size_t alignment) override

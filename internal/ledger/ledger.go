@@ -185,6 +185,11 @@ func (l *Ledger) time(op *Op) (int64, event.Flags) {
 
 // born writes a new block into the empty place (g, i).
 func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+	if op.Serves != 0 && op.Pool == 0 {
+		l.silence(op, addr)
+		l.attach(&backing{addr: addr, size: op.Size, of: op.Serves, parent: heapParent})
+		return
+	}
 	now, late := l.time(op)
 	flags |= late
 	if op.HasUsable {

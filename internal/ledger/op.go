@@ -37,6 +37,7 @@ type Op struct {
 	Count     uint64
 	OldAddr   uint64 // OpMap only
 	OldSize   uint64 // OpMap only
+	Serves    uint64 // OpAlloc, OpReallocResult: the pool that the block serves, so that it is not counted; 0: none
 	Pool      uint64 // the program's own pool that gave out Addr, or takes it back; 0: the real allocator
 }
 

@@ -157,6 +157,16 @@ func TestPools(t *testing.T) {
 			free pool memory freed 0x1000 200 #4
 			free pool memory freed 0x1190 50 #2
 			=> 0 blocks, 0 bytes, backing map[]`},
+		{"allocated to serve a pool, it is counted nowhere", func(a *arena) {
+			a.do(Op{Kind: OpAlloc, Func: event.Malloc, Addr: 0x1000, Size: 500, Serves: A})
+			a.back(A, 0x1000, 500) // said twice
+			a.give(A, 0x1000, 10)
+			a.free(0x1000)
+			a.free(0x1000)
+		}, `alloc pool_alloc 0x1000 10
+			free pool memory freed 0x1000 10 #0
+			unmatched free 0x1000 0
+			=> 0 blocks, 0 bytes, backing map[]`},
 		{"a realloc of the parent ends what is in it, in place or not, and one that fails does not", func(a *arena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)

@@ -214,7 +214,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 	}
 	switch {
 	case !m.pool:
-		op.Pool = 0
+		op.Serves, op.Pool = op.Pool, 0
 	case op.Pool == 0: // damaged
 		op.Pool = unknownPool
 	}
