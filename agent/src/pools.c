@@ -8,7 +8,8 @@
 //
 // Modes: an allocation in a pool is recorded, sampled, counted or left out as any other; its address gets a bit in the filter of
 // sampled mode that tells it from the block that it lies in. What happens to pools as a whole is always recorded: it is
-// rare, and what was recorded in exact mode may end by it.
+// rare, and what was recorded in exact mode may end by it. The filter does not learn of what ends so: it then says of some
+// deallocations that they must be recorded although they need not, after some 100,000 samples that did of all.
 
 #include "pools.h"
 #include "cct.h"

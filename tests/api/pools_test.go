@@ -1,10 +1,17 @@
 package api
 
 import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -50,12 +57,13 @@ func TestPools(t *testing.T) {
 	program := []string{compile(t, "src/pools.c")}
 	run(t, 0, nil, program...)
 	for _, c := range []struct {
-		name  string
-		flags []string
+		name      string
+		unmatched uint64 // of samples, only that of a block which the agent knows to have been recorded
+		flags     []string
 	}{
-		{"exact", nil},
-		{"free stacks and addresses", []string{"--free-stacks", "--addresses"}},
-		{"each one sampled", []string{"--mode", "sampled", "--sample-calls", "1"}},
+		{"exact", 3, nil},
+		{"free stacks and addresses", 3, []string{"--free-stacks", "--addresses"}},
+		{"each one sampled", 1, []string{"--mode", "sampled", "--sample-calls", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +87,7 @@ func TestPools(t *testing.T) {
 			if got, want := a.Allocations-pools.Allocations, uint64(5); got != want {
 				t.Errorf("%d allocations of the heap, want %d", got, want)
 			}
-			if a.Failed != 2 || a.Unmatched+a.Unrecorded != 3 || a.Unseen != 0 || a.Reallocations < 6 || a.InPlace != 1 {
+			if a.Failed != 2 || a.Unmatched+a.Unrecorded != c.unmatched || a.Unseen != 0 || a.Reallocations < 6 || a.InPlace != 1 {
 				t.Errorf("failed %d, unmatched %d, unrecorded %d, unseen %d, reallocations %d, in place %d", a.Failed, a.Unmatched, a.Unrecorded,
 					a.Unseen, a.Reallocations, a.InPlace)
 			}
@@ -199,4 +207,69 @@ func TestPoolExample(t *testing.T) {
 		t.Errorf("the peak of %d bytes has the arena's memory in it", sum.Totals.Peak.Bytes)
 	}
 	byStack(t, r)
+}
+
+// TestPoolsRecovered kills the recorder: what is in which pool, and what serves them, is known after it.
+func TestPoolsRecovered(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "run.htap")
+	cmd := exec.Command(heaptapBinary(t), "run", "-q", "-o", path, "--", compile(t, "src/pools.c"), "outlast")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "half\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	killed := 0
+	for _, pid := range childrenOf(cmd.Process.Pid) {
+		if s, err := unix.Getsid(pid); err == nil && s == pid { // the recorder
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			killed++
+		}
+	}
+	if err := cmd.Wait(); err != nil || killed != 1 {
+		t.Fatalf("%v; %d recorders were killed", err, killed)
+	}
+	run(t, 0, nil, heaptapBinary(t), "verify", path)
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := map[string]event.Pool{
+		"freed":   {Name: "freed", PeakBacking: 100000, Allocations: 1001, Frees: 1001, PeakLive: 51000, Bytes: 51000},
+		"cleared": {Name: "cleared", PeakBacking: 100000, Allocations: 1000, Frees: 1000, PeakLive: 100000, Bytes: 100000},
+		"inner":   {Name: "inner", PeakBacking: 1000, Allocations: 10, Frees: 10, PeakLive: 1000, Bytes: 1000},
+	}
+	if d := cmp.Diff(want, poolNames(r.Pools())); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	sum, err := r.Tally()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := &sum.Totals; a.LeakedBytes() != 0 || a.Unmatched != 0 || a.Unseen != 0 {
+		t.Errorf("leaked %d, unmatched %d, unseen %d", a.LeakedBytes(), a.Unmatched, a.Unseen)
+	}
+	byStack(t, r)
+}
+
+func childrenOf(pid int) (pids []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, task := range tasks {
+		b, _ := os.ReadFile(task)
+		for _, f := range strings.Fields(string(b)) {
+			var child int
+			if _, err := fmt.Sscan(f, &child); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
 }

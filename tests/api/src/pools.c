@@ -141,8 +141,40 @@ static void threads(void)
 		pthread_join(list[i], NULL);
 }
 
+// Two pools and one in the one, then so many other events, in the middle of which the recorder is killed, that checkpoints lie in between.
+// Then all ends: by clearing, by freeing the memory, and by giving a block back that serves a pool.
+static void outlast(void)
+{
+	heaptap_pool_id freed = heaptap_pool_create("freed"), cleared = heaptap_pool_create("cleared");
+	heaptap_pool_id inner = heaptap_pool_create("inner");
+	char *first = malloc(CHUNK), *second = malloc(CHUNK);
+	heaptap_pool_backing(freed, first, CHUNK);
+	heaptap_pool_backing(cleared, second, CHUNK);
+	for (int i = 0; i < 1000; i++) {
+		heaptap_pool_alloc(freed, first + 50 * i, 50);
+		heaptap_pool_alloc(cleared, second + 100 * i, 100);
+	}
+	heaptap_pool_alloc(freed, first + 60000, 1000);
+	heaptap_pool_backing(inner, first + 60000, 1000);
+	for (int i = 0; i < 10; i++)
+		heaptap_pool_alloc(inner, first + 60000 + 100 * i, 100);
+	for (int i = 0; i < 3000000; i++) {
+		free(malloc(10 + i % 100));
+		if (i == 1500000 && write(1, "half\n", 5) == 5)
+			sleep(1);
+	}
+	heaptap_pool_free(freed, first + 60000);
+	heaptap_pool_clear(cleared);
+	free(first);
+	free(second);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "outlast") == 0) {
+		outlast();
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "threads") == 0) {
 		threads();
 		return 0;
