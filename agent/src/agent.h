@@ -325,6 +325,7 @@ struct ht_local {
 	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
 	int *errno_at; // the thread's errno; null: not asked for yet
 	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
+	u64 serves; // pool that what the thread allocates serves; 0: none. See api.c
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;

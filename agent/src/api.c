@@ -8,19 +8,21 @@
 #include "mode.h"
 #include "monitor.h"
 #include "names.h"
+#include "pools.h"
 #include "record.h"
 #include "regions.h"
 #include "threshold.h"
 
-static u32 paused_threads;
+static u32 paused_threads, serving_threads;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // What events have to know
 
 u64 ht_api_special(void)
 {
-	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) |
-	       (ht_load(&ht_monitors) ? HT_SP_MONITOR : 0) | ht_threshold_special();
+	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&serving_threads) ? HT_SP_SERVING : 0) |
+	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) | (ht_load(&ht_monitors) ? HT_SP_MONITOR : 0) |
+	       ht_threshold_special();
 }
 
 // Apart from those that follow, so that these keep nothing over a call.
@@ -80,6 +82,7 @@ void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, cons
 void ht_api_after_fork(void)
 {
 	paused_threads = ht_local.paused != 0;
+	serving_threads = ht_local.serves != 0;
 	ht_measures_after_fork();
 }
 
@@ -123,6 +126,21 @@ static void resume_thread(void)
 		return;
 	__atomic_fetch_sub(&paused_threads, 1, __ATOMIC_SEQ_CST);
 	ht_mode_changed();
+}
+
+static heaptap_pool_id pool_serve(heaptap_pool_id pool)
+{
+	heaptap_pool_id before = ht_local.serves;
+	if (!ht_init())
+		return 0;
+	if (!ht_pool_is(pool))
+		pool = 0;
+	ht_local.serves = pool;
+	if (!before == !pool)
+		return before;
+	__atomic_fetch_add(&serving_threads, pool ? 1u : -1u, __ATOMIC_SEQ_CST);
+	ht_mode_changed();
+	return before;
 }
 
 static void hide(void)
@@ -246,6 +264,14 @@ static const struct heaptap_api table = {
 	.unhide = unhide,
 	.live = ht_ask_live,
 	.dump = ht_ask_dump,
+	.pool_create = ht_pool_create,
+	.pool_serve = pool_serve,
+	.pool_backing = ht_pool_backing,
+	.pool_alloc = ht_pool_alloc,
+	.pool_free = ht_pool_free,
+	.pool_move = ht_pool_move,
+	.pool_clear = ht_pool_clear,
+	.pool_destroy = ht_pool_destroy,
 };
 
 HT_EXPORT heaptap_api_function heaptap_api;

@@ -43,8 +43,13 @@ struct ht_thread *ht_appear(struct ht_caller c)
 	return t;
 }
 
-// The stack that stands for those of all small allocations.
-static u32 small_stack(void)
+u64 ht_special_modes(int anew)
+{
+	u64 special = look();
+	return anew ? unless_paused(special) : special;
+}
+
+u32 ht_small_stack(void)
 {
 	static u32 node;
 	u32 found = ht_load(&node);
@@ -63,9 +68,11 @@ static void record(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra,
 	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
-	u32 stack = p && size < ht_header->stack_min ? small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
+	u32 stack = p && size < ht_header->stack_min ? ht_small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
 	if (sample)
 		t->at = (u64)ht_put_extra((u64 *)t->at, HT_X_SAMPLED, sample); // published with the record
+	if (ht_unlikely(ht_local.serves) && p)
+		t->at = (u64)ht_put_extra((u64 *)t->at, HT_X_POOL, ht_local.serves);
 	ht_write_stacked(t, kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, stack);
 	if (ht_unlikely(c.sp < t->deep))
 		ht_deeper(c);
@@ -75,6 +82,16 @@ static void record_sample(u64 kind, const void *p, u64 size, u64 extra_kind, u64
 {
 	ht_filter_add(p);
 	record(kind, p, size, extra_kind, extra, ht_header->sample, c);
+}
+
+// Does this block serve a pool? Then it is recorded whatever the mode is, and so will be its end.
+static int serves(u64 special, const void *p)
+{
+	if (!(special & HT_SP_SERVING) || !ht_local.serves || !p)
+		return 0;
+	if (special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF))
+		ht_filter_add(p);
+	return 1;
 }
 
 static void allocation(u64 special, u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
@@ -99,7 +116,10 @@ void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u6
 	u64 special = look();
 	if (special & HT_SP_WAIT)
 		special = ht_mode_wait(1);
-	allocation(unless_paused(special), kind, p, size, extra_kind, extra, c);
+	if (ht_unlikely(serves(special, p)))
+		record(kind, p, size, extra_kind, extra, 0, c);
+	else
+		allocation(unless_paused(special), kind, p, size, extra_kind, extra, c);
 	if (special & HT_SP_TOLD && p)
 		ht_tell_allocation(special, size, ht_usable(p), p);
 	if (special & HT_SP_THRESHOLD && p)
@@ -152,6 +172,10 @@ void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 e
 		ht_threshold_deallocation(begun.usable);
 	if (special & HT_SP_THRESHOLD && p)
 		ht_threshold_allocation(size, ht_usable(p), c);
+	if (ht_unlikely(serves(special, p))) {
+		record(kind, p, size, extra_kind, extra, 0, c);
+		return;
+	}
 	special = unless_paused(special);
 	int failed = !p && size, recorded = !(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF));
 	if (begun.recorded && failed && !recorded)

@@ -22,6 +22,7 @@
 #define HT_SP_MONITOR 128ull // the program has registered monitors
 #define HT_SP_TOLD (HT_SP_MEASURE | HT_SP_MONITOR)
 #define HT_SP_THRESHOLD 256ull // see threshold.c
+#define HT_SP_SERVING 512ull // what some thread allocates serves a pool, see ht_local.serves
 #define HT_SP_ASIDE 1024ull // the agent is not up, or has stepped aside
 
 // Must the functions below be asked?
@@ -48,6 +49,10 @@ HT_COLD int ht_special_failure(u64 kind, u64 size);
 // The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if there
 // is no room.
 struct ht_thread *ht_appear(struct ht_caller c);
+// What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have paused.
+HT_COLD u64 ht_special_modes(int anew);
+// The stack that stands for those of all small allocations.
+u32 ht_small_stack(void);
 // Are mapping changes recorded?
 HT_COLD int ht_special_records(void);
 

@@ -75,6 +75,10 @@ enum ht_kind {
 	HT_K_NEW_ARRAY_ALIGNED = 15,
 	HT_K_NEW_ALIGNED_NOTHROW = 16,
 	HT_K_NEW_ARRAY_ALIGNED_NOTHROW = 17,
+	// class 0: what a pool has given out, as the program says (HT_X_POOL): not the real allocator's. A move is as a realloc: its
+	// begin, and then its result. The leaf of their call stacks is the pool's name, see HT_PC_POOL
+	HT_K_POOL_ALLOC = 18,
+	HT_K_POOL_MOVE = 19,
 	// class 0: deallocations with their own stack (size 0; only with --free-stacks): HT_K_FREE & 63 | 32 and so on
 	HT_K_STACKED = 32, // kind = HT_K_STACKED | (short kind & 31)
 	// class 0: mapping changes; the address is the result, 0 if failed; not allocations
@@ -104,6 +108,12 @@ enum ht_kind {
 	HT_K_DELETE_ARRAY_SIZED_ALIGNED = 64 + 15,
 	HT_K_DELETE_ALIGNED_NOTHROW = 64 + 16,
 	HT_K_DELETE_ARRAY_ALIGNED_NOTHROW = 64 + 17,
+	// class 1: of a pool (HT_X_POOL)
+	HT_K_POOL_FREE = 64 + 18,
+	HT_K_POOL_MOVE_BEGIN = 64 + 19,
+	HT_K_POOL_BACKING = 64 + 20, // HT_X_OLD_SIZE bytes from the address on serve the pool from here on
+	HT_K_POOL_CLEAR = 64 + 21, // all in it has ended; the address is 0
+	HT_K_POOL_DESTROY = 64 + 22, // likewise, and the pool, too
 
 	// class 3: notes; the low 48 bits of word 0 are a value
 	HT_K_MARK = 192 + 1, // a moment that has a name: its id
@@ -121,6 +131,8 @@ enum ht_kind {
 	HT_X_OLD_SIZE = 128 + 6,
 	HT_X_SAMPLED = 128 + 7, // this allocation was chosen at random; the value says how, see HT_SAMPLED_CALLS
 	HT_X_ID = 128 + 8, // a number that tells regions of one name apart; repeated, in order
+	HT_X_POOL = 128 + 9, // which pool: number << 32 | pc id of its name, see HT_PC_POOL. Before
+	// an allocation of another kind: the block serves that pool, and is not counted
 };
 
 // Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an exponential
@@ -256,6 +268,8 @@ struct ht_counts {
 #define HT_PC_INTERRUPTED (1ull << 63)
 // In place of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all of these share.
 #define HT_PC_SMALL 1
+// In place of a return address, with module 0: HT_PC_POOL | name id, the frame that stands for a pool.
+#define HT_PC_POOL (1ull << 62)
 
 struct ht_pc {
 	uint64_t pc; // stored last (release); 0: not published
@@ -386,7 +400,8 @@ struct ht_header {
 	uint32_t next_counts, next_name;
 	uint64_t name_bytes;
 	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
-	uint64_t reserved1[4];
+	uint64_t next_pool; // pools ever created
+	uint64_t reserved1[3];
 
 	// changed by both
 	uint64_t free_chunks; // list heads

@@ -89,6 +89,10 @@ struct heaptap_live {
 	uint64_t blocks;
 };
 
+// Pools ---------------------------------------------------------------------------------------------------------------
+
+typedef uint64_t heaptap_pool_id; // 0: none, and all that is said of it goes unheard
+
 // The table -----------------------------------------------------------------------------------------------------------
 
 struct heaptap_api {
@@ -113,6 +117,14 @@ struct heaptap_api {
 	void (*unhide)(void);
 	int (*live)(struct heaptap_live *out, size_t size, unsigned timeout);
 	int (*dump)(int fd, const char *what, unsigned timeout);
+	heaptap_pool_id (*pool_create)(const char *name);
+	heaptap_pool_id (*pool_serve)(heaptap_pool_id pool);
+	void (*pool_backing)(heaptap_pool_id pool, const void *block, size_t size);
+	void (*pool_alloc)(heaptap_pool_id pool, const void *address, size_t size);
+	void (*pool_free)(heaptap_pool_id pool, const void *address);
+	void (*pool_move)(heaptap_pool_id pool, const void *from, const void *to, size_t size);
+	void (*pool_clear)(heaptap_pool_id pool);
+	void (*pool_destroy)(heaptap_pool_id pool);
 };
 
 // The only symbol of the agent that programs use: the table, which stays where it is, or NULL if it has fewer than `size`
@@ -294,6 +306,76 @@ static inline void heaptap_hide(void)
 static inline void heaptap_unhide(void)
 {
 	HEAPTAP_CALL((void)0, unhide());
+}
+
+// Pools ---------------------------------------------------------------------------------------------------------------
+// A program that divides memory itself (an arena, a slab, a free list, a garbage collector) says here what it gives out, and
+// views show that, instead of the large blocks that it lies in. An allocation in a pool is recorded, sampled, counted, paused
+// and stopped as any other, with the caller's call stack and [pool NAME] for its innermost frame. Measures,
+// monitors and thresholds tell of the real allocator alone.
+//
+// Say it in the order in which a thread may rely on it: that memory is the pool's, before anything is given out in it; an allocation
+// after the pool has set it apart; a free or clear before the pool may give the same bytes out again; a destroy before the memory is
+// given back.
+#define HEAPTAP_INLINE static inline __attribute__((always_inline, unused))
+
+// Creates a pool; pools with the same name are shown as one. Returns what the other functions ask for, or 0 without the
+// agent, if its tables are full, or after 2^32 pools: then the other functions do nothing. A forked child goes on using it. Anywhere.
+HEAPTAP_INLINE heaptap_pool_id heaptap_pool_create(const char *name)
+{
+	return HEAPTAP_CALL(0, pool_create(name));
+}
+
+// What the calling thread allocates from here on serves the pool: it is counted nowhere but as the pool's memory. 0: it is counted as
+// always. Returns whom it served before, to be passed when that is to go on. All other threads' events take the longer way meanwhile, so
+// this belongs around the very call. A thread that leaves it on goes on so. Anywhere.
+HEAPTAP_INLINE heaptap_pool_id heaptap_pool_serve(heaptap_pool_id pool)
+{
+	return HEAPTAP_CALL(0, pool_serve(pool));
+}
+
+// The `size` bytes from `block` on serve the pool from here on. If a block of the heap, or of another pool, begins there, that block
+// ends in the books, so that its bytes are not counted twice (but they were until now, and may have made the peak: see
+// heaptap_pool_serve); when it is freed or reallocated, what the pool has in it ends with it. Else
+// (mmap, static memory) they serve it until it is destroyed. Said again for the same pool, it does nothing; for another one, what is
+// in it ends and it is that pool's. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
+{
+	HEAPTAP_CALL((void)0, pool_backing(pool, block, size));
+}
+
+// The pool has given out `size` bytes at `address`; NULL: it had no room, which is counted as a failed allocation. Where the same
+// pool's block at that address has not ended, it ends unseen. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_alloc(heaptap_pool_id pool, const void *address, size_t size)
+{
+	HEAPTAP_CALL((void)0, pool_alloc(pool, address, size));
+}
+
+// What it has given out at `address` is about to be taken back. An address that it has not given out is counted as unmatched; NULL
+// is nothing. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_free(heaptap_pool_id pool, const void *address)
+{
+	HEAPTAP_CALL((void)0, pool_free(pool, address));
+}
+
+// What it has given out at `from` lies at `to` now, or has another size there: as realloc(from, size) that has returned `to`, its cases
+// of NULL included. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t size)
+{
+	HEAPTAP_CALL((void)0, pool_move(pool, from, to, size));
+}
+
+// All that it has given out ends; its memory stays. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_clear(heaptap_pool_id pool)
+{
+	HEAPTAP_CALL((void)0, pool_clear(pool));
+}
+
+// The same, and the pool is no more: nothing is to be said of it any longer. A block of the heap that has served it stays out of the
+// books until it is freed. Anywhere.
+HEAPTAP_INLINE void heaptap_pool_destroy(heaptap_pool_id pool)
+{
+	HEAPTAP_CALL((void)0, pool_destroy(pool));
 }
 
 // The recorder --------------------------------------------------------------------------------------------------------

@@ -21,6 +21,10 @@
 #include <utility>
 #include <vector>
 
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
+
 #include "heaptap.h"
 
 inline std::ostream &operator<<(std::ostream &out, const heaptap_measured &m)
@@ -93,6 +97,110 @@ class region
       private:
 	const char *name_;
 };
+
+// A pool, from here to the end of the scope: what is left in it then ends. All functions are those of heaptap.h, "Pools".
+class pool
+{
+      public:
+	explicit pool(const char *name) noexcept : id_(heaptap_pool_create(name))
+	{
+	}
+	~pool()
+	{
+		heaptap_pool_destroy(id_);
+	}
+	pool(const pool &) = delete;
+	pool &operator=(const pool &) = delete;
+
+	__attribute__((always_inline)) void backing(const void *block, std::size_t size) const noexcept
+	{
+		heaptap_pool_backing(id_, block, size);
+	}
+	__attribute__((always_inline)) void allocated(const void *address, std::size_t size) const noexcept
+	{
+		heaptap_pool_alloc(id_, address, size);
+	}
+	__attribute__((always_inline)) void freed(const void *address) const noexcept
+	{
+		heaptap_pool_free(id_, address);
+	}
+	__attribute__((always_inline)) void moved(const void *from, const void *to, std::size_t size) const noexcept
+	{
+		heaptap_pool_move(id_, from, to, size);
+	}
+	__attribute__((always_inline)) void clear() const noexcept
+	{
+		heaptap_pool_clear(id_);
+	}
+	// What allocates memory for it: that is not counted but as the pool's. Returns what the function does.
+	template <typename Function> auto grow(Function &&function) const
+	{
+		struct serving {
+			heaptap_pool_id before;
+			~serving()
+			{
+				heaptap_pool_serve(before);
+			}
+		} s = {heaptap_pool_serve(id_)};
+		return std::forward<Function>(function)();
+	}
+	heaptap_pool_id id() const noexcept
+	{
+		return id_;
+	}
+
+      private:
+	heaptap_pool_id id_;
+};
+
+#ifdef __cpp_lib_memory_resource
+// Says what an allocator of the standard library does. Put one around the resource, to say what it gives out, and one with `backing` below
+// it, to say which memory it takes:
+//
+//     heaptap::pool pool("events");
+//     heaptap::pool_resource below(pool, std::pmr::new_delete_resource(), heaptap::pool_resource::backing);
+//     std::pmr::monotonic_buffer_resource arena(&below);
+//     heaptap::pool_resource events(pool, &arena);
+//     std::pmr::vector<int> list(&events);
+//
+// Whoever releases the arena says pool.clear() as well.
+class pool_resource : public std::pmr::memory_resource
+{
+      public:
+	enum role { contents, backing };
+	pool_resource(const pool &pool, std::pmr::memory_resource *upstream, role role = contents) noexcept
+	    : pool_(pool), upstream_(upstream), role_(role)
+	{
+	}
+
+      private:
+	void *do_allocate(std::size_t size, std::size_t alignment) override
+	{
+		if (role_ == backing) {
+			void *memory = pool_.grow([&] { return upstream_->allocate(size, alignment); });
+			pool_.backing(memory, size); // if it is another pool's
+			return memory;
+		}
+		void *p = upstream_->allocate(size, alignment);
+		pool_.allocated(p, size);
+		return p;
+	}
+	void do_deallocate(void *p, std::size_t size, std::size_t alignment) override
+	{
+		if (role_ == contents)
+			pool_.freed(p);
+		upstream_->deallocate(p, size, alignment);
+	}
+	bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
+	{
+		return this == &other;
+	}
+
+	const pool &pool_;
+	std::pmr::memory_resource *upstream_;
+	role role_;
+};
+#endif
 
 using measured = heaptap_measured;
 

@@ -135,6 +135,14 @@ const (
 	Munmap
 	Mremap
 	Brk
+	// What the program says of its own pools. The last four end what they do not give out.
+	PoolAlloc
+	PoolFree
+	PoolMove
+	PoolBacking // ends a block that serves a pool from then on
+	PoolClear
+	PoolDestroy
+	PoolReturned // the memory under it was freed
 	FuncCount
 )
 
@@ -153,7 +161,12 @@ var funcNames = [FuncCount]string{
 	DeleteArraySizedAligned: "operator delete[] (sized, aligned)", DeleteAlignedNothrow: "operator delete (aligned, nothrow)",
 	DeleteArrayAlignedNothrow: "operator delete[] (aligned, nothrow)",
 	Mmap:                      "mmap", Munmap: "munmap", Mremap: "mremap", Brk: "brk",
+	PoolAlloc: "pool_alloc", PoolFree: "pool_free", PoolMove: "pool_move", PoolBacking: "pool_backing", PoolClear: "pool_clear",
+	PoolDestroy: "pool_destroy", PoolReturned: "pool memory freed",
 }
+
+// InPool says whether what the function allocates lies in a pool of the program's own.
+func (f Func) InPool() bool { return f == PoolAlloc || f == PoolMove }
 
 // String returns the function's name as a C or C++ programmer writes it.
 func (f Func) String() string {

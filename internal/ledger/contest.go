@@ -211,7 +211,9 @@ func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
 		l.moved(first, g, i, emit)
 		return
 	}
-	l.counts.Unseen++
+	if g.slots[i].ref&silent == 0 {
+		l.counts.Unseen++
+	}
 	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream}
 	l.end(&nobody, g, i, 0, emit)
 }

@@ -94,7 +94,7 @@ func (l *Ledger) Died(h, addr uint64, thread uint32, now int64) (b *Block, tempo
 		}
 	}
 	key, ref, size := s.key, s.ref, s.size
-	if ref&(inRealloc|sampled) != 0 || size&bigSize == bigSize || key == 0 {
+	if ref&(inRealloc|sampled|silent) != 0 || size&bigSize == bigSize || key == 0 {
 		return nil, false
 	}
 	b = &l.ending

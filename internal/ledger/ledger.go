@@ -23,6 +23,7 @@ type Ledger struct {
 	streams streams
 	known   *addresses // addresses this ledger has seen; only in a forked child
 	waits   waits
+	pools   pools
 	counts  Counts
 	event   event.Event // the one handed to emit
 	// Allocations and deallocations have theirs apart, in which the fields that never apply stay as they are. They
@@ -67,12 +68,12 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 			l.settleTick(emit)
 		}
 	}
-	addr := op.Addr & addrMask
+	addr := op.key()
 	switch op.Kind {
 	case OpAlloc:
 		l.alloc(op, addr, 0, emit)
 	case OpFree:
-		if addr == 0 {
+		if addr == 0 || op.Pool != 0 && l.returns(op, emit) {
 			return
 		}
 		if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
@@ -94,6 +95,10 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 		l.reallocResult(op, addr, emit)
 	case OpMap:
 		l.mapped(op, emit)
+	case OpBacking:
+		l.back(op, emit)
+	case OpPoolClear, OpPoolDestroy:
+		l.clearPool(op, op.Kind == OpPoolDestroy, emit)
 	}
 }
 
@@ -101,7 +106,7 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 const touchFrom = 8192
 
 // Live returns the number of live blocks and their requested bytes.
-func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count, l.live.bytes }
+func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count - l.pools.silent, l.live.bytes }
 
 // Settled says whether what has been emitted is all that the ledger knows: then another ledger with the same live blocks goes on as
 // this one does, if it is told again of the begins of reallocs whose results have not come.
@@ -129,11 +134,12 @@ func (l *Ledger) Blocks() iter.Seq[Block] {
 		for k := range l.live.segs {
 			g := &l.live.segs[k]
 			for i := range g.slots {
-				if g.slots[i].key == 0 {
+				if g.slots[i].key == 0 || g.slots[i].ref&silent != 0 {
 					continue
 				}
 				var b Block
-				if l.live.get(g, i, &b); !yield(b) {
+				l.live.get(g, i, &b)
+				if b.Addr = plainAddr(b.Addr, b.Func.InPool()); !yield(b) {
 					return
 				}
 			}
@@ -179,6 +185,11 @@ func (l *Ledger) time(op *Op) (int64, event.Flags) {
 
 // born writes a new block into the empty place (g, i).
 func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+	if op.Serves != 0 && op.Pool == 0 {
+		l.silence(op, addr)
+		l.attach(&backing{addr: addr, size: op.Size, of: op.Serves, parent: heapParent})
+		return
+	}
 	now, late := l.time(op)
 	flags |= late
 	if op.HasUsable {
@@ -193,6 +204,9 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	if l.known != nil {
 		l.known.add(addr)
 	}
+	if op.Pool != 0 {
+		l.given(op.Pool, addr, ref)
+	}
 	l.latest.set(op.Thread, ref)
 	e := &l.birth
 	e.Time = now
@@ -200,7 +214,7 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	e.Thread = op.Thread
 	e.Stack = op.Stack
 	e.Flags = flags
-	e.Addr = addr
+	e.Addr = plainAddr(addr, op.Pool != 0)
 	e.Size = op.Size
 	e.Usable = op.Usable
 	e.Align = op.Align
@@ -214,8 +228,14 @@ func (l *Ledger) Ended() *Block { return &l.ending }
 // end ends the block at (g, i), for op.
 func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
 	b := &l.ending
+	quiet := g.slots[i].ref&silent != 0
 	l.live.get(g, i, b)
 	l.live.remove(g, i, b)
+	if quiet {
+		l.returned(op, b.Addr, emit)
+		return
+	}
+	b.Addr = plainAddr(b.Addr, b.Func.InPool())
 	l.ended(op, b, flags, emit)
 }
 
@@ -224,7 +244,7 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 	now, late := l.time(op)
 	if b.Sampled {
 		flags |= event.Sampled // and nobody knows whether it was temporary
-	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
+	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
 		flags |= event.Temporary
 	}
 	e := &l.death
@@ -268,7 +288,7 @@ func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags
 	}
 	l.event = event.Event{
 		Time: now, Kind: kind, Func: op.Func, Thread: op.Thread, FreeStack: op.FreeStack, Flags: flags | late,
-		Ref: event.NoRef, Addr: addr,
+		Ref: event.NoRef, Addr: plainAddr(addr, op.Pool != 0),
 	}
 	emit(&l.event)
 }

@@ -12,6 +12,9 @@ const (
 	OpReallocBegin                // realloc or reallocarray is about to work on the block at Addr
 	OpReallocResult               // it returned Addr for Size bytes; without a begin: it was given NULL
 	OpMap                         // the program changed its mappings; passed through
+	OpBacking                     // the Size bytes at Addr serve Pool from here on
+	OpPoolClear                   // all that Pool has given out ends
+	OpPoolDestroy                 // and Pool itself
 )
 
 // Op is one record of the agent, put into order and into the words of package event. Only the low 48 bits of
@@ -34,6 +37,8 @@ type Op struct {
 	Count     uint64
 	OldAddr   uint64 // OpMap only
 	OldSize   uint64 // OpMap only
+	Serves    uint64 // OpAlloc, OpReallocResult: the pool that the block serves, so that it is not counted; 0: none
+	Pool      uint64 // the program's own pool that gave out Addr, or takes it back; 0: the real allocator
 }
 
 // Block is a live block; its time is in the unit of the ops' times.

@@ -18,6 +18,7 @@ type begin struct {
 	freeStack uint32
 	index     int // in streams.open
 	fate      fate
+	silent    bool // the block serves a pool: its end is no event
 	function  event.Func
 }
 
@@ -77,7 +78,7 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 	}
 	b.addr, b.ref = addr, 0
 	b.stream, b.thread, b.freeStack, b.function = op.Stream, op.Thread, op.FreeStack, op.Func
-	b.index, b.fate = len(s.open), unknownBlock
+	b.index, b.fate, b.silent = len(s.open), unknownBlock, false
 	s.open = append(s.open, b)
 	k.begins = append(k.begins, b)
 	return b, forgotten
@@ -137,6 +138,10 @@ func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
 		l.decide(forgotten, emit)
 		l.unmark(forgotten, emit)
 	}
+	if op.Pool != 0 && l.returns(op, emit) {
+		b.fate, b.silent = movedAway, true
+		return
+	}
 	b.fate = undecided
 	if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
 		return
@@ -166,7 +171,7 @@ func (l *Ledger) mark(b *begin) {
 		return
 	}
 	if s := &g.slots[i]; s.ref&inRealloc == 0 {
-		b.fate, b.ref = marked, s.ref>>16&refMask
+		b.fate, b.ref, b.silent = marked, s.ref>>16&refMask, s.ref&silent != 0
 		s.ref |= inRealloc
 	}
 }
@@ -215,7 +220,7 @@ func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 // by returns op as a deallocation with a stack of its own. It is valid until the next call.
 func (l *Ledger) by(op *Op, freeStack uint32) *Op {
 	l.freed.Time, l.freed.Late = op.Time, op.Late
-	l.freed.Func, l.freed.Thread, l.freed.FreeStack = op.Func, op.Thread, freeStack
+	l.freed.Func, l.freed.Thread, l.freed.FreeStack, l.freed.Pool = op.Func, op.Thread, freeStack, op.Pool
 	return &l.freed
 }
 
@@ -270,6 +275,9 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 			kind = event.Inherited
 		}
 		l.unknown(freed, b.addr, kind, half, emit)
+	}
+	if b.silent {
+		born = 0 // there was no other half
 	}
 	if addr != 0 {
 		l.alloc(op, addr, born, emit)

@@ -1,11 +1,20 @@
 package ledger
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Restore makes a new ledger what another one was: blocks are those that were live, allocs is the number of allocations so far,
-// latest the number of each thread's latest allocation, and now the time of the latest event.
-func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint32]uint64, now int64) {
+// latest the number of each thread's latest allocation, now the time of the latest event, and backings is what served pools.
+func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint32]uint64, now int64, backings []Backing) {
+	l.written = now
+	var pooled []Block
 	for b := range blocks {
+		if b.Func.InPool() {
+			b.Addr |= poolBit
+			pooled = append(pooled, b)
+		}
 		g, i, ok := l.live.find(b.Addr)
 		if ok {
 			continue // two at one address: one of them is wrong
@@ -15,6 +24,7 @@ func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint3
 			l.known.add(b.Addr)
 		}
 	}
+	l.restoreBackings(slices.Clip(backings), pooled)
 	l.allocs = allocs
 	for thread, ref := range latest {
 		l.latest.set(thread, ref)

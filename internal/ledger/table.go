@@ -18,14 +18,14 @@ const (
 
 	addrBits = 48
 	addrMask = 1<<addrBits - 1
-	refMask  = 1<<46 - 1
+	refMask  = 1<<45 - 1
 	bigSize  = 1<<32 - 1 // the size is in table.big
 )
 
 // slot is one place of the table: a Block in 32 bytes, two to a cache line. All zero: empty.
 type slot struct {
 	key  uint64 // address << 16 | low half of thread
-	ref  uint64 // inRealloc, sampled, number of the allocation << 16, high half of thread
+	ref  uint64 // inRealloc, sampled, silent, number of the allocation << 16, high half of thread
 	born uint64 // time << howBits | how
 	size uint64 // stack << 32 | size
 }
@@ -46,6 +46,7 @@ func bornIn(now int64, how event.Func) uint64 {
 const (
 	inRealloc = 1 << 63 // a realloc of the block has begun
 	sampled   = 1 << 62 // see Block.Sampled
+	silent    = 1 << 61 // no block: its memory serves a pool
 )
 
 type segment struct {

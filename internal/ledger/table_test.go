@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		b = Block{Addr: addr, Size: rng.Uint64() >> (rng.UintN(4) * 20), Stack: rng.Uint32(), Thread: rng.Uint32(),
-			Ref: rng.Uint64() & refMask, Born: rng.Int64N(maxBorn + 1), Func: event.Func(rng.UintN(uint(event.FuncCount))), Sampled: rng.IntN(2) == 0}
+			Ref: rng.Uint64() & refMask, Born: rng.Int64N(maxBorn + 1), Func: event.Func(rng.UintN(uint(event.PoolAlloc))), Sampled: rng.IntN(2) == 0}
 		tab.set(g, i, b.Addr, &Op{Func: b.Func, Size: b.Size, Stack: b.Stack, Thread: b.Thread, Sampled: b.Sampled}, b.Ref, b.Born)
 		want[addr] = b
 		bytes += b.Size

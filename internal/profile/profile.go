@@ -34,6 +34,7 @@ type Profile struct {
 	StackMemory []StackMemory // of the threads' own stacks, the deepest first
 	// Mismatches are allocations and deallocations that do not belong together.
 	Mismatches []event.Pair
+	Pools      []event.Pool // of the program's own, by name
 	// Counts are what was counted and not recorded; nil: nothing.
 	Counts *event.Counts
 	// Variances are of the totals' estimates, if ErrorsKnown; else nil.
@@ -109,6 +110,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.symbols.load(r)
 	p.Counts = r.Counts()
 	p.Mismatches = p.judgePairs(r.Pairs())
+	p.Pools = r.Pools()
 	p.StackMemory = stackMemory(r.StackUse())
 	for _, s := range sum.Stacks {
 		if s.Allocations == 0 && s.Failed == 0 {

@@ -154,7 +154,7 @@ func (p *process) settleRun(s *stream, list []ready) {
 
 // onlyCount says whether all that came before a record is the first argument of calloc or its like.
 func (p *process) onlyCount(m *meaning, r *ready) bool {
-	return p.w.batch.more[r.extra-1].have == 1<<(wire.XCount&7) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
+	return p.w.batch.more[r.extra-1].have == 1<<(wire.XCount&15) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
 }
 
 // now converts a timestamp into the recording's units of time; the result never goes back.
@@ -211,6 +211,15 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 			p.sampled(x.sampling)
 		}
 		x.apply(op, r.size, slack)
+	}
+	switch {
+	case !m.pool:
+		op.Serves, op.Pool = op.Pool, 0
+	case op.Pool == 0: // damaged
+		op.Pool = unknownPool
+	}
+	if m.op == ledger.OpBacking {
+		op.Size = op.OldSize
 	}
 	p.ledger.Add(op, p.emit)
 }

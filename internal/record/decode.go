@@ -14,6 +14,7 @@ type meaning struct {
 	slack   bool // slack says how much is usable
 	sized   bool // of a deallocation: slack is the lowest byte of the size that it was told
 	known   bool
+	pool    bool // of a pool
 	way     uint8
 	family  event.Family
 }
@@ -63,6 +64,20 @@ func makeMeanings() (m [256]meaning) {
 		m[k] = meaning{op: ledger.OpFree, fn: f, sized: f.Sized(), known: true, way: wayFree, family: f.Family()}
 		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true}
 	}
+	pools := map[uint8]meaning{
+		wire.KPoolAlloc: {op: ledger.OpAlloc, fn: event.PoolAlloc}, wire.KPoolMove: {op: ledger.OpReallocResult, fn: event.PoolMove},
+		wire.KPoolFree: {op: ledger.OpFree, fn: event.PoolFree}, wire.KPoolMoveBegin: {op: ledger.OpReallocBegin, fn: event.PoolMove},
+		wire.KPoolBacking: {op: ledger.OpBacking, fn: event.PoolBacking}, wire.KPoolClear: {op: ledger.OpPoolClear, fn: event.PoolClear},
+		wire.KPoolDestroy: {op: ledger.OpPoolDestroy, fn: event.PoolDestroy},
+	}
+	for k, v := range pools {
+		v.known, v.pool = true, true
+		m[k] = v
+		if k>>wire.ClassShift == wire.ClassShort {
+			v.stacked = true
+			m[wire.KStacked|k&31] = v
+		}
+	}
 	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true}
 	m[wire.KReallocBegin] = begin
 	begin.stacked = true
@@ -72,9 +87,9 @@ func makeMeanings() (m [256]meaning) {
 
 // extras are the values that came before a record and belong to it.
 type extras struct {
-	have                                        uint8 // bit per kind
+	have                                        uint16 // bit per kind
 	size, usable, align, count, oldAddr, oldLen uint64
-	sampling                                    uint64
+	sampling, pool                              uint64
 	ids                                         [4]uint64 // of a note; count says how many
 }
 
@@ -99,13 +114,15 @@ func (x *extras) add(kind uint8, value uint64) {
 		}
 	case wire.XSampled:
 		x.sampling = value
+	case wire.XPool:
+		x.pool = value
 	default:
 		return // of a newer agent: what it extends is still understood
 	}
-	x.have |= 1 << (kind & 7)
+	x.have |= 1 << (kind & 15)
 }
 
-func (x *extras) has(kind uint8) bool { return x.have&(1<<(kind&7)) != 0 }
+func (x *extras) has(kind uint8) bool { return x.have&(1<<(kind&15)) != 0 }
 
 // apply completes an op by what came before its record.
 func (x *extras) apply(op *ledger.Op, size uint32, slack uint8) {
@@ -119,6 +136,6 @@ func (x *extras) apply(op *ledger.Op, size uint32, slack uint8) {
 		op.HasUsable, op.Usable = true, x.usable
 	}
 	op.Sampled = x.has(wire.XSampled)
-	op.Align, op.Count, op.OldAddr, op.OldSize = x.align, x.count, x.oldAddr, x.oldLen
+	op.Align, op.Count, op.OldAddr, op.OldSize, op.Pool = x.align, x.count, x.oldAddr, x.oldLen, x.pool
 	*x = extras{}
 }

@@ -38,6 +38,7 @@ type process struct {
 	overs       []overPiece
 	emit        func(*event.Event)
 	pairs       pairs
+	pools       pools
 	watch       *watch           // nil: for nothing
 	marks       int              // so far
 	started     map[uint32]int64 // when each thread began, in ns
@@ -128,7 +129,9 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		e.Born *= recording.Quantum
 		p.pairs.event(e, p.ledger.Ended())
 		_ = p.out.Event(e) // its error is seen when the batch is settled
+		p.poolEvent(e, p.ledger.Ended().Func)
 	}
+	p.ledger.Backed(p.backed)
 	if p.path = w.path; info.Slot != 0 {
 		p.path = w.run.names.next(info.PID, &w.meta)
 	}
@@ -266,6 +269,7 @@ func (p *process) finish(status Status) {
 	p.symbols()
 	p.statics()
 	p.tellCounts(true)
+	p.tellPools()
 	if err := p.out.Pairs(p.pairs.list()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
@@ -324,7 +328,7 @@ func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
-	p.pairs = pairs{}
+	p.pairs, p.pools = pairs{}, pools{}
 	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
 }
 

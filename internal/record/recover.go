@@ -220,6 +220,9 @@ func (p *process) restore(s *savedState) {
 		}
 		p.pcs = append(p.pcs, pc)
 		p.byPC[pc] = i
+		if id, ok := pc.Pool(); ok {
+			p.pools.pc(id, p.w.name(id))
+		}
 		p.out.PC(i, pc)
 		return true
 	})
@@ -250,6 +253,7 @@ func (p *process) restore(s *savedState) {
 	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}
 	var events, allocs uint64
+	of := event.FuncUnknown
 	err = old.Events(func(e *event.Event) bool {
 		if events == s.events {
 			return false
@@ -266,18 +270,20 @@ func (p *process) restore(s *savedState) {
 			funcs[allocs] = e.Func
 			allocs++
 		case event.Free:
-			p.pairs.ended(e, &event.Block{Size: e.Size, Func: funcs[e.Ref]})
+			of = funcs[e.Ref]
+			p.pairs.ended(e, &event.Block{Size: e.Size, Func: of})
 			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
 		_ = p.out.Event(e)
+		p.poolEvent(e, of)
 		return true
 	})
 	if err != nil || events < s.events {
 		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.events-events)
 		p.lost += s.events - events
 	}
-	p.ledger.Restore(seqOf(live), allocs, latest, p.time)
+	p.ledger.Restore(seqOf(live), allocs, latest, p.time, s.backings)
 }
 
 // restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
@@ -302,7 +308,7 @@ func (p *process) restOf(old *recording.Reader, s *savedState) {
 	_, last := old.Cuts()
 	at, _ := old.TimeAt(last)
 	p.time = at / recording.Quantum
-	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.time)
+	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.time, s.backings)
 	p.note("This is the rest of %s, whose recorder was killed after %.1f s: deallocations of blocks from before count as unmatched.",
 		filepath.Base(s.Recording), float64(at)/1e9)
 	switch {

@@ -323,7 +323,7 @@ func TestAllKinds(t *testing.T) {
 		if kind >= wire.KMmap && kind <= wire.KBrk || kind == wire.KRealloc || kind == wire.KReallocarray {
 			continue
 		}
-		if m := meanings[kind]; m.known && !m.stacked {
+		if m := meanings[kind]; m.known && !m.stacked && !m.pool {
 			s.Event([]wire.Record{{Kind: wire.XAlign, Value: 64}, {Kind: wire.XCount, Value: 7}},
 				wire.Record{Kind: uint8(kind), Addr: 4096, Size: 100, Slack: 4, Stack: 3})
 			s.Event(nil, wire.Record{Kind: wire.KDelete, Addr: 4096})

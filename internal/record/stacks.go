@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/wire"
 )
 
 // A recording has ids of its own, without gaps, for the nodes and program counters that occur in its events. What the
@@ -174,7 +175,11 @@ func (p *process) pc(id uint32) (uint32, bool) {
 			v.Module = 0
 		}
 	}
-	local := p.localPC(event.PC{Addr: v.Addr, Module: v.Module, Interrupted: v.Interrupted})
+	e := event.PC{Addr: v.Addr, Module: v.Module, Interrupted: v.Interrupted}
+	if e.Module == 0 && e.Addr&wire.PCPool != 0 && !e.Interrupted {
+		e = p.pools.pc(uint32(e.Addr), p.w.name(uint32(e.Addr)))
+	}
+	local := p.localPC(e)
 	p.pcID = grown(p.pcID, id)
 	p.pcID[id] = local + 1
 	return local, true

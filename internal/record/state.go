@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,9 @@ type state struct {
 	born    []byte       // blocks that are live at the end of the blocks written since the last checkpoint
 	streams map[uint64]streamState
 	broken  bool
+	// What serves pools: how often that had changed at the latest checkpoint, and what it was; what was written of it.
+	changes           uint64
+	serving, backings []byte
 }
 
 // streamState is what a checkpoint says of a stream.
@@ -55,6 +59,7 @@ const (
 	stateCheckpoint = 'c'
 	stateSnapshot   = 's' // replaces all that came before
 	stateFinished   = 'f'
+	stateBackings   = 'p' // what served pools at the checkpoint that follows
 
 	stateSuffix = ".state"
 
@@ -200,6 +205,10 @@ func (p *process) checkpoint(flush func(then func())) {
 		st.touched = false
 	}
 	p.touched = p.touched[:0]
+	if n := p.ledger.BackingChanges(); n != s.changes {
+		s.changes, s.serving = n, encodeBackings(p.ledger.Backings())
+	}
+	backings := s.serving
 	var free []piece
 	kept := p.overs[:0]
 	for _, o := range p.overs {
@@ -215,7 +224,11 @@ func (p *process) checkpoint(flush func(then func())) {
 	size := s.size.Load()
 	compact := size > compactFrom && uint64(size) > 64*blocks
 	then := func() {
-		if compact {
+		if !bytes.Equal(backings, s.backings) && !compact {
+			s.entry = append(s.begin(stateBackings), backings...)
+			s.append()
+		}
+		if s.backings = backings; compact {
 			s.snapshot(p.ledger, entry)
 		} else {
 			s.entry = append(append(s.begin(stateCheckpoint), entry...), s.born...)
@@ -278,6 +291,12 @@ func (s *state) snapshot(l *ledger.Ledger, checkpoint []byte) {
 		s.broken = true
 	}
 	s.size.Store(int64(len(info)))
+	snapshot := s.entry
+	if len(s.backings) > 0 {
+		s.entry = append(append(make([]byte, stateHeader), stateBackings), s.backings...)
+		s.append()
+	}
+	s.entry = snapshot
 	s.append()
 	if s.broken || os.Rename(next, s.path) != nil {
 		// The old one is as it was: without this checkpoint, hence without any later one.
@@ -297,6 +316,8 @@ type savedState struct {
 	streams  map[uint64]streamState
 	born     map[uint64]uint64 // addresses by number of the allocation, of blocks that have perhaps ended since
 	finished bool
+	// What served pools, and what will have at the next checkpoint.
+	backings, next []ledger.Backing
 }
 
 var errState = errors.New("no state of a recording")
@@ -331,6 +352,8 @@ func readState(path string) (*savedState, error) {
 			s.checkpoint(p[1:])
 		case stateCheckpoint:
 			s.checkpoint(p[1:])
+		case stateBackings:
+			s.next = decodeBackings(p[1:])
 		case stateFinished:
 			s.finished = true
 		}
@@ -352,6 +375,7 @@ func (s *savedState) checkpoint(b []byte) {
 		return v
 	}
 	s.events = next()
+	s.backings = s.next
 	for n := next(); n > 0 && len(b) > 0; n-- {
 		v := streamState{origin: origin{uid: next(), start: next(), tid: uint32(next()), proc: uint32(next()), level: uint32(next()),
 			at: position{next(), uint32(next())}}}
@@ -370,4 +394,33 @@ func (s *savedState) checkpoint(b []byte) {
 		last += d
 		s.born[last-1] = next()
 	}
+}
+
+func encodeBackings(list []ledger.Backing) (b []byte) {
+	for i := range list {
+		x := &list[i]
+		how := uint64(x.Parent) << 1
+		if x.Over {
+			how |= 1
+		}
+		for _, v := range [...]uint64{x.Pool, x.Addr, x.Size, x.Ref, how} {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	return b
+}
+
+func decodeBackings(b []byte) (list []ledger.Backing) {
+	for len(b) > 0 {
+		var v [5]uint64
+		for i := range v {
+			x, n := binary.Uvarint(b)
+			if n <= 0 {
+				return list
+			}
+			v[i], b = x, b[n:]
+		}
+		list = append(list, ledger.Backing{Pool: v[0], Addr: v[1], Size: v[2], Ref: v[3], Parent: uint8(v[4] >> 1), Over: v[4]&1 != 0})
+	}
+	return list
 }

@@ -38,6 +38,7 @@ func newSymbolCache() *symbolCache {
 // symbols names the program counters that have not been named yet.
 func (p *process) symbols() {
 	pcs := p.pcs[p.named:]
+	_ = p.pools.frames(p.named, pcs, p.out.Symbols) // its error is seen with those of the others
 	if len(pcs) == 0 || p.uncreated || p.w.run.config.nameless {
 		return
 	}

@@ -53,7 +53,7 @@ type Column struct {
 // folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].block
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockRegions || r.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockPools || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)
@@ -92,6 +92,7 @@ var columnNames = map[blockType]map[columnID]string{
 	blockCounts:       {colID: "threads", colA: "functions, sums", colB: "names", colC: "classes of sizes and times", colStrings: "texts"},
 	blockStackUse:     {colID: "threads", colA: "times", colB: "measures, bytes", colC: "stacks"},
 	blockPairs:        {colID: "threads", colA: "times", colB: "functions, stacks", colC: "counts, sizes"},
+	blockPools:        {colA: "sums", colB: "names", colStrings: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
 		23: "memory available", 24: "cached"},
 	blockEvents: {

@@ -57,7 +57,7 @@
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages;
-// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions. Process comes first. Tables may come in any number
+// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools. Process comes first. Tables may come in any number
 // of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
 // excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
 // checksum, and goes on there.
@@ -124,11 +124,19 @@
 //	          function that allocated, function that freed, stack id, stack id of the deallocation; 4 varints number of
 //	          blocks; of the first one: size, size that the deallocation was told, alignment, alignment that it was told
 //
+//	pools     2 varints of each: bytes that serve it, the most that did, bytes in it, the most that were, blocks in it,
+//	          allocations, deallocations, bytes allocated; 3 varint text: the name; 9 texts, as for symbols
+//
 //	counts    The head has a second varint, the unit of the classes of time in femtoseconds. A block replaces the ones before. 1 zigzag
 //	          kernel's thread id, as difference; 2 varints function << 1 | deallocations, calls, failed calls, bytes requested, usable
 //	          bytes, ns inside of the allocator, timed calls; 3 varint text: the thread's name; 4 classes of sizes, then of times: varint
 //	          how many follow, for each varint its number minus that of the one before (before the first: 0), varint calls; 9 texts,
 //	          as for symbols. Package event says what the classes are.
+//
+// Functions 38 to 44 of events are those of the program's own pools: pool_alloc and pool_move allocate in one; pool_free, pool_move,
+// pool_clear, pool_destroy and "pool memory freed" end such blocks, pool_backing any that serves a pool from then on. The leaf of such an
+// allocation's call stack is a pc without a module, with the address 7001 0000 0000 0000 plus a number, which symbols name. Two live
+// blocks may have one address if one or both are in pools.
 //
 // But for counts, all from variables on have no ids: nothing replaces them. Variables, data sections and resident pages are only told of modules of which
 // they are known, and of variables the largest ones.

@@ -75,6 +75,7 @@ const (
 	blockStackUse blockType = 22 // memory of the threads' stacks
 	blockPairs    blockType = 23 // allocations and deallocations that do not belong together
 	blockRegions  blockType = 24 // named spans of what threads do
+	blockPools    blockType = 25 // what the program's own pools came to
 )
 
 func (t blockType) String() string {
@@ -127,6 +128,8 @@ func (t blockType) String() string {
 		return "mismatches"
 	case blockRegions:
 		return "regions"
+	case blockPools:
+		return "pools"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

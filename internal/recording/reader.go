@@ -39,6 +39,7 @@ type Reader struct {
 	marks    []event.Mark  // by rising time
 	regions  []event.RegionNote
 	pairs    []event.Pair
+	pools    []event.Pool
 	merged   *Merged // nil: there are events
 	frames   map[uint32][]event.Frame
 	ending   Ending
@@ -161,7 +162,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockRegions || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockPools || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -209,6 +210,8 @@ func (r *Reader) load(blocks []indexEntry) {
 				r.stackUse, err = decodeStackUse(&s, r.stackUse)
 			case blockPairs:
 				r.pairs, err = decodePairs(&s, r.pairs)
+			case blockPools:
+				r.pools, err = decodePools(&s, r.pools)
 			case blockInputs, blockTimeline, blockSpreads:
 				err = r.loadMerged(b.typ, &s)
 			default:

@@ -138,7 +138,7 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	if e.Func != event.ReallocFunc && e.Func != event.Reallocarray {
+	if e.Func != event.ReallocFunc && e.Func != event.Reallocarray && e.Func != event.PoolMove {
 		v.pairs.problem("event %d is half of a realloc, by function %s", number, e.Func)
 	}
 	switch e.Kind {
@@ -153,7 +153,7 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 
 func (v *events) alloc(number uint64, e *event.Event) {
 	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread, sampled: e.Flags&event.Sampled != 0})
-	if e.Addr != 0 {
+	if e.Addr != 0 && !e.Func.InPool() { // whose blocks lie in others
 		if n, ok := v.at[e.Addr]; ok {
 			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", number, e.Addr, n)
 		}
@@ -171,7 +171,7 @@ func (v *events) alloc(number uint64, e *event.Event) {
 
 func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	v.frees++
-	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown
+	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown && e.Func != event.PoolBacking
 	if temporary != (e.Flags&event.Temporary != 0) {
 		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", number, e.Ref, !temporary, temporary)
 	}
@@ -188,7 +188,9 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	if is != b {
 		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
 	}
-	delete(v.at, b.addr)
+	if v.at[b.addr] == e.Ref {
+		delete(v.at, b.addr)
+	}
 	blocks, bytes := e.Weight()
 	v.bytes -= bytes
 	v.blocks -= blocks

@@ -42,6 +42,7 @@ type jsonReport struct {
 	Modules         []jsonModule      `json:"modules"`
 	Merge           *jsonMerge        `json:"merge,omitempty"`
 	Counts          []jsonCounted     `json:"counts,omitempty"`
+	Pools           []jsonPool        `json:"pools,omitempty"`
 	StackCount      int               `json:"stack_count"`
 }
 
@@ -382,6 +383,7 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 	}
 	j.Unmatched = jsonUnmatchedOf(p)
 	j.Counts = jsonCountsOf(p.Counts)
+	j.Pools = jsonPoolsOf(p.Pools)
 	j.Mismatches = jsonMismatchesOf(p, p.Mismatches)
 	j.Maps = &jsonMaps{}
 	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)

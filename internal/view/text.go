@@ -80,6 +80,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	r.unmatched()
 	r.mismatches(max(r.Top, 1))
+	r.pools()
 	r.counts()
 	r.inputs()
 	r.marks()
@@ -286,7 +287,7 @@ func (r *report) functions(width int) string {
 	}
 	var list []called
 	for f, n := range r.p.Totals.Funcs {
-		if n > 0 && event.Func(f) != event.FuncUnknown && event.Func(f) < event.Mmap {
+		if n > 0 && event.Func(f) != event.FuncUnknown && (event.Func(f) < event.Mmap || event.Func(f) > event.Brk) {
 			list = append(list, called{event.Func(f), n})
 		}
 	}

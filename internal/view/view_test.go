@@ -102,12 +102,38 @@ func addMismatches(p *profile.Profile) {
 	}
 }
 
+var somePools = []event.Pool{{Name: "words", Backing: 4096, PeakBacking: 8192, Live: 100, PeakLive: 2000, Blocks: 3, Allocations: 1234567, Frees: 1234564, Bytes: 1 << 30}}
+
+// TestPools: a line for each pool, of a whole recording only; without any, nothing.
+func TestPools(t *testing.T) {
+	t.Parallel()
+	p := sampleProfile(t)
+	text := func(o Options) string {
+		var b bytes.Buffer
+		if err := Report(&b, p, o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got := text(Options{}); strings.Contains(got, "POOLS") {
+		t.Errorf("there are none:\n%s", got)
+	}
+	p.Pools = somePools
+	if got, want := text(Options{}), "    4.10 kB    8.19 kB      100 B    2.00 kB     1.23 M     1.23 M  words\n"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+	if got := text(Options{Selection: &Selection{Flags: []string{"--to end"}, Answer: &query.Answer{}}}); strings.Contains(got, "POOLS") {
+		t.Errorf("in a selection:\n%s", got)
+	}
+}
+
 // TestDocumented: docs/report-json.md names every field, and no field that does not exist.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	p := sampleProfile(t)
 	addUnmatched(p)
 	addMismatches(p)
+	p.Pools = somePools
 	have := make(map[string]bool)
 	var walk func(path string, v any)
 	walk = func(path string, v any) {

@@ -43,6 +43,8 @@ const (
 	KNewArrayAligned        = 15
 	KNewAlignedNothrow      = 16
 	KNewArrayAlignedNothrow = 17
+	KPoolAlloc              = 18
+	KPoolMove               = 19
 	KMmap                   = 24
 	KMunmap                 = 25
 	KMremap                 = 26
@@ -70,6 +72,11 @@ const (
 	KDeleteArraySizedAligned   = 64 + 15
 	KDeleteAlignedNothrow      = 64 + 16
 	KDeleteArrayAlignedNothrow = 64 + 17
+	KPoolFree                  = 64 + 18
+	KPoolMoveBegin             = 64 + 19
+	KPoolBacking               = 64 + 20
+	KPoolClear                 = 64 + 21
+	KPoolDestroy               = 64 + 22
 )
 
 // Kinds of class extra: values that belong to the next record.
@@ -82,6 +89,7 @@ const (
 	XOldSize = 128 + 6
 	XSampled = 128 + 7
 	XID      = 128 + 8
+	XPool    = 128 + 9
 
 	SampledCalls = uint64(1) << 63
 )
@@ -129,6 +137,7 @@ const (
 const (
 	PCInterrupted = 1 << 63
 	PCSmall       = 1
+	PCPool        = 1 << 62
 	NodeTruncated = 0x80000000
 	ModuleLoad    = 1
 	ModuleUnload  = 2

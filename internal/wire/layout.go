@@ -152,7 +152,8 @@ type Header struct {
 	NextName     uint32
 	NameBytes    uint64
 	Awaited      [2]uint64
-	Reserved1    [4]uint64
+	NextPool     uint64
+	Reserved1    [3]uint64
 
 	FreeChunks     uint64
 	FreeStreams    uint64

@@ -1,0 +1,34 @@
+package recording
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+var somePools = []event.Pool{
+	{Name: "events é", Backing: 1 << 40, PeakBacking: 1 << 41, Live: 7, PeakLive: 1 << 50, Blocks: 2, Allocations: 1 << 60, Frees: 1<<60 - 2, Bytes: 1 << 63},
+	{},
+}
+
+// TestPoolsTable: what is written is read.
+func TestPoolsTable(t *testing.T) {
+	t.Parallel()
+	if r := written(t, func(w *Writer) error { return w.Pools(append([]event.Pool{}, somePools...)) }); !reflect.DeepEqual(r.Pools(), somePools) {
+		t.Errorf("%+v", r.Pools())
+	}
+}
+
+// TestForgedPools changes every byte of the table: there is an error, or pools that make sense one by one.
+func TestForgedPools(t *testing.T) {
+	t.Parallel()
+	forgeries(t, func(p *payload, w *columnWriter) { encodePools(p, w, somePools) }, func(at int, s *columns) {
+		list, err := decodePools(s, nil)
+		for _, p := range list {
+			if p.Live > p.PeakLive || p.Backing > p.PeakBacking || err != nil && len(list) > 2 {
+				t.Fatalf("byte %d: %+v", at, p)
+			}
+		}
+	})
+}
