@@ -212,7 +212,7 @@ func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
 		return
 	}
 	l.counts.Unseen++
-	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream}
+	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream, Region: first.Region}
 	l.end(&nobody, g, i, 0, emit)
 }
 

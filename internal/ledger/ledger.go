@@ -30,6 +30,7 @@ type Ledger struct {
 	birth, death event.Event
 	ending       Block // the block of death
 	freed        Op    // what a realloc does to its old block
+	region       uint32
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -194,6 +195,7 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 		l.known.add(addr)
 	}
 	l.latest.set(op.Thread, ref)
+	l.region = op.Region
 	e := &l.birth
 	e.Time = now
 	e.Func = op.Func
@@ -211,6 +213,10 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 // Ended is the block that the event handed to emit ends, while emit runs and the event is a Free.
 func (l *Ledger) Ended() *Block { return &l.ending }
 
+// Region is that of the op whose allocation or deallocation is handed to emit, while emit runs: an op that has waited is of where its
+// thread was when it came.
+func (l *Ledger) Region() uint32 { return l.region }
+
 // end ends the block at (g, i), for op.
 func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
 	b := &l.ending
@@ -227,6 +233,7 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown {
 		flags |= event.Temporary
 	}
+	l.region = op.Region
 	e := &l.death
 	e.Time = now
 	e.Func = op.Func

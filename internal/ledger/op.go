@@ -34,6 +34,7 @@ type Op struct {
 	Count     uint64
 	OldAddr   uint64 // OpMap only
 	OldSize   uint64 // OpMap only
+	Region    uint32 // tells where its thread was; the ledger keeps it for Ledger.Region
 }
 
 // Block is a live block; its time is in the unit of the ops' times.

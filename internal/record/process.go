@@ -127,6 +127,9 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		e.Time *= recording.Quantum
 		e.Born *= recording.Quantum
 		p.pairs.event(e, p.ledger.Ended())
+		if p.regions.moves != nil {
+			p.settledLate(e)
+		}
 		_ = p.out.Event(e) // its error is seen when the batch is settled
 	}
 	if p.path = w.path; info.Slot != 0 {

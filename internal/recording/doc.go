@@ -114,7 +114,9 @@
 //	regions   in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, number of
 //	          allocations before it, each minus that of the entry before (before the first: 0); 3 varint name; 4 varint number of
 //	          regions that the thread left, from the innermost on, and, if it is 0, since it entered one: varint how many numbers
-//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left
+//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left. 5 and 6
+//	          numbers say instead that the thread's event which comes next, an Alloc (5) or a Free (6), happened earlier: varint
+//	          how many of the thread's latest entries, without such ones, came after it
 //	stack memory
 //	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint measure (0
 //	          deepest at an event, 1 touched, 2 size, as in package event; others are to be skipped), varint bytes; 4 varint
