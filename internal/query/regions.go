@@ -136,6 +136,10 @@ func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
 	return t.of(e.BornBy, ref)
 }
 
+// RegionLabels returns the function that tells in which regions the block of an allocation or a deallocation was allocated, as a label of
+// StackRows by region; 0: in none.
+func (s *Source) RegionLabels() func(ref uint64, e *event.Event) uint32 { return s.regions().ofEvent }
+
 // matching are the paths on which there is a region that one of the patterns matches.
 func (t *regionTree) matching(patterns []string) []bool {
 	in := make([]bool, len(t.paths))
