@@ -75,6 +75,9 @@ const (
 	blockStackUse blockType = 22 // memory of the threads' stacks
 	blockPairs    blockType = 23 // allocations and deallocations that do not belong together
 	blockRegions  blockType = 24 // named spans of what threads do
+	blockRanges   blockType = 25 // names of memory
+
+	lastBlock = blockRanges // that this heaptap knows
 )
 
 func (t blockType) String() string {
@@ -127,6 +130,8 @@ func (t blockType) String() string {
 		return "mismatches"
 	case blockRegions:
 		return "regions"
+	case blockRanges:
+		return "ranges"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

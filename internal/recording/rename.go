@@ -80,6 +80,8 @@ func (n *renamer) block(e *indexEntry) error {
 		})
 	case blockRegions:
 		return renameTable(n, e, decodeRegions, encodeRegions, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
+	case blockRanges:
+		return renameTable(n, e, decodeRanges, encodeRanges, func(r *event.NamedRange) { r.Name = n.Word(r.Name) })
 	case blockCounts:
 		return renameTable(n, e, func(s *columns, _ []event.Counts) ([]event.Counts, error) {
 			c, err := decodeCounts(s)

@@ -80,6 +80,7 @@ type mender struct {
 	time    int64
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
+	ranges  []event.NamedRange
 }
 
 // keptRun is allocations in a row that were kept: their old and new numbers.
@@ -103,7 +104,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	for _, s := range r.samples {
 		m.w.Sample(s)
 	}
-	m.marks, m.regions = r.marks, r.regions
+	m.marks, m.regions, m.ranges = r.marks, r.regions, r.ranges
 	for _, u := range r.stackUse {
 		m.w.StackUse(u)
 	}
@@ -190,7 +191,7 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	return m.w.Event(&v)
 }
 
-// marksUpTo keeps the marks and the notes of regions before the event with old number n.
+// marksUpTo keeps the marks, the notes of regions and the names of ranges before the event with old number n.
 func (m *mender) marksUpTo(n uint64) {
 	for len(m.marks) > 0 && (m.marks[0].Cut <= n || m.marks[0].Cut == event.NoCut) {
 		mark := m.marks[0]
@@ -205,6 +206,12 @@ func (m *mender) marksUpTo(n uint64) {
 		m.regions = m.regions[1:]
 		note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
 		m.w.Region(note)
+	}
+	for len(m.ranges) > 0 && m.ranges[0].Event <= n {
+		named := m.ranges[0]
+		m.ranges = m.ranges[1:]
+		named.Event = m.w.Handed()
+		m.w.Range(named)
 	}
 }
 
