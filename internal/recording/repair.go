@@ -80,6 +80,7 @@ type mender struct {
 	time    int64
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
+	late    event.RegionNote // of the event that is being kept, if it was settled late
 	ranges  []event.NamedRange
 }
 
@@ -143,6 +144,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 
 // event writes an event with numbers of the old recording, if that is possible as what it can be there.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
+	m.late = event.RegionNote{}
 	m.marksUpTo(n)
 	m.result.Lost += n - m.next
 	m.next = n + 1
@@ -187,6 +189,9 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		}
 		delete(m.at, v.Addr)
 	}
+	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree && v.Kind == event.Free {
+		m.region(m.late)
+	}
 	m.result.Events++
 	return m.w.Event(&v)
 }
@@ -204,8 +209,12 @@ func (m *mender) marksUpTo(n uint64) {
 	for len(m.regions) > 0 && m.regions[0].Event <= n {
 		note := m.regions[0]
 		m.regions = m.regions[1:]
-		note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
-		m.w.Region(note)
+		switch {
+		case note.Late == event.NotLate:
+			m.region(note)
+		case note.Event == n:
+			m.late = note // if its event can be kept, before that
+		}
 	}
 	for len(m.ranges) > 0 && m.ranges[0].Event <= n {
 		named := m.ranges[0]
@@ -213,6 +222,12 @@ func (m *mender) marksUpTo(n uint64) {
 		named.Event = m.w.Handed()
 		m.w.Range(named)
 	}
+}
+
+// region keeps a note of a region in front of the next event.
+func (m *mender) region(note event.RegionNote) {
+	note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
+	m.w.Region(note)
 }
 
 // unseen ends the block that is live where v allocates: its deallocation is missing.
