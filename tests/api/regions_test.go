@@ -1,15 +1,14 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -60,11 +59,11 @@ func TestRegions(t *testing.T) {
 func TestRegionsInTheRecording(t *testing.T) {
 	t.Parallel()
 	rows := regionRows(t, recorded(t, compile(t, "src/regions.cc"), "run.htap"))
-	of := map[string][]query.RegionRow{}
+	of := map[string][]regionRow{}
 	for _, row := range rows {
 		of[row.Title] = append(of[row.Title], row)
 	}
-	one := func(title string) query.RegionRow {
+	one := func(title string) regionRow {
 		t.Helper()
 		if len(of[title]) != 1 {
 			t.Fatalf("%q was entered %d times", title, len(of[title]))
@@ -78,7 +77,7 @@ func TestRegionsInTheRecording(t *testing.T) {
 	if module.Allocations != 3 || module.Deallocations != 1 || module.Requested != 1002+text+thrown || module.Depth != 1 || module.Open {
 		t.Errorf("module: %+v", module)
 	}
-	if event.Allocations != 5 || event.Deallocations != 5 || event.Requested != 1001+1003+module.Requested || event.Added() != 0 || event.Open {
+	if event.Allocations != 5 || event.Deallocations != 5 || event.Requested != 1001+1003+module.Requested || event.Added != 0 || event.Open {
 		t.Errorf("event: %+v", event)
 	}
 	if module.Begin < event.Begin || module.End > event.End || module.End < module.Begin {
@@ -118,18 +117,24 @@ func recorded(t *testing.T, program, name string) string {
 	return filepath.Join(dir, name)
 }
 
-func regionRows(t *testing.T, path string) []query.RegionRow {
+// regionRow is a line of heaptap regions.
+type regionRow struct {
+	Title         string `json:"region"`
+	Depth         int    `json:"depth"`
+	Begin         int64  `json:"begin_ns"`
+	End           int64  `json:"end_ns"`
+	Open          bool   `json:"never_left"`
+	Allocations   uint64 `json:"allocations"`
+	Deallocations uint64 `json:"deallocations"`
+	Requested     uint64 `json:"requested"`
+	Added         int64  `json:"added"`
+}
+
+func regionRows(t *testing.T, path string) []regionRow {
 	t.Helper()
-	if out, err := exec.Command(heaptapBinary(t), "verify", path).CombinedOutput(); err != nil {
-		t.Errorf("%s", out)
-	}
-	s, err := query.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	table, err := query.Regions(t.Context(), s, &query.Query{})
-	if err != nil {
+	run(t, 0, nil, heaptapBinary(t), "verify", path)
+	var table struct{ Rows []regionRow }
+	if err := json.Unmarshal([]byte(run(t, 0, nil, heaptapBinary(t), "regions", "--json", path)), &table); err != nil {
 		t.Fatal(err)
 	}
 	return table.Rows
