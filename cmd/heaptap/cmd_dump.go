@@ -25,6 +25,8 @@ var dumpParts = []struct {
 	{"threads", "print the threads", (*dump.Dumper).Threads},
 	{"stack-memory", "print how the threads' stacks have grown", (*dump.Dumper).StackMemory},
 	{"marks", "print the marks", (*dump.Dumper).Marks},
+	{"regions", "print where threads entered and left regions", (*dump.Dumper).Regions},
+	{"ranges", "print the names that the program has given to its memory", (*dump.Dumper).Ranges},
 }
 
 func newDumpCommand() *cobra.Command {

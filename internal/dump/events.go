@@ -8,12 +8,13 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Events writes the events between two cuts, one a line, and the marks among them. What is damaged is left out; a *recording.DamageError
+// Events writes the events between two cuts, one a line, and the marks and the names of memory among them. What is damaged is left out; a *recording.DamageError
 // tells of it at the end.
 func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
-	marks := newMarksAmong(d, from)
-	err := d.walk(ctx, from, to, marks)
+	marks, ranges := newMarksAmong(d, from), newRangesAmong(d, from)
+	err := d.walk(ctx, from, to, marks, ranges)
 	marks.upTo(to)
+	ranges.upTo(to)
 	if d.err != nil {
 		return d.err
 	}
@@ -21,14 +22,19 @@ func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
 }
 
 // walk writes the events.
-func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong) error {
+func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong, ranges *rangesAmong) error {
 	add := d.text
 	if d.json {
 		add = d.object1
 	}
 	return d.r.Walk(ctx, from, to, func(n, alloc uint64, e *event.Event) bool {
 		marks.before(n, e.Time)
-		d.line = append(add(d.line[:0], n, alloc, e), '\n')
+		ranges.before(n)
+		d.line = add(d.line[:0], n, alloc, e)
+		if len(ranges.spans) > 0 {
+			d.line = ranges.text(d.line, e)
+		}
+		d.line = append(d.line, '\n')
 		return d.write(d.line)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -42,6 +43,8 @@ type page struct {
 	Nodes    int      `json:"stacks"`
 	Samples  int      `json:"samples"`
 	Marks    int      `json:"marks"`
+	Regions  int      `json:"regions"` // times that one was entered
+	Ranges   int      `json:"ranges"`  // names of memory
 	Parts    []part   `json:"parts"`
 }
 
@@ -66,6 +69,7 @@ func (d *Dumper) Page() error {
 		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", view.Number(p.Events)}, {"lost events", view.Number(p.Lost)},
 		{"threads", strconv.Itoa(p.Threads)}, {"modules", strconv.Itoa(p.Modules)}, {"addresses", strconv.Itoa(p.PCs)}, {"stacks", strconv.Itoa(p.Nodes)},
 		{"samples", strconv.Itoa(p.Samples)}, {"marks", strconv.Itoa(p.Marks)},
+		{"regions", strconv.Itoa(p.Regions)}, {"ranges", strconv.Itoa(p.Ranges)},
 	} {
 		d.printf("%-12s %s\n", row[0], row[1])
 	}
@@ -91,7 +95,12 @@ func (d *Dumper) page() *page {
 	pr := r.Process()
 	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe, Recorder: pr.Recorder,
 		Lost: r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
-		Samples: len(r.Samples()), Marks: len(r.Marks()), Notes: append([]string{}, r.Health().Notes...)}
+		Samples: len(r.Samples()), Marks: len(r.Marks()), Ranges: len(r.Ranges()), Notes: append([]string{}, r.Health().Notes...)}
+	for _, n := range r.Regions() {
+		if n.Leaves == 0 && n.Late == event.NotLate {
+			p.Regions++
+		}
+	}
 	major, minor := r.Version()
 	p.Version = strconv.Itoa(major) + "." + strconv.Itoa(minor)
 	where := map[[2]string]int{}

@@ -13,7 +13,21 @@ type RegionNote struct {
 	Name   string // of the region that was entered, or of the outermost one that was left
 	IDs    [RegionIDs]int64
 	Count  uint8 // of the IDs, those that there are
+	// Late says that the note is of the event that comes next: it was settled after its thread had gone on. It happened before the latest
+	// Back notes that the thread entered or left regions by. Nothing else of such a note counts.
+	Late Lateness
+	Back uint32
 }
+
+// Lateness says of what kind an event is that was settled late.
+type Lateness uint8
+
+// Notes of regions are none of an event; LateAlloc and LateFree are of an allocation and of a deallocation.
+const (
+	NotLate Lateness = iota
+	LateAlloc
+	LateFree
+)
 
 // RegionIDs is how many numbers a region may have.
 const RegionIDs = 4

@@ -33,6 +33,13 @@ type Format struct {
 	Write func(ctx context.Context, w io.Writer, in *Input) error
 }
 
+// GroupingsOfStacks are those of formats that have whole call stacks, for Format.By.
+var GroupingsOfStacks = []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation, query.ByRegion}
+
+// GroupingsOfTrees are those of formats that have trees of frames: groups of blocks are above the frames.
+var GroupingsOfTrees = []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
+	query.ByAllocation, query.ByRegion, query.ByRegionName}
+
 // Variant is one of several forms of a format.
 type Variant struct {
 	Name      string
@@ -201,6 +208,38 @@ func (in *Input) GroupName(g *query.Group) string {
 		name += fmt.Sprintf(" %s:%d", base(g.File), g.Line)
 	}
 	return name
+}
+
+// LabelName names the groups of blocks that a row's label stands for: of regions all, from the outermost on, as folded stacks have frames.
+func (in *Input) LabelName(label uint32) string {
+	var names []string
+	for _, g := range in.GroupsOfLabel(in.Query.By, label) {
+		names = append(names, strings.ReplaceAll(in.GroupName(&g), ";", ":"))
+	}
+	return strings.Join(names, ";")
+}
+
+// RegionNames returns a function that names the regions in which the block of an event was allocated, as LabelName does; "": none.
+func (in *Input) RegionNames() func(ref uint64, e *event.Event) string {
+	if len(in.Reader.Regions()) == 0 {
+		return func(uint64, *event.Event) string { return "" }
+	}
+	label := in.RegionLabels()
+	names := map[uint32]string{0: ""}
+	one := *in
+	one.Query.By = query.ByRegion
+	return func(ref uint64, e *event.Event) string {
+		if ref == event.NoRef {
+			return ""
+		}
+		l := label(ref, e)
+		name, ok := names[l]
+		if !ok {
+			name = one.LabelName(l)
+			names[l] = name
+		}
+		return name
+	}
 }
 
 // ThreadName names a thread: its name and its id, which tells threads of one name apart.

@@ -214,7 +214,7 @@ func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
 	if g.slots[i].ref&silent == 0 {
 		l.counts.Unseen++
 	}
-	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream}
+	nobody := Op{Time: first.Time, Late: first.Late, Thread: first.Thread, Stream: first.Stream, Region: first.Region}
 	l.end(&nobody, g, i, 0, emit)
 }
 

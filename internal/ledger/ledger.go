@@ -31,6 +31,7 @@ type Ledger struct {
 	birth, death event.Event
 	ending       Block // the block of death
 	freed        Op    // what a realloc does to its old block
+	region       uint32
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -208,6 +209,7 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 		l.given(op.Pool, addr, ref)
 	}
 	l.latest.set(op.Thread, ref)
+	l.region = op.Region
 	e := &l.birth
 	e.Time = now
 	e.Func = op.Func
@@ -224,6 +226,10 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 
 // Ended is the block that the event handed to emit ends, while emit runs and the event is a Free.
 func (l *Ledger) Ended() *Block { return &l.ending }
+
+// Region is that of the op whose allocation or deallocation is handed to emit, while emit runs: an op that has waited is of where its
+// thread was when it came.
+func (l *Ledger) Region() uint32 { return l.region }
 
 // end ends the block at (g, i), for op.
 func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
@@ -247,6 +253,7 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
 		flags |= event.Temporary
 	}
+	l.region = op.Region
 	e := &l.death
 	e.Time = now
 	e.Func = op.Func

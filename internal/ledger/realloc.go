@@ -16,6 +16,7 @@ type begin struct {
 	stream    uint32
 	thread    uint32
 	freeStack uint32
+	region    uint32
 	index     int // in streams.open
 	fate      fate
 	silent    bool // the block serves a pool: its end is no event
@@ -77,7 +78,7 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 		b = new(begin)
 	}
 	b.addr, b.ref = addr, 0
-	b.stream, b.thread, b.freeStack, b.function = op.Stream, op.Thread, op.FreeStack, op.Func
+	b.stream, b.thread, b.freeStack, b.region, b.function = op.Stream, op.Thread, op.FreeStack, op.Region, op.Func
 	b.index, b.fate, b.silent = len(s.open), unknownBlock, false
 	s.open = append(s.open, b)
 	k.begins = append(k.begins, b)
@@ -212,7 +213,7 @@ func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 	by := l.by(op, op.FreeStack)
 	if b := l.streams.of(g.slots[i].ref >> 16 & refMask); b != nil {
 		b.fate = movedAway
-		by.Thread, by.FreeStack, by.Func = b.thread, b.freeStack, b.function
+		by.Thread, by.FreeStack, by.Region, by.Func = b.thread, b.freeStack, b.region, b.function
 	}
 	l.end(by, g, i, event.Realloc, emit)
 }
@@ -220,7 +221,7 @@ func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 // by returns op as a deallocation with a stack of its own. It is valid until the next call.
 func (l *Ledger) by(op *Op, freeStack uint32) *Op {
 	l.freed.Time, l.freed.Late = op.Time, op.Late
-	l.freed.Func, l.freed.Thread, l.freed.FreeStack, l.freed.Pool = op.Func, op.Thread, freeStack, op.Pool
+	l.freed.Func, l.freed.Thread, l.freed.FreeStack, l.freed.Region, l.freed.Pool = op.Func, op.Thread, freeStack, op.Region, op.Pool
 	return &l.freed
 }
 

@@ -91,7 +91,7 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 		if names := f.a.q.Names; by == ByThread && names != nil {
 			label = names.Thread(label)
 		}
-		for _, g := range f.a.groupsOfLabel(by, label) {
+		for _, g := range f.a.GroupsOfLabel(by, label) {
 			at = f.down(at, f.id(g))
 		}
 		if !frames {

@@ -75,8 +75,9 @@ func groupOf(by By, f *profile.Frame) Group {
 	return g
 }
 
-// groupsOfLabel are the groups of blocks that a label stands for, from the outermost on.
-func (s *Source) groupsOfLabel(by By, label uint32) []Group {
+// GroupsOfLabel are the groups of blocks that the label of a StackRow stands for: of regions those that the thread was in, from the outermost
+// on; else one.
+func (s *Source) GroupsOfLabel(by By, label uint32) []Group {
 	if by.ofRegions() {
 		return s.regions().groups(by, label)
 	}

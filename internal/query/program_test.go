@@ -22,6 +22,8 @@ type recorder struct {
 	threads int
 	health  event.Health
 	regions map[uint32][]string // by thread: that it is in
+	moves   map[uint32]int      // by thread: how often it entered or left some
+	late    bool                // some events are settled late
 }
 
 func newRecorder(t testing.TB) *recorder {
@@ -44,6 +46,9 @@ func (r *recorder) thread(start int64) uint32 {
 
 func (r *recorder) event(e event.Event) {
 	e.Time = r.now
+	if r.late && len(r.events)%3 == 0 {
+		r.lateNote(&e)
+	}
 	if err := r.w.Event(&e); err != nil {
 		r.t.Fatal(err)
 	}
@@ -157,6 +162,7 @@ func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]ev
 	flush := 1 + rng.IntN(60)
 	wander := rand.New(rand.NewPCG(seed, 5))
 	for len(r.events) < n {
+		r.late = seed%2 > 0
 		r.wander(wander, threads)
 		r.now += rng.Int64N(4) * 100
 		th := uint32(rng.IntN(threads))

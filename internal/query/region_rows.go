@@ -84,7 +84,7 @@ func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
 	w := newRegionWalk(s)
 	a, err := Events(ctx, s, &one, func(n, ref uint64, e *event.Event) error {
 		if w.upTo(n); e.Kind <= event.Free {
-			w.see(e, ref)
+			w.see(n, e, ref)
 		}
 		return nil
 	})
@@ -109,18 +109,38 @@ func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
 
 // regionWalk follows the regions of all threads through the events.
 type regionWalk struct {
-	notes []event.RegionNote // still to come
-	rows  []RegionRow
-	open  map[uint32][]int  // by thread: rows, from the outermost on
-	slack map[uint64]uint64 // of live blocks that have any, by allocation
+	notes   []event.RegionNote // still to come
+	rows    []RegionRow
+	around  []int             // by row: that of the region around it; -1: none
+	at      map[uint32]int    // by thread: the row of the innermost region, plus 1
+	slack   map[uint64]uint64 // of live blocks that have any, by allocation
+	earlier earlier[int]
+	late    lateEvent // the latest one
+}
+
+// lateEvent is an event that was settled late, and the row to which it belongs, plus 1.
+type lateEvent struct {
+	set    bool
+	number uint64
+	thread uint32
+	row    int
 }
 
 func newRegionWalk(s *Source) *regionWalk {
-	return &regionWalk{notes: s.Reader.Regions(), open: make(map[uint32][]int), slack: make(map[uint64]uint64)}
+	notes := s.Reader.Regions()
+	return &regionWalk{notes: notes, at: make(map[uint32]int), slack: make(map[uint64]uint64), earlier: newEarlier[int](notes)}
 }
 
-// see counts an event in the innermost region of its thread.
-func (w *regionWalk) see(e *event.Event, ref uint64) {
+// row is that of the innermost region in which a thread was at event n; -1: none.
+func (w *regionWalk) row(n uint64, thread uint32) int {
+	if l := &w.late; l.set && l.number == n && l.thread == thread {
+		return l.row - 1
+	}
+	return w.at[thread] - 1
+}
+
+// see counts event n in the innermost region of its thread, and in those around it that have been left already.
+func (w *regionWalk) see(n uint64, e *event.Event, ref uint64) {
 	slack := w.slack[ref]
 	if e.Kind == event.Free {
 		delete(w.slack, ref)
@@ -128,8 +148,14 @@ func (w *regionWalk) see(e *event.Event, ref uint64) {
 		slack = e.Usable - e.Size
 		w.slack[ref] = slack
 	}
-	if list := w.open[e.Thread]; len(list) > 0 {
-		w.rows[list[len(list)-1]].see(e, slack)
+	i := w.row(n, e.Thread)
+	if i < 0 {
+		return
+	}
+	w.rows[i].see(e, slack)
+	for !w.rows[i].Open && w.around[i] >= 0 {
+		i = w.around[i]
+		w.rows[i].see(e, slack)
 	}
 }
 
@@ -138,29 +164,38 @@ func (w *regionWalk) upTo(n uint64) {
 	for len(w.notes) > 0 && w.notes[0].Event <= n {
 		note := &w.notes[0]
 		w.notes = w.notes[1:]
-		list := w.open[note.Thread]
-		if note.Leaves == 0 {
-			w.open[note.Thread] = append(list, len(w.rows))
-			w.rows = append(w.rows, RegionRow{Title: note.Title(), Name: note.Name, Thread: note.Thread, Depth: len(list), Begin: note.Time, Open: true})
+		at := w.at[note.Thread]
+		if note.Late != event.NotLate {
+			w.late = lateEvent{true, note.Event, note.Thread, w.earlier.of(note, at)}
 			continue
 		}
-		for range min(len(list), int(note.Leaves)) {
-			r := &w.rows[list[len(list)-1]]
-			r.End, r.Open = note.Time, false
-			list = list[:len(list)-1]
-			if len(list) > 0 {
-				w.rows[list[len(list)-1]].follow(&r.RegionCounts)
+		w.earlier.leave(note.Thread, at)
+		if note.Leaves == 0 {
+			r := RegionRow{Title: note.Title(), Name: note.Name, Thread: note.Thread, Begin: note.Time, Open: true}
+			if at > 0 {
+				r.Depth = w.rows[at-1].Depth + 1
 			}
+			w.rows, w.around = append(w.rows, r), append(w.around, at-1)
+			w.at[note.Thread] = len(w.rows)
+			continue
 		}
-		w.open[note.Thread] = list
+		for left := note.Leaves; left > 0 && at > 0; left-- {
+			r := &w.rows[at-1]
+			r.End, r.Open = note.Time, false
+			if around := w.around[at-1]; around >= 0 {
+				w.rows[around].follow(&r.RegionCounts)
+			}
+			at = w.around[at-1] + 1
+		}
+		w.at[note.Thread] = at
 	}
 }
 
 // finish counts what is in regions that were never left in those around them.
 func (w *regionWalk) finish() {
-	for _, list := range w.open {
-		for i := len(list) - 1; i > 0; i-- {
-			w.rows[list[i-1]].follow(&w.rows[list[i]].RegionCounts)
+	for i := len(w.rows) - 1; i >= 0; i-- { // what is within comes later
+		if r := &w.rows[i]; r.Open && w.around[i] >= 0 {
+			w.rows[w.around[i]].follow(&r.RegionCounts)
 		}
 	}
 }

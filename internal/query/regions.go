@@ -12,6 +12,7 @@ import (
 // to those around it.
 type regionTree struct {
 	spans map[uint32][]regionSpan // by thread, rising
+	late  map[threadAlloc]uint32  // path of allocations that were settled late
 	paths []regionPath            // by number; 0: in no region
 }
 
@@ -19,6 +20,41 @@ type regionTree struct {
 type regionSpan struct {
 	alloc uint64
 	path  uint32
+}
+
+// threadAlloc is an allocation of a thread.
+type threadAlloc struct {
+	thread uint32
+	alloc  uint64
+}
+
+// earlier are the places where threads were before each of their notes, of those threads that have events which were settled late.
+type earlier[T any] map[uint32][]T
+
+func newEarlier[T any](notes []event.RegionNote) earlier[T] {
+	e := make(earlier[T])
+	for i := range notes {
+		if notes[i].Late != event.NotLate {
+			e[notes[i].Thread] = nil
+		}
+	}
+	return e
+}
+
+// leave says that a thread leaves a place by a note.
+func (e earlier[T]) leave(thread uint32, from T) {
+	if list, ok := e[thread]; ok {
+		e[thread] = append(list, from)
+	}
+}
+
+// of is where the thread was at the event that a note is of; it is at now.
+func (e earlier[T]) of(n *event.RegionNote, now T) T {
+	list := e[n.Thread]
+	if n.Back == 0 || len(list) == 0 {
+		return now
+	}
+	return list[max(0, len(list)-int(n.Back))]
 }
 
 // regionPath is a region, those around it included.
@@ -36,15 +72,23 @@ func (s *Source) regions() *regionTree {
 }
 
 func newRegionTree(notes []event.RegionNote) *regionTree {
-	t := &regionTree{spans: make(map[uint32][]regionSpan), paths: make([]regionPath, 1)}
+	t := &regionTree{spans: make(map[uint32][]regionSpan), late: make(map[threadAlloc]uint32), paths: make([]regionPath, 1)}
 	type step struct {
 		parent uint32
 		title  string
 	}
 	known, at := make(map[step]uint32), make(map[uint32]uint32)
+	earlier := newEarlier[uint32](notes)
 	for i := range notes {
 		n := &notes[i]
 		p := at[n.Thread]
+		if n.Late != event.NotLate {
+			if n.Late == event.LateAlloc {
+				t.late[threadAlloc{n.Thread, n.Alloc}] = earlier.of(n, p)
+			}
+			continue
+		}
+		earlier.leave(n.Thread, p)
 		for range min(int(n.Leaves), t.paths[p].depth) {
 			p = t.paths[p].parent
 		}
@@ -71,6 +115,11 @@ func newRegionTree(notes []event.RegionNote) *regionTree {
 
 // of is the path of the region in which a thread made an allocation.
 func (t *regionTree) of(thread uint32, alloc uint64) uint32 {
+	if len(t.late) > 0 {
+		if path, ok := t.late[threadAlloc{thread, alloc}]; ok {
+			return path
+		}
+	}
 	list := t.spans[thread]
 	i := sort.Search(len(list), func(i int) bool { return list[i].alloc > alloc })
 	if i == 0 {
@@ -86,6 +135,10 @@ func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
 	}
 	return t.of(e.BornBy, ref)
 }
+
+// RegionLabels returns the function that tells in which regions the block of an allocation or a deallocation was allocated, as a label of
+// StackRows by region; 0: in none.
+func (s *Source) RegionLabels() func(ref uint64, e *event.Event) uint32 { return s.regions().ofEvent }
 
 // matching are the paths on which there is a region that one of the patterns matches.
 func (t *regionTree) matching(patterns []string) []bool {

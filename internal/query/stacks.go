@@ -18,7 +18,7 @@ type StackTable struct {
 // StackRow is a call stack and what it sums up to.
 type StackRow struct {
 	Stack uint32 // 0: no call stack was recorded
-	Label uint32 // if blocks are grouped: their group, see StackTable.Group; else 0
+	Label uint32 // if blocks are grouped: their group, see Source.GroupsOfLabel; else 0
 	Values
 }
 
@@ -57,9 +57,6 @@ func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 	})
 	return t, nil
 }
-
-// GroupOfLabel is the group of blocks that a row's label stands for.
-func (q *Query) GroupOfLabel(label uint32) Group { return groupOfLabel(q.By, label) }
 
 // OfBlocks reports whether a grouping is of blocks, not of frames.
 func (b By) OfBlocks() bool { return b.ofBlocks() }

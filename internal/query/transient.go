@@ -38,8 +38,8 @@ func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 	_, err := Events(ctx, s, &Query{}, func(n, ref uint64, e *event.Event) error {
 		w.upTo(n)
 		if e.Kind == event.Alloc {
-			if list := w.open[e.Thread]; len(list) > 0 {
-				born[ref] = list[len(list)-1]
+			if row := w.row(n, e.Thread); row >= 0 {
+				born[ref] = row
 			}
 			return nil
 		}
@@ -51,7 +51,7 @@ func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 		if frees++; e.FreeStack != 0 {
 			stacks++
 		}
-		if at = w.within(e.Thread, at); at < 0 || e.Thread != e.BornBy || e.FreeStack == 0 {
+		if at = w.within(w.row(n, e.Thread), at); at < 0 || e.Thread != e.BornBy || e.FreeStack == 0 {
 			return nil
 		}
 		p := pair{e.Stack, e.FreeStack}
@@ -81,14 +81,12 @@ func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 	return list, err
 }
 
-// within is the innermost region around row at, it included, that the thread has not left; -1: none.
-func (w *regionWalk) within(thread uint32, at int) int {
-	for _, row := range slices.Backward(w.open[thread]) {
-		if row <= at {
-			return row
-		}
+// within is the innermost region around the one of row born, it included, in which a thread still is that is in that of row now; -1: none.
+func (w *regionWalk) within(now, born int) int {
+	for now > born {
+		now = w.around[now]
 	}
-	return -1
+	return now
 }
 
 // commonFunction is the innermost function that two call stacks have in common, from the root on.

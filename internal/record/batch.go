@@ -202,6 +202,9 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 			}
 		}
 	}
+	if p.regions.moves != nil {
+		op.Region = p.regions.moves[s.thread]
+	}
 	if m.op == ledger.OpFree {
 		p.pairs.listen(r, m.fn, p.w.batch.extrasOf(r))
 	}

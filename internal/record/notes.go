@@ -26,6 +26,10 @@ func (p *process) noted(s *stream, kind uint8, r *ready) {
 			ids = x.ids[:x.count]
 		}
 		p.region(s, kind == wire.KRegionBegin, name, ids, now)
+	case wire.KRangeName:
+		if x := p.w.batch.extrasOf(r); x != nil && x.oldLen > 0 {
+			p.rangeName(event.NamedRange{Time: now, Thread: s.thread, Event: p.out.Handed(), Start: x.oldAddr, Size: x.oldLen, Name: name})
+		}
 	}
 }
 
@@ -65,6 +69,34 @@ func (p *process) mark(m event.Mark) {
 		return
 	}
 	p.out.Mark(m)
+}
+
+// maxRanges bounds the names of memory in a recording.
+const maxRanges = 100_000
+
+// rangeName adds a name of memory, unless the recording that a dead recorder left has it already.
+func (p *process) rangeName(n event.NamedRange) {
+	if slices.Contains(p.rangesBefore, n) {
+		return
+	}
+	if p.ranges++; p.ranges > maxRanges {
+		p.note("Memory was named more than %d times; later names were not kept.", maxRanges)
+		return
+	}
+	p.out.Range(n)
+}
+
+// restoreRanges takes over the names of memory of the recording that a dead recorder left, as far as its events count.
+func (p *process) restoreRanges(old []event.NamedRange, events uint64) {
+	for _, n := range old {
+		if n.Event > events {
+			break // it comes again
+		}
+		p.rangeName(n)
+		if n.Event == events {
+			p.rangesBefore = append(p.rangesBefore, n)
+		}
+	}
 }
 
 // restoreMarks takes over the marks of the recording that a dead recorder left, as far as its events count.

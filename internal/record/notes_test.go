@@ -18,6 +18,8 @@ func TestNotes(t *testing.T) {
 		wire.Record{Kind: wire.KMark, Addr: 8, Time: 400}, wire.Record{Kind: wire.KThreadName, Addr: 9, Time: 410},
 		wire.Record{Kind: wire.XID, Value: 3}, wire.Record{Kind: wire.XID, Value: 4}, wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 420},
 		wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 430}, wire.Record{Kind: 192 + 63, Addr: 1, Time: 440}, wire.Record{Kind: wire.KMark, Addr: 7, Time: 600})
+	c.put(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 4096}, wire.Record{Kind: wire.KRangeName, Addr: 2, Time: 610},
+		wire.Record{Kind: wire.KRangeName, Addr: 3, Time: 620})
 	c.look(1000)
 	c.w.item(&item{kind: itemMark, slot: allSlots, text: "by ctl", source: event.FromUser, n: c.p.clock.mono0 + 450})
 	c.w.item(&item{kind: itemMark, slot: 5, text: "of another process", source: event.FromUser, n: c.p.clock.mono0 + 450})
@@ -29,6 +31,9 @@ func TestNotes(t *testing.T) {
 	}
 	if th := r.Threads(); len(th) != 2 || th[1].Name != "(name 9)" || th[1].Start != 200 {
 		t.Errorf("%+v", th)
+	}
+	if got, want := r.Ranges(), []event.NamedRange{{Time: 600, Thread: 1, Event: 4, Start: 0x7000, Size: 4096, Name: "(name 2)"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 	if e, _ := r.Ending(); e.Health.LostEvents != 0 || len(e.Health.Notes) != 0 {
 		t.Errorf("%+v", e.Health)

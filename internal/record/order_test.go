@@ -24,6 +24,7 @@ type script struct {
 	round  uint64
 	seen   int
 	reps   reports
+	path   string // of the finished recording
 	stream map[uint64]*stream
 }
 
@@ -70,6 +71,11 @@ func (c *script) put(uid uint64, list ...wire.Record) {
 	for _, r := range list {
 		b = wire.Append(b, r)
 	}
+	c.bytes(uid, b)
+}
+
+// bytes brings records of a stream, or what is none.
+func (c *script) bytes(uid uint64, b []byte) {
 	room := c.store.buffer(len(b))
 	copy(room, b)
 	q, _, err := c.store.keep(room, &origin{uid: uid})
@@ -82,9 +88,9 @@ func (c *script) put(uid uint64, list ...wire.Record) {
 // finished ends the process, and returns its recording.
 func (c *script) finished() *recording.Reader {
 	c.t.Helper()
-	path := c.p.path
+	c.path = c.p.path
 	c.w.item(&item{kind: itemEnd})
-	r, err := recording.Open(path)
+	r, err := recording.Open(c.path)
 	if err != nil {
 		c.t.Fatal(err)
 	}

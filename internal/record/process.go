@@ -17,35 +17,37 @@ import (
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w           *worker
-	slot        uint32
-	info        spool.Process
-	parent      *process
-	main        bool
-	path        string
-	out         *recording.Writer
-	err         error // why nothing, or nothing more, is written
-	ledger      *ledger.Ledger
-	fetched     uint64 // see Ledger.Fetch
-	clock       *clockMap
-	heap        []*stream
-	bound       uint64    // all older events are merged; at the latest round
-	tick        uint64    // bound at the latest Barrier of the ledger
-	latest      uint64    // timestamp of the latest event
-	time        int64     // and its time, in the recording's units
-	state       *state    // what Recover needs; nil: nothing
-	touched     []*stream // since the latest checkpoint
-	overs       []overPiece
-	emit        func(*event.Event)
-	pairs       pairs
-	pools       pools
-	watch       *watch           // nil: for nothing
-	marks       int              // so far
-	started     map[uint32]int64 // when each thread began, in ns
-	marksBefore []event.Mark     // of a dead recorder's recording, at its last event that counts
-	regions     regions
-	deepest     uint64                                 // bytes of the deepest stack that a thread had at an event
-	stackMost   map[uint32][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	w            *worker
+	slot         uint32
+	info         spool.Process
+	parent       *process
+	main         bool
+	path         string
+	out          *recording.Writer
+	err          error // why nothing, or nothing more, is written
+	ledger       *ledger.Ledger
+	fetched      uint64 // see Ledger.Fetch
+	clock        *clockMap
+	heap         []*stream
+	bound        uint64    // all older events are merged; at the latest round
+	tick         uint64    // bound at the latest Barrier of the ledger
+	latest       uint64    // timestamp of the latest event
+	time         int64     // and its time, in the recording's units
+	state        *state    // what Recover needs; nil: nothing
+	touched      []*stream // since the latest checkpoint
+	overs        []overPiece
+	emit         func(*event.Event)
+	pairs        pairs
+	pools        pools
+	watch        *watch           // nil: for nothing
+	marks        int              // so far
+	started      map[uint32]int64 // when each thread began, in ns
+	marksBefore  []event.Mark     // of a dead recorder's recording, at its last event that counts
+	regions      regions
+	ranges       int                                    // names of memory so far
+	rangesBefore []event.NamedRange                     // as marksBefore
+	deepest      uint64                                 // bytes of the deepest stack that a thread had at an event
+	stackMost    map[uint32][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever
@@ -128,6 +130,9 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		e.Time *= recording.Quantum
 		e.Born *= recording.Quantum
 		p.pairs.event(e, p.ledger.Ended())
+		if p.regions.moves != nil {
+			p.settledLate(e)
+		}
 		_ = p.out.Event(e) // its error is seen when the batch is settled
 		p.poolEvent(e, p.ledger.Ended().Func)
 	}

@@ -249,6 +249,7 @@ func (p *process) restore(s *savedState) {
 	}
 	p.restoreMarks(old.Marks(), s.events)
 	p.restoreRegions(old.Regions(), s.events)
+	p.restoreRanges(old.Ranges(), s.events)
 	live := map[uint64]event.Block{}
 	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}

@@ -10,6 +10,7 @@ import (
 type regions struct {
 	open   map[uint32][]openRegion // by thread, from the outermost on
 	notes  int                     // so far
+	moves  map[uint32]uint32       // by thread: how often it entered or left some that are in the recording
 	before []event.RegionNote      // of a dead recorder's recording, at its last event that counts
 }
 
@@ -40,7 +41,30 @@ func (p *process) region(s *stream, begin bool, name string, ids []uint64, now i
 		p.note("Regions were entered or left more than %d times; those entered later were not kept.", maxRegions)
 	} else if n.Leaves > 0 || begin {
 		p.out.Region(n)
+		p.regions.moved(s.thread)
 	}
+}
+
+// moved counts that a thread has entered or left regions.
+func (r *regions) moved(thread uint32) {
+	if r.moves == nil {
+		r.moves = make(map[uint32]uint32)
+	}
+	r.moves[thread]++
+}
+
+// settledLate notes of an event that waited in the ledger while its thread entered or left regions to which it does not belong.
+func (p *process) settledLate(e *event.Event) {
+	back := p.regions.moves[e.Thread] - p.ledger.Region()
+	if back == 0 || e.Kind > event.Free || p.regions.notes >= maxRegions {
+		return
+	}
+	n := event.RegionNote{Time: e.Time, Thread: e.Thread, Event: p.out.Handed(), Alloc: p.out.Allocations(), Late: event.LateAlloc, Back: back}
+	if e.Kind == event.Free {
+		n.Late = event.LateFree
+	}
+	p.regions.notes++
+	p.out.Region(n)
 }
 
 // left is how many regions a thread leaves with the innermost one of that name; 0 if it is in none.
@@ -80,11 +104,15 @@ func (r *regions) take(n *event.RegionNote, kept bool) {
 // restore takes over the notes of the recording that a dead recorder left, as far as its events count.
 func (p *process) restoreRegions(old []event.RegionNote, events uint64) {
 	for _, n := range old {
-		if n.Event > events {
+		if n.Event > events || n.Event == events && n.Late != event.NotLate {
 			break // it comes again
 		}
+		if p.out.Region(n); n.Late != event.NotLate {
+			p.regions.notes++
+			continue
+		}
 		p.regions.take(&n, true)
-		p.out.Region(n)
+		p.regions.moved(n.Thread)
 		if n.Event == events {
 			p.regions.before = append(p.regions.before, n)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -34,5 +35,63 @@ func TestRegions(t *testing.T) {
 	}
 	if got := r.Regions(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestContestedRegion: thread 2 gets the block's address before the recorder has seen thread 1 free it, and leaves its region before that is settled.
+// What waited belongs to the region in which it happened, the deallocation too.
+func TestContestedRegion(t *testing.T) {
+	t.Parallel()
+	c := newScript(t)
+	const addr = 1 << 20
+	c.put(1, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 1, Time: 100}, wire.Record{Kind: wire.KFree, Addr: addr, Time: 700},
+		wire.Record{Kind: wire.KMalloc, Addr: 3 << 20, Size: 4, Time: 900})
+	c.put(2, wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 200}, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 2, Time: 300},
+		wire.Record{Kind: wire.KRegionBegin, Addr: 2, Time: 310}, wire.Record{Kind: wire.KFree, Addr: addr, Time: 320},
+		wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 400}, wire.Record{Kind: wire.KRegionBegin, Addr: 3, Time: 500},
+		wire.Record{Kind: wire.KMalloc, Addr: 2 << 20, Size: 3, Time: 800})
+	c.look(1000)
+	r := c.finished()
+	var got []event.RegionNote
+	for _, n := range r.Regions() {
+		if n.Late != event.NotLate {
+			n.Time = 0
+			got = append(got, n)
+		}
+	}
+	// In the file: the first allocation, what waited, what came later.
+	want := []event.RegionNote{
+		{Thread: 1, Event: 2, Alloc: 1, Late: event.LateAlloc, Back: 3},
+		{Thread: 1, Event: 3, Alloc: 2, Late: event.LateFree, Back: 2},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	s, err := query.Open(c.p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	table, err := query.Regions(t.Context(), s, &query.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string][2]uint64{}
+	for _, row := range table.Rows {
+		counts[row.Name] = [2]uint64{row.Allocations, row.Deallocations}
+	}
+	if want := map[string][2]uint64{"(name 1)": {1, 1}, "(name 2)": {0, 1}, "(name 3)": {1, 0}}; !reflect.DeepEqual(counts, want) {
+		t.Errorf("allocations and deallocations %v, want %v", counts, want)
+	}
+	flat, err := query.Flat(t.Context(), s, &query.Query{By: query.ByRegion, Metrics: []query.Metric{query.Bytes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes := map[string]uint64{}
+	for _, row := range flat.Rows {
+		bytes[row.Group.Region] = row.Total.Bytes
+	}
+	if want := map[string]uint64{"": 5, "(name 1)": 2, "(name 3)": 3}; !reflect.DeepEqual(bytes, want) {
+		t.Errorf("bytes %v, want %v", bytes, want)
 	}
 }

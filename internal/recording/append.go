@@ -86,6 +86,7 @@ func (a *appender) tables(t *tables) error {
 	writeTable(a, blockStackUse, &k.stackUse, encodeStackUse)
 	writeTable(a, blockMarks, &k.marks, encodeMarks)
 	writeTable(a, blockRegions, &k.regions, encodeRegions)
+	writeTable(a, blockRanges, &k.ranges, encodeRanges)
 	return a.err
 }
 

@@ -53,7 +53,7 @@ type Column struct {
 // folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].block
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > blockPools || r.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)
@@ -89,6 +89,7 @@ var columnNames = map[blockType]map[columnID]string{
 	blockResidency:    {colID: "modules", colA: "times, page sizes", colB: "numbers of ranges", colC: "ranges"},
 	blockMarks:        {colID: "times", colA: "sources, threads", colB: "events before", colStrings: "names"},
 	blockRegions:      {colID: "threads", colA: "times, events and allocations before", colB: "names", colC: "ends, numbers", colStrings: "texts"},
+	blockRanges:       {colID: "threads", colA: "times, events before", colB: "names", colC: "addresses, sizes", colStrings: "texts"},
 	blockCounts:       {colID: "threads", colA: "functions, sums", colB: "names", colC: "classes of sizes and times", colStrings: "texts"},
 	blockStackUse:     {colID: "threads", colA: "times", colB: "measures, bytes", colC: "stacks"},
 	blockPairs:        {colID: "threads", colA: "times", colB: "functions, stacks", colC: "counts, sizes"},

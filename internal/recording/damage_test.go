@@ -32,6 +32,12 @@ func small(t testing.TB, finish bool) []byte {
 	for _, m := range someMarks {
 		w.Mark(m)
 	}
+	for _, n := range someRegions {
+		w.Region(n)
+	}
+	for _, n := range someRanges {
+		w.Range(n)
+	}
 	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: -1})
 	events := program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,

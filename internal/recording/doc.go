@@ -57,8 +57,8 @@
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages;
-// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools. Process comes first. Tables may come in any number
-// of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
+// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges.
+// Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id. What an events block refers to comes before it, symbols
 // excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
 // checksum, and goes on there.
 //
@@ -114,7 +114,12 @@
 //	regions   in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, number of
 //	          allocations before it, each minus that of the entry before (before the first: 0); 3 varint name; 4 varint number of
 //	          regions that the thread left, from the innermost on, and, if it is 0, since it entered one: varint how many numbers
-//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left
+//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left. 5 and 6
+//	          numbers say instead that the thread's event which comes next, an Alloc (5) or a Free (6), happened earlier: varint
+//	          how many of the thread's latest entries, without such ones, came after it
+//	ranges    in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, each minus
+//	          that of the entry before (before the first: 0); 3 varint name; 4 zigzag address, as difference, varint bytes; 9
+//	          texts, as for symbols
 //	stack memory
 //	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint measure (0
 //	          deepest at an event, 1 touched, 2 size, as in package event; others are to be skipped), varint bytes; 4 varint

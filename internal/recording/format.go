@@ -76,6 +76,9 @@ const (
 	blockPairs    blockType = 23 // allocations and deallocations that do not belong together
 	blockRegions  blockType = 24 // named spans of what threads do
 	blockPools    blockType = 25 // what the program's own pools came to
+	blockRanges   blockType = 26 // names of memory
+
+	lastBlock = blockRanges // that this heaptap knows
 )
 
 func (t blockType) String() string {
@@ -130,6 +133,8 @@ func (t blockType) String() string {
 		return "regions"
 	case blockPools:
 		return "pools"
+	case blockRanges:
+		return "ranges"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

@@ -38,6 +38,7 @@ type Reader struct {
 	counts   *event.Counts // nil: nothing was counted
 	marks    []event.Mark  // by rising time
 	regions  []event.RegionNote
+	ranges   []event.NamedRange
 	pairs    []event.Pair
 	pools    []event.Pool
 	merged   *Merged // nil: there are events
@@ -162,7 +163,7 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > blockPools || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
@@ -201,6 +202,8 @@ func (r *Reader) load(blocks []indexEntry) {
 				r.marks, err = decodeMarks(&s, r.marks)
 			case blockRegions:
 				r.regions, err = decodeRegions(&s, r.regions)
+			case blockRanges:
+				r.ranges, err = decodeRanges(&s, r.ranges)
 			case blockCounts:
 				var c *event.Counts
 				if c, err = decodeCounts(&s); err == nil {

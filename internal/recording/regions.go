@@ -27,7 +27,11 @@ func encodeRegions(p *payload, w *columnWriter, list []event.RegionNote) {
 		events, allocs = n.Event, n.Alloc
 		w.b = binary.AppendUvarint(w.b, text(n.Name))
 		w.c = binary.AppendUvarint(w.c, uint64(n.Leaves))
-		if n.Leaves == 0 {
+		switch {
+		case n.Late != event.NotLate:
+			w.c = binary.AppendUvarint(w.c, event.RegionIDs+uint64(n.Late))
+			w.c = binary.AppendUvarint(w.c, uint64(n.Back))
+		case n.Leaves == 0:
 			w.c = binary.AppendUvarint(w.c, uint64(n.Count))
 			for _, id := range n.IDs[:n.Count] {
 				w.c = binary.AppendUvarint(w.c, zigzag(id))
@@ -54,13 +58,16 @@ func decodeRegions(s *columns, list []event.RegionNote) ([]event.RegionNote, err
 		allocs += uint64(r.a.int())
 		n := event.RegionNote{Thread: thread, Time: time, Event: events, Alloc: allocs, Name: text(), Leaves: r.c.uint32()}
 		if n.Leaves == 0 {
-			count := r.c.uint()
-			if count > event.RegionIDs {
+			switch count := r.c.uint(); {
+			case count <= event.RegionIDs:
+				n.Count = uint8(count)
+				for i := range count {
+					n.IDs[i] = r.c.int()
+				}
+			case count <= event.RegionIDs+uint64(event.LateFree):
+				n.Late, n.Back = event.Lateness(count-event.RegionIDs), r.c.uint32()
+			default:
 				return list, errTable
-			}
-			n.Count = uint8(count)
-			for i := range count {
-				n.IDs[i] = r.c.int()
 			}
 		}
 		switch {

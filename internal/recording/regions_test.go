@@ -12,6 +12,8 @@ var someRegions = []event.RegionNote{
 	{Name: "", Thread: 1, Time: 1<<60 - 5, Event: 1 << 62, Alloc: 1 << 61},
 	{Name: "", Thread: 1, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1 << 61, Leaves: 1},
 	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Leaves: 1 << 31},
+	{Thread: 1, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Late: event.LateAlloc, Back: 7},
+	{Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Late: event.LateFree, Back: 1<<32 - 1},
 }
 
 // TestRegions: what is written is read, in its order, across blocks.
@@ -39,7 +41,7 @@ func TestForgedRegions(t *testing.T) {
 	forgeries(t, func(p *payload, w *columnWriter) { encodeRegions(p, w, someRegions) }, func(at int, s *columns) {
 		list, err := decodeRegions(s, nil)
 		for _, n := range list {
-			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || err != nil && len(list) > 4 {
+			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || n.Late > event.LateFree || n.Late != 0 && n.Leaves != 0 || err != nil && len(list) > len(someRegions) {
 				t.Fatalf("byte %d: %+v", at, n)
 			}
 		}

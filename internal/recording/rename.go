@@ -82,6 +82,8 @@ func (n *renamer) block(e *indexEntry) error {
 		return renameTable(n, e, decodeRegions, encodeRegions, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
 	case blockPools:
 		return renameTable(n, e, decodePools, encodePools, func(p *event.Pool) { p.Name = n.Word(p.Name) })
+	case blockRanges:
+		return renameTable(n, e, decodeRanges, encodeRanges, func(r *event.NamedRange) { r.Name = n.Word(r.Name) })
 	case blockCounts:
 		return renameTable(n, e, func(s *columns, _ []event.Counts) ([]event.Counts, error) {
 			c, err := decodeCounts(s)

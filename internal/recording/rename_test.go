@@ -34,6 +34,8 @@ func TestRename(t *testing.T) {
 	w.Node(1, event.Node{PC: 1})
 	w.Mark(event.Mark{Name: "m", Cut: event.NoCut, Source: event.FromUser})
 	w.Mark(event.Mark{Name: "n", Cut: event.NoCut, Source: event.FromMode})
+	w.Region(event.RegionNote{Name: "r", Count: 1, IDs: [event.RegionIDs]int64{7}})
+	w.Range(event.NamedRange{Name: "memory", Start: 1, Size: 2})
 	for i := range 20_000 {
 		e := event.Event{Time: int64(i) * 1000, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: uint64(i), Ref: event.NoRef}
 		if err := w.Event(&e); err != nil {
@@ -70,9 +72,10 @@ func TestRename(t *testing.T) {
 	end, _ := after.Ending()
 	p := after.Process()
 	got := []string{p.Exe, p.Args[0], p.Args[1], p.Dir, p.Host, p.Env[0], after.Threads()[0].Name, after.Modules()[0].Path, after.Marks()[0].Name, after.Marks()[1].Name,
+		after.Regions()[0].Title(), after.Ranges()[0].Name,
 		after.Frames(1)[0].Function, after.Frames(1)[0].Linkage, after.Frames(1)[0].File, after.Frames(1)[1].Function, v.Name, v.Linkage, v.File,
 		end.Health.Notes[0]}
-	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "F", "_F", "F.C", "G", "V", "_V", "V.C", "NOTE"}
+	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "F", "_F", "F.C", "G", "V", "_V", "V.C", "NOTE"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, expected %q", got, want)
 	}

@@ -80,6 +80,8 @@ type mender struct {
 	time    int64
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
+	late    event.RegionNote // of the event that is being kept, if it was settled late
+	ranges  []event.NamedRange
 }
 
 // keptRun is allocations in a row that were kept: their old and new numbers.
@@ -103,7 +105,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	for _, s := range r.samples {
 		m.w.Sample(s)
 	}
-	m.marks, m.regions = r.marks, r.regions
+	m.marks, m.regions, m.ranges = r.marks, r.regions, r.ranges
 	for _, u := range r.stackUse {
 		m.w.StackUse(u)
 	}
@@ -142,6 +144,7 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 
 // event writes an event with numbers of the old recording, if that is possible as what it can be there.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
+	m.late = event.RegionNote{}
 	m.marksUpTo(n)
 	m.result.Lost += n - m.next
 	m.next = n + 1
@@ -186,11 +189,14 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		}
 		delete(m.at, v.Addr)
 	}
+	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree && v.Kind == event.Free {
+		m.region(m.late)
+	}
 	m.result.Events++
 	return m.w.Event(&v)
 }
 
-// marksUpTo keeps the marks and the notes of regions before the event with old number n.
+// marksUpTo keeps the marks, the notes of regions and the names of ranges before the event with old number n.
 func (m *mender) marksUpTo(n uint64) {
 	for len(m.marks) > 0 && (m.marks[0].Cut <= n || m.marks[0].Cut == event.NoCut) {
 		mark := m.marks[0]
@@ -203,9 +209,25 @@ func (m *mender) marksUpTo(n uint64) {
 	for len(m.regions) > 0 && m.regions[0].Event <= n {
 		note := m.regions[0]
 		m.regions = m.regions[1:]
-		note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
-		m.w.Region(note)
+		switch {
+		case note.Late == event.NotLate:
+			m.region(note)
+		case note.Event == n:
+			m.late = note // if its event can be kept, before that
+		}
 	}
+	for len(m.ranges) > 0 && m.ranges[0].Event <= n {
+		named := m.ranges[0]
+		m.ranges = m.ranges[1:]
+		named.Event = m.w.Handed()
+		m.w.Range(named)
+	}
+}
+
+// region keeps a note of a region in front of the next event.
+func (m *mender) region(note event.RegionNote) {
+	note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
+	m.w.Region(note)
 }
 
 // unseen ends the block that is live where v allocates: its deallocation is missing.

@@ -285,3 +285,92 @@ func TestRepairErrors(t *testing.T) {
 		t.Error("half a file was left behind")
 	}
 }
+
+// TestRepairedRegions: where events are missing, notes of regions and names of memory stay between those that they were between, and what says that an
+// event was settled late goes with its event.
+func TestRepairedRegions(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Thread(0, event.Thread{TID: 7, Name: "t"})
+	for i := range uint64(30) {
+		n := event.RegionNote{Time: int64(i) * 1000, Event: i, Alloc: i}
+		switch {
+		case i%10 == 0:
+			n.Name = fmt.Sprint(i)
+		case i%10 == 5:
+			n.Name, n.Leaves = fmt.Sprint(i-5), 1
+		case i%10 == 8:
+			n.Late, n.Back = event.LateAlloc, 1
+		default:
+			n.Thread = 9 // none
+		}
+		if n.Thread == 0 {
+			w.Region(n)
+		}
+		w.Range(event.NamedRange{Name: "m", Time: n.Time, Event: i, Start: i, Size: 1})
+		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: n.Time, Size: 1, Ref: event.NoRef}); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 9 {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Finish(recording.Ending{End: 30_000, Exited: true}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "a.htap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hurt := 0
+	for _, block := range r.Blocks() {
+		if block.Type == "events" {
+			if hurt++; hurt == 2 {
+				b[block.Offset+block.Size-1] ^= 1
+			}
+		}
+	}
+	if r, err = recording.NewReader(bytes.NewReader(b), int64(len(b)), "a.htap"); err != nil {
+		t.Fatal(err)
+	}
+	mended := filepath.Join(t.TempDir(), "b.htap")
+	if _, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := recording.Open(mended)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var got []string
+	for _, n := range m.Regions() {
+		got = append(got, fmt.Sprint(n.Name, " ", n.Event, n.Alloc, n.Leaves, n.Back))
+	}
+	// Event 18 is missing, and its note with it; 28 is number 18 now.
+	want := []string{"0 0 0 0 0", "0 5 5 1 0", " 8 8 0 1", "10 10 10 0 0", "10 10 10 1 0", "20 10 10 0 0", "20 15 15 1 0", " 18 18 0 1"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for i, n := range m.Ranges() {
+		want := uint64(i)
+		if i >= 10 {
+			want = uint64(max(10, i-10))
+		}
+		if n.Event != want {
+			t.Errorf("name %d lies after %d events, want %d", i, n.Event, want)
+		}
+	}
+	if v, err := verify.File(mended); err != nil || !v.OK || len(m.Ranges()) != 30 {
+		t.Errorf("%v, %d names: %+v", err, len(m.Ranges()), v)
+	}
+}

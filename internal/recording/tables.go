@@ -124,11 +124,12 @@ type tables struct {
 	stackUse []event.StackUse
 	marks    []event.Mark
 	regions  []event.RegionNote
+	ranges   []event.NamedRange
 }
 
 func (t *tables) clear() {
 	t.threads, t.modules, t.pcs, t.nodes, t.samples = t.threads[:0], t.modules[:0], t.pcs[:0], t.nodes[:0], t.samples[:0]
-	t.stackUse, t.marks, t.regions = t.stackUse[:0], t.marks[:0], t.regions[:0]
+	t.stackUse, t.marks, t.regions, t.ranges = t.stackUse[:0], t.marks[:0], t.regions[:0], t.ranges[:0]
 	t.process = nil
 }
 
@@ -141,6 +142,7 @@ func (t *tables) add(o *tables) {
 	t.stackUse = append(t.stackUse, o.stackUse...)
 	t.marks = append(t.marks, o.marks...)
 	t.regions = append(t.regions, o.regions...)
+	t.ranges = append(t.ranges, o.ranges...)
 	if o.process != nil {
 		t.process = o.process
 	}

@@ -37,6 +37,7 @@ type events struct {
 	peak    tally.Peak
 
 	summaries *summaries
+	regions   *regions // nil: there are none
 }
 
 func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
@@ -59,6 +60,9 @@ func (v *events) read() (*tally.Summary, error) {
 	checks := []func(n uint64, e *event.Event){v.ordered, func(_ uint64, e *event.Event) { counted.Add(e) }}
 	if !v.partial {
 		checks = append(checks, v.paired, func(n uint64, e *event.Event) { v.summaries.add(e, n) })
+		if v.regions != nil {
+			checks = append(checks, v.regions.event)
+		}
 	}
 	r := newRelay(checks...)
 	err := v.rec.Events(func(e *event.Event) bool {
@@ -66,7 +70,9 @@ func (v *events) read() (*tally.Summary, error) {
 		r.event(v.count, e)
 		return true
 	})
-	r.end()
+	if r.end(); v.regions != nil {
+		v.regions.finish(v.count)
+	}
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
 	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded", len(v.rec.Modules()), v.tree.used)

@@ -118,6 +118,7 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	}
 	ev := newEvents(rec, tree, r.check("order"), r.check("pairs"))
 	ev.summaries = newSummaries(rec, r.check("summaries"))
+	ev.regions = newRegions(rec, r)
 	counted, err := ev.read()
 	var damage *recording.DamageError
 	var folded *recording.FoldedError
@@ -144,6 +145,7 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	if marks := rec.Marks(); len(marks) > 0 {
 		checkMarks(r.check("marks"), marks, rec)
 	}
+	r.checkFacts(rec)
 	r.OK = r.Problems() == 0
 	return r, nil
 }

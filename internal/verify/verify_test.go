@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -24,6 +25,13 @@ type forger struct {
 	events  []event.Event
 	counted []event.Event // that the statistics are of; nil: the events
 	samples []event.Sample
+	marks   []event.Mark
+	regions []event.RegionNote
+	ranges  []event.NamedRange
+	stacks  []event.StackUse
+	pairs   []event.Pair
+	rows    []event.Count
+	tick    uint64
 	end     int64
 	options recording.Options
 }
@@ -41,6 +49,21 @@ func honest() *forger {
 			4: {Addr: 0x5100, Module: 3}, 5: {Addr: 0xdead00}},
 		nodes:   map[uint32]event.Node{1: {PC: 1}, 2: {PC: 2, Parent: 1}, 3: {PC: 3, Parent: 1}, 4: {PC: 4, Parent: 1}, 5: {PC: 5, Parent: 3}},
 		samples: []event.Sample{{Time: 100, RSS: 5, PSS: -1}, {Time: 100, RSS: 6}, {Time: 900, RSS: 4}},
+		marks:   []event.Mark{{Name: "m", Time: 100, Cut: 1}, {Name: "n", Time: 200, Cut: event.NoCut}, {Name: "o", Time: 900, Cut: 11, Thread: 1}},
+		regions: []event.RegionNote{ // the first one is left open
+			{Name: "load", Time: 100, Event: 0, Alloc: 0, Count: 1, IDs: [event.RegionIDs]int64{7}},
+			{Name: "inner", Time: 150, Event: 1, Alloc: 1},
+			{Name: "other", Thread: 1, Time: 300, Event: 2, Alloc: 2},
+			{Name: "inner", Time: 500, Event: 6, Alloc: 4, Leaves: 1},
+			{Time: 700, Event: 6, Alloc: 4, Late: event.LateFree, Back: 1},
+			{Name: "other", Thread: 1, Time: 900, Event: 10, Alloc: 6, Leaves: 1},
+			{Time: 80_000_000, Event: 13, Alloc: 6, Late: event.LateAlloc, Back: 3},
+		},
+		ranges:  []event.NamedRange{{Name: "a", Time: 100, Event: 1, Start: 0x10, Size: 5}, {Name: "b", Thread: 1, Time: 1000, Event: 15, Start: 0x7000, Size: 4096}},
+		stacks:  []event.StackUse{{Time: 100, Bytes: 500, Stack: 2}, {Time: 50, Measure: event.StackSize, Bytes: 8 << 20}, {Thread: 1, Time: 300, Bytes: 300, Stack: 3}, {Time: 800, Bytes: 700, Stack: 4}},
+		pairs:   []event.Pair{{Mismatch: event.MismatchFunction, Alloc: event.New, Free: event.FreeFunc, Stack: 2, FreeStack: 3, Count: 3, Time: 400, Thread: 1, Size: 9}},
+		rows:    []event.Count{{TID: 7, Name: "t", Func: event.Malloc, Calls: 3, Bytes: 9, Timed: 2, Time: 50, Sizes: []event.Class{{Class: 2, Calls: 3}}, Times: []event.Class{{Class: 4, Calls: 2}}}, {TID: 8, Func: event.ReallocFunc, Frees: true, Calls: 1}},
+		tick:    1000,
 		end:     90_000_000,
 		options: recording.Options{Addresses: true},
 	}
@@ -117,6 +140,15 @@ func (f *forger) write(t testing.TB) []byte {
 	for i := range f.counted {
 		sum.Add(&f.counted[i])
 	}
+	for _, m := range f.marks {
+		w.Mark(m)
+	}
+	for _, n := range f.regions {
+		w.Region(n)
+	}
+	for _, n := range f.ranges {
+		w.Range(n)
+	}
 	if err := w.Events(f.events[:8]); err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +160,12 @@ func (f *forger) write(t testing.TB) []byte {
 	}
 	for _, s := range f.samples {
 		w.Sample(s)
+	}
+	for _, u := range f.stacks {
+		w.StackUse(u)
+	}
+	if err := errors.Join(w.Pairs(f.pairs), w.Counts(&event.Counts{Tick: f.tick, Rows: f.rows})); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "main"}}}); err != nil {
 		t.Fatal(err)
@@ -164,7 +202,7 @@ func list(r *Result) string {
 func TestHonest(t *testing.T) {
 	t.Parallel()
 	r := verified(t, honest().write(t))
-	if !r.OK || len(r.Missing) > 0 || len(r.Checks) != 8 {
+	if !r.OK || len(r.Missing) > 0 || len(r.Checks) != 14 {
 		t.Errorf("%+v\n%s", r, list(r))
 	}
 }
@@ -231,6 +269,57 @@ func TestForged(t *testing.T) {
 		{"samples upside down", func(f *forger) { f.samples[2].Time = 50 }, "samples: sample 2 at 50 ns comes after one at 100 ns"},
 		{"sample after the end", func(f *forger) { f.samples[2].Time = 1e9 }, "samples: sample 2 at 1000000000 ns comes after the end at 90000000 ns"},
 		{"impossible sample", func(f *forger) { f.samples[0].RSS = -7 }, "samples: sample 0 says -7"},
+
+		{"mark after the last event", func(f *forger) { f.marks[2].Cut = 16 }, `marks: mark "o" lies after 16 events, there are 15`},
+		{"marks upside down", func(f *forger) { f.marks[0].Cut = 12 }, `marks: mark "o" lies after 11 events, an earlier one after 12`},
+		{"mark of no thread", func(f *forger) { f.marks[2].Thread = 2 }, `marks: mark "o" is of thread 2, there are 2`},
+
+		{"region of no thread", func(f *forger) { f.regions[0].Thread = 9 }, "regions: region note 0 is of thread 9, which does not exist"},
+		{"region beside its events", func(f *forger) { f.regions[1].Event = 2 }, "regions: region note 1 lies after 2 allocations, it says 1"},
+		{"region beside its allocations", func(f *forger) { f.regions[2].Alloc = 1 }, "regions: region note 2 lies after 2 allocations, it says 1"},
+		{"regions upside down", func(f *forger) { f.regions[0].Event = 5 }, "regions: region note 1 lies after 1 events, an earlier one after 5"},
+		{"region after the last event", func(f *forger) {
+			f.regions = append(f.regions, event.RegionNote{Name: "x", Time: 90_000_000, Event: 99, Alloc: 7})
+		}, "regions: region note 7 lies after 99 events, there are 15"},
+		{"region that goes back in time", func(f *forger) { f.regions[3].Time = 149 }, "regions: region note 3 at 149 ns comes after one of the same thread at 150 ns"},
+		{"region after the end", func(f *forger) { f.regions[5].Time = 90_000_001 }, "regions: region note 5 at 90000001 ns comes after the end at 90000000 ns"},
+		{"more regions left than entered", func(f *forger) { f.regions[5].Leaves = 2 }, "regions: region note 5 leaves 2 regions, thread 1 is in 1"},
+		{"another thread's region left", func(f *forger) { f.regions[5].Thread = 0 }, `regions: region note 5 leaves "other", thread 0 is in "load" there`},
+		{"another region left", func(f *forger) { f.regions[3].Name = "load" }, `regions: region note 3 leaves "load", thread 0 is in "inner" there`},
+		{"late event before its thread", func(f *forger) { f.regions[4].Back = 4 }, "regions: region note 4 goes back 4 notes of thread 0, which has 3"},
+		{"late event that is in time", func(f *forger) { f.regions[6].Back = 0 }, "regions: region note 6 goes back 0 notes"},
+		{"late event of another kind", func(f *forger) { f.regions[4].Late = event.LateAlloc }, "regions: region note 4 is of the alloc that comes next in thread 0, which is a free in thread 0"},
+		{"late event of another thread", func(f *forger) { f.regions[4].Thread = 1 }, "regions: region note 4 is of the free that comes next in thread 1, which is a free in thread 0"},
+		{"late event that does not come", func(f *forger) {
+			f.regions = append(f.regions, event.RegionNote{Time: 90_000_000, Event: 15, Alloc: 7, Late: event.LateFree, Back: 1})
+		}, "regions: region note 7 is of the event that comes next, and none does"},
+
+		{"range of no thread", func(f *forger) { f.ranges[0].Thread = 2 }, "ranges: range 0 is of thread 2, there are 2"},
+		{"ranges upside down", func(f *forger) { f.ranges[0], f.ranges[1] = f.ranges[1], f.ranges[0] }, "ranges: range 1 lies after 1 events, an earlier one after 15"},
+		{"range after the last event", func(f *forger) { f.ranges[1].Event = 16 }, "ranges: range 1 lies after 16 events, there are 15"},
+		{"range after the end", func(f *forger) { f.ranges[1].Time = 1e9 }, "ranges: range 1 at 1000000000 ns comes after the end"},
+		{"empty range", func(f *forger) { f.ranges[1].Size = 0 }, "ranges: range 1 is empty"},
+
+		{"stack of no thread", func(f *forger) { f.stacks[0].Thread = 2 }, "stack-memory: reading 0 is of thread 2, there are 2"},
+		{"deepest at no call stack", func(f *forger) { f.stacks[0].Stack = 68 }, "stack-memory: reading 0 names call stack 68, which does not exist"},
+		{"size at a call stack", func(f *forger) { f.stacks[1].Stack = 2 }, "stack-memory: reading 1 of size names a call stack"},
+		{"stack that shrinks", func(f *forger) { f.stacks[3].Bytes = 500 }, "stack-memory: reading 3 of thread 0, deepest: 500 bytes, although it had 500 before"},
+		{"stack after the end", func(f *forger) { f.stacks[3].Time = 1e9 }, "stack-memory: reading 3 at 1000000000 ns comes after the end"},
+
+		{"mismatch of no thread", func(f *forger) { f.pairs[0].Thread = 2 }, "mismatches: mismatch 0 is of thread 2, there are 2"},
+		{"mismatch at no call stack", func(f *forger) { f.pairs[0].Stack = 69 }, "mismatches: mismatch 0 names call stack 69, which does not exist"},
+		{"mismatch freed at no call stack", func(f *forger) { f.pairs[0].FreeStack = 70 }, "mismatches: mismatch 0 names call stack 70, which does not exist"},
+		{"allocated by free", func(f *forger) { f.pairs[0].Alloc = event.FreeFunc }, "mismatches: mismatch 0 is of what free allocated, which does not allocate"},
+		{"freed by malloc", func(f *forger) { f.pairs[0].Free = event.Malloc }, "mismatches: mismatch 0 is of what malloc freed, which does not free"},
+		{"a pair that belongs together", func(f *forger) { f.pairs[0].Alloc = event.Malloc }, "mismatches: mismatch 0, of malloc and free, is 1, ought to have 0"},
+		{"another mismatch", func(f *forger) { f.pairs[0].Mismatch = event.MismatchSize }, "mismatches: mismatch 0, of operator new and free, is 2, ought to have 1"},
+		{"more mismatches than events", func(f *forger) { f.pairs[0].Count = 16 }, "mismatches: mismatches of 16 blocks, there are 15 events"},
+		{"mismatch after the end", func(f *forger) { f.pairs[0].Time = 1e9 }, "mismatches: mismatch 0 at 1000000000 ns comes after the end"},
+
+		{"counts of freeing by malloc", func(f *forger) { f.rows[0].Frees = true }, "counts: row 0 counts what malloc cannot do (frees: true)"},
+		{"counts of allocating by munmap", func(f *forger) { f.rows[1].Func, f.rows[1].Frees = event.Munmap, false }, "counts: row 1 counts what munmap cannot do (frees: false)"},
+		{"times of no calls", func(f *forger) { f.rows[0].Timed = 0 }, "counts: row 0 has the time of calls, of which none was timed"},
+		{"times without a clock", func(f *forger) { f.tick = 0 }, "counts: calls were timed by a clock that does not tick"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

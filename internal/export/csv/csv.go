@@ -10,7 +10,6 @@ import (
 
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/table"
-	"github.com/heaptap/heaptap/internal/query"
 )
 
 // Format is comma-separated values.
@@ -23,7 +22,7 @@ var Format = export.Format{
 	Variants:  table.Variants(".csv"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,
-	By:        []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation},
+	By:        export.GroupingsOfStacks,
 	Write:     write,
 }
 

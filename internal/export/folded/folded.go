@@ -32,9 +32,8 @@ var Format = export.Format{
 	},
 	Metrics: []query.Metric{query.Peak},
 	One:     true,
-	By: []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
-		query.ByAllocation},
-	Write: write,
+	By:      export.GroupingsOfTrees,
+	Write:   write,
 }
 
 func write(ctx context.Context, w io.Writer, in *export.Input) error {

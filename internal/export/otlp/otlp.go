@@ -24,10 +24,10 @@ var Format = export.Format{
 	Extension: ".otlp",
 	Binary:    true,
 	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes or allocation functions as attributes (--by); process, host, when it began and how long it took",
+		"size classes, allocation functions or regions as attributes (--by); process, host, when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
 	Metrics: defaults,
-	By:      []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation},
+	By:      export.GroupingsOfStacks,
 	Variants: []export.Variant{
 		{Name: current, Text: "as the releases 0.3 and 0.4 of the Go module go.opentelemetry.io/proto/otlp/profiles/v1development have it"},
 		{Name: "v0.2", Text: "as its release 0.2 has it: a sample's fields have other numbers"},
@@ -186,7 +186,7 @@ func (p *profiles) labels(label uint32) []uint64 {
 	if !p.in.Query.By.OfBlocks() {
 		return nil
 	}
-	g := p.in.Query.GroupOfLabel(label)
+	g := p.in.GroupsOfLabel(p.in.Query.By, label)[0]
 	switch g.By {
 	case query.ByThread:
 		list := p.in.Reader.Threads()
@@ -198,6 +198,8 @@ func (p *profiles) labels(label uint32) []uint64 {
 	case query.BySizeClass:
 		low, high := query.SizeClass(g.Class)
 		return []uint64{p.attribute("heaptap.size.min", "By", numberValue(int64(low))), p.attribute("heaptap.size.max", "By", numberValue(int64(high)))}
+	case query.ByRegion:
+		return []uint64{p.attribute("heaptap.region", "", textValue(p.in.LabelName(label)))}
 	}
 	return []uint64{p.attribute("heaptap.allocation_function", "", textValue(g.Func.String()))}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/table"
-	"github.com/heaptap/heaptap/internal/query"
 )
 
 // Format is Parquet.
@@ -25,7 +24,7 @@ var Format = export.Format{
 	Variants:  table.Variants(".parquet"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,
-	By:        []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation},
+	By:        export.GroupingsOfStacks,
 	Write:     write,
 }
 

@@ -23,11 +23,11 @@ var Format = export.Format{
 	Extension: ".pb.gz",
 	Binary:    true,
 	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes or allocation functions as labels (--by); when it began and how long it took",
+		"size classes, allocation functions or regions as labels (--by); when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
 	In:      "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined functions, lines, modules, build ids; what threads allocated",
 	Metrics: defaults,
-	By:      []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation},
+	By:      export.GroupingsOfStacks,
 	Write:   write,
 }
 
@@ -239,7 +239,7 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 
 // label says of which blocks a sample is.
 func (p *profile) label(s *protobuf.Message, label uint32) {
-	g := p.in.Query.GroupOfLabel(label)
+	groups := p.in.GroupsOfLabel(p.in.Query.By, label)
 	text := func(key, value string) {
 		var m protobuf.Message
 		m.Uint(labelKey, p.text(key))
@@ -253,6 +253,7 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 		m.Uint(labelUnit, p.text(unit))
 		s.Message(sampleLabel, &m)
 	}
+	g := groups[0]
 	switch g.By {
 	case query.ByThread:
 		text("thread", p.in.GroupName(&g))
@@ -265,6 +266,10 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 		number("bytes", "bytes", low)
 	case query.ByAllocation:
 		text("allocator", g.Func.String())
+	case query.ByRegion:
+		for i := range groups { // a key may have several values
+			text("region", p.in.GroupName(&groups[i]))
+		}
 	}
 }
 

@@ -24,9 +24,8 @@ var Format = export.Format{
 	Loses:     "time, addresses, files and lines (but with --by line)",
 	In:        "profiles that are named after a metric; else the first in bytes, taken for live bytes",
 	Metrics:   []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
-	By: []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
-		query.ByAllocation},
-	Write: write,
+	By:        export.GroupingsOfTrees,
+	Write:     write,
 }
 
 // frame is what speedscope tells frames apart by.

@@ -26,9 +26,8 @@ var Format = export.Format{
 	Loses:     "all other metrics, time, addresses; call stacks that would be narrower than a tenth of a pixel in 1200",
 	Metrics:   []query.Metric{query.Peak},
 	One:       true,
-	By: []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
-		query.ByAllocation},
-	Write: write,
+	By:        export.GroupingsOfTrees,
+	Write:     write,
 }
 
 //go:embed flame.js

@@ -47,8 +47,7 @@ func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 			r := &answer.Rows[i]
 			row = append(row[:0], uintOf(uint64(r.Stack)))
 			if grouped {
-				g := in.Query.GroupOfLabel(r.Label)
-				row = append(row, textOf(in.GroupName(&g)))
+				row = append(row, textOf(in.LabelName(r.Label)))
 			}
 			for _, m := range answer.Metrics {
 				n, _ := m.Integer(&r.Values)
@@ -120,9 +119,9 @@ func events(in *export.Input) *Table {
 		{"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false}, {"block", Uint, true}, {"size", Uint, false},
 		{"usable", Uint, true}, {"address", Text, true}, {"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true},
 		{"alignment", Uint, true}, {"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
-		{"weight", Uint, false}, {"weight_bytes", Uint, false}}}
+		{"weight", Uint, false}, {"weight_bytes", Uint, false}, {"region", Text, true}}}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
-		threads := in.Reader.Threads()
+		threads, regions := in.Reader.Threads(), in.RegionNames()
 		row := make([]Value, len(t.Columns))
 		some := func(v uint64) Value { return Value{Uint: v, Null: v == 0} }
 		return in.Events(ctx, func(n, ref uint64, e *event.Event) error {
@@ -138,7 +137,7 @@ func events(in *export.Input) *Table {
 				Value{Uint: e.Usable, Null: e.Flags&event.HasUsable == 0}, address(e.Addr), Value{Int: e.Born, Null: !free},
 				Value{Uint: uint64(e.BornBy), Null: !free}, some(uint64(e.FreeStack)), some(e.Align),
 				has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late), uintOf(blocks),
-				uintOf(bytes))
+				uintOf(bytes), textOf(regions(ref, e)))
 			return yield(row)
 		})
 	}

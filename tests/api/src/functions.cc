@@ -120,6 +120,12 @@ int main(int argc, char **)
 	ONCE(operator new(N, std::align_val_t(128)), operator delete(p, std::align_val_t(128)));
 	ONCE(operator new[](N, std::align_val_t(128)), operator delete[](p, std::align_val_t(128)));
 	ONCE(operator new(N, std::align_val_t(128)), operator delete(p, N, std::align_val_t(128)));
+	ONCE(operator new[](N), operator delete[](p, N));
+	ONCE(operator new[](N, std::align_val_t(128)), operator delete[](p, N, std::align_val_t(128)));
+	ONCE(operator new(N, std::align_val_t(128), std::nothrow), operator delete(p, std::align_val_t(128),
+										   std::nothrow));
+	ONCE(operator new[](N, std::align_val_t(128), std::nothrow), operator delete[](p, std::align_val_t(128),
+										       std::nothrow));
 	once(
 		"strdup", 12, [] { return (void *)strdup("eleven char"); }, [](void *p) { free(p); });
 	once(

@@ -197,6 +197,29 @@ static void threads()
 	CHECK(p.added, ==, 0);
 }
 
+static void thread_locals()
+{
+	// The first use in a thread constructs the object and enters its destructor: __cxa_thread_atexit_impl has a list of four pointers by calloc.
+	// Later uses do nothing; the thread's end takes both away.
+	auto use = [] {
+		thread_local std::vector<int> numbers(1000);
+		numbers[0]++;
+	};
+	auto body = [&use] {
+		const heaptap::measured first = heaptap::measure_of(use), second = heaptap::measure_of(use);
+		CHECK(first.allocations, ==, 2);
+		CHECK(first.requested, ==, 1000 * sizeof(int) + 4 * sizeof(void *));
+		CHECK(first.deallocations, ==, 0);
+		CHECK(second.allocations, ==, 0);
+	};
+	for (int i = 0; i < 2; i++) // see above
+		std::thread(body).join();
+	heaptap::measure process(HEAPTAP_PROCESS);
+	std::thread(body).join();
+	CHECK(process.read().allocations, ==, 1 + 2);
+	CHECK(process.read().added, ==, 0);
+}
+
 static void teams()
 {
 	// libgomp keeps the team of the last parallel region: one of the same size allocates nothing.
@@ -228,6 +251,7 @@ int main()
 	regexes();
 	exceptions();
 	threads();
+	thread_locals();
 	teams();
 	return failures != 0;
 }

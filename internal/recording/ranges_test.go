@@ -1,0 +1,46 @@
+package recording
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+var someRanges = []event.NamedRange{
+	{Name: "table é", Thread: 3, Time: 1 << 60, Event: 1 << 62, Start: 1<<64 - 1, Size: 1<<64 - 1},
+	{Name: "", Thread: 1, Time: 1<<60 - 5, Event: 1 << 62},
+	{Name: "table é", Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Start: 4096, Size: 1},
+}
+
+// TestRanges: what is written is read, in its order, across blocks.
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	r := written(t, func(w *Writer) error {
+		for i := range someRanges {
+			w.Range(someRanges[i])
+			if i == 1 {
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if !reflect.DeepEqual(r.Ranges(), someRanges) {
+		t.Errorf("%+v", r.Ranges())
+	}
+}
+
+// TestForgedNames changes every byte of the table: there is an error, or ranges one by one.
+func TestForgedNames(t *testing.T) {
+	t.Parallel()
+	forgeries(t, func(p *payload, w *columnWriter) { encodeRanges(p, w, someRanges) }, func(at int, s *columns) {
+		list, err := decodeRanges(s, nil)
+		for _, n := range list {
+			if n.Time < 0 || err != nil && len(list) > len(someRanges) {
+				t.Fatalf("byte %d: %+v", at, n)
+			}
+		}
+	})
+}
