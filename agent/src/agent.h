@@ -293,6 +293,7 @@ struct ht_thread {
 	struct ht_measures *measures; // see measure.c; null: none yet
 	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
 	u64 calling; // odd while it calls monitors
+	u32 paused; // its id while it is paused (heaptap_pause), else 0
 };
 
 struct ht_caller {

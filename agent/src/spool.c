@@ -51,11 +51,12 @@ static const struct array {
 	[HT_SEG_NODES] = {sizeof(struct ht_node), 256u << 10, 1u << 30},
 	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20},
 	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20},
-	[HT_SEG_NAMES] = {1, 16u << 10, 64u << 20},
+	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20},
 };
 static u64 spool_size; // of the mapping
 static int in_run; // of heaptap run; else the library was preloaded by hand
 static u32 reserve_shift; // address space or file size is limited: reserve less by this power of two
+static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
 void *ht_map(u64 size)
 {
@@ -93,9 +94,14 @@ int ht_size_allowed(u64 end)
 	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
+// Counts take the space of half of the nodes: who counts takes few call stacks.
 static u64 reserved(int type)
 {
 	u64 size = arrays[type].reserved >> reserve_shift;
+	if (type == HT_SEG_COUNTS && !counts_wanted)
+		size = 0;
+	if (type == HT_SEG_NODES && counts_wanted)
+		size /= 2;
 	return size > arrays[type].first ? size : arrays[type].first;
 }
 
@@ -405,6 +411,8 @@ int ht_spool_init(void)
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
+	const char *mode = ht_environ_get("HEAPTAP_MODE");
+	counts_wanted = (mode && ht_streq(mode, "count")) || ht_number(ht_environ_get("HEAPTAP_TIME_CALLS"), 0) != 0;
 
 	int mapped = map_spool(fd);
 	ht_sys1(__NR_close, fd);
