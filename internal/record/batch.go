@@ -203,7 +203,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		}
 	}
 	if m.op == ledger.OpFree {
-		p.pairs.listen(r, m.fn, p.w.batch.extrasOf(r))
+		p.pairs.listen(r, m.fn, s.thread, p.w.batch.extrasOf(r))
 	}
 	if r.extra != 0 {
 		x := &p.w.batch.more[r.extra-1]
@@ -213,4 +213,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		x.apply(op, r.size, slack)
 	}
 	p.ledger.Add(op, p.emit)
+	if m.op == ledger.OpFree {
+		p.pairs.keep()
+	}
 }

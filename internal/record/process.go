@@ -266,6 +266,9 @@ func (p *process) finish(status Status) {
 	p.symbols()
 	p.statics()
 	p.tellCounts(true)
+	if n := p.pairs.unknown; n > 0 {
+		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
+	}
 	if err := p.out.Pairs(p.pairs.list()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
