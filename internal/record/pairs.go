@@ -45,7 +45,7 @@ type pairKey struct {
 // arguments are what a deallocation was told.
 type arguments struct {
 	dealloc
-	used  bool  // its deallocation has been judged
+	used  bool  // its deallocation has been judged, or waits
 	low   uint8 // lowest byte of the size
 	whole bool  // size is known
 	size  uint64
