@@ -44,8 +44,9 @@ type Config struct {
 	MaxDepth int
 	// Agent has the agent's variables, NAME=VALUE, that say what it records.
 	Agent []string
-	// Rescue makes recordings of a spool that a dead recorder left. End says how the spool's first process ended; nil: not known.
-	Rescue func(ctx context.Context, spool string, config RecorderConfig, end *MainEnd) ([]Recording, error)
+	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the main one, end how that
+	// ended; nil: not known.
+	Rescue func(ctx context.Context, spool string, config RecorderConfig, main bool, end *MainEnd) ([]Recording, error)
 }
 
 // Result is what became of a run.

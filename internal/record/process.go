@@ -73,6 +73,7 @@ type process struct {
 	notes                   []string
 	failed                  bool // the user was told that the recording cannot be written
 	uncreated               bool // there is no file
+	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
@@ -137,6 +138,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		p.path = saved.Recording + recoveredSuffix
 		if !saved.finished && saved.folded() {
 			p.path = saved.restName()
+			p.rest = true
 		}
 	}
 	if saved != nil && saved.finished {
@@ -311,11 +313,15 @@ func (p *process) leave() {
 
 // dropped ends a recording that is too short to be kept, if it is.
 func (p *process) dropped() bool {
-	if p.main || p.uncreated || p.out.Handed() >= p.w.run.config.MinEvents {
+	if p.main || p.uncreated || p.rest || p.out.Handed() >= p.w.run.config.MinEvents {
 		return false
 	}
 	_ = p.out.Abort()
 	_ = os.Remove(p.path)
+	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.w.run.config.inPlace {
+		_ = os.Remove(name)
+		p.path = name
+	}
 	p.leave()
 	p.w.run.report(Report{Kind: Finished, Path: p.path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()
