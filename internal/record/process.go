@@ -43,8 +43,8 @@ type process struct {
 	started     map[uint32]int64 // when each thread began, in ns
 	marksBefore []event.Mark     // of a dead recorder's recording, at its last event that counts
 	regions     regions
-	deepest     uint64                                 // bytes of the deepest stack that a thread had at an event
-	stackMost   map[uint32][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	deepest     uint64                        // bytes of the deepest stack that a thread had at an event
+	stackMost   [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever
@@ -94,7 +94,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
-		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, stackMost: map[uint32][event.StackMeasures]uint64{}, watch: newWatch(w.run.config.MarkWhen),
+		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
