@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "mode.h"
 #include "spool.h"
 #include "sys.h"
 
@@ -380,7 +381,13 @@ static void fill_header(u64 pid, const char *run)
 	h->tsc0 = h->tsc1 = ht_clock();
 	h->mono0 = h->mono1 = ht_now_ns(CLOCK_MONOTONIC);
 	h->real0 = ht_now_ns(CLOCK_REALTIME);
-	h->spill_limit = ht_number(ht_environ_get("HEAPTAP_SPILL_LIMIT"), 4ull << 30);
+	const char *limit = ht_environ_get("HEAPTAP_SPILL_LIMIT");
+	u64 most = 4ull << 30;
+	if (limit && ht_number_exact(limit, &most) < 0) {
+		ht_complain("HEAPTAP_SPILL_LIMIT", limit, "a number of bytes as 512M or 4G");
+		most = 4ull << 30;
+	}
+	h->spill_limit = most;
 	h->file_end = spool_size;
 	h->next_uid = 1;
 	h->next_module = h->next_pc = h->next_node = h->next_counts = 1;
@@ -412,7 +419,7 @@ int ht_spool_init(void)
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
 	const char *mode = ht_environ_get("HEAPTAP_MODE");
-	counts_wanted = (mode && ht_streq(mode, "count")) || ht_number(ht_environ_get("HEAPTAP_TIME_CALLS"), 0) != 0;
+	counts_wanted = (mode && ht_streq(mode, "count")) || ht_environ_get("HEAPTAP_TIME_CALLS") != 0;
 
 	int mapped = map_spool(fd);
 	ht_sys1(__NR_close, fd);
