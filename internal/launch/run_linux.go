@@ -145,6 +145,7 @@ type session struct {
 
 // prepare makes all that recording needs, and returns the target's environment.
 func (s *session) prepare(env []string) ([]string, error) {
+	before := env
 	runDir, err := makeRunFolder(s.config.Output.Dir)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 		name, value, _ := strings.Cut(v, "=")
 		env = setTo(env, name, value)
 	}
-	return env, nil
+	return withChanges(env, before), nil
 }
 
 // abandon undoes prepare: the target did not start.
