@@ -293,6 +293,7 @@ struct ht_thread {
 	struct ht_measures *measures; // see measure.c; null: none yet
 	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
 	u64 calling; // odd while it calls monitors
+	u32 paused; // its id while it is paused (heaptap_pause), else 0
 };
 
 struct ht_caller {
@@ -374,8 +375,10 @@ HT_INLINE struct ht_thread *ht_thread_own(void)
 // environ.c: the environment and the auxiliary vector as the kernel passed them at exec
 
 void ht_environ_init(void);
-// The value of a variable, or null. Valid until ht_environ_done.
+// The value of a variable, or null if it is not there, or empty. Valid until ht_environ_done.
 const char *ht_environ_get(const char *name);
+// Is a variable set to 1 or true? What is neither that nor 0 nor false is complained of.
+int ht_environ_says(const char *name);
 // Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated); returns the bytes used.
 u64 ht_environ_copy(char *out, u64 size);
 void ht_environ_done(void);

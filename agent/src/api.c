@@ -112,20 +112,41 @@ static int stop(void)
 	return switched(0);
 }
 
+// A thread may end while it is paused. So its state says that it is, and whoever takes that away counts one less.
+
 static void pause_thread(void)
 {
-	if (!ht_init() || ht_local.paused++)
+	struct ht_thread *t = ht_init() ? ht_thread_mine() : 0;
+	if (!t || ht_local.paused++)
 		return;
 	__atomic_fetch_add(&paused_threads, 1, __ATOMIC_SEQ_CST);
+	ht_store_release(&t->paused, t->tid);
+	ht_mode_changed();
+}
+
+void ht_resumed(struct ht_thread *t)
+{
+	u32 tid = ht_load_acquire(&t->paused);
+	if (!tid || !__atomic_compare_exchange_n(&t->paused, &tid, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_sub(&paused_threads, 1, __ATOMIC_SEQ_CST);
 	ht_mode_changed();
 }
 
 static void resume_thread(void)
 {
-	if (!ht_init() || !ht_local.paused || --ht_local.paused)
+	if (!ht_init() || !ht_local.paused)
 		return;
-	__atomic_fetch_sub(&paused_threads, 1, __ATOMIC_SEQ_CST);
-	ht_mode_changed();
+	struct ht_thread *t = ht_thread_mine(); // in a forked child, a new one
+	if (--ht_local.paused == 0 && t)
+		ht_resumed(t);
+}
+
+void ht_resume_the_ended(void)
+{
+	for (struct ht_thread *t = ht_threads(); t; t = t->next)
+		if (ht_load_acquire(&t->paused) && ht_thread_is_gone(t))
+			ht_resumed(t);
 }
 
 static heaptap_pool_id pool_serve(heaptap_pool_id pool)

@@ -15,6 +15,11 @@ void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p);
 void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p);
 void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p);
 
+// The thread is paused no longer, or has ended.
+void ht_resumed(struct ht_thread *t);
+// The same for all threads that have ended while they were paused.
+HT_COLD void ht_resume_the_ended(void);
+
 void ht_api_after_fork(void);
 // The child has its own streams.
 void ht_api_forked(void);

@@ -122,13 +122,61 @@ static int is_first(void)
 	return !has_agent(parent);
 }
 
-// What only a recorder can do is not done without one.
+// What only heaptap run can do is not done without it. A test holds this list to the flags.
 static void tell_of_recorder(void)
 {
-	static const char *const names[] = {"MARK_EVERY", "MARK_ON",   "MARK_WHEN", "MIN_EVENTS", "KEEP",
-					    "MAX_SIZE",	  "MAX_DEPTH", "EXPORT",    "LOG",	  "CHECK",
-					    "ALLOCATOR",  "CONFIG",    "OUTPUT"};
-	char text[512] = "heaptap:", name[32];
+	static const char *const names[] = {"OUTPUT",
+					    "QUIET",
+					    "TOP",
+					    "CONFIG",
+					    "LOG",
+					    "EXPORT",
+					    "SCRUB",
+					    "SCRUB_FUNCTIONS",
+					    "SALT",
+					    "KEEP",
+					    "MAX_SIZE",
+					    "MAX_DEPTH",
+					    "ADDRESSES",
+					    "MONITOR",
+					    "ALLOCATOR",
+					    "MIN_EVENTS",
+					    "MARK_EVERY",
+					    "MARK_ON",
+					    "MARK_WHEN",
+					    "CHECK",
+					    "MAX_PEAK",
+					    "MAX_OWN_PEAK",
+					    "MAX_LEAKED",
+					    "MAX_LEAKED_BLOCKS",
+					    "MAX_ALLOCATIONS",
+					    "MAX_BYTES",
+					    "MAX_TEMPORARY",
+					    "MAX_TEMPORARY_BYTES",
+					    "NO_GROWTH",
+					    "NO_MISMATCHES",
+					    "BASELINE",
+					    "TOLERANCE",
+					    "STACK_TOLERANCE",
+					    "COMPARE",
+					    "SUPPRESSIONS",
+					    "RUNTIME",
+					    "ALLOW_LOST",
+					    "ALLOW_EMPTY",
+					    "PROGRAM",
+					    "FORMAT",
+					    "FROM",
+					    "TO",
+					    "THREAD",
+					    "REGION",
+					    "MODULE",
+					    "SIZE",
+					    "LIFETIME",
+					    "FOCUS",
+					    "IGNORE",
+					    "HIDE"};
+	static char text[2048] = "heaptap:";
+	char name[40];
 	u32 some = 0;
 	for (u32 i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		name[0] = 0;

@@ -10,6 +10,15 @@
 
 #define STEP 4096ull
 
+// Is this a coroutine's stack, or a signal handler's, that a walk has seen before? Then no other walk need find that out.
+static int is_known_foreign(const struct ht_memo *memo, u64 sp)
+{
+	for (u32 i = 0; i < 4 && !ht_on_own_stack(memo, sp); i++)
+		if (sp - memo->regions[i].low < memo->regions[i].high - memo->regions[i].low)
+			return 1;
+	return 0;
+}
+
 void ht_deeper(struct ht_caller c)
 {
 	struct ht_thread *t;
@@ -19,9 +28,10 @@ void ht_deeper(struct ht_caller c)
 	t = ht_begin(c);
 	if (!t)
 		return;
-	stack = ht_capture(&t->memo, c.pc, c.sp, c.fp); // which finds out whose stack it is
-	if (!ht_on_own_stack(&t->memo, c.sp)) {
-		// A coroutine's, or a signal handler's: it has no depth of this kind.
+	int foreign = is_known_foreign(&t->memo, c.sp);
+	stack = foreign ? 0 : ht_capture(&t->memo, c.pc, c.sp, c.fp); // which finds out whose stack it is
+	if (foreign || !ht_on_own_stack(&t->memo, c.sp)) {
+		// It has no depth of this kind.
 		ht_end(t, t->stream, (u64 *)t->at);
 		return;
 	}

@@ -72,13 +72,13 @@ const char *ht_environ_get(const char *name)
 	if (block && *block) {
 		for (const char *e = block; *e; e += ht_strlen(e) + 1)
 			if ((v = value_of(e, name)))
-				return v;
+				return *v ? v : 0;
 		return 0;
 	}
 	if (&environ && environ)
 		for (char **e = environ; *e; e++)
 			if ((v = value_of(*e, name)))
-				return v;
+				return *v ? v : 0;
 	return 0;
 }
 

@@ -98,7 +98,7 @@ static HT_COLD void start(void)
 {
 	ht_real_init();
 	ht_environ_init();
-	free_stacks = ht_number(ht_environ_get("HEAPTAP_FREE_STACKS"), 0);
+	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
 	int ok = ht_is_chosen() && ht_spool_init() == 0;
 	if (ok) {
@@ -113,7 +113,7 @@ static HT_COLD void start(void)
 			ht_spool_drop();
 		}
 	}
-	if (ok && ht_number(ht_environ_get("HEAPTAP_TIME_CALLS"), 0))
+	if (ok && ht_environ_says("HEAPTAP_TIME_CALLS"))
 		ht_timed_init();
 	ht_environ_done();
 	ht_store_release(&phase, ok ? UP : ASIDE);

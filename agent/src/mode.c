@@ -44,6 +44,21 @@ void ht_complain(const char *name, const char *value, const char *wanted)
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
+int ht_environ_says(const char *name)
+{
+	// As heaptap run takes them, see Go's strconv.ParseBool; the first half says yes.
+	static const char *const words[] = {"1", "true",  "t", "True",	"TRUE",	 "T",
+					    "0", "false", "f", "False", "FALSE", "F"};
+	const u32 count = sizeof(words) / sizeof(*words);
+	const char *value = ht_environ_get(name);
+	for (u32 i = 0; value && i < count; i++)
+		if (ht_streq(value, words[i]))
+			return i < count / 2;
+	if (value)
+		ht_complain(name, value, "true or false");
+	return 0;
+}
+
 static u32 mode_of(const char *name)
 {
 	const char *value = ht_environ_get(name);
@@ -66,6 +81,23 @@ static u64 number_of(const char *name, u64 otherwise, u64 least, const char *wan
 		return n;
 	ht_complain(name, value, wanted);
 	return otherwise;
+}
+
+// As 500, 20K, 1M: powers of 1000, unlike those of bytes.
+static u64 calls_of(const char *name)
+{
+	const char *value = ht_environ_get(name), *s = value;
+	u64 n = 0, times = 1;
+	if (!value)
+		return 0;
+	for (; *s >= '0' && *s <= '9' && n < 1ull << 46; s++)
+		n = n * 10 + (u64)(*s - '0');
+	if (s > value && *s)
+		times = (*s | 32) == 'k' ? 1000 : (*s | 32) == 'm' ? 1000000 : (*s | 32) == 'g' ? 1000000000 : 0, s++;
+	if (*s == 0 && n && times && n <= (1ull << 46) / times)
+		return n * times;
+	ht_complain(name, value, "a number of calls as 500 or 1K");
+	return 0;
 }
 
 // 500ms, 10s, 5m, 1h; or a number of allocations, as 20000, 500K, 10M.
@@ -99,7 +131,7 @@ void ht_mode_init(void)
 	u32 mode = mode_of("HEAPTAP_MODE");
 
 	h->sample = number_of("HEAPTAP_SAMPLE", 512 << 10, 1, "a number of bytes as 512K");
-	u64 calls = number_of("HEAPTAP_SAMPLE_CALLS", 0, 1, "a number of calls");
+	u64 calls = calls_of("HEAPTAP_SAMPLE_CALLS");
 	if (calls)
 		h->sample = calls | HT_SAMPLED_CALLS;
 	h->stack_min = number_of("HEAPTAP_STACK_MIN", 0, 0, "a number of bytes as 1K");

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "mode.h"
 #include "spool.h"
 #include "sys.h"
 
@@ -51,11 +52,12 @@ static const struct array {
 	[HT_SEG_NODES] = {sizeof(struct ht_node), 256u << 10, 1u << 30},
 	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20},
 	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20},
-	[HT_SEG_NAMES] = {1, 16u << 10, 64u << 20},
+	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20},
 };
 static u64 spool_size; // of the mapping
 static int in_run; // of heaptap run; else the library was preloaded by hand
 static u32 reserve_shift; // address space or file size is limited: reserve less by this power of two
+static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
 void *ht_map(u64 size)
 {
@@ -93,9 +95,14 @@ int ht_size_allowed(u64 end)
 	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
+// Counts take the space of half of the nodes: who counts takes few call stacks.
 static u64 reserved(int type)
 {
 	u64 size = arrays[type].reserved >> reserve_shift;
+	if (type == HT_SEG_COUNTS && !counts_wanted)
+		size = 0;
+	if (type == HT_SEG_NODES && counts_wanted)
+		size /= 2;
 	return size > arrays[type].first ? size : arrays[type].first;
 }
 
@@ -374,7 +381,13 @@ static void fill_header(u64 pid, const char *run)
 	h->tsc0 = h->tsc1 = ht_clock();
 	h->mono0 = h->mono1 = ht_now_ns(CLOCK_MONOTONIC);
 	h->real0 = ht_now_ns(CLOCK_REALTIME);
-	h->spill_limit = ht_number(ht_environ_get("HEAPTAP_SPILL_LIMIT"), 4ull << 30);
+	const char *limit = ht_environ_get("HEAPTAP_SPILL_LIMIT");
+	u64 most = 4ull << 30;
+	if (limit && ht_number_exact(limit, &most) < 0) {
+		ht_complain("HEAPTAP_SPILL_LIMIT", limit, "a number of bytes as 512M or 4G");
+		most = 4ull << 30;
+	}
+	h->spill_limit = most;
 	h->file_end = spool_size;
 	h->next_uid = 1;
 	h->next_module = h->next_pc = h->next_node = h->next_counts = 1;
@@ -405,6 +418,8 @@ int ht_spool_init(void)
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
+	const char *mode = ht_environ_get("HEAPTAP_MODE");
+	counts_wanted = (mode && ht_streq(mode, "count")) || ht_environ_get("HEAPTAP_TIME_CALLS") != 0;
 
 	int mapped = map_spool(fd);
 	ht_sys1(__NR_close, fd);

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "api.h"
 #include "measure.h"
 #include "regions.h"
 #include "special.h"
@@ -221,6 +222,7 @@ static struct ht_thread *recycle(u32 tid)
 			ht_store_release(&t->state, STATE_LIVE);
 			continue;
 		}
+		ht_resumed(t);
 		close_stream(t);
 		forget(t);
 		return t;
@@ -255,6 +257,7 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 		t->measures = ht_local.measures;
 	ht_local.measures = 0;
 	ht_store_release(&t->tid, tid);
+	ht_store_release(&t->paused, level == 0 && ht_local.paused ? tid : 0);
 	if (open_stream(t, tid, level, sp) < 0) {
 		ht_store_release(&t->state, STATE_FREE);
 		return 0;
@@ -273,6 +276,7 @@ void ht_threads_after_fork(void)
 		t->stream = &no_stream;
 		t->counts = 0;
 		t->calling = 0;
+		t->paused = 0;
 		t->shadow = 0; // the thread that goes on keeps its own
 		ht_store(&t->state, then);
 	}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests of the unwinder, outside of the agent. Prints a line for each; exits 1 if one fails. Needs gcc; uses clang if it
+# Tests of the unwinder, outside of the agent, and of the agent from inside. Prints a line for each; exits 1 if one fails. Needs gcc; uses clang if it
 # is there. Two minutes on two cores. EVENTS=100000 makes 100,000 events of every kind with every compiler's flags, instead of
 # with all of them together.
 set -eu
@@ -29,6 +29,12 @@ try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 # Sampling, against the probabilities that it promises.
 gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
 try "$out/sampled"
+
+# The whole agent, and what it does inside.
+gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fno-plt \
+	-fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk ../src/*.c probe.c -o "$out/probe.so"
+gcc "${warn[@]}" -D_GNU_SOURCE -O2 -fno-omit-frame-pointer inside.c -o "$out/inside" -pthread
+try env LD_PRELOAD="$out/probe.so" HEAPTAP_DIR="$out" "$out/inside"
 
 # The rest, as the agent has it.
 objects=()
@@ -60,5 +66,5 @@ try "$out/old" threads 20000
 # Stacks against libgcc's, from code compiled in many ways.
 try ./stacks.sh "$out" "${EVENTS:-7000}" "$out/check.o" "${objects[@]}"
 
-[ $failed = 0 ] && echo "unwinder: all tests passed"
+[ $failed = 0 ] && echo "unwinder and agent: all tests passed"
 exit $failed

@@ -18,7 +18,8 @@ What the loader and the language's runtime keep for themselves is not leaked, no
 ("heaptap help filters") the limits are those of what the filters select: --module libcache --max-leaked 0 says that nothing which this
 library asked for is leaked.
 
-A recording in which events are missing (cut short, damaged, lost) does not pass, whatever its numbers, but with --allow-lost.
+A recording in which events are missing (cut short, damaged, lost) does not pass, whatever its numbers, but with --allow-lost. One that has no
+allocation because recording was off, or none was sampled, could not be checked (status 125), but with --allow-empty.
 
 With --baseline, peak, leaks, allocations, bytes and temporary allocations must not be more than those of a recording of before, by the
 --tolerance. --format may be given several times; what has no =FILE goes to stdout, in place of text.`,

@@ -80,7 +80,7 @@ func recordingOf(r record.Report) *launch.Recording {
 }
 
 // rescue completes the recordings of a spool that a dead recorder left.
-func rescue(ctx context.Context, spool string, config launch.RecorderConfig, end *launch.MainEnd) ([]launch.Recording, error) {
+func rescue(ctx context.Context, spool string, config launch.RecorderConfig, main bool, end *launch.MainEnd) ([]launch.Recording, error) {
 	var list []launch.Recording
 	ended := make(chan record.Status, 1)
 	if end != nil {
@@ -90,8 +90,9 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, end
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
 		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
+		MinEvents: config.MinEvents, NotMain: !main,
 		Report: func(r record.Report) {
-			if r.Kind == record.Finished && r.Err == nil {
+			if r.Kind == record.Finished && r.Err == nil && !r.Dropped {
 				list = append(list, *recordingOf(r))
 			}
 		},

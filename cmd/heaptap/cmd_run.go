@@ -50,6 +50,7 @@ hold, 125 if that cannot be told.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			launch.Undo()
 			if err := configs.load(cmd); err != nil {
 				return err
 			}

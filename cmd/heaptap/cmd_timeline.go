@@ -10,17 +10,21 @@ import (
 )
 
 func newTimelineCommand() *cobra.Command {
-	var csv bool
+	var csv, stack bool
 	top, steps := 0, 0
 	cmd := &cobra.Command{
 		Use:   "timeline [flags] FILE",
 		Short: "Show how live memory developed over time",
 		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of allocation. A column is a
 step of equal time; its height is the most that was live at any moment of the step, so that no peak is missed. With --top, the groups
-that count most have a line each: by default call stacks, by what was live of them at the peak.`,
+that count most have a line each: by default call stacks, by what was live of them at the peak.
+
+With --stack, it draws the memory of each thread's stack instead, as deep as it had become by then: at events, with the call stacks at which it
+became deeper (it is told in steps of 4 KiB), and down to the lowest page that any call has touched.`,
 		Example: `  heaptap timeline server.4711.htap
   heaptap timeline --top 8 --from 10s --to 20s server.4711.htap
-  heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv`,
+  heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv
+  heaptap timeline --stack --thread 'worker*' server.4711.htap`,
 		Args: oneRecording("timeline"),
 	}
 	q := newQuestion(cmd, -1)
@@ -30,6 +34,7 @@ that count most have a line each: by default call stacks, by what was live of th
 	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
 	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with --csv and --json 200")
 	cmd.Flags().BoolVar(&csv, "csv", false, "print comma-separated values, a line for each step")
+	cmd.Flags().BoolVar(&stack, "stack", false, "show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that one grew")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case top < 0 || top > 1000:
@@ -38,6 +43,9 @@ that count most have a line each: by default call stacks, by what was live of th
 			return usagef("timeline: --steps %d: from 1 to 100000", steps)
 		case csv && q.json:
 			return usagef("timeline: --csv and --json exclude each other")
+		}
+		if stack {
+			return stackTimeline(cmd, q, args[0], top, steps, csv)
 		}
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			switch {
@@ -64,4 +72,35 @@ that count most have a line each: by default call stacks, by what was live of th
 		})
 	}
 	return cmd
+}
+
+// stackTimeline is --stack.
+func stackTimeline(cmd *cobra.Command, q *question, file string, top, steps int, csv bool) error {
+	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric", "at"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("timeline: --%s is not for --stack: --from, --to and --thread are", name)
+		}
+	}
+	if !cmd.Flags().Changed("top") {
+		top = 8
+	}
+	return q.ask(cmd, file, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		switch {
+		case steps > 0:
+		case q.json:
+			steps = 200
+		default:
+			steps = view.TimelineSteps(o.Width)
+		}
+		t, err := query.DevelopStacks(cmd.Context(), s, about, steps, top)
+		switch {
+		case err != nil:
+			return err
+		case csv:
+			return view.StackTimelineCSV(w, s, t)
+		case q.json:
+			return view.StackTimelineJSON(w, s, t)
+		}
+		return view.StackTimeline(w, s, t, o)
+	})
 }

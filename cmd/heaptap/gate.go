@@ -31,8 +31,11 @@ type gate struct {
 	json, quiet       bool
 	look              view.QueryOptions
 	outputs           []*output
-	checked, skipped  int // recordings; of other programs
-	status            int // what it comes to so far
+	checked, skipped  int      // recordings; of other programs
+	allowEmpty        bool     // recordings in which nothing was recorded may pass
+	run               bool     // what is checked are a run's recordings
+	unseen            []string // of a run: recordings in which nothing was recorded, and why
+	status            int      // what it comes to so far
 	complaints        []error
 }
 
@@ -55,6 +58,7 @@ func newGate(f *pflag.FlagSet) *gate {
 	f.StringArrayVar(&g.files, "suppressions", nil, "known leaks, which do not count: what the rules in `FILE` match; may be repeated")
 	f.BoolVar(&g.gate.Known.Runtime, "runtime", false, "count what the runtime keeps for itself as leaked, too")
 	f.BoolVar(&g.gate.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
+	f.BoolVar(&g.allowEmpty, "allow-empty", false, "let recordings pass that have no allocation because recording was off, or none was sampled")
 	f.StringSliceVar(&g.programs, "program", nil, "check the recordings of this `PROGRAM` only: its name, with * and ?; may be repeated")
 	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), or FORMAT=FILE to write it to a file; may be repeated")
 	g.q.filters(f)
@@ -212,7 +216,14 @@ func (g *gate) checkOne(cmd *cobra.Command, path, name string) {
 			g.skipped++
 			return
 		}
-		r.Checks, r.Suppressed, r.Err = g.gate.Ask(cmd.Context(), r.Source)
+		if why := r.Source.Profile.Unseen(); why == "" || g.allowEmpty {
+			r.Checks, r.Suppressed, r.Err = g.gate.Ask(cmd.Context(), r.Source)
+		} else if g.run {
+			g.unseen = append(g.unseen, fmt.Sprintf("%s: %s", name, why))
+			return
+		} else {
+			r.Err = fmt.Errorf("%s: nothing was recorded: %s; --allow-empty lets it pass", name, why)
+		}
 	}
 	g.add(r)
 }
@@ -268,6 +279,9 @@ func (g *gate) finish(out io.Writer, complain func(format string, args ...any)) 
 
 // nothing says why there are no results.
 func (g *gate) nothing() string {
+	if len(g.unseen) > 0 {
+		return fmt.Sprintf("nothing was recorded in %s; --allow-empty lets it pass", strings.Join(g.unseen[:min(len(g.unseen), 5)], ", "))
+	}
 	if g.skipped > 0 {
 		return fmt.Sprintf("no recording is of %s", strings.Join(g.programs, ", "))
 	}

@@ -32,12 +32,16 @@ func (g *gate) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, t
 
 // checkRun checks what a run has recorded, and says what it has not checked.
 func (g *gate) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
+	g.run = true
 	for _, r := range result.Recordings {
 		g.check(cmd, shorten(r.Path))
 	}
 	if n := len(result.Running); n > 0 {
 		console.Warn("not checked: processes that still run (%s); their recordings are written when they end",
 			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
+	}
+	if n := len(g.unseen); n > 0 && g.checked > 0 {
+		console.Warn("not checked, since nothing was recorded: %s", strings.Join(g.unseen[:min(n, 5)], ", "))
 	}
 	return g.finish(console, console.Warn)
 }

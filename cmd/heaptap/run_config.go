@@ -174,7 +174,7 @@ func (c *configFlags) write(w io.Writer, f *pflag.FlagSet) error {
 // tomlOf writes a flag's value as TOML.
 func tomlOf(v pflag.Value) string {
 	if many, ok := v.(pflag.SliceValue); ok {
-		list := many.GetSlice()
+		list := slices.Clone(many.GetSlice())
 		for i, text := range list {
 			list[i] = tomlText(text)
 		}

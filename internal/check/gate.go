@@ -58,8 +58,9 @@ type Check struct {
 	Limit  uint64
 	Base   uint64 // what the baseline has of all stacks
 	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that is known.
-	Estimate bool
-	Error    float64
+	Estimate  bool
+	Error     float64
+	NotJudged uint64 // of Mismatches: deallocations of the parent process's blocks
 	// Missing are sentences: what is missing of the recording.
 	Missing []string
 	Stacks  []Stack // that make up the excess, largest first
@@ -149,7 +150,7 @@ func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppr
 
 // mismatches checks the whole recording, whatever the question selects.
 func mismatches(s *query.Source) Check {
-	c := Check{Kind: Mismatches, Metric: query.Allocations}
+	c := Check{Kind: Mismatches, Metric: query.Allocations, NotJudged: s.Profile.Totals.Inherited}
 	for _, x := range s.Profile.Mismatches {
 		c.Value += x.Count
 		c.Stacks = append(c.Stacks, Stack{ID: x.Stack, Metric: query.Allocations, Value: x.Count})

@@ -44,8 +44,9 @@ type Config struct {
 	MaxDepth int
 	// Agent has the agent's variables, NAME=VALUE, that say what it records.
 	Agent []string
-	// Rescue makes recordings of a spool that a dead recorder left. End says how the spool's first process ended; nil: not known.
-	Rescue func(ctx context.Context, spool string, config RecorderConfig, end *MainEnd) ([]Recording, error)
+	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the main one, end how that
+	// ended; nil: not known.
+	Rescue func(ctx context.Context, spool string, config RecorderConfig, main bool, end *MainEnd) ([]Recording, error)
 }
 
 // Result is what became of a run.
@@ -144,6 +145,7 @@ type session struct {
 
 // prepare makes all that recording needs, and returns the target's environment.
 func (s *session) prepare(env []string) ([]string, error) {
+	before := env
 	runDir, err := makeRunFolder(s.config.Output.Dir)
 	if err != nil {
 		return nil, err
@@ -181,7 +183,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 		name, value, _ := strings.Cut(v, "=")
 		env = setTo(env, name, value)
 	}
-	return env, nil
+	return withChanges(env, before), nil
 }
 
 // abandon undoes prepare: the target did not start.

@@ -145,7 +145,7 @@ func (s *session) rescue() {
 		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
 			end = s.mainEnd // of several images, nobody says which one was the last
 		}
-		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig, end)
+		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig, spoolPID(spool) == s.pid, end)
 		if err != nil {
 			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
 			continue

@@ -206,7 +206,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		op.Region = p.regions.moves[s.thread]
 	}
 	if m.op == ledger.OpFree {
-		p.pairs.listen(r, m.fn, p.w.batch.extrasOf(r))
+		p.pairs.listen(r, m.fn, s.thread, p.w.batch.extrasOf(r))
 	}
 	if r.extra != 0 {
 		x := &p.w.batch.more[r.extra-1]
@@ -225,4 +225,7 @@ func (p *process) long(s *stream, m *meaning, r *ready) {
 		op.Size = op.OldSize
 	}
 	p.ledger.Add(op, p.emit)
+	if m.op == ledger.OpFree {
+		p.pairs.keep()
+	}
 }

@@ -43,6 +43,8 @@ type Config struct {
 	Marks <-chan string
 	// MinEvents is how many events a process other than the main one must have: of one that has fewer, no recording is kept.
 	MinEvents uint64
+	// NotMain says to Recover that the spool's first process is not the main one.
+	NotMain bool
 	// Addresses says that the blocks' addresses are to be kept in the recordings.
 	Addresses bool
 	// Version of heaptap, noted in the recordings.

@@ -45,7 +45,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	defer r.store.close()
 	reader := s.Reader()
 	defer reader.Close()
-	o := &source{spool: s, reader: reader, w: r.newWorker(s, true)}
+	o := &source{spool: s, reader: reader, w: r.newWorker(s, !config.NotMain)}
 	o.sink = sink{run: r, w: o.w}
 	o.w.final = true
 	o.w.counter0, o.w.mono0 = sameBoot(s)

@@ -26,53 +26,71 @@ func (p *process) deeper(s *stream, r *ready) {
 
 // stackUse keeps a reading if it is more than those of the same thread before: a signal handler's stream begins anew.
 func (p *process) stackUse(u event.StackUse) {
-	most := p.stackMost[u.Thread]
-	if u.Bytes <= most[u.Measure] {
+	if u.Thread >= p.numbers {
 		return
 	}
-	most[u.Measure] = u.Bytes
-	p.stackMost[u.Thread] = most
+	if n := int(p.numbers) - len(p.stackMost); n > 0 {
+		p.stackMost = append(p.stackMost, make([][event.StackMeasures]uint64, n)...)
+	}
+	most := &p.stackMost[u.Thread][u.Measure]
+	if u.Bytes <= *most {
+		return
+	}
+	*most = u.Bytes
 	p.out.StackUse(u)
 }
 
 // ownStack is where a thread's stack begins.
 type ownStack struct {
 	tid, thread uint32
-	top         uint64 // address
+	top         uint64 // address; 0: it is not known, or the thread has ended
 }
 
-// stackLists are the stacks of the threads of a worker's processes that have not ended, as its samplers see them.
+// stackLists are the stacks of the threads of a worker's processes, as its samplers see them. Threads come and go much more often than
+// these look.
 type stackLists struct {
 	mu   sync.Mutex
-	list map[uint32]map[uint32]ownStack // by slot, by thread id
+	list map[uint32][]ownStack // by slot; then by thread
 }
 
 func (l *stackLists) put(slot uint32, s ownStack) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
-		l.list = map[uint32]map[uint32]ownStack{}
+		l.list = map[uint32][]ownStack{}
 	}
-	if l.list[slot] == nil {
-		l.list[slot] = map[uint32]ownStack{}
+	list := l.list[slot]
+	if n := int(s.thread) + 1 - len(list); n > 0 {
+		list = append(list, make([]ownStack, n)...)
+		l.list[slot] = list
 	}
-	l.list[slot][s.tid] = s
+	list[s.thread] = s
 }
 
-// drop forgets a thread's stack, unless another thread has its id by now.
-func (l *stackLists) drop(slot, tid, thread uint32) {
+// drop forgets a thread's stack.
+func (l *stackLists) drop(slot, thread uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s, ok := l.list[slot][tid]; ok && s.thread == thread {
-		delete(l.list[slot], tid)
+	if list := l.list[slot]; int(thread) < len(list) {
+		list[thread] = ownStack{}
 	}
 }
 
+// of returns the stacks of the threads that live, as far as is known: of several with the same id, the last one does.
 func (l *stackLists) of(slot uint32) []ownStack {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := make([]ownStack, 0, len(l.list[slot]))
+	var list []ownStack
+	at := map[uint32]int{}
 	for _, s := range l.list[slot] {
+		if s.top == 0 {
+			continue
+		}
+		if i, ok := at[s.tid]; ok {
+			list[i] = s
+			continue
+		}
+		at[s.tid] = len(list)
 		list = append(list, s)
 	}
 	return list

@@ -20,7 +20,22 @@ type pairs struct {
 	// Alignments of live blocks whose deallocation has to name it, by address.
 	aligns map[uint64]uint64
 	told   arguments
+	// What deallocations that the ledger has not settled yet were told, in their order.
+	waiting map[dealloc][]arguments
+	waits   int // in all
+	// Deallocations of which only the function could be judged: what they were told is not known.
+	unknown uint64
 }
+
+// dealloc tells deallocations apart that wait; those that are the same in all this keep their order.
+type dealloc struct {
+	addr   uint64
+	thread uint32
+	fn     event.Func
+}
+
+// maxWaits bounds what is remembered of deallocations that wait. The ledger settles the oldest beyond some 65,000 operations.
+const maxWaits = 1 << 17
 
 type pairKey struct {
 	alloc, free      event.Func
@@ -29,8 +44,8 @@ type pairKey struct {
 
 // arguments are what a deallocation was told.
 type arguments struct {
-	addr  uint64
-	fn    event.Func
+	dealloc
+	used  bool  // its deallocation has been judged, or waits
 	low   uint8 // lowest byte of the size
 	whole bool  // size is known
 	size  uint64
@@ -58,17 +73,58 @@ func (a *arguments) sizeFor(block uint64) uint64 {
 }
 
 // listen notes what the op that the ledger is given next was told.
-func (p *pairs) listen(r *ready, fn event.Func, x *extras) {
-	p.told = arguments{addr: r.w0 & wire.AddrMask, fn: fn, low: uint8(r.w0 >> wire.SlackShift)}
+func (p *pairs) listen(r *ready, fn event.Func, thread uint32, x *extras) {
+	p.told = arguments{dealloc: dealloc{r.w0 & wire.AddrMask, thread, fn}, low: uint8(r.w0 >> wire.SlackShift)}
 	if x != nil {
 		p.told.whole, p.told.size = x.has(wire.XSize), x.size
 		p.told.aligned, p.told.align = x.has(wire.XAlign), x.align
 	}
 }
 
+// keep remembers what the op that the ledger was given was told, if that has to wait.
+func (p *pairs) keep() {
+	if p.told.used {
+		return
+	}
+	p.told.used = true
+	if !tells(p.told.fn) || p.waits >= maxWaits {
+		return
+	}
+	if p.waiting == nil {
+		p.waiting = make(map[dealloc][]arguments)
+	}
+	p.waiting[p.told.dealloc] = append(p.waiting[p.told.dealloc], p.told)
+	p.waits++
+}
+
+// tells says whether a deallocation function is told more than an address.
+func tells(fn event.Func) bool {
+	return fn.Sized() || fn.Family() == event.FamilyNewAligned || fn.Family() == event.FamilyArrayAligned
+}
+
+// toldTo is what the deallocation was told that the ledger has settled; false if that is not known.
+func (p *pairs) toldTo(e *event.Event) (arguments, bool) {
+	k := dealloc{e.Addr, e.Thread, e.Func}
+	if p.waits > 0 {
+		if list := p.waiting[k]; len(list) > 0 {
+			if p.waits--; len(list) == 1 {
+				delete(p.waiting, k)
+			} else {
+				p.waiting[k] = list[1:]
+			}
+			return list[0], true
+		}
+	}
+	if p.told.dealloc == k && !p.told.used {
+		p.told.used = true
+		return p.told, true
+	}
+	return arguments{}, false
+}
+
 // plain looks at a deallocation that took the short way and may not belong to its block.
 func (p *pairs) plain(r *ready, fn event.Func, thread uint32, now int64, b *event.Block) {
-	p.listen(r, fn, nil)
+	p.listen(r, fn, thread, nil)
 	p.ended(&event.Event{Time: now * recording.Quantum, Func: fn, Thread: thread, Stack: b.Stack, Addr: b.Addr}, b)
 }
 
@@ -84,6 +140,8 @@ func (p *pairs) event(e *event.Event, b *event.Block) {
 		}
 	case event.Free:
 		p.ended(e, b)
+	case event.Unmatched, event.Inherited, event.Unrecorded:
+		p.toldTo(e) // there is nothing to compare it with
 	}
 }
 
@@ -93,9 +151,11 @@ func (p *pairs) ended(e *event.Event, b *event.Block) {
 	if align != 0 {
 		delete(p.aligns, b.Addr)
 	}
-	told := p.told
-	if told.addr != e.Addr || told.fn != e.Func {
-		told = arguments{whole: true, size: b.Size} // it had to wait, and what it was told is not known any more
+	told, known := p.toldTo(e)
+	if !known {
+		if told = (arguments{whole: true, size: b.Size}); m == 0 && tells(e.Func) {
+			p.unknown++
+		}
 	}
 	size := told.sizeFor(b.Size)
 	if m == 0 && e.Func.Sized() && size != b.Size {

@@ -44,10 +44,10 @@ type process struct {
 	started      map[uint32]int64 // when each thread began, in ns
 	marksBefore  []event.Mark     // of a dead recorder's recording, at its last event that counts
 	regions      regions
-	ranges       int                                    // names of memory so far
-	rangesBefore []event.NamedRange                     // as marksBefore
-	deepest      uint64                                 // bytes of the deepest stack that a thread had at an event
-	stackMost    map[uint32][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	ranges       int                           // names of memory so far
+	rangesBefore []event.NamedRange            // as marksBefore
+	deepest      uint64                        // bytes of the deepest stack that a thread had at an event
+	stackMost    [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
 	streams map[uint64]*stream // by uid, those that have not ended
 	counted uint32             // streams ever
@@ -76,6 +76,7 @@ type process struct {
 	notes                   []string
 	failed                  bool // the user was told that the recording cannot be written
 	uncreated               bool // there is no file
+	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
@@ -96,7 +97,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
-		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, stackMost: map[uint32][event.StackMeasures]uint64{}, watch: newWatch(w.run.config.MarkWhen),
+		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
@@ -145,6 +146,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		p.path = saved.Recording + recoveredSuffix
 		if !saved.finished && saved.folded() {
 			p.path = saved.restName()
+			p.rest = true
 		}
 	}
 	if saved != nil && saved.finished {
@@ -275,6 +277,9 @@ func (p *process) finish(status Status) {
 	p.statics()
 	p.tellCounts(true)
 	p.tellPools()
+	if n := p.pairs.unknown; n > 0 {
+		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
+	}
 	if err := p.out.Pairs(p.pairs.list()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
@@ -317,11 +322,15 @@ func (p *process) leave() {
 
 // dropped ends a recording that is too short to be kept, if it is.
 func (p *process) dropped() bool {
-	if p.main || p.uncreated || p.out.Handed() >= p.w.run.config.MinEvents {
+	if p.main || p.uncreated || p.rest || p.out.Handed() >= p.w.run.config.MinEvents {
 		return false
 	}
 	_ = p.out.Abort()
 	_ = os.Remove(p.path)
+	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.w.run.config.inPlace {
+		_ = os.Remove(name)
+		p.path = name
+	}
 	p.leave()
 	p.w.run.report(Report{Kind: Finished, Path: p.path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()

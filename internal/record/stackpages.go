@@ -45,10 +45,12 @@ func (g *stackPages) look(s *sampler) (list []stackReading) {
 		g.buf = make([]byte, 64<<10)
 		g.limit = stackLimit(s.proc("limits"))
 	}
+	alive := threadsOf(s.pid)
+	stacks = slices.DeleteFunc(stacks, func(t ownStack) bool { return !alive[t.tid] })
 	g.bounds(s, stacks)
 	for _, t := range stacks {
 		low := g.lows[t]
-		if low == 0 || !exists(int(t.tid)) {
+		if low == 0 {
 			continue
 		}
 		if lowest, ok := g.lowest(f, low, t.top, uint64(s.pageSize)); ok {
@@ -60,6 +62,18 @@ func (g *stackPages) look(s *sampler) (list []stackReading) {
 		}
 	}
 	return list
+}
+
+// threadsOf are the ids of a process's threads.
+func threadsOf(pid int) map[uint32]bool {
+	list, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	alive := make(map[uint32]bool, len(list))
+	for _, e := range list {
+		if tid, err := strconv.ParseUint(e.Name(), 10, 32); err == nil {
+			alive[uint32(tid)] = true
+		}
+	}
+	return alive
 }
 
 // bounds finds out where the stacks end. That of the main thread grows.

@@ -163,8 +163,8 @@ func (w *worker) item(it *item) {
 				p.lostBy[it.stream.uid] = it.n
 			}
 			delete(p.streams, it.stream.uid)
-			if it.stream.level == 0 {
-				w.stackLists.drop(p.slot, it.stream.tid, it.stream.thread)
+			if it.stream.level == 0 && it.stream.known {
+				w.stackLists.drop(p.slot, it.stream.thread)
 			}
 		}
 	case itemRound:

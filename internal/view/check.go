@@ -134,6 +134,9 @@ func checkText(c *check.Check, exact bool) string {
 		return plural(c.Value, "call stack") + " kept growing"
 	case check.Mismatches:
 		if c.Value == 0 {
+			if c.NotJudged > 0 {
+				return "no block was freed by the wrong function; not judged: " + plural(c.NotJudged, "deallocation") + " of blocks of the parent process"
+			}
 			return "no block was freed by the wrong function"
 		}
 		return plural(c.Value, "mismatched deallocation") + ", see heaptap mismatches"

@@ -85,6 +85,9 @@ func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", plural(mismatched(a.p.Mismatches), "mismatched deallocation"),
 		plural(uint64(len(a.p.Mismatches)), "different pair"))))
 	a.incomplete(&query.Answer{})
+	if text := notJudged(a.p); text != "" {
+		a.printf("  %s\n\n", a.faint("not judged: "+text))
+	}
 	list, left := page(&a.QueryOptions, a.p.Mismatches)
 	for i := range list {
 		a.mismatch(&list[i])
@@ -92,6 +95,14 @@ func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	}
 	a.more(left)
 	return a.Flush()
+}
+
+// notJudged says which deallocations nobody can say of whether they belong to the function that allocated the block; "" if there are none.
+func notJudged(p *profile.Profile) string {
+	if n := p.Totals.Inherited; n > 0 {
+		return plural(n, "deallocation") + " of blocks of the parent process"
+	}
+	return ""
 }
 
 type jsonMismatch struct {
@@ -159,7 +170,8 @@ func MismatchesJSON(w io.Writer, s *query.Source, o QueryOptions) error {
 		FormatVersion int            `json:"format_version"`
 		Recording     jsonRecording  `json:"recording"`
 		Blocks        uint64         `json:"blocks"`
+		NotJudged     uint64         `json:"not_judged"`
 		Mismatches    []jsonMismatch `json:"mismatches"`
 		More          int            `json:"more"`
-	}{JSONVersion, jsonHead(s.Profile).Recording, mismatched(s.Profile.Mismatches), jsonMismatchesOf(s.Profile, list), left})
+	}{JSONVersion, jsonHead(s.Profile).Recording, mismatched(s.Profile.Mismatches), s.Profile.Totals.Inherited, jsonMismatchesOf(s.Profile, list), left})
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// inside.c: what the agent does where nothing of it shows in a recording, only in what it costs. Preloaded is the agent with
+// probe.c.
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../../include/heaptap/heaptap.h"
+
+extern unsigned long probe_walks __attribute__((weak));
+extern int probe_common(void) __attribute__((weak));
+
+static int failed;
+
+static void expect(int ok, const char *what, long got)
+{
+	printf("%s %s (%ld)\n", ok ? "ok:    " : "FAILED:", what, got);
+	failed |= !ok;
+}
+
+// A block at one of two places, so that no event is where the last one was.
+static void __attribute__((noinline)) one(int i)
+{
+	void *volatile p = i & 1 ? malloc(100) : malloc(200);
+	free(p);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A coroutine's stack is walked once for each event.
+
+#define EVENTS 10000
+static ucontext_t here, there;
+static unsigned long walks;
+
+static void coroutine(void)
+{
+	for (int i = 0; i < 10; i++)
+		one(i);
+	unsigned long before = probe_walks;
+	for (int i = 0; i < EVENTS; i++)
+		one(i);
+	walks = probe_walks - before;
+}
+
+static void coroutines(void)
+{
+	static const size_t size = 256 << 10;
+	char *stack = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = size;
+	there.uc_link = &here;
+	makecontext(&there, coroutine, 0);
+	swapcontext(&here, &there);
+	expect(walks >= EVENTS && walks < EVENTS + EVENTS / 100, "walks of 10000 events on a coroutine", (long)walks);
+	munmap(stack, size);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Threads that end while they are paused slow nobody down for ever.
+
+static void *ends_paused(void *resume)
+{
+	heaptap_pause();
+	one(0);
+	if (resume)
+		heaptap_resume();
+	return 0;
+}
+
+static void *nothing(void *arg)
+{
+	one(1);
+	return arg;
+}
+
+static void run(void *(*f)(void *), void *arg)
+{
+	pthread_t t;
+	if (pthread_create(&t, 0, f, arg) || pthread_join(t, 0))
+		_exit(9);
+}
+
+static void paused(void)
+{
+	run(ends_paused, "");
+	expect(probe_common(), "the short way is open after a pause", probe_common());
+	run(ends_paused, 0);
+	expect(!probe_common(), "it is closed while a thread is paused", probe_common());
+	for (int i = 0; i < 5000; i++)
+		one(i);
+	expect(probe_common(), "it is open when that thread has ended", probe_common());
+	run(ends_paused, 0);
+	for (int i = 0; i < 20; i++) // one of them gets the state of the one that ended
+		run(nothing, 0);
+	expect(probe_common(), "it is open when other threads have come", probe_common());
+	heaptap_pause();
+	for (int i = 0; i < 5000; i++)
+		one(i);
+	expect(!probe_common(), "a thread that lives stays paused", probe_common());
+	pid_t child = fork();
+	if (child == 0) {
+		one(0);
+		one(1);
+		int closed = !probe_common();
+		heaptap_resume();
+		one(0);
+		_exit(closed && probe_common() ? 7 : 8);
+	}
+	int status = 0;
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		_exit(9);
+	expect(WEXITSTATUS(status) == 7, "a forked child inherits the pause and can end it", WEXITSTATUS(status));
+	heaptap_resume();
+	expect(probe_common(), "the short way is open at the end", probe_common());
+}
+
+int main(void)
+{
+	if (!&probe_walks || !probe_common) {
+		printf("FAILED: the agent is not there\n");
+		return 1;
+	}
+	coroutines();
+	paused();
+	return failed;
+}
