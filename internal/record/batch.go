@@ -19,8 +19,7 @@ type batch struct {
 	runs []batchRun
 	more []extras
 
-	request recording.Request // memory for settle
-	op      ledger.Op
+	op ledger.Op // memory for settle
 }
 
 // ready is a record in its order.
@@ -113,7 +112,7 @@ func (p *process) settleRun(s *stream, list []ready) {
 	if !s.known {
 		p.newThread(s, p.now(list[0].time)*recording.Quantum)
 	}
-	l, w, thread := p.ledger, p.out, s.thread
+	l, w, c, thread := p.ledger, p.out, p.clock, s.thread
 	for i := range list {
 		r := &list[i]
 		kind := uint8(r.w0 >> wire.KindShift)
@@ -124,7 +123,13 @@ func (p *process) settleRun(s *stream, list []ready) {
 			continue
 		}
 		p.latest = r.time
-		now := p.now(r.time)
+		now := p.time
+		if d := r.time - c.counter; d < nearTicks {
+			now = max(now, c.near(d)/recording.Quantum)
+			p.time = now
+		} else {
+			now = p.now(r.time)
+		}
 		if m.way == wayFree {
 			b, temporary := l.Died(r.hash, addr, thread, now)
 			if b == nil {
@@ -142,13 +147,11 @@ func (p *process) settleRun(s *stream, list []ready) {
 			p.long(s, m, r)
 			continue
 		}
-		q := &p.w.batch.request
-		q.Func, q.Thread, q.Stack, q.Time = m.fn, thread, r.stack, now
-		q.Addr, q.Size, q.Usable, q.Count = addr, uint64(r.size), uint64(r.size)+uint64(slack), 0
+		count := uint64(0)
 		if r.extra != 0 {
-			q.Count = p.w.batch.more[r.extra-1].count
+			count = p.w.batch.more[r.extra-1].count
 		}
-		w.Alloc(q)
+		w.Alloc(now, m.fn, thread, r.stack, addr, uint64(r.size), slack, count)
 	}
 }
 

@@ -10,33 +10,23 @@ import (
 // Nearly all events are plain allocations and deallocations. Alloc and Free take these without an event.Event around
 // them, for a few nanoseconds, and so do the columns; what is written and counted is what Event would. Times are in units of Quantum.
 
-// Request is a plain allocation: one that succeeded, is not part of a realloc, has no alignment and is not late.
-type Request struct {
-	Func   event.Func
-	Thread uint32
-	Stack  uint32
-	Time   int64
-	Addr   uint64
-	Size   uint64 // requested bytes, less than 2^63
-	Usable uint64 // at least Size
-	Count  uint64 // of calloc and reallocarray; 0: not told
-}
-
-// Alloc adds a plain allocation.
-func (w *Writer) Alloc(r *Request) {
+// Alloc adds a plain allocation of size bytes, less than 2^63, at addr: one that succeeded, is not part of a realloc, has no alignment
+// and is not late. Slack is how many usable bytes it has beyond its size; count, the first argument of calloc and reallocarray, is 0 if
+// it was not told.
+func (w *Writer) Alloc(now int64, f event.Func, thread, stack uint32, addr, size uint64, slack uint8, count uint64) {
 	p := w.next()
 	p.Way = tally.PlainAlloc
-	p.Func = r.Func
-	p.Thread = r.Thread
-	p.Stack = r.Stack
-	p.Time = uint64(r.Time)
-	p.Addr = r.Addr
-	p.Size = r.Size
-	p.Ref = r.Usable - r.Size
-	p.Born = r.Count
+	p.Func = f
+	p.Thread = thread
+	p.Stack = stack
+	p.Time = uint64(now)
+	p.Addr = addr
+	p.Size = size
+	p.Ref = uint64(slack)
+	p.Born = count
 	w.allocs++
 	w.liveBlocks++
-	w.liveBytes += r.Size
+	w.liveBytes += size
 }
 
 // Free adds a plain deallocation of block b, whose time is in units, too: one that is not part of a realloc, not late, and
