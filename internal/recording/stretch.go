@@ -18,9 +18,9 @@ type stretch struct {
 const (
 	// stretchEvents is how many events a stretch has at most: so few that they stay in a cache, so many that waking up the
 	// goroutine takes little.
-	stretchEvents = 1024
+	stretchEvents = 4096
 	// maxStretches is how many stretches may be on their way to the columns.
-	maxStretches = 4
+	maxStretches = 3
 )
 
 // next returns the place of the next event.
