@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before the ledger sees them: while one loop puts them into order, the processor already
-// fetches what the next loop needs of the ledger's table.
+// Records are merged into a batch before the ledger sees them: so that a loop between can touch what will be needed of the ledger's
+// table, and nothing else, which lets the processor wait for many places at once.
 
 const batchSize = 256
 
@@ -82,6 +82,11 @@ func (p *process) settle() {
 	b := &p.w.batch
 	if b.n == 0 {
 		return
+	}
+	if p.ledger.Far() {
+		for i := range b.list[:b.n] {
+			p.fetched += p.ledger.Fetch(b.list[i].hash)
+		}
 	}
 	at, watched := 0, p.mayMark(b)
 	for i := range b.runs {

@@ -93,13 +93,11 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			if id == 0 && stack != 0 {
 				id = p.newNode(stack)
 			}
-			h := ledger.Hash(w0 & wire.AddrMask)
-			p.fetched += p.ledger.Fetch(h)
 			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
 			r := &bt.list[bt.n&(batchSize-1)]
 			r.w0 = w0
 			r.time = t
-			r.hash = h
+			r.hash = ledger.Hash(w0 & wire.AddrMask)
 			r.size = uint32(w1)
 			r.stack = id
 			r.extra = 0

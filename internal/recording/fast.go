@@ -14,7 +14,12 @@ import (
 // and is not late. Slack is how many usable bytes it has beyond its size; count, the first argument of calloc and reallocarray, is 0 if
 // it was not told.
 func (w *Writer) Alloc(now int64, f event.Func, thread, stack uint32, addr, size uint64, slack uint8, count uint64) {
-	p := w.next()
+	s := w.filling // as next does, which is not inlined
+	if s.n == len(s.list) {
+		s = w.pass()
+	}
+	p := &s.list[s.n]
+	s.n++
 	p.Way = tally.PlainAlloc
 	p.Func = f
 	p.Thread = thread
@@ -32,7 +37,12 @@ func (w *Writer) Alloc(now int64, f event.Func, thread, stack uint32, addr, size
 // Free adds a plain deallocation of block b, whose time is in units, too: one that is not part of a realloc, not late, and
 // without a call stack of its own.
 func (w *Writer) Free(now int64, f event.Func, thread uint32, temporary bool, b *event.Block) {
-	p := w.next()
+	s := w.filling // as next does, which is not inlined
+	if s.n == len(s.list) {
+		s = w.pass()
+	}
+	p := &s.list[s.n]
+	s.n++
 	p.Way = tally.PlainFree
 	if temporary {
 		p.Way = tally.PlainTemporary
