@@ -14,15 +14,16 @@ import (
 // ahead.
 func Hash(addr uint64) uint64 { return hash(addr) }
 
-// Fetch brings what Born or Died will need near, if the table is too large for the caches. The loads of a tight loop over
-// the addresses to come overlap; those of as many Borns do not. It returns a meaningless number, which the caller adds
-// up, so that the loads are not optimised away.
+// Far says whether the table is too large for the caches, so that Fetch pays.
+func (l *Ledger) Far() bool { return l.live.count >= touchFrom }
+
+// Fetch brings what Born or Died will need near: the place of an address and the one behind it, which may be in another line of the
+// cache. The loads of a tight loop over the addresses to come overlap; those of as many Borns do not. It returns a meaningless number,
+// which the caller adds up, so that the loads are not optimised away.
 func (l *Ledger) Fetch(h uint64) uint64 {
-	if l.live.count < touchFrom {
-		return 0
-	}
 	slots := l.live.segs[h>>(64-segmentBits)].slots
-	return slots[home(h, len(slots))].key
+	i := home(h, len(slots))
+	return slots[i].key + slots[min(i+1, len(slots)-1)].key
 }
 
 // Born adds a block that f allocated at addr, whose hash is h. It returns false, and does nothing, if the op is not a

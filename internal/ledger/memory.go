@@ -6,41 +6,74 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Large arrays of slots come from the system and go back to it at once, in huge pages where there are any. In Go's heap an
+// Large arrays of slots come from the system and go back to it, in huge pages where there are any. In Go's heap an
 // array that has been outgrown stays until the next collection: measured with 8 million blocks, 110 bytes a block
-// instead of 81. And random access to gigabytes in small pages misses the translation cache every time.
+// instead of 81. And random access to megabytes in small pages misses the translation cache every time.
+//
+// Arrays smaller than a huge page share regions, one behind the other. Segments grow in turn, always in the same order, so arrays that
+// were made at the same time are outgrown at the same time: regions are given back as a whole, soon after the first of their arrays.
 const (
-	hugePage  = 2 << 20
-	ownMemory = 64 << 10 // arrays of at least so many bytes
-	slotSize  = int(unsafe.Sizeof(slot{}))
+	hugePage     = 2 << 20
+	ownMemory    = 64 << 10 // arrays of at least so many bytes
+	regionArrays = 8        // that a region has room for, or more
+	slotSize     = int(unsafe.Sizeof(slot{}))
 )
 
-// makeSlots returns n empty slots, and the mapping that they lie in, if they do not lie in Go's heap.
-func makeSlots(n int) (slots []slot, mapping []byte) {
+// arena is where the large arrays of a table lie.
+type arena struct{ last *region }
+
+// region is a mapping for several arrays.
+type region struct {
+	mapping []byte
+	free    []byte // the part that has never been used
+	arrays  int    // in use
+}
+
+// slots returns n empty slots, and the region that they lie in, if they do not lie in Go's heap.
+func (a *arena) slots(n int) ([]slot, *region) {
 	size := n * slotSize
 	if size < ownMemory {
 		return make([]slot, n), nil
 	}
-	room := 0
-	if size >= hugePage {
-		room = hugePage // to begin at a huge page; what is not touched costs nothing
+	if a.last == nil || len(a.last.free) < size {
+		if a.last != nil && a.last.arrays == 0 {
+			a.last.unmap()
+		}
+		room := size
+		if size < hugePage {
+			room = (regionArrays*size + hugePage - 1) &^ (hugePage - 1)
+		}
+		if a.last = newRegion(room); a.last == nil {
+			return make([]slot, n), nil
+		}
 	}
-	mapping, err := unix.Mmap(-1, 0, size+room, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
-	if err != nil {
-		return make([]slot, n), nil
-	}
-	own := mapping
-	if room > 0 {
-		skip := -uintptr(unsafe.Pointer(&mapping[0])) % hugePage
-		own = mapping[skip : skip+uintptr(size)]
-		_ = unix.Madvise(own, unix.MADV_HUGEPAGE) // only a matter of speed
-	}
-	return unsafe.Slice((*slot)(unsafe.Pointer(&own[0])), n), mapping
+	r := a.last
+	own := r.free[:size]
+	r.free = r.free[size:]
+	r.arrays++
+	return unsafe.Slice((*slot)(unsafe.Pointer(&own[0])), n), r
 }
 
-// freeSlots gives a mapping back. Its slots must not be used any more.
-func freeSlots(mapping []byte) {
-	if mapping != nil {
-		_ = unix.Munmap(mapping) // it is one that makeSlots got
+// drop gives an array of a region back; r may be nil. Its slots must not be used any more.
+func (a *arena) drop(r *region) {
+	if r == nil {
+		return
+	}
+	if r.arrays--; r.arrays == 0 && r != a.last {
+		r.unmap()
 	}
 }
+
+// newRegion maps a region that begins at a huge page; what is not touched costs nothing. It returns nil if there is no memory.
+func newRegion(size int) *region {
+	mapping, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil
+	}
+	skip := -uintptr(unsafe.Pointer(&mapping[0])) % hugePage
+	own := mapping[skip : skip+uintptr(size)]
+	_ = unix.Madvise(own, unix.MADV_HUGEPAGE) // only a matter of speed
+	return &region{mapping: mapping, free: own}
+}
+
+func (r *region) unmap() { _ = unix.Munmap(r.mapping) } // it is one that newRegion got

@@ -50,14 +50,15 @@ const (
 )
 
 type segment struct {
-	slots   []slot
-	mapping []byte // see makeSlots
-	count   int
-	limit   int
+	slots  []slot
+	region *region // that slots lie in, or nil
+	count  int
+	limit  int
 }
 
 type table struct {
 	segs  [segments]segment
+	arena arena
 	big   map[uint64]uint64 // sizes that a slot cannot hold, by address
 	count uint64
 	bytes uint64 // sum of sizes
@@ -66,14 +67,10 @@ type table struct {
 func newTable() *table {
 	t := &table{}
 	for i := range t.segs {
-		t.segs[i] = newSegment(firstSlots + firstSlots*i/(2*segments))
+		n := firstSlots + firstSlots*i/(2*segments)
+		t.segs[i] = segment{slots: make([]slot, n), limit: n / 2}
 	}
 	return t
-}
-
-func newSegment(n int) segment {
-	slots, mapping := makeSlots(n)
-	return segment{slots: slots, mapping: mapping, limit: n / 2}
 }
 
 func hash(addr uint64) uint64 {
@@ -116,7 +113,7 @@ func (t *table) find(addr uint64) (g *segment, i int, ok bool) {
 // set writes the block that op allocated into the empty place that find returned for its address.
 func (t *table) set(g *segment, i int, addr uint64, op *Op, ref uint64, born int64) {
 	if g.count >= g.limit {
-		g.grow()
+		t.grow(g)
 		g, i, _ = t.find(addr)
 	}
 	g.count++
@@ -170,15 +167,18 @@ func (t *table) remove(g *segment, i int, b *Block) {
 // release gives the memory back and leaves an empty table.
 func (t *table) release() {
 	for i := range t.segs {
-		freeSlots(t.segs[i].mapping)
+		t.arena.drop(t.segs[i].region)
+	}
+	if r := t.arena.last; r != nil {
+		r.unmap()
 	}
 	*t = *newTable()
 }
 
-func (g *segment) grow() {
+func (t *table) grow(g *segment) {
 	old := g.slots
 	n := len(old) + len(old)/2
-	slots, mapping := makeSlots(n)
+	slots, region := t.arena.slots(n)
 	for k := range old {
 		key := old[k].key
 		if key == 0 {
@@ -192,6 +192,6 @@ func (g *segment) grow() {
 		}
 		slots[i] = old[k]
 	}
-	freeSlots(g.mapping)
-	g.slots, g.mapping, g.limit = slots, mapping, n/2
+	t.arena.drop(g.region)
+	g.slots, g.region, g.limit = slots, region, n/2
 }

@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("the table has %d blocks, %d bytes, want %d, %d", tab.count, tab.bytes, len(want), bytes)
 	}
 	l := &Ledger{live: tab}
-	if tab.segs[0].mapping == nil {
+	if tab.segs[0].region == nil {
 		t.Errorf("the table is too small to test memory of its own")
 	}
 	seen := 0
@@ -78,8 +78,8 @@ func TestTable(t *testing.T) {
 	g, i, _ := tab.find(16)
 	tab.set(g, i, 16, &Op{Size: 1}, 0, 0)
 	l.Close()
-	if blocks, bytes := l.Live(); blocks != 0 || bytes != 0 || tab.segs[0].mapping != nil {
-		t.Errorf("closed, the ledger has %d blocks, %d bytes, mapping %v", blocks, bytes, tab.segs[0].mapping != nil)
+	if blocks, bytes := l.Live(); blocks != 0 || bytes != 0 || tab.segs[0].region != nil {
+		t.Errorf("closed, the ledger has %d blocks, %d bytes, mapping %v", blocks, bytes, tab.segs[0].region != nil)
 	}
 }
 

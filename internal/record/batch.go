@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before the ledger sees them: while one loop puts them into order, the processor already
-// fetches what the next loop needs of the ledger's table.
+// Records are merged into a batch before the ledger sees them: so that a loop between can touch what will be needed of the ledger's
+// table, and nothing else, which lets the processor wait for many places at once.
 
 const batchSize = 256
 
@@ -19,8 +19,7 @@ type batch struct {
 	runs []batchRun
 	more []extras
 
-	request recording.Request // memory for settle
-	op      ledger.Op
+	op ledger.Op // memory for settle
 }
 
 // ready is a record in its order.
@@ -84,6 +83,11 @@ func (p *process) settle() {
 	if b.n == 0 {
 		return
 	}
+	if p.ledger.Far() {
+		for i := range b.list[:b.n] {
+			p.fetched += p.ledger.Fetch(b.list[i].hash)
+		}
+	}
 	at, watched := 0, p.mayMark(b)
 	for i := range b.runs {
 		r := &b.runs[i]
@@ -113,7 +117,7 @@ func (p *process) settleRun(s *stream, list []ready) {
 	if !s.known {
 		p.newThread(s, p.now(list[0].time)*recording.Quantum)
 	}
-	l, w, thread := p.ledger, p.out, s.thread
+	l, w, c, thread := p.ledger, p.out, p.clock, s.thread
 	for i := range list {
 		r := &list[i]
 		kind := uint8(r.w0 >> wire.KindShift)
@@ -124,7 +128,13 @@ func (p *process) settleRun(s *stream, list []ready) {
 			continue
 		}
 		p.latest = r.time
-		now := p.now(r.time)
+		now := p.time
+		if d := r.time - c.counter; d < nearTicks {
+			now = max(now, c.near(d)/recording.Quantum)
+			p.time = now
+		} else {
+			now = p.now(r.time)
+		}
 		if m.way == wayFree {
 			b, temporary := l.Died(r.hash, addr, thread, now)
 			if b == nil {
@@ -142,13 +152,11 @@ func (p *process) settleRun(s *stream, list []ready) {
 			p.long(s, m, r)
 			continue
 		}
-		q := &p.w.batch.request
-		q.Func, q.Thread, q.Stack, q.Time = m.fn, thread, r.stack, now
-		q.Addr, q.Size, q.Usable, q.Count = addr, uint64(r.size), uint64(r.size)+uint64(slack), 0
+		count := uint64(0)
 		if r.extra != 0 {
-			q.Count = p.w.batch.more[r.extra-1].count
+			count = p.w.batch.more[r.extra-1].count
 		}
-		w.Alloc(q)
+		w.Alloc(now, m.fn, thread, r.stack, addr, uint64(r.size), slack, count)
 	}
 }
 

@@ -37,10 +37,15 @@ func ratio(ns, ticks uint64) uint64 {
 // at converts a timestamp; one before the start is 0.
 func (c *clockMap) at(counter uint64) int64 {
 	if d := counter - c.counter; d < nearTicks {
-		hi, lo := bits.Mul64(d, c.rate)
-		return int64(c.ns + (hi<<(64-rateShift) | lo>>rateShift))
+		return c.near(d)
 	}
 	return c.far(counter)
+}
+
+// near is at for the tick d after counter, if that is one of nearTicks.
+func (c *clockMap) near(d uint64) int64 {
+	hi, lo := bits.Mul64(d, c.rate)
+	return int64(c.ns + (hi<<(64-rateShift) | lo>>rateShift))
 }
 
 // nearTicks are days at least, and so few that no rate can make them overflow.

@@ -51,29 +51,29 @@ func (p *process) consume(s *stream, limit uint64) bool {
 		for len(b)-at >= 16 {
 			w0 := binary.LittleEndian.Uint64(b[at:])
 			w1 := binary.LittleEndian.Uint64(b[at+8:])
-			kind := uint8(w0 >> wire.KindShift)
+			class := w0 >> (wire.KindShift + wire.ClassShift) & 3
 			var t uint64
-			n := 16
-			stack := uint32(0)
-			switch kind >> wire.ClassShift {
-			case wire.ClassStack:
-				if len(b)-at < 24 {
+			var n int
+			if class <= wire.ClassShort && len(b)-at >= 24 {
+				// Which of the two it is has no pattern that a processor could learn: without a branch.
+				stacked := wire.ClassShort - class
+				n = 16 + 8*int(stacked)
+				w1 &= -stacked
+				t = binary.LittleEndian.Uint64(b[at+n-8:])
+			} else {
+				switch class {
+				case wire.ClassShort, wire.ClassNote:
+					t, w1, n = w1, 0, 16
+				case wire.ClassExtra:
+					s.x.add(uint8(w0>>wire.KindShift), w1)
+					at += 16
+					continue
+				default: // a record is cut off
 					at = p.broken(s, b, at)
 					continue
 				}
-				t, n = binary.LittleEndian.Uint64(b[at+16:]), 24
-				stack = uint32(w1 >> 32)
-				w1 = uint64(uint32(w1))
-			case wire.ClassShort, wire.ClassNote:
-				t, w1 = w1, 0
-			case wire.ClassExtra:
-				s.x.add(kind, w1)
-				at += 16
-				continue
-			default:
-				at = p.broken(s, b, at)
-				continue
 			}
+			stack := uint32(w1 >> 32)
 			if t < last {
 				t = last // within a stream the order is beyond doubt
 			} else if t == never {
@@ -86,31 +86,26 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			}
 			last = t
 			at += n
-			if stack != 0 {
-				id := uint32(0)
-				if uint64(stack) < uint64(len(p.nodeID)) {
-					id = p.nodeID[stack]
-				}
-				if id == 0 {
-					id = p.newNode(stack)
-				}
-				stack = id
+			id := uint32(0)
+			if uint64(stack) < uint64(len(p.nodeID)) {
+				id = p.nodeID[stack]
 			}
-			h := ledger.Hash(w0 & wire.AddrMask)
-			p.fetched += p.ledger.Fetch(h)
+			if id == 0 && stack != 0 {
+				id = p.newNode(stack)
+			}
 			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
 			r := &bt.list[bt.n&(batchSize-1)]
 			r.w0 = w0
 			r.time = t
-			r.hash = h
+			r.hash = ledger.Hash(w0 & wire.AddrMask)
 			r.size = uint32(w1)
-			r.stack = stack
+			r.stack = id
 			r.extra = 0
 			bt.n++
 			if s.x.have != 0 {
 				bt.extend(&s.x)
 			}
-			begins, lastBegins, lastKind = at, begins, kind
+			begins, lastBegins, lastKind = at, begins, uint8(w0>>wire.KindShift)
 			if bt.n == len(bt.list) {
 				s.at, s.last = at, last
 				p.until(s, begins, lastBegins, lastKind)

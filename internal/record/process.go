@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -288,8 +289,8 @@ func (p *process) finish(status Status) {
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
 		Health: p.health(),
 	}
-	for _, m := range p.modules {
-		p.out.Module(*m)
+	for _, id := range slices.Sorted(maps.Keys(p.modules)) {
+		p.out.Module(*p.modules[id])
 	}
 	lost := p.out.LostEvents()
 	if err := p.out.Finish(e); err != nil && p.err == nil {

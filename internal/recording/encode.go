@@ -13,7 +13,7 @@ import (
 type encoder struct {
 	place      *placement // nil: addresses are not kept
 	keepBirths bool
-	sampling   event.Sampling
+	tracing    bool // addresses matter
 
 	// over the whole recording
 	tally     *tally.Tally
@@ -82,6 +82,12 @@ type halves struct {
 
 func (h *halves) bytes() []byte { return h.b[:(h.n+1)/2] }
 
+// put appends a number.
+func (h *halves) put(v uint64) {
+	h.b[h.n/2] |= byte(v) << (h.n & 1 * 4)
+	h.n++
+}
+
 // reset empties the column.
 func (h *halves) reset() {
 	if h.b == nil {
@@ -96,6 +102,7 @@ func newEncoder(opts Options) *encoder {
 	if opts.Addresses {
 		e.place = new(placement)
 	}
+	e.tracing = e.keepBirths || e.place != nil
 	e.block = e.tally.Block()
 	e.begin()
 	return e
@@ -178,6 +185,16 @@ func (t *threadColumnsOf) endRuns(allocs, others uint64) {
 	}
 }
 
+// turn ends a run of allocations or of other events and begins one of class.
+func (t *threadColumnsOf) turn(class uint8) {
+	if class == classAlloc {
+		t.endRuns(t.allocRun, t.run)
+	} else {
+		t.allocRun = t.run
+	}
+	t.class, t.run = class, 1
+}
+
 // end writes the runs that the block's end cuts off.
 func (t *threadColumnsOf) end() {
 	if t.class == classAlloc {
@@ -212,34 +229,16 @@ func (x *encoder) newShapeOf(key uint32) uint8 {
 	return uint8(x.shapeCount)
 }
 
-// enter begins the next event: its time, in units, its thread, and whether it is of classAlloc or, as classFree, another one.
-func (x *encoder) enter(now uint64, thread uint32, class uint8) *threadColumnsOf {
-	d := now - x.last
-	if d >= half || x.head.events == 0 {
-		d = x.leap(now)
-	} else {
-		x.last = now
+// enter makes the thread of the next event, which is at time now, in units, the present one.
+func (x *encoder) enter(now uint64, thread uint32) *threadColumnsOf {
+	if x.head.events == 0 {
+		x.last = uint64(max(int64(now), int64(x.last)))
+		x.head.begin = x.last
 	}
-	h := &x.times[class&1]
-	h.b[h.n/2] |= byte(d) << (h.n & 1 * 4)
-	h.n++
-	x.head.events++
-	t := x.cur
-	if t == nil || t.index != thread {
-		t = x.thread(thread)
-	}
-	x.run++
-	if t.class == class {
-		t.run++
+	if t := x.cur; t != nil && t.index == thread {
 		return t
 	}
-	if class == classAlloc {
-		t.endRuns(t.allocRun, t.run)
-	} else {
-		t.allocRun = t.run
-	}
-	t.class, t.run = class, 1
-	return t
+	return x.thread(thread)
 }
 
 // leap takes a time that is not simply a little later than the one before, and returns what of the difference goes into
@@ -247,11 +246,7 @@ func (x *encoder) enter(now uint64, thread uint32, class uint8) *threadColumnsOf
 func (x *encoder) leap(now uint64) uint64 {
 	d := now - x.last
 	if int64(d) < 0 {
-		now, d = x.last, 0
-	}
-	if x.head.events == 0 {
-		d = 0
-		x.head.begin = now
+		return 0
 	}
 	x.last = now
 	if d >= half {
@@ -264,11 +259,17 @@ func (x *encoder) leap(now uint64) uint64 {
 // add appends an event. There must be room.
 func (x *encoder) add(e *event.Event) {
 	class := classOf[e.Kind]
-	t := x.enter(uint64(max(e.Time, 0))/Quantum, e.Thread, min(class, classFree))
-	key := shapeKey(e.Kind, e.Func, e.Flags)
-	if e.Flags&event.Sampled != 0 {
-		x.weigh(e)
+	now := uint64(max(e.Time, 0)) / Quantum
+	t := x.enter(now, e.Thread)
+	x.times[min(class, classFree)].put(x.leap(now))
+	x.head.events++
+	x.run++
+	if (class == classAlloc) == (t.class == classAlloc) {
+		t.run++
+	} else {
+		t.turn(min(class, classFree))
 	}
+	key := shapeKey(e.Kind, e.Func, e.Flags)
 	local := uint32(0)
 	switch class {
 	case classFree:
@@ -284,15 +285,6 @@ func (x *encoder) add(e *event.Event) {
 		local = x.alloc(t, e, key)
 	}
 	x.block.Add(int(local), e, Quantum)
-}
-
-// weigh gives a Sampled event its weight, before it is encoded.
-func (x *encoder) weigh(e *event.Event) {
-	ref := e.Ref
-	if e.Kind == event.Alloc {
-		ref = x.nextAlloc
-	}
-	x.sampling.Weigh(e, ref)
 }
 
 func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
@@ -397,6 +389,13 @@ func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
 	t.lastNew = x.nextAlloc
 	x.nextAlloc++
+	if x.tracing {
+		x.trace(t, size, addr)
+	}
+}
+
+// trace keeps the address of an allocation.
+func (x *encoder) trace(t *threadColumnsOf, size, addr uint64) {
 	if x.keepBirths {
 		x.births = append(x.births, addr)
 	}
@@ -457,14 +456,22 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 		back = x.farRef(t, ref)
 	}
 	t.cols[colRef-perThread] = append(t.cols[colRef-perThread], byte(back))
-	if i := ref - x.head.firstAlloc; i < uint64(len(x.births)) {
-		x.births[i] = 0
-	}
-	if i := ref - x.head.firstAlloc; x.place != nil && i < uint64(len(x.place.blocks)) {
-		x.place.free(x.place.blocks[i])
+	if x.tracing {
+		x.ended(ref)
 	}
 	if ref == t.lastNew && key&reallocIn == 0 {
 		key ^= temporaryIn
 	}
 	x.freeShape(t, key)
+}
+
+// ended forgets the address of an allocation.
+func (x *encoder) ended(ref uint64) {
+	i := ref - x.head.firstAlloc
+	if i < uint64(len(x.births)) {
+		x.births[i] = 0
+	}
+	if x.place != nil && i < uint64(len(x.place.blocks)) {
+		x.place.free(x.place.blocks[i])
+	}
 }

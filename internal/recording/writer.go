@@ -52,16 +52,33 @@ func (e *Ending) How() string {
 // counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing panics, and nothing waits
 // but for the disk, so that a recorder can go on draining its target.
 type Writer struct {
-	name    string
-	enc     *encoder
-	pending tables
-	opts    Options
-	process event.Process
-	app     *appender
-	closed  bool
-	broken  atomic.Pointer[error] // app's error
-	// Blocks that are full are packed and written by a goroutine of its own, from the first on: jobs are on their way to
-	// it and come back by spare. While none is on its way, app is the caller's.
+	name     string
+	opts     Options
+	process  event.Process
+	app      *appender
+	closed   bool
+	broken   atomic.Pointer[error] // app's error
+	sampling event.Sampling
+
+	// What was added is collected in a stretch, and counted.
+	filling    *stretch
+	pending    tables
+	before     uint64 // events before the stretch
+	inBlock    int    // of them in its block
+	allocs     uint64
+	liveBytes  uint64
+	liveBlocks uint64
+	// Stretches that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by stretches
+	// and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the caller's.
+	stretches chan *stretch
+	encoded   chan *stretch
+	unused    []*stretch
+	passed    int
+
+	enc *encoder
+	due tables // to be written with the block that is being encoded, or before
+	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
+	// it and come back by spare. While none is on its way, app is that of who has enc.
 	jobs  chan *job
 	spare chan *job
 	idle  []*job
@@ -90,21 +107,23 @@ type file interface {
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true}
-		w.enc.sampling = p.Sampling
+		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
+			filling: new(stretch)}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(osFile{f}, path, p, opts)
 	if err != nil {
 		f.Close()
 		w.closed = true
+		if w.stretches != nil {
+			close(w.stretches)
+		}
 	}
 	return w, err
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p}
-	w.enc.sampling = p.Sampling
+	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(stretch)}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -133,7 +152,7 @@ func (w *Writer) Err() error {
 // Sampling says how samples are chosen, if that was not known when the recording was begun. It is said once, before the first Sampled
 // event.
 func (w *Writer) Sampling(s event.Sampling) {
-	w.enc.sampling = s
+	w.sampling = s
 	p := w.process
 	p.Sampling = s
 	w.pending.process = &p
@@ -176,34 +195,29 @@ func (w *Writer) Events(events []event.Event) error {
 func (w *Writer) Event(e *event.Event) error {
 	if e.Kind >= event.KindCount || e.Func >= 1<<funcBits || e.Flags >= 1<<flagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
-			w.enc.nextEvent+w.enc.head.events, e.Kind, e.Func, e.Flags)
+			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	if !w.enc.room() {
-		w.full()
-	}
-	w.enc.add(e)
+	w.other(e)
 	return w.Err()
 }
 
 // Room is how many events the block that is being filled takes before it is handed over to be written.
-func (w *Writer) Room() int { return BlockEvents - int(w.enc.head.events) }
+func (w *Writer) Room() int { return BlockEvents - w.inBlock - w.filling.n }
 
 // Handed is the number of events that were added so far.
-func (w *Writer) Handed() uint64 { return w.enc.nextEvent + w.enc.head.events }
+func (w *Writer) Handed() uint64 { return w.before + uint64(w.filling.n) }
 
 // Live returns what is live after the events that were added so far, in requested bytes and blocks.
-func (w *Writer) Live() (bytes, blocks uint64) { return w.enc.block.Live() }
+func (w *Writer) Live() (bytes, blocks uint64) { return w.liveBytes, w.liveBlocks }
 
 // Allocations is the number of Alloc events that were added so far.
-func (w *Writer) Allocations() uint64 { return w.enc.nextAlloc + w.enc.head.allocs }
+func (w *Writer) Allocations() uint64 { return w.allocs }
 
 // FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then: from another goroutine,
 // but never at the same time as another then or Options.Births.
-func (w *Writer) FlushLater(then func()) { w.hand(then) }
+func (w *Writer) FlushLater(then func()) { w.handOver(then) }
 
-// full hands the block and its tables over to be written.
-func (w *Writer) full() { w.hand(nil) }
-
+// hand hands the block and its tables over to be written.
 func (w *Writer) hand(then func()) {
 	if w.jobs == nil {
 		w.jobs, w.spare = make(chan *job, maxJobs), make(chan *job, maxJobs)
@@ -233,10 +247,10 @@ func (w *Writer) job() *job {
 		j.counts = w.enc.tally.Summary()
 	}
 	if w.closed {
-		w.pending = tables{}
+		w.due = tables{}
 	}
-	j.tables, w.pending = w.pending, j.tables
-	w.pending.clear()
+	j.tables, w.due = w.due, j.tables
+	w.due.clear()
 	return j
 }
 
@@ -267,8 +281,18 @@ func (w *Writer) write(j *job) {
 	j.counts = nil
 }
 
-// wait returns when nothing is on its way to be written.
+// wait returns when everything is in the columns, and nothing on its way to be written.
 func (w *Writer) wait() {
+	for ; w.passed > 0; w.passed-- {
+		w.unused = append(w.unused, <-w.encoded)
+	}
+	s := w.filling
+	w.before += uint64(s.n)
+	w.inBlock += s.n
+	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
+	w.encode(s)
+	w.due.add(&w.pending)
+	w.pending.clear()
 	for ; w.under > 0; w.under-- {
 		w.idle = append(w.idle, <-w.spare)
 	}
@@ -278,6 +302,7 @@ func (w *Writer) wait() {
 // are not full cost space, so a recorder calls this when nothing happens or every few seconds, not more often.
 func (w *Writer) Flush() error {
 	w.wait()
+	w.inBlock = 0
 	j := w.job()
 	w.write(j)
 	w.idle = append(w.idle, j)
@@ -353,6 +378,9 @@ func (w *Writer) Abort() error {
 
 func (w *Writer) close() error {
 	w.closed = true
+	if w.stretches != nil {
+		close(w.stretches)
+	}
 	if w.jobs != nil {
 		close(w.jobs)
 	}

@@ -72,9 +72,9 @@ func (b *Block) change(a *Local) {
 	a.last = b.events
 }
 
-// Alloc counts a plain allocation: not late, not part of a realloc. Slack is the number of usable bytes beyond size, or
+// alloc counts an allocation: not late, not part of a realloc. Slack is the number of usable bytes beyond size, or
 // negative if it is not known. Time and the unit of lifetimes, in ns, are the caller's.
-func (b *Block) Alloc(local int, f event.Func, thread uint32, size uint64, slack int64, now int64, unit int64) {
+func (b *Block) alloc(local int, f event.Func, thread uint32, size uint64, slack int64, now int64, unit int64) {
 	b.events++
 	a := &b.stacks[local]
 	b.change(a)
@@ -118,8 +118,8 @@ func (b *Block) rise(now int64) {
 	all.Peak = Peak{Bytes: all.LiveBytes, Blocks: all.LiveBlocks, Time: now, Event: b.t.events + uint64(b.events)}
 }
 
-// Free counts a plain deallocation, of a block that was allocated at the stack by thread bornBy and lived for age units.
-func (b *Block) Free(local int, f event.Func, thread, bornBy uint32, size uint64, age int64, temporary bool) {
+// free counts a deallocation, of a block that was allocated at the stack by thread bornBy and lived for age units.
+func (b *Block) free(local int, f event.Func, thread, bornBy uint32, size uint64, age int64, temporary bool) {
 	b.events++
 	a := &b.stacks[local]
 	b.change(a)
@@ -147,7 +147,7 @@ func (b *Block) Free(local int, f event.Func, thread, bornBy uint32, size uint64
 	}
 }
 
-// Add counts an event of any kind. Its times are in ns. For a kind that has no stack, local does not matter.
+// Add counts an event of any kind; Plains counts most. Its times are in ns. For a kind that has no stack, local does not matter.
 func (b *Block) Add(local int, e *event.Event, unit int64) {
 	t := b.t
 	all := &t.totals
@@ -168,7 +168,7 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 		if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size && e.Usable-e.Size < 1<<63 {
 			slack = int64(e.Usable - e.Size)
 		}
-		b.Alloc(local, f, e.Thread, e.Size, slack, e.Time/unit, unit)
+		b.alloc(local, f, e.Thread, e.Size, slack, e.Time/unit, unit)
 		a := &b.stacks[local]
 		if e.Flags&event.Realloc != 0 {
 			a.reallocs++
@@ -181,7 +181,7 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 			// Nobody is known to have done it: it is no thread's.
 			b.unseen(local, e, unit)
 		} else {
-			b.Free(local, f, e.Thread, e.BornBy, e.Size, max(0, e.Time/unit-e.Born/unit), e.Flags&event.Temporary != 0)
+			b.free(local, f, e.Thread, e.BornBy, e.Size, max(0, e.Time/unit-e.Born/unit), e.Flags&event.Temporary != 0)
 		}
 		if e.Flags&event.Realloc != 0 {
 			all.Funcs[f]-- // a realloc is one call, and counted with its result

@@ -21,6 +21,7 @@ func TestBlock(t *testing.T) {
 		blk := many.Block()
 		place := map[uint32]int{}
 		var spare []tally.Local
+		var run []tally.Plain
 		longest := 1 + r.IntN(200)
 		left := r.IntN(longest) + 1
 		for i := range events {
@@ -32,16 +33,34 @@ func TestBlock(t *testing.T) {
 				place[e.Stack] = local
 				blk.Open(e.Stack)
 			}
-			plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown
-			switch {
+			way := tally.NotPlain
+			switch plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown; {
 			case e.Kind == event.Alloc && plain && e.Flags&event.HasUsable != 0 && e.Usable >= e.Size:
-				blk.Alloc(local, e.Func, e.Thread, e.Size, int64(e.Usable-e.Size), e.Time, 1)
+				way = tally.PlainAlloc
+			case e.Kind == event.Free && plain && e.Flags&event.Temporary != 0:
+				way = tally.PlainTemporary
 			case e.Kind == event.Free && plain:
-				blk.Free(local, e.Func, e.Thread, e.BornBy, e.Size, max(0, e.Time-e.Born), e.Flags&event.Temporary != 0)
+				way = tally.PlainFree
+			}
+			if len(run) > 0 && (way == tally.NotPlain || run[0].Thread != e.Thread) {
+				blk.Plains(run, 1)
+				run = run[:0]
+			}
+			switch x := (tally.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread, Way: way, Func: e.Func}); way {
+			case tally.PlainAlloc:
+				x.Ref = e.Usable - e.Size
+				run = append(run, x)
+			case tally.PlainFree, tally.PlainTemporary:
+				x.BornBy, x.Born = e.BornBy, uint64(min(e.Born, e.Time))
+				run = append(run, x)
 			default:
 				blk.Add(local, e, 1)
 			}
 			if left--; left == 0 || i == len(events)-1 {
+				if len(run) > 0 {
+					blk.Plains(run, 1)
+					run = run[:0]
+				}
 				spare = blk.Close(e.Time, 1, spare)
 				clear(place)
 				left = r.IntN(longest) + 1

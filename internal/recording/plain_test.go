@@ -1,0 +1,93 @@
+package recording
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// TestPlain: the same events give the same file, whether plain ones take the short way or all go by Event.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for i, p := range []program{
+		{threads: 1, stacks: 300, window: 500, lifo: .6, realloc: .02, long: .1, tick: 90},
+		{threads: 4, stacks: 70, window: 300, burst: 5, foreign: true, repeat: .5, tick: 700},
+		{threads: 3, stacks: 40, window: 100, burst: 9, foreign: true, odd: true, sampled: true, tick: 300},
+	} {
+		for _, n := range []int{1, stretchEvents, 20_000, BlockEvents, BlockEvents + 3*stretchEvents + 7} {
+			t.Run(fmt.Sprint(i, " ", n), func(t *testing.T) {
+				t.Parallel()
+				events := p.run(uint64(n), n)
+				for i := range events {
+					if e := &events[i]; e.Kind == event.Free {
+						e.Flags &^= event.HasUsable // which one that takes the short way never has
+						e.Usable = 0
+					}
+				}
+				one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+				opts := Options{Addresses: n%2 == 0}
+				writeOf(t, one, event.Process{PID: 1}, events, opts)
+				short := writeShort(t, two, events, opts)
+				a, _ := os.ReadFile(one)
+				b, _ := os.ReadFile(two)
+				if len(a) == 0 || !bytes.Equal(a, b) {
+					t.Errorf("%d and %d bytes, which differ", len(a), len(b))
+				}
+				if n > 1 && short < n/10 {
+					t.Errorf("only %d of %d events took the short way", short, n)
+				}
+			})
+		}
+	}
+}
+
+// writeShort writes those events by Alloc and Free that they are for, and returns their number.
+func writeShort(t *testing.T, path string, events []event.Event, opts Options) (short int) {
+	w, err := Create(path, event.Process{PID: 1}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		e := &events[i]
+		if h, r := w.Handed(), w.Room(); h != uint64(i) || r != BlockEvents-i && r != 2*BlockEvents-i {
+			t.Fatalf("before event %d: %d handed over, room for %d", i, h, r)
+		}
+		switch {
+		case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || counted[e.Func]) &&
+			e.Usable >= e.Size && e.Usable-e.Size < 256:
+			w.Alloc(e.Time/Quantum, e.Func, e.Thread, e.Stack, e.Addr, e.Size, uint8(e.Usable-e.Size), e.Count)
+			short++
+		case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
+			b := event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.BornBy, Ref: e.Ref, Born: e.Born / Quantum}
+			w.Free(e.Time/Quantum, e.Func, e.Thread, e.Flags&event.Temporary != 0, &b)
+			short++
+		default:
+			if err := w.Event(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bytes, blocks := w.Live()
+	allocs := w.Allocations()
+	if err := w.Finish(Ending{}); err != nil {
+		t.Fatal(err)
+	}
+	c := w.Tally().Totals()
+	if c.LiveBytes != bytes || c.LiveBlocks != blocks {
+		t.Errorf("%d bytes in %d blocks were live, at last %d in %d", bytes, blocks, c.LiveBytes, c.LiveBlocks)
+	}
+	n := uint64(0)
+	for i := range events {
+		if events[i].Kind == event.Alloc {
+			n++
+		}
+	}
+	if allocs != n {
+		t.Errorf("%d allocations, want %d", allocs, n)
+	}
+	return short
+}
