@@ -13,8 +13,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// arena drives a ledger with what a program and its pools do, one op a tick.
-type arena struct {
+// testArena drives a ledger with what a program and its pools do, one op a tick.
+type testArena struct {
 	l       *Ledger
 	now     int64
 	out     []string
@@ -22,13 +22,13 @@ type arena struct {
 	backing map[uint64]int64
 }
 
-func newArena() *arena {
-	a := &arena{l: New(false), backing: map[uint64]int64{}}
+func newArena() *testArena {
+	a := &testArena{l: New(false), backing: map[uint64]int64{}}
 	a.l.Backed(func(pool uint64, bytes int64) { a.backing[pool] += bytes })
 	return a
 }
 
-func (a *arena) emit(e *event.Event) {
+func (a *testArena) emit(e *event.Event) {
 	line := fmt.Sprintf("%s %s %#x %d", e.Kind, e.Func, e.Addr, e.Size)
 	switch e.Kind {
 	case event.Alloc:
@@ -43,39 +43,41 @@ func (a *arena) emit(e *event.Event) {
 	a.out = append(a.out, line)
 }
 
-func (a *arena) do(op Op) {
+func (a *testArena) do(op Op) {
 	a.now++
 	op.Time, op.Stream = a.now, op.Thread
 	a.l.Add(&op, a.emit)
 }
 
-func (a *arena) malloc(addr, size uint64) {
+func (a *testArena) malloc(addr, size uint64) {
 	a.do(Op{Kind: OpAlloc, Func: event.Malloc, Addr: addr, Size: size})
 }
-func (a *arena) free(addr uint64) { a.do(Op{Kind: OpFree, Func: event.FreeFunc, Addr: addr}) }
-func (a *arena) back(pool, addr, size uint64) {
+func (a *testArena) free(addr uint64) { a.do(Op{Kind: OpFree, Func: event.FreeFunc, Addr: addr}) }
+func (a *testArena) back(pool, addr, size uint64) {
 	a.do(Op{Kind: OpBacking, Func: event.PoolBacking, Pool: pool, Addr: addr, Size: size})
 }
-func (a *arena) give(pool, addr, size uint64) {
+func (a *testArena) give(pool, addr, size uint64) {
 	a.do(Op{Kind: OpAlloc, Func: event.PoolAlloc, Pool: pool, Addr: addr, Size: size})
 }
-func (a *arena) take(pool, addr uint64) {
+func (a *testArena) take(pool, addr uint64) {
 	a.do(Op{Kind: OpFree, Func: event.PoolFree, Pool: pool, Addr: addr})
 }
-func (a *arena) realloc(from, to, size uint64) {
+func (a *testArena) realloc(from, to, size uint64) {
 	a.do(Op{Kind: OpReallocBegin, Func: event.ReallocFunc, Addr: from})
 	a.do(Op{Kind: OpReallocResult, Func: event.ReallocFunc, Addr: to, Size: size})
 }
-func (a *arena) move(pool, from, to, size uint64) {
+func (a *testArena) move(pool, from, to, size uint64) {
 	a.do(Op{Kind: OpReallocBegin, Func: event.PoolMove, Pool: pool, Addr: from})
 	a.do(Op{Kind: OpReallocResult, Func: event.PoolMove, Pool: pool, Addr: to, Size: size})
 }
-func (a *arena) clear(pool uint64) { a.do(Op{Kind: OpPoolClear, Func: event.PoolClear, Pool: pool}) }
-func (a *arena) destroy(pool uint64) {
+func (a *testArena) clear(pool uint64) {
+	a.do(Op{Kind: OpPoolClear, Func: event.PoolClear, Pool: pool})
+}
+func (a *testArena) destroy(pool uint64) {
 	a.do(Op{Kind: OpPoolDestroy, Func: event.PoolDestroy, Pool: pool})
 }
 
-func (a *arena) finish() string {
+func (a *testArena) finish() string {
 	a.l.Finish(a.emit)
 	maps.DeleteFunc(a.backing, func(_ uint64, bytes int64) bool { return bytes == 0 })
 	blocks, bytes := a.l.Live()
@@ -87,10 +89,10 @@ func TestPools(t *testing.T) {
 	const A, B, C = 1<<32 | 1, 2<<32 | 2, 3<<32 | 3
 	for _, c := range []struct {
 		name string
-		do   func(*arena)
+		do   func(*testArena)
 		want string
 	}{
-		{"the first block lies at its parent's address", func(a *arena) {
+		{"the first block lies at its parent's address", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1000, 10)
@@ -104,7 +106,7 @@ func TestPools(t *testing.T) {
 			free pool_free 0x1000 10 #1
 			free pool memory freed 0x100a 20 #2
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"a block that serves nobody any more is counted as any", func(a *arena) {
+		{"a block that serves nobody any more is counted as any", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.free(0x1000)
@@ -115,7 +117,7 @@ func TestPools(t *testing.T) {
 			alloc malloc 0x1000 7
 			free free 0x1000 7 #1
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"three at one address, from the inside out", func(a *arena) {
+		{"three at one address, from the inside out", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1000, 400)
@@ -136,7 +138,7 @@ func TestPools(t *testing.T) {
 			alloc pool_alloc 0x1000 200
 			free pool_free 0x1000 200 #3
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"three at one address, the outermost first", func(a *arena) {
+		{"three at one address, the outermost first", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1000, 400)
@@ -157,7 +159,7 @@ func TestPools(t *testing.T) {
 			free pool memory freed 0x1000 200 #4
 			free pool memory freed 0x1190 50 #2
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"allocated to serve a pool, it is counted nowhere", func(a *arena) {
+		{"allocated to serve a pool, it is counted nowhere", func(a *testArena) {
 			a.do(Op{Kind: OpAlloc, Func: event.Malloc, Addr: 0x1000, Size: 500, Serves: A})
 			a.back(A, 0x1000, 500) // said twice
 			a.give(A, 0x1000, 10)
@@ -167,7 +169,7 @@ func TestPools(t *testing.T) {
 			free pool memory freed 0x1000 10 #0
 			unmatched free 0x1000 0
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"a realloc of the parent ends what is in it, in place or not, and one that fails does not", func(a *arena) {
+		{"a realloc of the parent ends what is in it, in place or not, and one that fails does not", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1010, 10)
@@ -187,7 +189,7 @@ func TestPools(t *testing.T) {
 			free pool memory freed 0x1010 20 #3
 			alloc realloc 0x9000 900
 			=> 1 blocks, 900 bytes, backing map[]`},
-		{"moves", func(a *arena) {
+		{"moves", func(a *testArena) {
 			a.give(A, 0x1000, 10)
 			a.move(A, 0x1000, 0x2000, 20)
 			a.move(A, 0x2000, 0x2000, 30)
@@ -203,7 +205,7 @@ func TestPools(t *testing.T) {
 			alloc pool_move 0x3000 40
 			free pool_move 0x2000 30 #2
 			=> 1 blocks, 40 bytes, backing map[]`},
-		{"clear, destroy, and a parent that is freed after that", func(a *arena) {
+		{"clear, destroy, and a parent that is freed after that", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1000, 10)
@@ -225,7 +227,7 @@ func TestPools(t *testing.T) {
 			free unknown 0x1000 30 #3
 			alloc pool_alloc 0x1000 5
 			=> 1 blocks, 5 bytes, backing map[]`},
-		{"what is told twice, or is not so", func(a *arena) {
+		{"what is told twice, or is not so", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.back(A, 0x1000, 500)
@@ -241,7 +243,7 @@ func TestPools(t *testing.T) {
 			unmatched pool_free 0x1010 0
 			unmatched pool_free 0x7000 0
 			=> 0 blocks, 0 bytes, backing map[4294967297:500]`},
-		{"memory goes on to another pool", func(a *arena) {
+		{"memory goes on to another pool", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1010, 10)
@@ -260,7 +262,7 @@ func TestPools(t *testing.T) {
 			alloc pool_alloc 0x1010 30
 			free pool memory freed 0x1010 30 #3
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"memory that is not of the heap serves until the pool is destroyed", func(a *arena) {
+		{"memory that is not of the heap serves until the pool is destroyed", func(a *testArena) {
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1010, 10)
 			a.destroy(A)
@@ -271,7 +273,7 @@ func TestPools(t *testing.T) {
 			alloc malloc 0x1000 7
 			free free 0x1000 7 #1
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"what was given out before it was said where", func(a *arena) {
+		{"what was given out before it was said where", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.give(A, 0x1010, 10)
 			a.give(A, 0x5000, 20)
@@ -379,7 +381,7 @@ func (m *poolModel) drop(is func(*modelBlock) bool) {
 	}
 }
 
-func (m *poolModel) step(a *arena, rng *rand.Rand) {
+func (m *poolModel) step(a *testArena, rng *rand.Rand) {
 	switch rng.IntN(8) {
 	case 0:
 		m.next += 0x10000
