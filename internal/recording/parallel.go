@@ -39,18 +39,15 @@ func (r *Reader) Scan(ctx context.Context, from, to uint64, begin func(Stretch) 
 	return ahead(ctx, end-first, func(i int, stopped *atomic.Bool) (func(), error) {
 		h := &r.events[first+i].head
 		each, done := begin(Stretch{First: h.firstEvent, FirstAlloc: h.firstAlloc, Events: h.events, Allocs: h.allocs})
-		n, alloc := h.firstEvent, h.firstAlloc
-		err := r.decodeBlock(first+i, func(e *event.Event) bool {
+		err := r.decodeBlock(first+i, func(n, alloc uint64, e *event.Event) bool {
 			if n >= to || n%stopEvery == 0 && stopped.Load() {
 				return false
 			}
 			ref := e.Ref
 			if e.Kind == event.Alloc {
 				ref = alloc
-				alloc++
 			}
 			each(n, ref, e)
-			n++
 			return true
 		})
 		return done, err

@@ -55,15 +55,15 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 		before, _ := r.Around(in)
 		return before, r.foldedError(in)
 	}
-	n := uint64(0)
-	err := r.decodeBlock(i, func(e *event.Event) bool {
+	cut := h.firstEvent
+	err := r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
 		if uint64(e.Time)/uint64(r.header.quantum) > u {
 			return false
 		}
-		n++
+		cut = n + 1
 		return true
 	})
-	return h.firstEvent + n, err
+	return cut, err
 }
 
 // TimeAt returns the time of the last event before a cut, in ns; 0 if there is none.
@@ -76,12 +76,10 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 		return sum.Totals.Peak.Time, nil
 	}
 	if i < len(r.events) && r.events[i].head.firstEvent < cut {
-		left := cut - r.events[i].head.firstEvent
 		var t int64
-		err := r.decodeBlock(i, func(e *event.Event) bool {
+		err := r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
 			t = e.Time
-			left--
-			return left > 0
+			return n+1 < cut
 		})
 		return t, err
 	}
@@ -98,18 +96,17 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 		h := &r.events[i-1].head
 		return h.firstAlloc + h.allocs, nil
 	}
-	n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
-	if n >= cut {
-		return alloc, nil
+	before := r.events[i].head.firstAlloc
+	if r.events[i].head.firstEvent >= cut {
+		return before, nil
 	}
-	err := r.decodeBlock(i, func(e *event.Event) bool {
-		if e.Kind == event.Alloc {
-			alloc++
+	err := r.decodeBlock(i, func(n, alloc uint64, e *event.Event) bool {
+		if before = alloc; e.Kind == event.Alloc {
+			before++
 		}
-		n++
-		return n < cut
+		return n+1 < cut
 	})
-	return alloc, err
+	return before, err
 }
 
 // blockOf returns the first events block that ends after a cut: the cut is in it or before it.
@@ -120,13 +117,13 @@ func (r *Reader) blockOf(cut uint64) int {
 }
 
 // decodeBlock yields the events of one block until yield returns false.
-func (r *Reader) decodeBlock(i int, yield func(*event.Event) bool) error {
+func (r *Reader) decodeBlock(i int, yield take) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
 	return r.decodeWith(d, i, yield)
 }
 
-func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) bool) error {
+func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) error {
 	b := &r.events[i]
 	if r.folded(b) {
 		return r.foldedError(math.MaxUint64)
@@ -169,14 +166,12 @@ func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := r.events[i].head.firstEvent
 		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
-			n++
-			if n > to {
+		err := r.decodeWith(d, i, func(n, _ uint64, e *event.Event) bool {
+			if n >= to {
 				more = false
-			} else if n > from {
-				more = yield(n-1, e)
+			} else if n >= from {
+				more = yield(n, e)
 			}
 			return more
 		})

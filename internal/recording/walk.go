@@ -15,7 +15,7 @@ import (
 func (r *Reader) Events(yield func(*event.Event) bool) error {
 	return r.visit(context.Background(), 0, math.MaxUint64, func(d *eventDecoder, i int) (bool, error) {
 		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
+		err := r.decodeWith(d, i, func(_, _ uint64, e *event.Event) bool {
 			more = yield(e)
 			return more
 		})
@@ -27,18 +27,13 @@ func (r *Reader) Events(yield func(*event.Event) bool) error {
 // event's own if it is one. Where blocks are damaged, the numbers leap.
 func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, alloc uint64, e *event.Event) bool) error {
 	return r.visit(ctx, from, to, func(d *eventDecoder, i int) (bool, error) {
-		n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
 		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
+		err := r.decodeWith(d, i, func(n, alloc uint64, e *event.Event) bool {
 			if n >= to {
 				return false
 			}
 			if n >= from {
 				more = yield(n, alloc, e)
-			}
-			n++
-			if e.Kind == event.Alloc {
-				alloc++
 			}
 			return more
 		})
