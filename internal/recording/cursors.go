@@ -11,9 +11,8 @@ import (
 // threadCursors is how far a decoder is in one thread's parts of the columns.
 type threadCursors struct {
 	index    uint32
-	class    uint8  // classAlloc, or classFree for all others
-	run      uint64 // left of class
-	others   uint64 // run of other events after it
+	allocs   uint64 // left of a run of events of classAlloc
+	others   uint64 // left of the run of others after it
 	lastRef  uint64
 	lastNew  uint64
 	shape    uint8
@@ -98,24 +97,25 @@ func (h *halfCursor) next() uint64 {
 	return uint64(v)
 }
 
-// turn begins the thread's next run, which is not empty. It returns false if there is none.
+// turn begins the thread's next runs, which are not both empty. It returns false if there are none.
 func (t *threadCursors) turn() bool {
-	if t.run = t.others; t.run > 0 {
-		t.class, t.others = classFree, 0
-		return true
-	}
 	both, long := t.cols[colClass-perThread].byte(), &t.cols[colLongRun-perThread]
-	t.class, t.run, t.others = classAlloc, uint64(both&half), uint64(both>>4)
-	if t.run == half {
-		t.run += long.uint()
+	t.allocs, t.others = uint64(both&half), uint64(both>>4)
+	if t.allocs == half {
+		t.allocs += long.uint()
 	}
 	if t.others == half {
 		t.others += long.uint()
 	}
-	if t.cols[colClass-perThread].bad || long.bad {
-		return false
+	return t.allocs|t.others != 0 && !t.cols[colClass-perThread].bad && !long.bad
+}
+
+// twoBytes returns the two bytes at a place as one number; one in which a varint goes on if there are not as many.
+func twoBytes(b []byte, at int) uint64 {
+	if uint(at+1) < uint(len(b)) {
+		return uint64(b[at]) | uint64(b[at+1])<<8
 	}
-	return t.run > 0 || t.others > 0 && t.turn()
+	return 0x8080
 }
 
 func (x *eventDecoder) threadTable() error {

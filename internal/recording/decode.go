@@ -11,6 +11,7 @@ import (
 // eventDecoder is the reading twin of encoder: it gives back the events of one block.
 type eventDecoder struct {
 	quantum     int64
+	maxTime     uint64                  // in units
 	known       func(stack uint32) bool // nil: all are
 	threadCount int                     // in the recording's table
 	sampling    event.Sampling
@@ -82,7 +83,7 @@ func (x *eventDecoder) open(p []byte) error {
 	h.decode(&x.cols.head)
 	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
 		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
-		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > math.MaxInt64/uint64(x.quantum) {
+		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > x.maxTime {
 		return errors.New("its head is invalid")
 	}
 	if h.flags&^(headAddresses|headChanges) != 0 {
@@ -230,34 +231,24 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 	sizes, refs := c[colSize-perThread].b, c[colRef-perThread].b
 	at, sizeAt, refAt := c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p
 	third := c[colStack2-perThread].left() > 0
-	stacks, news := x.stacks, x.news
-	now, end, number, quantum := x.now, x.head.end, x.number, x.quantum
-	alloc, free := &x.events[classAlloc], (*event.Event)(nil)
-	plain := x.place == nil && !x.sampled
-	firstAlloc := x.head.firstAlloc
-	alloc.Thread = t.index
-	for last := number + events; number < last; number++ {
-		if t.run == 0 && !t.turn() {
+	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
+	news, now, number, quantum := x.news, x.now, x.number, x.quantum
+	plain := x.plain() // up to this event
+	firstEvent, firstAlloc, end := x.head.firstEvent, x.head.firstAlloc, x.head.end
+	alloc, free := &x.events[classAlloc], &x.events[classFree]
+	alloc.Thread, free.Thread = t.index, t.index
+	for last := number + events; number < last; {
+		if t.allocs|t.others == 0 && !t.turn() {
 			return true, false
 		}
-		t.run--
-		times := &x.times[t.class&1]
-		d := times.next()
-		if d >= half {
-			if d > half {
+		stop := number + min(last-number, t.allocs)
+		t.allocs -= stop - number
+		for ; number < stop; number++ {
+			d := allocTimes.next()
+			if d >= half && !x.longTime(&d) || d > end-now {
 				return true, false
 			}
-			if d += x.long.uint(); x.long.bad {
-				return true, false
-			}
-		}
-		if d > end-now {
-			return true, false
-		}
-		now += d
-		next := firstAlloc + uint64(len(news))
-		var e *event.Event
-		if t.class == classAlloc {
+			now += d
 			if uint(at) >= uint(len(stack0)) {
 				return true, false
 			}
@@ -269,22 +260,18 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if local >= x.seen && x.appear(local) == nil {
 				return true, false
 			}
-			s := &stacks[local]
+			s := &x.stacks[local]
 			var token uint64
-			w := uint64(0x8080)
-			if uint(sizeAt+1) < uint(len(sizes)) {
-				w = uint64(sizes[sizeAt]) | uint64(sizes[sizeAt+1])<<8
-			}
-			if w&0x8080 != 0x8080 {
+			if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
 				more := w >> 7 & 1
 				sizeAt += 1 + int(more)
 				token = w&0x7f | w>>1&0x3f80&-more
 			} else {
-				slow := cursor{b: sizes, p: sizeAt}
-				if token = slow.uintSlow(); slow.bad {
+				long := cursor{b: sizes, p: sizeAt}
+				if token = long.uintSlow(); long.bad {
 					return true, false
 				}
-				sizeAt = slow.p
+				sizeAt = long.p
 			}
 			size := s.size
 			if token != 0 {
@@ -300,7 +287,7 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if shape.class != classAlloc {
 				return true, false
 			}
-			e = alloc
+			e := alloc
 			e.Time, e.Stack, e.Size = int64(now)*quantum, s.id, size
 			e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
 			e.Usable, e.Count, e.Addr = 0, 0, 0
@@ -316,12 +303,10 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if shape.counted {
 				x.count(t, s, e)
 			}
+			next := firstAlloc + uint64(len(news))
 			if shape.kind == event.Alloc {
 				n := len(news)
-				if n == cap(news) || uint64(n) == x.head.allocs {
-					return true, false
-				}
-				if x.place != nil && !x.lies(t, e) {
+				if n == cap(news) || uint64(n) == x.head.allocs || x.place != nil && !x.lies(t, e) {
 					return true, false
 				}
 				t.lastNew = next
@@ -333,23 +318,45 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 				a.stack = e.Stack
 				a.thread = t.index
 			}
-		} else {
+			if number < plain {
+				if !yield(firstEvent+number, next, e) {
+					return false, true
+				}
+				continue
+			}
+			x.news = news
+			if more, ok := x.special(t, number, next, e, yield); !more || !ok {
+				return more, ok
+			}
+			plain = x.plain()
+		}
+		stop = number + min(last-number, t.others)
+		t.others -= stop - number
+		for ; number < stop; number++ {
+			d := freeTimes.next()
+			if d >= half && !x.longTime(&d) || d > end-now {
+				return true, false
+			}
+			now += d
 			if t.frees.zeros > 0 {
 				t.frees.zeros--
 			} else if shape := t.frees.value(&c[colFreeShape-perThread]); shape != 0 {
 				t.shape = shape
 			}
 			shape := &x.shapes[t.shape]
-			if shape.class != classFree && shape.class != classOther {
-				return true, false
+			e := free
+			if shape.class != classFree {
+				if e = &x.events[classOther]; shape.class != classOther {
+					return true, false
+				}
+				e.Thread = t.index
 			}
-			free = &x.events[shape.class]
-			e = free
-			e.Time, e.Thread = int64(now)*quantum, t.index
+			e.Time = int64(now) * quantum
 			e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
 			if x.freeStacks && !x.freeStack(t, e) {
 				return true, false
 			}
+			next := firstAlloc + uint64(len(news))
 			if shape.class == classFree {
 				if uint(refAt) >= uint(len(refs)) {
 					return true, false
@@ -384,21 +391,40 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 					return true, false
 				}
 			}
-		}
-		if plain && number != x.nextSparse {
-			if !yield(x.head.firstEvent+number, next, e) {
-				return false, true
+			if number < plain {
+				if !yield(firstEvent+number, next, e) {
+					return false, true
+				}
+				continue
 			}
-			continue
-		}
-		x.news = news
-		if more, ok := x.special(t, number, next, e, yield); !more || !ok {
-			return more, ok
+			x.news = news
+			if more, ok := x.special(t, number, next, e, yield); !more || !ok {
+				return more, ok
+			}
+			plain = x.plain()
 		}
 	}
 	c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p = at, sizeAt, refAt
 	x.news, x.now, x.number = news, now, number
+	x.times[classAlloc].n, x.times[classFree].n = allocTimes.n, freeTimes.n
 	return true, true
+}
+
+// plain returns the number of the next event that special must see.
+func (x *eventDecoder) plain() uint64 {
+	if x.sampled {
+		return 0
+	}
+	return x.nextSparse
+}
+
+// longTime adds to a difference of times what the half of a byte does not hold.
+func (x *eventDecoder) longTime(d *uint64) bool {
+	if *d > half {
+		return false
+	}
+	*d += x.long.uint()
+	return !x.long.bad
 }
 
 // special yields an event that has rare fields, or that may.

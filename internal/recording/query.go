@@ -120,14 +120,17 @@ func (r *Reader) blockOf(cut uint64) int {
 func (r *Reader) decodeBlock(i int, yield take) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	return r.decodeWith(d, i, yield)
+	_, err := r.decodeWith(d, i, yield)
+	return err
 }
 
-func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) error {
+// decodeWith returns what yield returned last.
+func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err error) {
 	b := &r.events[i]
 	if r.folded(b) {
-		return r.foldedError(math.MaxUint64)
+		return true, r.foldedError(math.MaxUint64)
 	}
+	more = true
 	p, err := r.payload(b.block, d.buf)
 	if err == nil {
 		d.buf = p
@@ -135,20 +138,20 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) error {
 			if d.head != b.head {
 				err = errors.New("its head is not the one that the index has")
 			} else {
-				_, err = d.decode(yield)
+				more, err = d.decode(yield)
 			}
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the block of events at offset %d: %w", r.name, b.offset, err)
+		return true, fmt.Errorf("%s: the block of events at offset %d: %w", r.name, b.offset, err)
 	}
-	return nil
+	return more, nil
 }
 
 func (r *Reader) decoder() *eventDecoder {
 	d, ok := r.decoders.Get().(*eventDecoder)
 	if !ok {
-		d = &eventDecoder{quantum: int64(r.header.quantum), known: r.known}
+		d = &eventDecoder{quantum: int64(r.header.quantum), maxTime: math.MaxInt64 / uint64(r.header.quantum), known: r.known}
 	}
 	d.threadCount, d.sampling = len(r.threads), r.process.Sampling
 	return d
@@ -166,15 +169,7 @@ func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more := true
-		err := r.decodeWith(d, i, func(n, _ uint64, e *event.Event) bool {
-			if n >= to {
-				more = false
-			} else if n >= from {
-				more = yield(n, e)
-			}
-			return more
-		})
+		more, err := r.decodeWith(d, i, func(n, _ uint64, e *event.Event) bool { return n < from || n < to && yield(n, e) })
 		if err != nil || !more {
 			return err
 		}
