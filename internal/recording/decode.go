@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -32,11 +33,12 @@ type eventDecoder struct {
 	newShape    uint8      // what a stack has when it appears
 	news        []allocAt  // the allocations of this block so far
 	times       [2]halfCursor
-	long        cursor // the rest of long times
-	now         uint64 // time of the latest event, in units
-	number      uint64 // of the next event in the block
-	nextSparse  uint64 // number of the next event that has rare fields
-	freeStacks  bool   // deallocations have call stacks of their own
+	long        cursor       // the rest of long times
+	now         uint64       // time of the latest event, in units
+	number      uint64       // of the next event in the block
+	nextSparse  uint64       // number of the next event that has rare fields
+	freeStacks  bool         // deallocations have call stacks of their own
+	stopped     *atomic.Bool // the work is not wanted any more; nil: it is
 	// An event of each class: the fields that never apply to it stay as they are.
 	events [3]event.Event
 }
@@ -144,9 +146,12 @@ func (x *eventDecoder) dictionaries() error {
 	return nil
 }
 
-// take gets an event with its number and that of the next allocation, which is its own if it is one. It returns whether it wants
+// take gets an event, its number, and that of the allocation that it makes or ends (event.NoRef: neither). It returns whether it wants
 // another one. The event is used again for the next one.
-type take func(n, alloc uint64, e *event.Event) bool
+type take func(n, ref uint64, e *event.Event) bool
+
+// stopEvery is after how many events a decoder looks whether its work is still wanted.
+const stopEvery = 1 << 12
 
 // decode yields the events of the block that was opened last, in order, until yield returns false.
 func (x *eventDecoder) decode(yield take) (more bool, err error) {
@@ -171,10 +176,17 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 		}
 		n = min(n, left)
 		left -= n
-		if more, ok := x.stretch(&x.threads[who], n, yield); !ok {
-			return true, errEvents
-		} else if !more {
-			return false, nil
+		for n > 0 {
+			part := min(n, stopEvery)
+			n -= part
+			if x.stopped != nil && x.stopped.Load() {
+				return false, nil
+			}
+			if more, ok := x.stretch(&x.threads[who], part, yield); !ok {
+				return true, errEvents
+			} else if !more {
+				return false, nil
+			}
 		}
 	}
 	return true, nil
@@ -303,13 +315,14 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if shape.counted {
 				x.count(t, s, e)
 			}
-			next := firstAlloc + uint64(len(news))
+			ref := event.NoRef
 			if shape.kind == event.Alloc {
 				n := len(news)
+				ref = firstAlloc + uint64(n)
 				if n == cap(news) || uint64(n) == x.head.allocs || x.place != nil && !x.lies(t, e) {
 					return true, false
 				}
-				t.lastNew = next
+				t.lastNew = ref
 				news = news[:n+1]
 				a := &news[n] // field by field, since a literal is built elsewhere and copied
 				a.size = size
@@ -319,13 +332,13 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 				a.thread = t.index
 			}
 			if number < plain {
-				if !yield(firstEvent+number, next, e) {
+				if !yield(firstEvent+number, ref, e) {
 					return false, true
 				}
 				continue
 			}
 			x.news = news
-			if more, ok := x.special(t, number, next, e, yield); !more || !ok {
+			if more, ok := x.special(t, number, e, yield); !more || !ok {
 				return more, ok
 			}
 			plain = x.plain()
@@ -356,14 +369,14 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if x.freeStacks && !x.freeStack(t, e) {
 				return true, false
 			}
-			next := firstAlloc + uint64(len(news))
+			ref := event.NoRef
 			if shape.class == classFree {
 				if uint(refAt) >= uint(len(refs)) {
 					return true, false
 				}
 				back := refs[refAt]
 				refAt++
-				ref := next - 1 - uint64(back)
+				ref = firstAlloc + uint64(len(news)) - 1 - uint64(back)
 				if back >= farRef {
 					f := &c[colFarRef-perThread]
 					t.lastRef += uint64(f.int())
@@ -392,13 +405,13 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 				}
 			}
 			if number < plain {
-				if !yield(firstEvent+number, next, e) {
+				if !yield(firstEvent+number, ref, e) {
 					return false, true
 				}
 				continue
 			}
 			x.news = news
-			if more, ok := x.special(t, number, next, e, yield); !more || !ok {
+			if more, ok := x.special(t, number, e, yield); !more || !ok {
 				return more, ok
 			}
 			plain = x.plain()
@@ -428,7 +441,7 @@ func (x *eventDecoder) longTime(d *uint64) bool {
 }
 
 // special yields an event that has rare fields, or that may.
-func (x *eventDecoder) special(t *threadCursors, number, next uint64, e *event.Event, yield take) (more, ok bool) {
+func (x *eventDecoder) special(t *threadCursors, number uint64, e *event.Event, yield take) (more, ok bool) {
 	rare := false
 	for number == x.nextSparse {
 		if rare = true; !x.rare(e) {
@@ -439,10 +452,14 @@ func (x *eventDecoder) special(t *threadCursors, number, next uint64, e *event.E
 			x.nextSparse = number + x.sparse.uint()
 		}
 	}
-	if x.sampled {
-		x.weigh(t, e)
+	ref := e.Ref
+	if e.Kind == event.Alloc {
+		ref = t.lastNew
 	}
-	if !yield(x.head.firstEvent+number, next, e) {
+	if x.sampled {
+		x.sampling.Weigh(e, ref)
+	}
+	if !yield(x.head.firstEvent+number, ref, e) {
 		return false, true
 	}
 	if rare {
@@ -450,15 +467,6 @@ func (x *eventDecoder) special(t *threadCursors, number, next uint64, e *event.E
 		*e = event.Event{Ref: event.NoRef, Thread: thread}
 	}
 	return true, true
-}
-
-// weigh gives an event of a block that has samples its weight.
-func (x *eventDecoder) weigh(t *threadCursors, e *event.Event) {
-	ref := e.Ref
-	if e.Kind == event.Alloc {
-		ref = t.lastNew
-	}
-	x.sampling.Weigh(e, ref)
 }
 
 func (x *eventDecoder) stack(t *threadCursors, first columnID) *stackAt {

@@ -22,7 +22,7 @@ func BenchmarkDecode(b *testing.B) {
 	from := cpu()
 	b.ResetTimer()
 	for b.Loop() {
-		if err := r.EventsBetween(b.Context(), 0, 20e6, func(uint64, *event.Event) bool { n++; return true }); err != nil {
+		if err := r.EventsBetween(b.Context(), 0, 20e6, func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -129,7 +129,7 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 	h := &r.events[first].head
 	live, count := h.live, h.liveCount
 	l := Level{}
-	err := r.EventsBetween(ctx, h.firstEvent, to, func(k uint64, e *event.Event) bool {
+	err := r.EventsBetween(ctx, h.firstEvent, to, func(k, _ uint64, e *event.Event) bool {
 		blocks, _ := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
@@ -201,7 +201,7 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	}
 	var sum Changes
 	step := max(1, (to-from+uint64(n)-1)/uint64(n))
-	return r.EventsBetween(ctx, from, to, func(k uint64, e *event.Event) bool {
+	return r.EventsBetween(ctx, from, to, func(k, _ uint64, e *event.Event) bool {
 		sum.event(e)
 		if (k+1-from)%step == 0 || k+1 == to {
 			take(k+1, sum.list)

@@ -100,9 +100,9 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 	if r.events[i].head.firstEvent >= cut {
 		return before, nil
 	}
-	err := r.decodeBlock(i, func(n, alloc uint64, e *event.Event) bool {
-		if before = alloc; e.Kind == event.Alloc {
-			before++
+	err := r.decodeBlock(i, func(n, ref uint64, e *event.Event) bool {
+		if e.Kind == event.Alloc {
+			before = ref + 1
 		}
 		return n+1 < cut
 	})
@@ -122,6 +122,14 @@ func (r *Reader) decodeBlock(i int, yield take) error {
 	defer r.decoders.Put(d)
 	_, err := r.decodeWith(d, i, yield)
 	return err
+}
+
+// between yields, of the events of a block, those between two cuts.
+func between(h *eventsHead, from, to uint64, yield take) take {
+	if from <= h.firstEvent && h.firstEvent+h.events <= to {
+		return yield
+	}
+	return func(n, ref uint64, e *event.Event) bool { return n < from || n < to && yield(n, ref, e) }
 }
 
 // decodeWith returns what yield returned last.
@@ -153,13 +161,14 @@ func (r *Reader) decoder() *eventDecoder {
 	if !ok {
 		d = &eventDecoder{quantum: int64(r.header.quantum), maxTime: math.MaxInt64 / uint64(r.header.quantum), known: r.known}
 	}
-	d.threadCount, d.sampling = len(r.threads), r.process.Sampling
+	d.threadCount, d.sampling, d.stopped = len(r.threads), r.process.Sampling, nil
 	return d
 }
 
-// EventsBetween yields the events between two cuts, in order, with their numbers, counting from 0, until yield returns
-// false. The event that yield gets is used again for the next one. A block that is damaged ends it.
-func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n uint64, e *event.Event) bool) error {
+// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting from 0, and that
+// of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for the next one. A block that
+// is damaged ends it.
+func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
@@ -169,7 +178,7 @@ func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := r.decodeWith(d, i, func(n, _ uint64, e *event.Event) bool { return n < from || n < to && yield(n, e) })
+		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
 		if err != nil || !more {
 			return err
 		}

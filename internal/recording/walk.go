@@ -16,10 +16,9 @@ func (r *Reader) Events(yield func(*event.Event) bool) error {
 	return r.visit(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
 }
 
-// Walk is Events between two cuts, with numbers: that of the event, counting from 0, and that of the next allocation, which is the
-// event's own if it is one. Where blocks are damaged, the numbers leap.
-func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, alloc uint64, e *event.Event) bool) error {
-	return r.visit(ctx, from, to, func(n, alloc uint64, e *event.Event) bool { return n < from || n < to && yield(n, alloc, e) })
+// Walk is Events between two cuts, with the numbers of EventsBetween. Where blocks are damaged, the numbers leap.
+func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
+	return r.visit(ctx, from, to, yield)
 }
 
 // visit goes through the blocks of events between two cuts until yield wants no more, and notes their damage.
@@ -39,7 +38,7 @@ func (r *Reader) visit(ctx context.Context, from, to uint64, yield take) error {
 			gone = r.foldedError(math.MaxUint64)
 			continue
 		}
-		more, err := r.decodeWith(d, i, yield)
+		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)
