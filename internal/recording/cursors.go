@@ -118,7 +118,8 @@ func twoBytes(b []byte, at int) uint64 {
 	return 0x8080
 }
 
-func (x *eventDecoder) threadTable() error {
+// threadTable makes ready to read those columns that are wanted.
+func (x *eventDecoder) threadTable(wanted func(columnID) bool) error {
 	h := &x.head
 	c, err := x.column(colThreads)
 	if err != nil {
@@ -130,8 +131,10 @@ func (x *eventDecoder) threadTable() error {
 	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
 	var lengths [threadColumns]cursor
 	for i := range lengths {
-		if lengths[i], err = x.column(perThread + columnID(i)); err != nil {
-			return err
+		if id := perThread + columnID(i); wanted(id) {
+			if lengths[i], err = x.column(id); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range x.threads {
@@ -142,7 +145,10 @@ func (x *eventDecoder) threadTable() error {
 		}
 		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin
 		for j := range t.cols {
-			t.cols[j] = cursor{b: lengths[j].bytes(c.uint())}
+			n := c.uint()
+			if wanted(perThread + columnID(j)) {
+				t.cols[j] = cursor{b: lengths[j].bytes(n)}
+			}
 			if c.bad || lengths[j].bad {
 				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
 			}

@@ -158,6 +158,11 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 	if err := x.prepare(); err != nil {
 		return true, err
 	}
+	return x.stretches(func(t *threadCursors, events uint64) (more, ok bool) { return x.stretch(t, events, yield) })
+}
+
+// stretches goes through the stretches of events of one thread, until each says that there shall be no more, or that there is damage.
+func (x *eventDecoder) stretches(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
 		return true, err
@@ -182,7 +187,7 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 			if x.stopped != nil && x.stopped.Load() {
 				return false, nil
 			}
-			if more, ok := x.stretch(&x.threads[who], part, yield); !ok {
+			if more, ok := each(&x.threads[who], part); !ok {
 				return true, errEvents
 			} else if !more {
 				return false, nil
@@ -197,17 +202,10 @@ func (x *eventDecoder) prepare() (err error) {
 	if err := x.dictionaries(); err != nil {
 		return err
 	}
-	if err := x.threadTable(); err != nil {
+	if err := x.threadTable(func(columnID) bool { return true }); err != nil {
 		return err
 	}
-	for class, id := range [...]columnID{classAlloc: colTimes, classFree: colFreeTimes} {
-		c, err := x.column(id)
-		if err != nil {
-			return err
-		}
-		x.times[class] = halfCursor{b: c.b}
-	}
-	if x.long, err = x.column(colLongTimes); err != nil {
+	if err := x.clock(); err != nil {
 		return err
 	}
 	if x.sparse, err = x.column(colSparse); err != nil {
@@ -225,7 +223,7 @@ func (x *eventDecoder) prepare() (err error) {
 	for i := range x.events {
 		x.events[i] = event.Event{Ref: event.NoRef}
 	}
-	x.now, x.number, x.nextSparse = x.head.begin, 0, math.MaxUint64
+	x.nextSparse = math.MaxUint64
 	if x.sparse.left() > 0 {
 		x.nextSparse = x.sparse.uint()
 	}
@@ -429,15 +427,6 @@ func (x *eventDecoder) plain() uint64 {
 		return 0
 	}
 	return x.nextSparse
-}
-
-// longTime adds to a difference of times what the half of a byte does not hold.
-func (x *eventDecoder) longTime(d *uint64) bool {
-	if *d > half {
-		return false
-	}
-	*d += x.long.uint()
-	return !x.long.bad
 }
 
 // special yields an event that has rare fields, or that may.

@@ -56,8 +56,8 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 		return before, r.foldedError(in)
 	}
 	cut := h.firstEvent
-	err := r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
-		if uint64(e.Time)/uint64(r.header.quantum) > u {
+	err := r.blockTimes(i, func(n, time uint64) bool {
+		if time > u {
 			return false
 		}
 		cut = n + 1
@@ -76,12 +76,12 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 		return sum.Totals.Peak.Time, nil
 	}
 	if i < len(r.events) && r.events[i].head.firstEvent < cut {
-		var t int64
-		err := r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
-			t = e.Time
+		var t uint64
+		err := r.blockTimes(i, func(n, time uint64) bool {
+			t = time
 			return n+1 < cut
 		})
-		return t, err
+		return int64(t) * int64(r.header.quantum), err
 	}
 	return r.endBefore(cut), nil
 }
@@ -134,11 +134,28 @@ func between(h *eventsHead, from, to uint64, yield take) take {
 
 // decodeWith returns what yield returned last.
 func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err error) {
+	more = true
+	err = r.openBlock(d, i, func() error {
+		var err error
+		more, err = d.decode(yield)
+		return err
+	})
+	return more || err != nil, err
+}
+
+// blockTimes yields the numbers and the times, in units, of the events of one block until yield returns false.
+func (r *Reader) blockTimes(i int, yield func(n, time uint64) bool) error {
+	d := r.decoder()
+	defer r.decoders.Put(d)
+	return r.openBlock(d, i, func() error { return d.eventTimes(yield) })
+}
+
+// openBlock reads a block of events for something to be decoded of it.
+func (r *Reader) openBlock(d *eventDecoder, i int, decode func() error) error {
 	b := &r.events[i]
 	if r.folded(b) {
-		return true, r.foldedError(math.MaxUint64)
+		return r.foldedError(math.MaxUint64)
 	}
-	more = true
 	p, err := r.payload(b.block, d.buf)
 	if err == nil {
 		d.buf = p
@@ -146,14 +163,14 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err 
 			if d.head != b.head {
 				err = errors.New("its head is not the one that the index has")
 			} else {
-				more, err = d.decode(yield)
+				err = decode()
 			}
 		}
 	}
 	if err != nil {
-		return true, fmt.Errorf("%s: the block of events at offset %d: %w", r.name, b.offset, err)
+		return fmt.Errorf("%s: the block of events at offset %d: %w", r.name, b.offset, err)
 	}
-	return more, nil
+	return nil
 }
 
 func (r *Reader) decoder() *eventDecoder {
