@@ -61,15 +61,6 @@ func (c *cursor) lazy() uint8 {
 	return 0
 }
 
-// zero takes the next byte if it is 0.
-func (c *cursor) zero() bool {
-	if c.p < len(c.b) && c.b[c.p] == 0 {
-		c.p++
-		return true
-	}
-	return false
-}
-
 func (c *cursor) byte() uint8 {
 	if c.p < len(c.b) {
 		v := c.b[c.p]
