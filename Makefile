@@ -75,6 +75,11 @@ bench-rivals: ## measure rivals too slow for bench, on a tenth of the input; res
 	tools/setup.sh bench
 	$(GO) run ./bench -slow -o docs/performance.md
 
+.PHONY: bench-big
+bench-big: ## record 10^9 events (some minutes) and measure what a big recording answers at once; results into their section of docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -big 1e9 -o docs/performance.md
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin

@@ -3,6 +3,7 @@
 //
 //	go run ./bench [-o docs/performance.md] [-reps 5] [-only REGEXP] [-heaptap BINARY] [-rivals=false] [-go=false] [-large EVENTS]
 //	go run ./bench -slow -o docs/performance.md
+//	go run ./bench -big 1e9 -o docs/performance.md
 //	go run ./bench -quick
 //
 // A workload runs in several variants, in turn, again and again, and what a variant adds is taken run by run, so that a
@@ -15,5 +16,5 @@
 // pair is the same.
 //
 // Rivals that are more than ten times slower than the program run by themselves (-slow), once, on a tenth of all input, and
-// have a section of the page, which the main run keeps.
+// have a section of the page, which the main run keeps; so has what is asked of a recording of 10^9 events (-big).
 package main

@@ -29,6 +29,8 @@ func run() error {
 	quick := flag.Bool("quick", false, "only try: tiny workloads, one run of each; the numbers mean nothing")
 	gobenches := flag.Bool("go", true, "run the Go benchmarks of the recorder, the ledger, the spill codec and the recording")
 	large := flag.Float64("large", 1e8, "ask questions of a recording with so many events; 0: none")
+	big := flag.Float64("big", 0, "instead, record so many events, ask for what a big recording must answer at once, and write its section of the page only")
+	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
 	if err != nil {
@@ -53,6 +55,13 @@ func run() error {
 	b, err := build(dir, *heaptap)
 	if err != nil {
 		return err
+	}
+	if *big > 0 {
+		g, err := b.askBig(*big, *of)
+		if err != nil {
+			return err
+		}
+		return writeSection(*out, bigHeading, g.section())
 	}
 	all, missing, err := workloads(dir, *scale)
 	if err != nil {
@@ -100,9 +109,9 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	}
 	pictures := r.pictures
 	if slow {
-		page, pictures = withSlow(string(old), r.slowSection(out)), r.slowPictures
+		page, pictures = withSection(string(old), slowHeading, r.slowSection(out)), r.slowPictures
 	} else {
-		page = r.page(out, keptSlow(string(old)))
+		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading, bigUnmeasured))
 	}
 	if out == "" {
 		return page, nil

@@ -9,14 +9,14 @@ import (
 
 const pageIntro = `# What heaptap costs
 
-Written by ` + "`make bench`" + `, the section on slow rivals by ` + "`make bench-rivals`" + `; do not edit. Each workload ran in all variants, in turn,
+Written by ` + "`make bench`" + `, the section on slow rivals by ` + "`make bench-rivals`" + `, that on a big recording by ` + "`make bench-big`" + `; do not edit. Each workload ran in all variants, in turn,
 again and again; the numbers are medians. What is added is taken run by run, and then the median of that. The cost is the target's own CPU time
 (user and system); what works beside it has tables of its own.
 
 `
 
-// page is the whole of it but the section on slow rivals, which it takes as it is.
-func (r *results) page(out, slow string) string {
+// page is the whole of it but the sections on slow rivals and on a big recording, which it takes as they are.
+func (r *results) page(out, slow, big string) string {
 	var b strings.Builder
 	b.WriteString(pageIntro)
 	fmt.Fprintf(&b, "Machine: %s.\n\n", machine())
@@ -31,6 +31,7 @@ func (r *results) page(out, slow string) string {
 	r.scaling(&b)
 	b.WriteString(slow)
 	r.recording(&b)
+	b.WriteString("\n" + strings.TrimSuffix(big, "\n"))
 	r.walls(&b)
 	r.anatomy(&b)
 	if r.large != nil {

@@ -41,7 +41,7 @@ func made() *results {
 }
 
 func TestPage(t *testing.T) {
-	page := made().page("docs/performance.md", slowUnmeasured)
+	page := made().page("docs/performance.md", slowUnmeasured, bigUnmeasured)
 	for _, line := range []string{
 		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns |",
 		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes | - | - |",
@@ -54,6 +54,7 @@ func TestPage(t *testing.T) {
 		"(performance/loops.svg)",
 		"Not measured here: something (why).",
 		"Not measured yet: `make bench-rivals`.",
+		"Not measured yet: `make bench-big`.",
 	} {
 		if !strings.Contains(page, line) {
 			t.Errorf("the page has no %q", line)
@@ -87,18 +88,25 @@ func TestSlowSection(t *testing.T) {
 	if second != third {
 		t.Errorf("make bench has changed the section on slow rivals:\n%s\nit was:\n%s", third, second)
 	}
-	if withSlow(second, slowUnmeasured) != first {
+	if withSection(second, slowHeading, slowUnmeasured) != first {
 		t.Errorf("make bench-rivals has changed more than its section:\n%s\nit was:\n%s", second, first)
 	}
 	if strings.Count(second, slowHeading) != 1 || strings.Contains(second, slowUnmeasured) {
 		t.Errorf("not one section on slow rivals:\n%s", second)
+	}
+	big := bigHeading + "\nwhat it says\n\n"
+	if err := writeSection(out, bigHeading, big); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := write(false), withSection(third, bigHeading, big); got != want {
+		t.Errorf("make bench has changed the section on a big recording:\n%s\nit was:\n%s", got, want)
 	}
 	for _, name := range []string{"loops.svg", "threads.svg", "programs.svg", "slow-loops.svg", "slow-programs.svg"} {
 		if _, err := os.Stat(filepath.Join(chartFolder(out), name)); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := withSlow("# Page\n", slowUnmeasured); got != "# Page\n"+slowUnmeasured {
+	if got := withSection("# Page\n", slowHeading, slowUnmeasured); got != "# Page\n"+slowUnmeasured {
 		t.Errorf("a page without the section becomes %q", got)
 	}
 }

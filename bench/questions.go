@@ -33,17 +33,27 @@ type large struct {
 	asked         []asked
 }
 
-// askLarge records the python workload, so long that it has about that many events, and asks all questions.
-func (b *bench) askLarge(events float64) (*large, error) {
+// recordLarge records the python workload, so long that it has about that many events.
+func (b *bench) recordLarge(events float64) (file string, err error) {
 	const perRound = 323e3 // events of one round of the loop
-	script, file := filepath.Join(b.dir, "large.py"), filepath.Join(b.dir, "large.htap")
+	script := filepath.Join(b.dir, "large.py")
+	file = filepath.Join(b.dir, "large.htap")
 	if err := os.WriteFile(script, []byte(programs.PythonJSON(int(events/perRound)+1)), 0o644); err != nil {
-		return nil, err
+		return "", err
 	}
 	record := exec.Command(b.heaptap, "run", "-q", "-o", file, "/usr/bin/python3", script)
 	record.Env = append(os.Environ(), "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0")
 	if out, err := record.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("recording %.0f events: %w\n%s", events, err, out)
+		return "", fmt.Errorf("recording %.0f events: %w\n%s", events, err, out)
+	}
+	return file, nil
+}
+
+// askLarge records so many events and asks all questions.
+func (b *bench) askLarge(events float64) (*large, error) {
+	file, err := b.recordLarge(events)
+	if err != nil {
+		return nil, err
 	}
 	defer os.Remove(file)
 	st, err := os.Stat(file)

@@ -25,31 +25,3 @@ func (r *results) slowSection(out string) string {
 	b.WriteString("\n")
 	return b.String()
 }
-
-// findSection returns where a section of a page is: from its heading to the next of the same level.
-func findSection(page, heading string) (from, to int, ok bool) {
-	from = strings.Index("\n"+page, "\n"+heading)
-	if from < 0 {
-		return len(page), len(page), false
-	}
-	to = strings.Index(page[from+len(heading):], "\n## ")
-	if to < 0 {
-		return from, len(page), true
-	}
-	return from, from + len(heading) + to + 1, true
-}
-
-// keptSlow is the section on slow rivals of a page that there is already.
-func keptSlow(page string) string {
-	from, to, ok := findSection(page, slowHeading)
-	if !ok {
-		return slowUnmeasured
-	}
-	return page[from:to]
-}
-
-// withSlow is a page with another section on slow rivals; at its end, if it had none.
-func withSlow(page, slow string) string {
-	from, to, _ := findSection(page, slowHeading)
-	return page[:from] + slow + page[to:]
-}

@@ -35,7 +35,7 @@ func develop(ctx context.Context, r *recording.Reader, offset, end int64) (recor
 		}
 		from = detail
 	}
-	err := r.EventsBetween(ctx, from, to, func(_ uint64, e *event.Event) bool {
+	err := r.EventsBetween(ctx, from, to, func(_, _ uint64, e *event.Event) bool {
 		b.event(e)
 		return true
 	})

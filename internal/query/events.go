@@ -22,18 +22,10 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 	if err := a.prepare(a.From, a.To); err != nil {
 		return nil, err
 	}
-	next, err := a.Reader.AllocsBefore(a.From)
-	if err != nil {
-		return nil, err
-	}
-	return &a.Answer, a.each(a.From, a.To, func(n uint64, e *event.Event) error {
-		ref, counts := e.Ref, false
+	return &a.Answer, a.each(a.From, a.To, func(n, ref uint64, e *event.Event) error {
+		counts := false
 		switch e.Kind {
-		case event.Alloc:
-			ref = next
-			next++
-			counts = a.counts(e, ref)
-		case event.Free:
+		case event.Alloc, event.Free:
 			counts = a.counts(e, ref)
 		default:
 			ref, counts = event.NoRef, a.blocks == nil && a.stacks.keep(e.Stack)
@@ -50,16 +42,16 @@ const progressEvery = 1 << 18
 
 // each yields the events between two cuts in order, with progress, up to an error. Damage ends it and is kept for the answer. Events
 // that were folded are an error: it says from when on there are events.
-func (a *ask) each(from, to uint64, yield func(n uint64, e *event.Event) error) error {
+func (a *ask) each(from, to uint64, yield func(n, ref uint64, e *event.Event) error) error {
 	left := 0
 	var failed error
-	err := a.Reader.EventsBetween(a.ctx, from, to, func(n uint64, e *event.Event) bool {
+	err := a.Reader.EventsBetween(a.ctx, from, to, func(n, ref uint64, e *event.Event) bool {
 		if left == 0 {
 			left = progressEvery
 			a.progress(n-from, to-from)
 		}
 		left--
-		failed = yield(n, e)
+		failed = yield(n, ref, e)
 		return failed == nil
 	})
 	if failed != nil {

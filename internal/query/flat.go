@@ -91,6 +91,7 @@ func sortBy(rows []Row, compare func(a, b *Row) int) {
 func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 	if f.a.q.By == ByStack {
 		at := make([]int32, len(f.parent))
+		rows = make([]Row, 0, len(f.cells)) // they are large: growing would copy more than it makes
 		for _, n := range f.cells {
 			if at[n] != 0 {
 				continue

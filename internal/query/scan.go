@@ -27,16 +27,17 @@ func (a *ask) scanAll(from, to uint64, list ...collector) error {
 }
 
 func (a *ask) show(from, to uint64, selected func(e *event.Event, ref uint64) bool, list ...collector) error {
-	err := a.Reader.Scan(a.ctx, from, to, func(b recording.Stretch) (func(n, ref uint64, e *event.Event), func()) {
+	err := a.Reader.Scan(a.ctx, from, to, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
 		sights, dones := make([]sight, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			sights[i], dones[i] = begin(b)
 		}
-		each := func(n, ref uint64, e *event.Event) {
+		each := func(n, ref uint64, e *event.Event) bool {
 			counts := selected(e, ref)
 			for _, see := range sights {
 				see(n, ref, e, counts)
 			}
+			return true
 		}
 		return each, func() {
 			for _, done := range dones {

@@ -76,7 +76,7 @@ func TestDamagedBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := ""
-			if err := s.Reader.EventsBetween(t.Context(), 0, uint64(len(events)), func(uint64, *event.Event) bool { return true }); err != nil {
+			if err := s.Reader.EventsBetween(t.Context(), 0, uint64(len(events)), func(_, _ uint64, _ *event.Event) bool { return true }); err != nil {
 				said = err.Error()
 			}
 			if got.Missing != said || said == "" {

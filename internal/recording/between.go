@@ -78,7 +78,7 @@ func (r *Reader) changes(p part) ([]Change, error) {
 	}
 	var sum Changes
 	n := uint64(0)
-	err := r.decodeBlock(p.block, func(e *event.Event) bool {
+	err := r.decodeBlock(p.block, func(_, _ uint64, e *event.Event) bool {
 		if n++; n <= p.from {
 			return true
 		}
@@ -264,23 +264,18 @@ func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Blo
 		return err
 	}
 	live := make(map[uint64]event.Block)
-	for i := 0; i < len(r.events) && r.events[i].head.firstEvent < cut; i++ {
-		h := &r.events[i].head
-		next := h.firstAlloc // blocks before may be missing
-		err := r.EventsBetween(ctx, h.firstEvent, min(cut, h.firstEvent+h.events), func(_ uint64, e *event.Event) bool {
-			switch e.Kind {
-			case event.Alloc:
-				live[next] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: next, Born: e.Time,
-					Sampled: e.Flags&event.Sampled != 0}
-				next++
-			case event.Free:
-				delete(live, e.Ref)
-			}
-			return true
-		})
-		if err != nil {
-			return err
+	err := r.EventsBetween(ctx, 0, cut, func(_, ref uint64, e *event.Event) bool {
+		switch e.Kind {
+		case event.Alloc:
+			live[ref] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time,
+				Sampled: e.Flags&event.Sampled != 0}
+		case event.Free:
+			delete(live, ref)
 		}
+		return true
+	})
+	if err != nil {
+		return err
 	}
 	refs := make([]uint64, 0, len(live))
 	for ref := range live {
@@ -303,19 +298,16 @@ func (r *Reader) History(ctx context.Context, ref uint64) (born, died *event.Eve
 	if i == len(r.events) || r.events[i].head.firstAlloc > ref {
 		return nil, nil, 0, 0, nil
 	}
-	at := r.events[i].head.firstAlloc
 	_, last := r.Cuts()
-	err = r.EventsBetween(ctx, r.events[i].head.firstEvent, last, func(n uint64, e *event.Event) bool {
-		switch {
-		case e.Kind == event.Alloc:
-			if at == ref {
-				v := *e
-				born, bornAt = &v, n
-			}
-			at++
-		case e.Kind == event.Free && e.Ref == ref:
+	err = r.EventsBetween(ctx, r.events[i].head.firstEvent, last, func(n, about uint64, e *event.Event) bool {
+		if about == ref {
 			v := *e
-			died, diedAt = &v, n
+			switch e.Kind {
+			case event.Alloc:
+				born, bornAt = &v, n
+			case event.Free:
+				died, diedAt = &v, n
+			}
 		}
 		return died == nil
 	})

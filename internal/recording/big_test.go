@@ -78,7 +78,7 @@ func BenchmarkBig(b *testing.B) {
 		})
 		began := time.Now()
 		n := 0
-		if err := r.EventsBetween(b.Context(), 0, min(last, 20e6), func(uint64, *event.Event) bool { n++; return true }); err != nil {
+		if err := r.EventsBetween(b.Context(), 0, min(last, 20e6), func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
 			b.Fatal(err)
 		}
 		b.Logf("decode   %.1f ns an event", float64(time.Since(began))/float64(n))

@@ -11,9 +11,8 @@ import (
 // threadCursors is how far a decoder is in one thread's parts of the columns.
 type threadCursors struct {
 	index    uint32
-	class    uint8  // classAlloc, or classFree for all others
-	run      uint64 // left of class
-	others   uint64 // run of other events after it
+	allocs   uint64 // left of a run of events of classAlloc
+	others   uint64 // left of the run of others after it
 	lastRef  uint64
 	lastNew  uint64
 	shape    uint8
@@ -62,15 +61,6 @@ func (c *cursor) lazy() uint8 {
 	return 0
 }
 
-// zero takes the next byte if it is 0.
-func (c *cursor) zero() bool {
-	if c.p < len(c.b) && c.b[c.p] == 0 {
-		c.p++
-		return true
-	}
-	return false
-}
-
 func (c *cursor) byte() uint8 {
 	if c.p < len(c.b) {
 		v := c.b[c.p]
@@ -98,27 +88,29 @@ func (h *halfCursor) next() uint64 {
 	return uint64(v)
 }
 
-// turn begins the thread's next run, which is not empty. It returns false if there is none.
+// turn begins the thread's next runs, which are not both empty. It returns false if there are none.
 func (t *threadCursors) turn() bool {
-	if t.run = t.others; t.run > 0 {
-		t.class, t.others = classFree, 0
-		return true
-	}
 	both, long := t.cols[colClass-perThread].byte(), &t.cols[colLongRun-perThread]
-	t.class, t.run, t.others = classAlloc, uint64(both&half), uint64(both>>4)
-	if t.run == half {
-		t.run += long.uint()
+	t.allocs, t.others = uint64(both&half), uint64(both>>4)
+	if t.allocs == half {
+		t.allocs += long.uint()
 	}
 	if t.others == half {
 		t.others += long.uint()
 	}
-	if t.cols[colClass-perThread].bad || long.bad {
-		return false
-	}
-	return t.run > 0 || t.others > 0 && t.turn()
+	return t.allocs|t.others != 0 && !t.cols[colClass-perThread].bad && !long.bad
 }
 
-func (x *eventDecoder) threadTable() error {
+// twoBytes returns the two bytes at a place as one number; one in which a varint goes on if there are not as many.
+func twoBytes(b []byte, at int) uint64 {
+	if uint(at+1) < uint(len(b)) {
+		return uint64(b[at]) | uint64(b[at+1])<<8
+	}
+	return 0x8080
+}
+
+// threadTable makes ready to read those columns that are wanted.
+func (x *eventDecoder) threadTable(wanted func(columnID) bool) error {
 	h := &x.head
 	c, err := x.column(colThreads)
 	if err != nil {
@@ -130,8 +122,10 @@ func (x *eventDecoder) threadTable() error {
 	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
 	var lengths [threadColumns]cursor
 	for i := range lengths {
-		if lengths[i], err = x.column(perThread + columnID(i)); err != nil {
-			return err
+		if id := perThread + columnID(i); wanted(id) {
+			if lengths[i], err = x.column(id); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range x.threads {
@@ -142,7 +136,10 @@ func (x *eventDecoder) threadTable() error {
 		}
 		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin
 		for j := range t.cols {
-			t.cols[j] = cursor{b: lengths[j].bytes(c.uint())}
+			n := c.uint()
+			if wanted(perThread + columnID(j)) {
+				t.cols[j] = cursor{b: lengths[j].bytes(n)}
+			}
 			if c.bad || lengths[j].bad {
 				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
 			}

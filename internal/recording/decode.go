@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -12,6 +12,7 @@ import (
 // eventDecoder is the reading twin of encoder: it gives back the events of one block.
 type eventDecoder struct {
 	quantum     int64
+	maxTime     uint64                  // in units
 	known       func(stack uint32) bool // nil: all are
 	threadCount int                     // in the recording's table
 	sampling    event.Sampling
@@ -19,10 +20,10 @@ type eventDecoder struct {
 	cols        columns
 	head        eventsHead
 	buf         []byte // payload
-	bufs        map[columnID][]byte
+	bufs        [256][]byte
 	threads     []threadCursors
 	stacks      []stackAt
-	shapes      []shapeAt
+	shapes      [256]shapeAt // those that there are not have noClass
 	sparse      cursor
 	slack       slackTable
 	place       *placement // nil: the block has no addresses
@@ -31,6 +32,13 @@ type eventDecoder struct {
 	seen        uint32     // stacks that have appeared so far
 	newShape    uint8      // what a stack has when it appears
 	news        []allocAt  // the allocations of this block so far
+	times       [2]halfCursor
+	long        cursor       // the rest of long times
+	now         uint64       // time of the latest event, in units
+	number      uint64       // of the next event in the block
+	nextSparse  uint64       // number of the next event that has rare fields
+	freeStacks  bool         // deallocations have call stacks of their own
+	stopped     *atomic.Bool // the work is not wanted any more; nil: it is
 	// An event of each class: the fields that never apply to it stay as they are.
 	events [3]event.Event
 }
@@ -43,11 +51,16 @@ type stackAt struct {
 }
 
 type shapeAt struct {
-	class uint8
-	kind  event.Kind
-	fn    event.Func
-	flags event.Flags
+	class   uint8
+	kind    event.Kind
+	fn      event.Func
+	flags   event.Flags
+	flip    event.Flags // what is inverted where a Free ends the thread's latest allocation
+	counted bool        // the column of counts tells
 }
+
+// noClass is the class of a shape that the block does not have.
+const noClass = 255
 
 // allocAt is what a Free later in the block is known by.
 type allocAt struct {
@@ -72,7 +85,7 @@ func (x *eventDecoder) open(p []byte) error {
 	h.decode(&x.cols.head)
 	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
 		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
-		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > math.MaxInt64/uint64(x.quantum) {
+		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > x.maxTime {
 		return errors.New("its head is invalid")
 	}
 	if h.flags&^(headAddresses|headChanges) != 0 {
@@ -82,9 +95,6 @@ func (x *eventDecoder) open(p []byte) error {
 }
 
 func (x *eventDecoder) column(id columnID) (cursor, error) {
-	if x.bufs == nil {
-		x.bufs = make(map[columnID][]byte)
-	}
 	b, err := x.cols.unpack(id, x.bufs[id])
 	if err != nil {
 		return cursor{}, err
@@ -117,140 +127,335 @@ func (x *eventDecoder) dictionaries() error {
 	if c, err = x.column(colShapes); err != nil {
 		return err
 	}
-	x.shapes, x.sampled = append(x.shapes[:0], shapeAt{}), false // shapes count from 1
-	for range h.shapes {
+	for i := range x.shapes {
+		x.shapes[i].class = noClass
+	}
+	x.sampled = false
+	for i := range h.shapes {
 		k, f, fl := c.byte(), c.byte(), c.byte()
 		if c.bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
 			return errors.New("its list of kinds of events is invalid")
 		}
-		x.shapes = append(x.shapes, shapeAt{classOf[k], event.Kind(k), event.Func(f), event.Flags(fl)})
+		s := &x.shapes[i+1] // they count from 1
+		*s = shapeAt{class: classOf[k], kind: event.Kind(k), fn: event.Func(f), flags: event.Flags(fl), counted: counted[f]}
+		if s.flags&event.Realloc == 0 {
+			s.flip = event.Temporary
+		}
 		x.sampled = x.sampled || event.Flags(fl)&event.Sampled != 0
 	}
 	return nil
 }
 
-// decode yields the events of the block that was opened last, in order, until yield returns false. The event that yield
-// gets is used again for the next one.
-func (x *eventDecoder) decode(yield func(*event.Event) bool) (more bool, err error) {
-	if err := x.dictionaries(); err != nil {
+// take gets an event, its number, and that of the allocation that it makes or ends (event.NoRef: neither). It returns whether it wants
+// another one. The event is used again for the next one.
+type take func(n, ref uint64, e *event.Event) bool
+
+// stopEvery is after how many events a decoder looks whether its work is still wanted.
+const stopEvery = 1 << 12
+
+// decode yields the events of the block that was opened last, in order, until yield returns false.
+func (x *eventDecoder) decode(yield take) (more bool, err error) {
+	if err := x.prepare(); err != nil {
 		return true, err
 	}
-	if err := x.threadTable(); err != nil {
-		return true, err
-	}
+	return x.stretches(func(t *threadCursors, events uint64) (more, ok bool) { return x.stretch(t, events, yield) })
+}
+
+// stretches goes through the stretches of events of one thread, until each says that there shall be no more, or that there is damage.
+func (x *eventDecoder) stretches(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
 		return true, err
 	}
-	var times [2]halfCursor
-	for class, id := range [...]columnID{classAlloc: colTimes, classFree: colFreeTimes} {
-		c, err := x.column(id)
-		if err != nil {
-			return true, err
+	for left := x.head.events; left > 0; {
+		both := runs.byte()
+		n, who := uint64(both&half), uint64(both>>4)
+		if n == half {
+			n += runs.uint()
 		}
-		times[class].b = c.b
-	}
-	long, err := x.column(colLongTimes)
-	if err != nil {
-		return true, err
-	}
-	if x.sparse, err = x.column(colSparse); err != nil {
-		return true, err
-	}
-	if err := x.addresses(); err != nil {
-		return true, err
-	}
-	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
-	x.news = x.news[:0]
-	for i := range x.events {
-		x.events[i] = event.Event{Ref: event.NoRef}
-	}
-	left := uint64(0)
-	var t *threadCursors
-	nextSparse := uint64(math.MaxUint64)
-	if x.sparse.left() > 0 {
-		nextSparse = x.sparse.uint()
-	}
-	now, quantum := x.head.begin, x.quantum
-	freeStacks := x.cols.has(colFree0) || x.cols.has(colFree1) || x.cols.has(colFree2)
-	for n := range x.head.events {
-		for left == 0 {
-			both := runs.byte()
-			who := uint64(both >> 4)
-			if left = uint64(both & half); left == half {
-				left += runs.uint()
-			}
-			if who == half {
-				who += runs.uint()
-			}
-			if runs.bad || who >= uint64(len(x.threads)) {
-				return true, errEvents
-			}
-			t = &x.threads[who]
+		if who == half {
+			who += runs.uint()
 		}
-		left--
-		if t.run == 0 && !t.turn() {
+		if runs.bad || who >= uint64(len(x.threads)) {
 			return true, errEvents
 		}
-		t.run--
-		d := times[t.class&1].next()
-		if d >= half {
-			if d > half {
+		n = min(n, left)
+		left -= n
+		for n > 0 {
+			part := min(n, stopEvery)
+			n -= part
+			if x.stopped != nil && x.stopped.Load() {
+				return false, nil
+			}
+			if more, ok := each(&x.threads[who], part); !ok {
 				return true, errEvents
+			} else if !more {
+				return false, nil
 			}
-			if d += long.uint(); long.bad {
-				return true, errEvents
-			}
-		}
-		if d > x.head.end-now {
-			return true, errEvents
-		}
-		now += d
-		var e *event.Event
-		ok := false
-		if t.class == classAlloc {
-			e = &x.events[classAlloc]
-			e.Time, e.Thread = int64(now)*quantum, t.index
-			ok = x.alloc(t, e)
-		} else if s := x.freeShape(t); s != nil {
-			e = &x.events[s.class]
-			e.Time, e.Thread = int64(now)*quantum, t.index
-			e.Kind, e.Func, e.Flags = s.kind, s.fn, s.flags
-			ok = (!freeStacks || x.freeStack(t, e)) && (s.class != classFree || x.free(t, e))
-		}
-		if !ok {
-			return true, errEvents
-		}
-		rare := false
-		for n == nextSparse {
-			if rare = true; !x.rare(e) {
-				return true, errEvents
-			}
-			nextSparse = math.MaxUint64
-			if x.sparse.left() > 0 {
-				nextSparse = n + x.sparse.uint()
-			}
-		}
-		if x.sampled {
-			x.weigh(t, e)
-		}
-		if !yield(e) {
-			return false, nil
-		}
-		if rare {
-			*e = event.Event{Ref: event.NoRef}
 		}
 	}
 	return true, nil
 }
 
-// weigh gives an event of a block that has samples its weight.
-func (x *eventDecoder) weigh(t *threadCursors, e *event.Event) {
+// prepare makes ready to decode from the first event on.
+func (x *eventDecoder) prepare() (err error) {
+	if err := x.dictionaries(); err != nil {
+		return err
+	}
+	if err := x.threadTable(func(columnID) bool { return true }); err != nil {
+		return err
+	}
+	if err := x.clock(); err != nil {
+		return err
+	}
+	if x.sparse, err = x.column(colSparse); err != nil {
+		return err
+	}
+	if err := x.addresses(); err != nil {
+		return err
+	}
+	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
+	// Each allocation has a byte in this column: no more than that need room.
+	room := min(x.head.allocs, x.cols.cols[colStack0].raw)
+	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
+		x.news = make([]allocAt, 0, room)
+	}
+	for i := range x.events {
+		x.events[i] = event.Event{Ref: event.NoRef}
+	}
+	x.nextSparse = math.MaxUint64
+	if x.sparse.left() > 0 {
+		x.nextSparse = x.sparse.uint()
+	}
+	x.freeStacks = x.cols.has(colFree0) || x.cols.has(colFree1) || x.cols.has(colFree2)
+	return nil
+}
+
+// stretch yields the next events, which are all of one thread. Nearly all of them are plain; for these it has what changes from one to
+// the next in variables of its own, and asks a method only for what is rare.
+func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (more, ok bool) {
+	c := &t.cols
+	stack0, stack1 := c[colStack0-perThread].b, c[colStack1-perThread].b
+	stack0 = stack0[:min(len(stack0), len(stack1))]
+	stack1 = stack1[:len(stack0)]
+	sizes, refs := c[colSize-perThread].b, c[colRef-perThread].b
+	at, sizeAt, refAt := c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p
+	third := c[colStack2-perThread].left() > 0
+	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
+	news, now, number, quantum := x.news, x.now, x.number, x.quantum
+	plain := x.plain() // up to this event
+	firstEvent, firstAlloc, end := x.head.firstEvent, x.head.firstAlloc, x.head.end
+	alloc, free := &x.events[classAlloc], &x.events[classFree]
+	alloc.Thread, free.Thread = t.index, t.index
+	for last := number + events; number < last; {
+		if t.allocs|t.others == 0 && !t.turn() {
+			return true, false
+		}
+		stop := number + min(last-number, t.allocs)
+		t.allocs -= stop - number
+		for ; number < stop; number++ {
+			d := allocTimes.next()
+			if d >= half && !x.longTime(&d) || d > end-now {
+				return true, false
+			}
+			now += d
+			if uint(at) >= uint(len(stack0)) {
+				return true, false
+			}
+			local := uint32(stack0[at]) | uint32(stack1[at])<<8
+			at++
+			if third {
+				local |= uint32(c[colStack2-perThread].lazy()) << 16
+			}
+			if local >= x.seen && x.appear(local) == nil {
+				return true, false
+			}
+			s := &x.stacks[local]
+			var token uint64
+			if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
+				more := w >> 7 & 1
+				sizeAt += 1 + int(more)
+				token = w&0x7f | w>>1&0x3f80&-more
+			} else {
+				long := cursor{b: sizes, p: sizeAt}
+				if token = long.uintSlow(); long.bad {
+					return true, false
+				}
+				sizeAt = long.p
+			}
+			size := s.size
+			if token != 0 {
+				size = token - 1
+			}
+			s.size = size
+			if t.shapes.zeros > 0 {
+				t.shapes.zeros--
+			} else if shape := t.shapes.value(&c[colShape-perThread]); shape != 0 {
+				s.shape, x.newShape = shape, shape
+			}
+			shape := &x.shapes[s.shape]
+			if shape.class != classAlloc {
+				return true, false
+			}
+			e := alloc
+			e.Time, e.Stack, e.Size = int64(now)*quantum, s.id, size
+			e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
+			e.Usable, e.Count, e.Addr = 0, 0, 0
+			if shape.flags&event.HasUsable != 0 {
+				known := x.slack[size%uint64(len(x.slack))]
+				if t.slacks.zeros > 0 && known.now == known.other && known.now-1 < wideSlack-1 {
+					t.slacks.zeros--
+					e.Usable = size + uint64(known.now) - 1
+				} else if e.Usable, ok = x.readUsable(t, size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
+					return true, false
+				}
+			}
+			if shape.counted {
+				x.count(t, s, e)
+			}
+			ref := event.NoRef
+			if shape.kind == event.Alloc {
+				n := len(news)
+				ref = firstAlloc + uint64(n)
+				if n == cap(news) || uint64(n) == x.head.allocs || x.place != nil && !x.lies(t, e) {
+					return true, false
+				}
+				t.lastNew = ref
+				news = news[:n+1]
+				a := &news[n] // field by field, since a literal is built elsewhere and copied
+				a.size = size
+				a.usable = e.Usable
+				a.born = e.Time
+				a.stack = e.Stack
+				a.thread = t.index
+			}
+			if number < plain {
+				if !yield(firstEvent+number, ref, e) {
+					return false, true
+				}
+				continue
+			}
+			x.news = news
+			if more, ok := x.special(t, number, e, yield); !more || !ok {
+				return more, ok
+			}
+			plain = x.plain()
+		}
+		stop = number + min(last-number, t.others)
+		t.others -= stop - number
+		for ; number < stop; number++ {
+			d := freeTimes.next()
+			if d >= half && !x.longTime(&d) || d > end-now {
+				return true, false
+			}
+			now += d
+			if t.frees.zeros > 0 {
+				t.frees.zeros--
+			} else if shape := t.frees.value(&c[colFreeShape-perThread]); shape != 0 {
+				t.shape = shape
+			}
+			shape := &x.shapes[t.shape]
+			e := free
+			if shape.class != classFree {
+				if e = &x.events[classOther]; shape.class != classOther {
+					return true, false
+				}
+				e.Thread = t.index
+			}
+			e.Time = int64(now) * quantum
+			e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
+			if x.freeStacks && !x.freeStack(t, e) {
+				return true, false
+			}
+			ref := event.NoRef
+			if shape.class == classFree {
+				if uint(refAt) >= uint(len(refs)) {
+					return true, false
+				}
+				back := refs[refAt]
+				refAt++
+				ref = firstAlloc + uint64(len(news)) - 1 - uint64(back)
+				if back >= farRef {
+					f := &c[colFarRef-perThread]
+					t.lastRef += uint64(f.int())
+					if ref = t.lastRef; f.bad {
+						return true, false
+					}
+				}
+				e.Ref = ref
+				flip := event.Flags(0)
+				if ref == t.lastNew {
+					flip = shape.flip
+				}
+				e.Flags ^= flip
+				if i := ref - firstAlloc; i < uint64(len(news)) {
+					a := &news[i]
+					e.Stack, e.Size, e.Born, e.BornBy, e.Usable = a.stack, a.size, a.born, a.thread, 0
+					if shape.flags&event.HasUsable != 0 {
+						e.Usable = a.usable
+					}
+					if x.place != nil {
+						e.Addr = x.place.blocks[i].addr
+						x.place.free(x.place.blocks[i])
+					}
+				} else if e.Usable = 0; !x.far(t, e) {
+					return true, false
+				}
+			}
+			if number < plain {
+				if !yield(firstEvent+number, ref, e) {
+					return false, true
+				}
+				continue
+			}
+			x.news = news
+			if more, ok := x.special(t, number, e, yield); !more || !ok {
+				return more, ok
+			}
+			plain = x.plain()
+		}
+	}
+	c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p = at, sizeAt, refAt
+	x.news, x.now, x.number = news, now, number
+	x.times[classAlloc].n, x.times[classFree].n = allocTimes.n, freeTimes.n
+	return true, true
+}
+
+// plain returns the number of the next event that special must see.
+func (x *eventDecoder) plain() uint64 {
+	if x.sampled {
+		return 0
+	}
+	return x.nextSparse
+}
+
+// special yields an event that has rare fields, or that may.
+func (x *eventDecoder) special(t *threadCursors, number uint64, e *event.Event, yield take) (more, ok bool) {
+	rare := false
+	for number == x.nextSparse {
+		if rare = true; !x.rare(e) {
+			return true, false
+		}
+		x.nextSparse = math.MaxUint64
+		if x.sparse.left() > 0 {
+			x.nextSparse = number + x.sparse.uint()
+		}
+	}
 	ref := e.Ref
 	if e.Kind == event.Alloc {
 		ref = t.lastNew
 	}
-	x.sampling.Weigh(e, ref)
+	if x.sampled {
+		x.sampling.Weigh(e, ref)
+	}
+	if !yield(x.head.firstEvent+number, ref, e) {
+		return false, true
+	}
+	if rare {
+		thread := e.Thread
+		*e = event.Event{Ref: event.NoRef, Thread: thread}
+	}
+	return true, true
 }
 
 func (x *eventDecoder) stack(t *threadCursors, first columnID) *stackAt {
@@ -291,83 +496,17 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 	return size + uint64(code) - 1, code != 0
 }
 
-func (x *eventDecoder) alloc(t *threadCursors, e *event.Event) bool {
-	s := x.stack(t, colStack0)
-	if s == nil {
-		return false
+// count reads how many elements an allocation is of.
+func (x *eventDecoder) count(t *threadCursors, s *stackAt, e *event.Event) {
+	c := &t.cols[colCount-perThread]
+	e.Count = predictCount(s.unit, e.Size)
+	if t.counts.zeros == 0 {
+		e.Count = c.uint()
+		t.counts.open(c)
+	} else {
+		t.counts.zeros--
 	}
-	c := &t.cols
-	if sizes := &c[colSize-perThread]; !sizes.zero() {
-		if size := sizes.uint(); size != 0 {
-			s.size = size - 1
-		}
-		if sizes.bad {
-			return false
-		}
-	}
-	e.Stack, e.Size = s.id, s.size
-	if shape := t.shapes.next(&c[colShape-perThread]); shape != 0 {
-		s.shape, x.newShape = shape, shape
-	}
-	if int(s.shape) >= len(x.shapes) {
-		return false
-	}
-	shape := &x.shapes[s.shape]
-	e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
-	if s.shape == 0 || shape.class != classAlloc {
-		return false
-	}
-	e.Usable = 0
-	if e.Flags&event.HasUsable != 0 {
-		var ok bool
-		if e.Usable, ok = x.readUsable(t, e.Size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
-			return false
-		}
-	}
-	e.Count = 0
-	if counted[e.Func] {
-		e.Count = predictCount(s.unit, e.Size)
-		if t.counts.zeros == 0 {
-			e.Count = c[colCount-perThread].uint()
-			t.counts.open(&c[colCount-perThread])
-		} else {
-			t.counts.zeros--
-		}
-		s.unit = learnUnit(e.Size, e.Count)
-	}
-	e.Addr = 0
-	if e.Kind == event.Alloc {
-		if uint64(len(x.news)) == x.head.allocs {
-			return false
-		}
-		if x.place != nil && !x.lies(t, e) {
-			return false
-		}
-		t.lastNew = x.head.firstAlloc + uint64(len(x.news))
-		n := len(x.news)
-		if n == cap(x.news) {
-			x.news = slices.Grow(x.news, max(1024, n/2))
-		}
-		x.news = x.news[:n+1]
-		a := &x.news[n] // field by field, since a literal is built elsewhere and copied
-		a.size = e.Size
-		a.usable = e.Usable
-		a.born = e.Time
-		a.stack = e.Stack
-		a.thread = e.Thread
-	}
-	return true
-}
-
-// freeShape returns the shape of an event that is not of classAlloc, or nil.
-func (x *eventDecoder) freeShape(t *threadCursors) *shapeAt {
-	if shape := t.frees.next(&t.cols[colFreeShape-perThread]); shape != 0 {
-		t.shape = shape
-	}
-	if int(t.shape) >= len(x.shapes) || x.shapes[t.shape].class == classAlloc {
-		return nil
-	}
-	return &x.shapes[t.shape]
+	s.unit = learnUnit(e.Size, e.Count)
 }
 
 func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
@@ -384,36 +523,4 @@ func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
 	}
 	e.FreeStack = s.id
 	return true
-}
-
-func (x *eventDecoder) free(t *threadCursors, e *event.Event) bool {
-	c := &t.cols[colRef-perThread]
-	back := c.byte()
-	e.Ref = x.head.firstAlloc + uint64(len(x.news)) - 1 - uint64(back)
-	if back >= farRef {
-		f := &t.cols[colFarRef-perThread]
-		t.lastRef += uint64(f.int())
-		e.Ref, c.bad = t.lastRef, c.bad || f.bad
-	}
-	if c.bad {
-		return false
-	}
-	if e.Ref == t.lastNew && e.Flags&event.Realloc == 0 {
-		e.Flags ^= event.Temporary
-	}
-	if i := e.Ref - x.head.firstAlloc; e.Ref >= x.head.firstAlloc && i < uint64(len(x.news)) {
-		a := &x.news[i]
-		e.Stack, e.Size, e.Born, e.BornBy, e.Addr = a.stack, a.size, a.born, a.thread, 0
-		if x.place != nil {
-			e.Addr = x.place.blocks[i].addr
-			x.place.free(x.place.blocks[i])
-		}
-		e.Usable = 0
-		if e.Flags&event.HasUsable != 0 {
-			e.Usable = a.usable
-		}
-		return true
-	}
-	e.Usable = 0
-	return x.far(t, e)
 }

@@ -23,7 +23,7 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 		}
 	}
 	t.lastBorn += uint64(c[colBorn-perThread].int())
-	if t.lastBorn > math.MaxInt64/uint64(x.quantum) {
+	if t.lastBorn > x.maxTime {
 		return false
 	}
 	e.Born = int64(t.lastBorn) * x.quantum
@@ -68,7 +68,7 @@ func (x *eventDecoder) rare(e *event.Event) bool {
 	read(sparseUsable, &e.Usable)
 	if fields&sparseBorn != 0 {
 		born := x.sparse.uint()
-		if born > math.MaxInt64/uint64(x.quantum) {
+		if born > x.maxTime {
 			return false
 		}
 		e.Born = int64(born) * x.quantum

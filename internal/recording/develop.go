@@ -43,7 +43,7 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 		if n >= from && live > best {
 			best, at, exact = live, n, true
 		}
-		err = r.decodeBlock(i, func(e *event.Event) bool {
+		err = r.decodeBlock(i, func(_, _ uint64, e *event.Event) bool {
 			n++
 			live += delta(e)
 			if n >= from && live > best {
@@ -71,7 +71,7 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 			return uint64(best), cut, r.foldedError(math.MaxUint64)
 		}
 		live, n := h.live, h.firstEvent
-		err = r.decodeBlock(where, func(e *event.Event) bool {
+		err = r.decodeBlock(where, func(_, _ uint64, e *event.Event) bool {
 			n++
 			live += delta(e)
 			at = n
@@ -129,7 +129,7 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 	h := &r.events[first].head
 	live, count := h.live, h.liveCount
 	l := Level{}
-	err := r.EventsBetween(ctx, h.firstEvent, to, func(k uint64, e *event.Event) bool {
+	err := r.EventsBetween(ctx, h.firstEvent, to, func(k, _ uint64, e *event.Event) bool {
 		blocks, _ := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
@@ -201,7 +201,7 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	}
 	var sum Changes
 	step := max(1, (to-from+uint64(n)-1)/uint64(n))
-	return r.EventsBetween(ctx, from, to, func(k uint64, e *event.Event) bool {
+	return r.EventsBetween(ctx, from, to, func(k, _ uint64, e *event.Event) bool {
 		sum.event(e)
 		if (k+1-from)%step == 0 || k+1 == to {
 			take(k+1, sum.list)

@@ -324,7 +324,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 		t.Fatalf("seed %d: series ends at %d, want %d: %v", x.seed, last, b, err)
 	}
 	i := a
-	err = r.EventsBetween(ctx, a, b, func(k uint64, e *event.Event) bool {
+	err = r.EventsBetween(ctx, a, b, func(k, _ uint64, e *event.Event) bool {
 		if k != i || e.Time != events[i].Time || e.Addr != events[i].Addr {
 			t.Fatalf("seed %d: event %d is %+v, want %d %+v", x.seed, k, *e, i, events[i])
 		}

@@ -21,9 +21,9 @@ type seen struct {
 
 // scanned gathers what Scan tells, block by block.
 func scanned(r *Reader, from, to uint64) (list []seen, err error) {
-	err = r.Scan(context.Background(), from, to, func(s Stretch) (func(n, ref uint64, e *event.Event), func()) {
+	err = r.Scan(context.Background(), from, to, func(s Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
 		var part []seen
-		return func(n, ref uint64, e *event.Event) { part = append(part, seen{n, ref, *e}) }, func() {
+		return func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }, func() {
 			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
 				panic("blocks are not in order")
 			}
@@ -73,7 +73,7 @@ func TestScan(t *testing.T) {
 				start = min(from, r.events[i].head.firstEvent)
 				alloc = r.events[i].head.firstAlloc
 			}
-			wantErr := r.EventsBetween(t.Context(), start, to, func(n uint64, e *event.Event) bool {
+			wantErr := r.EventsBetween(t.Context(), start, to, func(n, _ uint64, e *event.Event) bool {
 				s := seen{n, e.Ref, *e}
 				if e.Kind == event.Alloc {
 					s.ref = alloc

@@ -55,15 +55,15 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 		before, _ := r.Around(in)
 		return before, r.foldedError(in)
 	}
-	n := uint64(0)
-	err := r.decodeBlock(i, func(e *event.Event) bool {
-		if uint64(e.Time)/uint64(r.header.quantum) > u {
+	cut := h.firstEvent
+	err := r.blockTimes(i, func(n, time uint64) bool {
+		if time > u {
 			return false
 		}
-		n++
+		cut = n + 1
 		return true
 	})
-	return h.firstEvent + n, err
+	return cut, err
 }
 
 // TimeAt returns the time of the last event before a cut, in ns; 0 if there is none.
@@ -76,14 +76,12 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 		return sum.Totals.Peak.Time, nil
 	}
 	if i < len(r.events) && r.events[i].head.firstEvent < cut {
-		left := cut - r.events[i].head.firstEvent
-		var t int64
-		err := r.decodeBlock(i, func(e *event.Event) bool {
-			t = e.Time
-			left--
-			return left > 0
+		var t uint64
+		err := r.blockTimes(i, func(n, time uint64) bool {
+			t = time
+			return n+1 < cut
 		})
-		return t, err
+		return int64(t) * int64(r.header.quantum), err
 	}
 	return r.endBefore(cut), nil
 }
@@ -98,18 +96,17 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 		h := &r.events[i-1].head
 		return h.firstAlloc + h.allocs, nil
 	}
-	n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
-	if n >= cut {
-		return alloc, nil
+	before := r.events[i].head.firstAlloc
+	if r.events[i].head.firstEvent >= cut {
+		return before, nil
 	}
-	err := r.decodeBlock(i, func(e *event.Event) bool {
+	err := r.decodeBlock(i, func(n, ref uint64, e *event.Event) bool {
 		if e.Kind == event.Alloc {
-			alloc++
+			before = ref + 1
 		}
-		n++
-		return n < cut
+		return n+1 < cut
 	})
-	return alloc, err
+	return before, err
 }
 
 // blockOf returns the first events block that ends after a cut: the cut is in it or before it.
@@ -120,13 +117,41 @@ func (r *Reader) blockOf(cut uint64) int {
 }
 
 // decodeBlock yields the events of one block until yield returns false.
-func (r *Reader) decodeBlock(i int, yield func(*event.Event) bool) error {
+func (r *Reader) decodeBlock(i int, yield take) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	return r.decodeWith(d, i, yield)
+	_, err := r.decodeWith(d, i, yield)
+	return err
 }
 
-func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) bool) error {
+// between yields, of the events of a block, those between two cuts.
+func between(h *eventsHead, from, to uint64, yield take) take {
+	if from <= h.firstEvent && h.firstEvent+h.events <= to {
+		return yield
+	}
+	return func(n, ref uint64, e *event.Event) bool { return n < from || n < to && yield(n, ref, e) }
+}
+
+// decodeWith returns what yield returned last.
+func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err error) {
+	more = true
+	err = r.openBlock(d, i, func() error {
+		var err error
+		more, err = d.decode(yield)
+		return err
+	})
+	return more || err != nil, err
+}
+
+// blockTimes yields the numbers and the times, in units, of the events of one block until yield returns false.
+func (r *Reader) blockTimes(i int, yield func(n, time uint64) bool) error {
+	d := r.decoder()
+	defer r.decoders.Put(d)
+	return r.openBlock(d, i, func() error { return d.eventTimes(yield) })
+}
+
+// openBlock reads a block of events for something to be decoded of it.
+func (r *Reader) openBlock(d *eventDecoder, i int, decode func() error) error {
 	b := &r.events[i]
 	if r.folded(b) {
 		return r.foldedError(math.MaxUint64)
@@ -138,7 +163,7 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) boo
 			if d.head != b.head {
 				err = errors.New("its head is not the one that the index has")
 			} else {
-				_, err = d.decode(yield)
+				err = decode()
 			}
 		}
 	}
@@ -151,15 +176,16 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield func(*event.Event) boo
 func (r *Reader) decoder() *eventDecoder {
 	d, ok := r.decoders.Get().(*eventDecoder)
 	if !ok {
-		d = &eventDecoder{quantum: int64(r.header.quantum), known: r.known}
+		d = &eventDecoder{quantum: int64(r.header.quantum), maxTime: math.MaxInt64 / uint64(r.header.quantum), known: r.known}
 	}
-	d.threadCount, d.sampling = len(r.threads), r.process.Sampling
+	d.threadCount, d.sampling, d.stopped = len(r.threads), r.process.Sampling, nil
 	return d
 }
 
-// EventsBetween yields the events between two cuts, in order, with their numbers, counting from 0, until yield returns
-// false. The event that yield gets is used again for the next one. A block that is damaged ends it.
-func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n uint64, e *event.Event) bool) error {
+// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting from 0, and that
+// of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for the next one. A block that
+// is damaged ends it.
+func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
@@ -169,17 +195,7 @@ func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := r.events[i].head.firstEvent
-		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
-			n++
-			if n > to {
-				more = false
-			} else if n > from {
-				more = yield(n-1, e)
-			}
-			return more
-		})
+		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
 		if err != nil || !more {
 			return err
 		}

@@ -164,7 +164,7 @@ func TestQueries(t *testing.T) {
 				}
 			}
 			i := a
-			if err := r.EventsBetween(ctx, a, b, func(k uint64, e *event.Event) bool {
+			if err := r.EventsBetween(ctx, a, b, func(k, _ uint64, e *event.Event) bool {
 				if k != i || e.Time != events[i].Time || e.Ref != events[i].Ref || e.Stack != events[i].Stack || e.Addr != events[i].Addr {
 					t.Fatalf("seed %d: event %d is %+v, want %d %+v", seed, k, *e, i, events[i])
 				}

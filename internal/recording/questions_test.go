@@ -123,7 +123,7 @@ func TestQuestionsCanceled(t *testing.T) {
 	_, levels := r.Levels(ctx, 0, n, 1000)
 	series := r.Series(ctx, 0, n, 3, func(uint64, []Change) {})
 	for what, err := range map[string]error{"changes": changes, "live": live, "levels": levels, "series": series,
-		"events": r.EventsBetween(ctx, 0, n, func(uint64, *event.Event) bool { return true }),
+		"events": r.EventsBetween(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),
 		"walk":   r.Walk(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),
 		"blocks": r.BlocksAt(ctx, n, func(*event.Block) bool { return true })} {
 		if !errors.Is(err, context.Canceled) {

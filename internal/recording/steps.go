@@ -144,7 +144,7 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 	if r.folded(&r.events[i]) {
 		return nil, r.foldedError(r.events[i].head.firstEvent)
 	}
-	n, live := r.events[i].head.firstEvent, r.events[i].head.live
+	live := r.events[i].head.live
 	var sum Changes
 	done := func() {
 		if len(list) > 0 {
@@ -153,7 +153,7 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 		sum = Changes{}
 	}
 	var bound *Bound // of the step of the event before; nil: it is the last one
-	err = r.decodeBlock(i, func(e *event.Event) bool {
+	err = r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
 		if n >= d.from && n < d.to {
 			if len(list) == 0 || bound != nil && bound.past(e.Time, n) {
 				step := d.step(e.Time, n)
@@ -170,8 +170,7 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 		} else {
 			live += delta(e)
 		}
-		n++
-		return n < d.to
+		return n+1 < d.to
 	})
 	done()
 	return list, err

@@ -13,41 +13,16 @@ import (
 // one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end. What
 // was folded is left out as well; at the end a *FoldedError says so.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
-	return r.visit(context.Background(), 0, math.MaxUint64, func(d *eventDecoder, i int) (bool, error) {
-		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
-			more = yield(e)
-			return more
-		})
-		return more, err
-	})
+	return r.visit(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
 }
 
-// Walk is Events between two cuts, with numbers: that of the event, counting from 0, and that of the next allocation, which is the
-// event's own if it is one. Where blocks are damaged, the numbers leap.
-func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, alloc uint64, e *event.Event) bool) error {
-	return r.visit(ctx, from, to, func(d *eventDecoder, i int) (bool, error) {
-		n, alloc := r.events[i].head.firstEvent, r.events[i].head.firstAlloc
-		more := true
-		err := r.decodeWith(d, i, func(e *event.Event) bool {
-			if n >= to {
-				return false
-			}
-			if n >= from {
-				more = yield(n, alloc, e)
-			}
-			n++
-			if e.Kind == event.Alloc {
-				alloc++
-			}
-			return more
-		})
-		return more, err
-	})
+// Walk is Events between two cuts, with the numbers of EventsBetween. Where blocks are damaged, the numbers leap.
+func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
+	return r.visit(ctx, from, to, yield)
 }
 
-// visit goes through the blocks of events between two cuts until one says that there shall be no more, and notes their damage.
-func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *eventDecoder, i int) (more bool, err error)) error {
+// visit goes through the blocks of events between two cuts until yield wants no more, and notes their damage.
+func (r *Reader) visit(ctx context.Context, from, to uint64, yield take) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
@@ -63,7 +38,7 @@ func (r *Reader) visit(ctx context.Context, from, to uint64, block func(d *event
 			gone = r.foldedError(math.MaxUint64)
 			continue
 		}
-		more, err := block(d, i)
+		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)

@@ -76,7 +76,7 @@ func tellsOfSteps(t *testing.T, r *Reader, bounds []Bound) {
 	n := len(bounds) - 1
 	want := make([]uint64, n)
 	number, step := uint64(0), 0
-	err := r.EventsBetween(t.Context(), 0, 200, func(_ uint64, e *event.Event) bool {
+	err := r.EventsBetween(t.Context(), 0, 200, func(_, _ uint64, e *event.Event) bool {
 		for step < n-1 && (e.Time > bounds[step+1].Time || bounds[step+1].Cut != 0 && number >= bounds[step+1].Cut) {
 			step++
 		}

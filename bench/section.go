@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// A section that a run of its own writes, and all others keep.
+
+// findSection returns where a section of a page is: from its heading to the next of the same level.
+func findSection(page, heading string) (from, to int, ok bool) {
+	from = strings.Index("\n"+page, "\n"+heading)
+	if from < 0 {
+		return len(page), len(page), false
+	}
+	to = strings.Index(page[from+len(heading):], "\n## ")
+	if to < 0 {
+		return from, len(page), true
+	}
+	return from, from + len(heading) + to + 1, true
+}
+
+// keptSection is a section of a page that there is already; text if it has none.
+func keptSection(page, heading, text string) string {
+	from, to, ok := findSection(page, heading)
+	if !ok {
+		return text
+	}
+	return page[from:to]
+}
+
+// withSection is a page with another section of that heading; at its end, if it had none.
+func withSection(page, heading, text string) string {
+	from, to, _ := findSection(page, heading)
+	return page[:from] + text + page[to:]
+}
+
+// writeSection prints a section, and writes it into a page if one is named.
+func writeSection(out, heading, text string) error {
+	fmt.Print(text)
+	if out == "" {
+		return nil
+	}
+	old, err := os.ReadFile(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(out, []byte(withSection(string(old), heading, text)), 0o644)
+}

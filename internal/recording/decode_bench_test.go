@@ -1,0 +1,31 @@
+package recording
+
+import (
+	"os"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// BenchmarkDecode decodes the recording that HEAPTAP_RECORDING names.
+func BenchmarkDecode(b *testing.B) {
+	path := os.Getenv("HEAPTAP_RECORDING")
+	if path == "" {
+		b.Skip("HEAPTAP_RECORDING names no recording")
+	}
+	r, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	n := 0
+	from := cpu()
+	b.ResetTimer()
+	for b.Loop() {
+		if err := r.EventsBetween(b.Context(), 0, 20e6, func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-from)/float64(n), "cpu-ns/event")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,69 @@
+package recording
+
+// eventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield returns false. It
+// unpacks only what it needs for that.
+func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
+	err := x.threadTable(func(id columnID) bool { return id == colClass || id == colLongRun })
+	if err != nil {
+		return err
+	}
+	if err := x.clock(); err != nil {
+		return err
+	}
+	_, err = x.stretches(func(t *threadCursors, events uint64) (more, ok bool) {
+		for last := x.number + events; x.number < last; {
+			if t.allocs|t.others == 0 && !t.turn() {
+				return true, false
+			}
+			for class, left := range [...]*uint64{classAlloc: &t.allocs, classFree: &t.others} {
+				n := min(last-x.number, *left)
+				*left -= n
+				if more, ok := x.tick(&x.times[class], n, yield); !more || !ok {
+					return more, ok
+				}
+			}
+		}
+		return true, true
+	})
+	return err
+}
+
+// tick yields the times of the next events, which are of one class.
+func (x *eventDecoder) tick(times *halfCursor, events uint64, yield func(n, time uint64) bool) (more, ok bool) {
+	h, now, end := *times, x.now, x.head.end
+	for n := x.number; n < x.number+events; n++ {
+		d := h.next()
+		if d >= half && !x.longTime(&d) || d > end-now {
+			return true, false
+		}
+		now += d
+		if !yield(x.head.firstEvent+n, now) {
+			return false, true
+		}
+	}
+	*times, x.now, x.number = h, now, x.number+events
+	return true, true
+}
+
+// clock makes ready to read times from the first event on.
+func (x *eventDecoder) clock() (err error) {
+	for class, id := range [...]columnID{classAlloc: colTimes, classFree: colFreeTimes} {
+		c, err := x.column(id)
+		if err != nil {
+			return err
+		}
+		x.times[class] = halfCursor{b: c.b}
+	}
+	x.now, x.number = x.head.begin, 0
+	x.long, err = x.column(colLongTimes)
+	return err
+}
+
+// longTime adds to a difference of times what the half of a byte does not hold.
+func (x *eventDecoder) longTime(d *uint64) bool {
+	if *d > half {
+		return false
+	}
+	*d += x.long.uint()
+	return !x.long.bad
+}
