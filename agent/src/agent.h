@@ -293,6 +293,9 @@ struct ht_thread {
 	struct ht_measures *measures; // see measure.c; null: none yet
 	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
 	u64 calling; // odd while it calls monitors
+	struct ht_local *local; // its owner's
+	int *errno_at; // its owner's
+	int saved_errno; // while it calls monitors
 };
 
 struct ht_caller {
@@ -323,7 +326,6 @@ struct ht_local {
 	struct ht_measures *measures; // of a thread that was forked and has no state yet
 	struct ht_regions *regions; // the same
 	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
-	int *errno_at; // the thread's errno; null: not asked for yet
 	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));

@@ -15,6 +15,11 @@ void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p);
 void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p);
 void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p);
 
+// The first two, for blocks of glibc's, by the calling thread, whose state is t. They return p. What is allocated is no mapping
+// of its own.
+void *ht_tell_allocated(u64 size, void *p, struct ht_thread *t);
+void *ht_tell_deallocated(void *p, struct ht_thread *t);
+
 void ht_api_after_fork(void);
 // The child has its own streams.
 void ht_api_forked(void);

@@ -102,6 +102,7 @@ hold, 125 if that cannot be told.`,
 				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth,
 			}
+			config.Command, config.CommandTime = watching.command()
 			if err := controls.apply(cmd, &config); err != nil {
 				return err
 			}
