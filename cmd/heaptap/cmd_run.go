@@ -113,6 +113,16 @@ hold, 125 if that cannot be told.`,
 				}
 				config.Heard, config.Flush = log.heard, logDelay
 			}
+			if watching.wantsPeriods() {
+				other := config.Heard
+				config.Flush = logDelay
+				config.Heard = func(rec launch.Recording, finished bool) {
+					if other != nil {
+						other(rec, finished)
+					}
+					watching.heard(rec, finished)
+				}
+			}
 			result, err := launch.Run(config)
 			if log != nil {
 				if err := log.close(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/launch"
@@ -21,10 +22,15 @@ type monitor struct {
 	options map[string]string
 	library string // its path; "": the monitor is one of heaptap's own
 	text    string // its options as they are written
+	mu      sync.Mutex
+	files   map[string]string // that it writes, and the recordings that they are of
 }
 
 // monitors are those of a run.
-type monitors []*monitor
+type monitors struct {
+	list []*monitor
+	live livePeriods
+}
 
 // monitorOptions are heaptap's own monitors, and what each of them can be told.
 var monitorOptions = map[string][]string{
@@ -50,8 +56,8 @@ func cutMonitor(text string) (first, rest string) {
 }
 
 // parseMonitors reads the values of --monitor. Each may hold several, with semicolons between.
-func parseMonitors(values []string, freeStacks bool) (monitors, error) {
-	var list monitors
+func parseMonitors(values []string, freeStacks bool) (*monitors, error) {
+	var list []*monitor
 	for _, value := range values {
 		for text := ""; value != ""; {
 			text, value = cutMonitor(value)
@@ -71,7 +77,7 @@ func parseMonitors(values []string, freeStacks bool) (monitors, error) {
 			list = append(list, m)
 		}
 	}
-	return list, nil
+	return &monitors{list: list}, nil
 }
 
 func parseMonitor(text string) (*monitor, error) {
@@ -191,9 +197,9 @@ func (m *monitor) checkThreshold() error {
 }
 
 // variables is what the environment of the target must say, and libraries what must be preloaded.
-func (list monitors) variables() (env, libraries []string) {
+func (list *monitors) variables() (env, libraries []string) {
 	var told []string
-	for _, m := range list {
+	for _, m := range list.list {
 		switch {
 		case m.library != "":
 			libraries = append(libraries, m.library)
@@ -214,11 +220,14 @@ func (m *monitor) threshold() string {
 	for _, key := range monitorOptions["threshold"] {
 		value := m.options[key]
 		switch {
+		case key == "timeout" && (value != "" || m.options["command"] != ""):
+			d, _ := m.timeout()
+			if m.options["command"] != "" {
+				d += thresholdGrace
+			}
+			value = strconv.FormatInt(d.Milliseconds(), 10)
 		case value == "" || key == "command": // which is the recorder's
 			continue
-		case key == "timeout":
-			d, _ := m.timeout()
-			value = strconv.FormatInt(d.Milliseconds(), 10)
 		case key == "skip" || key == "times":
 			n, _ := parseCount(value)
 			value = strconv.FormatInt(n, 10)
@@ -232,8 +241,8 @@ func (m *monitor) threshold() string {
 }
 
 // command is what the recorder is to run when a threshold acts, and for how long.
-func (list monitors) command() (string, time.Duration) {
-	for _, m := range list {
+func (list *monitors) command() (string, time.Duration) {
+	for _, m := range list.list {
 		if m.library == "" && m.options["command"] != "" {
 			d, _ := m.timeout()
 			return m.options["command"], d
@@ -242,16 +251,37 @@ func (list monitors) command() (string, time.Duration) {
 	return "", 0
 }
 
-// output is where a monitor writes what it has to say of a recording: stderr, or its file, in whose name %p is the process's id.
-func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
+// file is the name of the file that a monitor writes of a recording, in which %p is the process's id; "": none. No two recordings have
+// the same: the second one's has the process's id before its extension.
+func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {
 		name = strings.TrimSuffix(path, ".htap") + ".periodic.csv"
 	}
 	if name == "" {
+		return ""
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files == nil {
+		m.files = map[string]string{}
+	}
+	name = strings.ReplaceAll(name, "%p", strconv.Itoa(pid))
+	if of, taken := m.files[name]; taken && of != path {
+		extension := filepath.Ext(name)
+		name = fmt.Sprintf("%s.%d%s", strings.TrimSuffix(name, extension), pid, extension)
+	}
+	m.files[name] = path
+	return name
+}
+
+// output is where a monitor writes what it has to say of a recording: stderr, or its file.
+func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
+	name := m.file(path, pid)
+	if name == "" {
 		return write(console)
 	}
-	f, err := os.Create(strings.ReplaceAll(name, "%p", strconv.Itoa(pid)))
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/heaptap/heaptap/internal/launch"
@@ -14,15 +12,18 @@ import (
 
 // run has the monitors that act at the end tell what they have to tell of each recording. What fails is told. It returns how many
 // budgets did not hold.
-func (list monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
-	for _, m := range list {
+func (list *monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
+	defer list.live.close()
+	for _, m := range list.list {
 		act := m.atEnd()
 		if act == nil {
 			continue
 		}
 		for _, r := range result.Recordings {
 			s, err := query.Open(r.Path)
-			if err == nil {
+			if err == nil && list.live.finish(m, r.Path, s) {
+				err = s.Close()
+			} else if err == nil {
 				err = m.output(r.Path, r.PID, console, func(w io.Writer) error {
 					n, err := act(ctx, w, s)
 					over += n
@@ -48,7 +49,7 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 	case "summary":
 		return quiet(func(_ context.Context, w io.Writer, s *query.Source) error { return view.MonitorSummary(w, s) })
 	case "periodic":
-		return quiet(m.periodic)
+		return quiet(m.wholePeriodic)
 	case "histogram":
 		return quiet(func(ctx context.Context, w io.Writer, s *query.Source) error {
 			h, err := query.Distribute(ctx, s, &query.Query{})
@@ -75,20 +76,6 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 		})
 	}
 	return nil
-}
-
-func (m *monitor) periodic(ctx context.Context, w io.Writer, s *query.Source) error {
-	every, err := m.every()
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "time_ns,requested,live,live_blocks,peak,largest,allocations,deallocations")
-	err = query.Periods(ctx, s, every.Nanoseconds(), func(p *query.Period) error {
-		_, err := fmt.Fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d\n", p.End, p.Bytes, p.Live, p.LiveBlocks, p.Peak, p.Largest, p.Allocations, p.Deallocations)
-		return err
-	})
-	return errors.Join(err, out.Flush())
 }
 
 // table asks for the regions that the monitor is about.

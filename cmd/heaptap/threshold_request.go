@@ -17,9 +17,12 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// thresholdTime bounds the wait of the thread whose allocation a threshold's monitor acts upon: what it prints is printed, and what
-// it runs is over, by then.
-const thresholdTime = 5 * time.Second
+// A command that a threshold's monitor runs is ended after thresholdTime, unless the user says otherwise. The thread that waits for it
+// waits for thresholdGrace longer, in which the call stack is found, and the answer comes.
+const (
+	thresholdTime  = 5 * time.Second
+	thresholdGrace = time.Second
+)
 
 // maxCommandOutput is how much of what a command prints is passed on.
 const maxCommandOutput = 64 << 10
@@ -44,7 +47,7 @@ func overThreshold(ctx context.Context, recording string, r control.Request, com
 
 // runCommand has a shell run a command, whose group of processes is killed when its time is up.
 func runCommand(ctx context.Context, out *bytes.Buffer, command string, r control.Request, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, most*9/10) // what it has printed still comes in time
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("HEAPTAP_PID=%d", r.PID), fmt.Sprintf("HEAPTAP_TID=%d", r.TID))
@@ -55,7 +58,7 @@ func runCommand(ctx context.Context, out *bytes.Buffer, command string, r contro
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = most / 20
+	cmd.WaitDelay = 100 * time.Millisecond
 	printed := &firstBytes{to: out, room: maxCommandOutput}
 	cmd.Stdout, cmd.Stderr = printed, printed
 	err := cmd.Run()

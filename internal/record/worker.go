@@ -214,7 +214,7 @@ func (w *worker) item(it *item) {
 		var err error
 		if p := w.at(it.slot); p != nil {
 			if it.n != 0 && !p.ended {
-				stack = p.newNode(uint32(it.n))
+				stack = p.stack(uint32(it.n))
 			}
 			err = p.flushNow()
 		}
