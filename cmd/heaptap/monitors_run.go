@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
@@ -79,16 +80,16 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 }
 
 // table asks for the regions that the monitor is about.
-func (m *monitor) table(ctx context.Context, s *query.Source) (*query.RegionTable, error) {
+func (m *monitor) table(ctx context.Context, s *query.Source, limits *query.RegionLimits) (*query.RegionTable, error) {
 	q := &query.Query{}
 	if pattern := m.options["region"]; pattern != "" {
 		q.Regions = []string{pattern}
 	}
-	return query.Regions(ctx, s, q)
+	return query.RegionsWithin(ctx, s, q, limits)
 }
 
 func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o view.QueryOptions) error {
-	t, err := m.table(ctx, s)
+	t, err := m.table(ctx, s, nil)
 	if err != nil {
 		return err
 	}
@@ -106,8 +107,8 @@ func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o v
 func (m *monitor) limits() []view.Limit {
 	var list []view.Limit
 	for _, l := range []view.Limit{
-		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), 0 }},
-		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), 0 }},
+		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), r.Over.Allocations }},
+		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), r.Over.Requested }},
 		{What: "added", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Added(), r.HighestStack }},
 		{What: "peak", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
 		{What: "largest", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
@@ -125,9 +126,18 @@ func (m *monitor) limits() []view.Limit {
 }
 
 func (m *monitor) budget(ctx context.Context, w io.Writer, s *query.Source) (int, error) {
-	t, err := m.table(ctx, s)
+	limits, most := m.limits(), query.RegionLimits{Allocations: math.MaxUint64, Requested: math.MaxUint64}
+	for _, l := range limits {
+		switch l.What {
+		case "allocations":
+			most.Allocations = uint64(l.Most)
+		case "requested":
+			most.Requested = uint64(l.Most)
+		}
+	}
+	t, err := m.table(ctx, s, &most)
 	if err != nil {
 		return 0, err
 	}
-	return view.Budget(w, s, t, m.limits())
+	return view.Budget(w, s, t, limits)
 }

@@ -23,7 +23,14 @@ type RegionRow struct {
 	Begin, End int64
 	Open       bool // it was never left
 	RegionCounts
+	Over RegionOver
 }
+
+// RegionLimits are the most that a region may allocate, and request, without being told of.
+type RegionLimits struct{ Allocations, Requested uint64 }
+
+// RegionOver are the call stacks of the allocations that were the first beyond RegionLimits; 0: none was.
+type RegionOver struct{ Allocations, Requested uint32 }
 
 // RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are what the allocator
 // has set aside; where that is not known, what was asked for.
@@ -79,9 +86,15 @@ func (c *RegionCounts) follow(next *RegionCounts) {
 // Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions match. Other
 // filters are of blocks and stacks.
 func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
+	return RegionsWithin(ctx, s, q, nil)
+}
+
+// RegionsWithin answers the same, and which allocations went beyond limits; nil: none.
+func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimits) (*RegionTable, error) {
 	one := *q
 	one.Regions = nil
 	w := newRegionWalk(s)
+	w.limits = limits
 	a, err := Events(ctx, s, &one, func(n, ref uint64, e *event.Event) error {
 		if w.upTo(n); e.Kind <= event.Free {
 			w.see(e, ref)
@@ -113,6 +126,8 @@ type regionWalk struct {
 	rows  []RegionRow
 	open  map[uint32][]int  // by thread: rows, from the outermost on
 	slack map[uint64]uint64 // of live blocks that have any, by allocation
+
+	limits *RegionLimits // nil: nothing is compared
 }
 
 func newRegionWalk(s *Source) *regionWalk {
@@ -130,6 +145,25 @@ func (w *regionWalk) see(e *event.Event, ref uint64) {
 	}
 	if list := w.open[e.Thread]; len(list) > 0 {
 		w.rows[list[len(list)-1]].see(e, slack)
+		if w.limits != nil && e.Kind == event.Alloc {
+			w.compare(list, e.Stack)
+		}
+	}
+}
+
+// compare finds in which of the open regions an allocation was the first beyond the limits.
+func (w *regionWalk) compare(list []int, stack uint32) {
+	var sum RegionLimits // of a region and of those within it that have not ended
+	for _, i := range slices.Backward(list) {
+		r := &w.rows[i]
+		sum.Allocations += r.Allocations
+		sum.Requested += r.Requested
+		if r.Over.Allocations == 0 && sum.Allocations > w.limits.Allocations {
+			r.Over.Allocations = stack
+		}
+		if r.Over.Requested == 0 && sum.Requested > w.limits.Requested {
+			r.Over.Requested = stack
+		}
 	}
 }
 
