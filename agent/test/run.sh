@@ -30,6 +30,10 @@ try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
 try "$out/sampled"
 
+# Measures and monitors in many threads, under ThreadSanitizer.
+gcc "${warn[@]}" -O1 -fsanitize=thread test_told.c ../src/measure.c ../src/monitor.c -o "$out/told" -pthread
+try "$out/told"
+
 # The rest, as the agent has it.
 objects=()
 for f in "${all[@]}"; do
