@@ -10,18 +10,22 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-//go:embed src/shim.c src/cpu.c
+//go:embed src/shim.c src/cpu.c src/monitor.c
 var sources embed.FS
 
 // bench holds what the measurements share: a folder, and the programs and libraries in it.
 type bench struct {
-	dir, heaptap, shim, backtrace, cpu string
+	dir, heaptap, shim, backtrace, cpu, monitor string
 }
 
 // build compiles the shims, the measuring program and, if no binary is given, heaptap.
 func build(dir, heaptap string) (*bench, error) {
-	b := &bench{dir: dir, shim: filepath.Join(dir, "shim.so"), backtrace: filepath.Join(dir, "backtrace.so"), cpu: filepath.Join(dir, "cpu")}
-	var err error
+	b := &bench{dir: dir, shim: filepath.Join(dir, "shim.so"), backtrace: filepath.Join(dir, "backtrace.so"), cpu: filepath.Join(dir, "cpu"),
+		monitor: filepath.Join(dir, "monitor.so")}
+	headers, err := programs.Headers()
+	if err != nil {
+		return nil, err
+	}
 	if b.heaptap, err = programs.BuildHeaptap(dir, heaptap); err != nil {
 		return nil, err
 	}
@@ -32,6 +36,7 @@ func build(dir, heaptap string) (*bench, error) {
 		{"shim.c", b.shim, []string{"-shared"}},
 		{"shim.c", b.backtrace, []string{"-shared", "-DBACKTRACE"}},
 		{"cpu.c", b.cpu, []string{"-pie"}},
+		{"monitor.c", b.monitor, []string{"-shared", "-I", headers}},
 	} {
 		text, err := sources.ReadFile("src/" + c.src)
 		if err != nil {

@@ -23,6 +23,8 @@ var goals = []goal{
 	{"sqlite", exact, "", 1.8, 1.55},
 	{"W1", sampled, "", 2, 1},
 	{"W1", counted, "", 8, 5},
+	{"W1", monitored, "", 10, 10}, // a pair is two events
+	{"W1", measured, "", 40, 40},
 }
 
 // measured returns the goal's number, how sure it is, and how to write such a number.

@@ -34,6 +34,7 @@ const (
 const (
 	bare, shim, exact, sampled, counted = "bare", "shim", "exact", "sampled", "count"
 	heaptrackName, heaptrackRaw         = "heaptrack", "heaptrack -r"
+	monitored, measured                 = "empty monitor", "measured"
 )
 
 // direct runs the target with variables in its environment; {out} in them stands for the folder.
@@ -70,21 +71,23 @@ var exactVariant = variant{name: exact, what: "`heaptap run`: every event with i
 // modes are heaptap's others.
 func (b *bench) modes() (all []variant, missing []string) {
 	for _, m := range []struct {
-		name, what string
-		rarely     bool
-		flags      []string
+		name, what, base string
+		rarely           bool
+		flags            []string
 	}{
-		{"free stacks", "with the call stacks of deallocations", true, []string{"--free-stacks"}},
-		{sampled, "one sample for each 512 KiB on average", false, []string{"--mode", "sampled"}},
-		{counted, "calls, bytes and size classes, no stacks", false, []string{"--mode", "count"}},
-		{"time-calls", "exact, and the time inside of the allocator", true, []string{"--time-calls"}},
+		{"free stacks", "with the call stacks of deallocations", "", true, []string{"--free-stacks"}},
+		{sampled, "one sample for each 512 KiB on average", "", false, []string{"--mode", "sampled"}},
+		{counted, "calls, bytes and size classes, no stacks", "", false, []string{"--mode", "count"}},
+		{"time-calls", "exact, and the time inside of the allocator", "", true, []string{"--time-calls"}},
+		{monitored, "what two empty callbacks add to exact", exact, false, []string{"--monitor", b.monitor}},
+		{measured, "what a measure of the main thread adds to exact", exact, false, []string{"--monitor", b.monitor + ":measure"}},
 	} {
-		flags := strings.Join(m.flags, " ")
+		flags := strings.ReplaceAll(strings.Join(m.flags, " "), b.dir, "bench")
 		if err := b.try(recorded(m.flags...)); err != nil {
 			missing = append(missing, fmt.Sprintf("%s (heaptap run %s: %v)", m.name, flags, err))
 			continue
 		}
-		all = append(all, variant{name: m.name, what: "`heaptap run " + flags + "`: " + m.what, class: ours, rarely: m.rarely, start: recorded(m.flags...)})
+		all = append(all, variant{name: m.name, what: "`heaptap run " + flags + "`: " + m.what, class: ours, base: m.base, rarely: m.rarely, start: recorded(m.flags...)})
 	}
 	return all, missing
 }

@@ -294,6 +294,9 @@ struct ht_thread {
 	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
 	u64 calling; // odd while it calls monitors
 	u32 paused; // its id while it is paused (heaptap_pause), else 0
+	struct ht_local *local; // its owner's
+	int *errno_at; // its owner's
+	int saved_errno; // while it calls monitors
 };
 
 struct ht_caller {
@@ -324,7 +327,6 @@ struct ht_local {
 	struct ht_measures *measures; // of a thread that was forked and has no state yet
 	struct ht_regions *regions; // the same
 	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
-	int *errno_at; // the thread's errno; null: not asked for yet
 	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
 	u64 serves; // pool that what the thread allocates serves; 0: none. See api.c
 };

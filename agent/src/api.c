@@ -21,7 +21,7 @@ static u32 paused_threads, serving_threads;
 u64 ht_api_special(void)
 {
 	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&serving_threads) ? HT_SP_SERVING : 0) |
-	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) | (ht_load(&ht_monitors) ? HT_SP_MONITOR : 0) |
+	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) | (ht_load(&ht_monitors.registered) ? HT_SP_MONITOR : 0) |
 	       ht_threshold_special();
 }
 
@@ -77,6 +77,50 @@ void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, cons
 		ht_measure_deallocation(old_usable);
 	if (p)
 		ht_tell_allocation(special, size, ht_usable(p), p);
+}
+
+// Apart, so that the commonest, monitors alone, needs few registers. Measures are no part of what the thread hides from its signal
+// handlers: what these do in between counts, too.
+static HT_NOINLINE void *tell_all_allocated(u64 size, void *p)
+{
+	ht_tell_allocation(ht_load(&ht_state->special), size, ht_usable(p), p);
+	return p;
+}
+
+static HT_NOINLINE void *tell_all_deallocated(void *p)
+{
+	ht_tell_deallocation(ht_load(&ht_state->special), HT_K_FREE, ht_usable(p), p);
+	return p;
+}
+
+void *ht_tell_allocated(u64 size, void *p, struct ht_thread *t)
+{
+	const struct heaptap_monitor *first = &ht_monitors.places[0].monitor;
+	if (ht_unlikely(t->local->hidden) || ht_unlikely(ht_load(&ht_measures_running)))
+		return tell_all_allocated(size, p);
+	u64 usable = (((const u64 *)p)[-1] & ~7ull) - 8; // see ht_usable_by_header
+	u32 bits = ht_monitor_begin(t);
+	if (ht_likely(bits == 1))
+		first->allocated(size, usable, p, first->user);
+	else
+		ht_monitor_call_allocated(bits, size, usable, p);
+	ht_monitor_end(t);
+	return p;
+}
+
+void *ht_tell_deallocated(void *p, struct ht_thread *t)
+{
+	const struct heaptap_monitor *first = &ht_monitors.places[0].monitor;
+	if (ht_unlikely(t->local->hidden) || ht_unlikely(ht_load(&ht_measures_running)))
+		return tell_all_deallocated(p);
+	u64 usable = ht_usable_by_header(p);
+	u32 bits = ht_monitor_begin(t);
+	if (ht_likely(bits == 1))
+		first->deallocated(usable, p, first->user);
+	else
+		ht_monitor_call_deallocated(bits, usable, p);
+	ht_monitor_end(t);
+	return p;
 }
 
 void ht_api_after_fork(void)

@@ -19,6 +19,10 @@ void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, cons
 void ht_resumed(struct ht_thread *t);
 // The same for all threads that have ended while they were paused.
 HT_COLD void ht_resume_the_ended(void);
+// The first two, for blocks of glibc's, by the calling thread, whose state is t. They return p. What is allocated is no mapping
+// of its own.
+void *ht_tell_allocated(u64 size, void *p, struct ht_thread *t);
+void *ht_tell_deallocated(void *p, struct ht_thread *t);
 
 void ht_api_after_fork(void);
 // The child has its own streams.

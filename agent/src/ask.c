@@ -14,11 +14,12 @@
 
 #define PATIENCE 2000 // naps of 1 ms: the recorder may be starting
 
+// In memory of its own: who asks may have little stack left.
 struct answer {
 	int fd;
 	u64 deadline; // CLOCK_MONOTONIC, ns
 	u64 have, at; // bytes in text, and how many of them were used
-	char text[4096];
+	char question[1024], line[2048], text[4096];
 };
 
 static int wait_for(struct answer *a, short events)
@@ -104,28 +105,31 @@ static u64 number_behind(const char *line, const char *key, u64 otherwise)
 	return otherwise;
 }
 
-// Asks, and reads the first line of the answer, up to where it is too long, into `line`.
-static int ask(struct answer *a, const char *verb, const char *text, unsigned timeout, char *line, u64 size)
+// Asks, and reads the first line of the answer, up to where it is too long, into `line`. `stack` is a node of the tree, or 0.
+static int ask(struct answer *a, const char *verb, const char *text, u32 stack, unsigned timeout)
 {
-	char question[1024] = "{\"Verb\":\"";
+	const u64 size = sizeof(a->line), room = sizeof(a->question);
+	char *question = a->question, *line = a->line;
 	u64 n = 0;
 	int wrong;
 	for (const char *s = text; *s; s++)
 		if (*s < ' ' || *s == '"' || *s == '\\' || s - text > 500)
 			return HEAPTAP_INVALID;
-	ht_append(question, sizeof(question), verb);
-	ht_append(question, sizeof(question), "\",\"Text\":\"");
-	ht_append(question, sizeof(question), text);
-	ht_append(question, sizeof(question), "\",\"Spool\":\"");
-	ht_append(question, sizeof(question), ht_spool_name());
-	ht_append(question, sizeof(question), "\",\"PID\":");
-	ht_append_number(question, sizeof(question), ht_pid, 10);
-	ht_append(question, sizeof(question), ",\"TID\":");
-	ht_append_number(question, sizeof(question), (u64)ht_sys0(__NR_gettid), 10);
-	ht_append(question, sizeof(question), "}\n");
+	ht_append(question, room, "{\"Verb\":\"");
+	ht_append(question, room, verb);
+	ht_append(question, room, "\",\"Text\":\"");
+	ht_append(question, room, text);
+	ht_append(question, room, "\",\"Spool\":\"");
+	ht_append(question, room, ht_spool_name());
+	ht_append(question, room, "\",\"PID\":");
+	ht_append_number(question, room, ht_pid, 10);
+	ht_append(question, room, ",\"TID\":");
+	ht_append_number(question, room, (u64)ht_sys0(__NR_gettid), 10);
+	ht_append(question, room, ",\"Stack\":");
+	ht_append_number(question, room, stack, 10);
+	ht_append(question, room, "}\n");
 
 	a->deadline = ht_now_ns(CLOCK_MONOTONIC) + timeout * 1000000ull;
-	a->have = a->at = 0;
 	wrong = reach(a);
 	if (!wrong)
 		wrong = tell(a, question);
@@ -144,42 +148,71 @@ static int ask(struct answer *a, const char *verb, const char *text, unsigned ti
 	return wrong;
 }
 
+static struct answer *begin(void)
+{
+	struct answer *a = ht_map(sizeof(*a));
+	if (a)
+		a->fd = -1;
+	return a;
+}
+
+static int end(struct answer *a, int wrong)
+{
+	if (a->fd >= 0)
+		ht_sys1(__NR_close, a->fd);
+	ht_unmap(a, sizeof(*a));
+	return wrong;
+}
+
+// Writes what comes behind the line.
+static int write_body(struct answer *a, int fd)
+{
+	for (u64 left = number_behind(a->line, "\"Body\":", 0); left;) {
+		int wrong = a->at == a->have ? more(a) : HEAPTAP_OK;
+		if (wrong)
+			return wrong;
+		u64 n = a->have - a->at < left ? a->have - a->at : left;
+		long written = ht_sys3(__NR_write, fd, a->text + a->at, n);
+		if (written < 0 && written != -4)
+			return HEAPTAP_INVALID;
+		if (written > 0)
+			a->at += (u64)written, left -= (u64)written;
+	}
+	return HEAPTAP_OK;
+}
+
 int ht_ask_live(struct heaptap_live *out, size_t size, unsigned timeout)
 {
-	struct answer a = {.fd = -1};
-	char line[2048];
+	struct answer *a;
 	if (!out || size < sizeof(*out))
 		return HEAPTAP_INVALID;
 	if (!ht_init())
 		return HEAPTAP_NOT_LOADED;
-	int wrong = ask(&a, "flush", "", timeout, line, sizeof(line));
+	if (!(a = begin()))
+		return HEAPTAP_FULL;
+	int wrong = ask(a, "flush", "", 0, timeout);
 	if (!wrong) {
-		out->bytes = number_behind(line, "\"live_bytes\":", 0);
-		out->blocks = number_behind(line, "\"live_blocks\":", 0);
+		out->bytes = number_behind(a->line, "\"live_bytes\":", 0);
+		out->blocks = number_behind(a->line, "\"live_blocks\":", 0);
 	}
-	if (a.fd >= 0)
-		ht_sys1(__NR_close, a.fd);
-	return wrong;
+	return end(a, wrong);
+}
+
+static int print_answer(int fd, const char *verb, const char *text, u32 stack, unsigned timeout)
+{
+	struct answer *a = begin();
+	if (!a)
+		return HEAPTAP_FULL;
+	int wrong = ask(a, verb, text, stack, timeout);
+	return end(a, wrong ? wrong : write_body(a, fd));
 }
 
 int ht_ask_dump(int fd, const char *what, unsigned timeout)
 {
-	struct answer a = {.fd = -1};
-	char line[2048];
-	if (!ht_init())
-		return HEAPTAP_NOT_LOADED;
-	int wrong = ask(&a, "dump", what ? what : "", timeout, line, sizeof(line));
-	for (u64 left = wrong ? 0 : number_behind(line, "\"Body\":", 0); left && !wrong;) {
-		if (a.at == a.have && (wrong = more(&a)))
-			break;
-		u64 n = a.have - a.at < left ? a.have - a.at : left;
-		long written = ht_sys3(__NR_write, fd, a.text + a.at, n);
-		if (written < 0 && written != -4)
-			wrong = HEAPTAP_INVALID;
-		else if (written > 0)
-			a.at += (u64)written, left -= (u64)written;
-	}
-	if (a.fd >= 0)
-		ht_sys1(__NR_close, a.fd);
-	return wrong;
+	return ht_init() ? print_answer(fd, "dump", what ? what : "", 0, timeout) : HEAPTAP_NOT_LOADED;
+}
+
+int ht_ask_threshold(int fd, const char *what, u32 stack, unsigned timeout)
+{
+	return print_answer(fd, "threshold", what, stack, timeout);
 }

@@ -100,7 +100,7 @@ static i64 balance_of(const struct totals *t)
 static HT_NOINLINE void moved_in_common(i64 by)
 {
 	i64 now = __atomic_add_fetch(&balance, by, __ATOMIC_RELAXED);
-	for (u32 bits = ht_load(&running); bits; bits &= bits - 1)
+	for (u32 bits = ht_load_acquire(&running); bits; bits &= bits - 1)
 		moved(&common[__builtin_ctz(bits)].since, now, by > 0 ? (u64)by : 0);
 }
 
@@ -141,11 +141,11 @@ static struct totals difference(const struct totals *a, const struct totals *b)
 
 static void add(struct totals *to, const struct totals *t, u64 times)
 {
-	ht_add_here(&to->allocations, t->allocations * times);
-	ht_add_here(&to->deallocations, t->deallocations * times);
-	ht_add_here(&to->requested, t->requested * times);
-	ht_add_here(&to->allocated, t->allocated * times);
-	ht_add_here(&to->deallocated, t->deallocated * times);
+	ht_add_here(&to->allocations, ht_load(&t->allocations) * times);
+	ht_add_here(&to->deallocations, ht_load(&t->deallocations) * times);
+	ht_add_here(&to->requested, ht_load(&t->requested) * times);
+	ht_add_here(&to->allocated, ht_load(&t->allocated) * times);
+	ht_add_here(&to->deallocated, ht_load(&t->deallocated) * times);
 }
 
 static struct totals of_all_threads(void)
@@ -271,7 +271,9 @@ static i64 begin_of_process(void)
 		return HEAPTAP_FULL;
 	runs(+1);
 	common[i].balance = ht_load(&balance);
-	common[i].since = (struct extremes){common[i].balance, common[i].balance, 0};
+	ht_store(&common[i].since.highest, common[i].balance); // others may still be at the one that was in this place
+	ht_store(&common[i].since.lowest, common[i].balance);
+	ht_store(&common[i].since.largest, 0);
 	__atomic_fetch_or(&running, 1u << i, __ATOMIC_SEQ_CST);
 	common[i].begin = of_all_threads();
 	ht_store_release(&common[i].number, number);

@@ -194,6 +194,8 @@ static void set(u32 control)
 	if (off ? ht_load(&moments[START].pending) : ht_load(&moments[STOP].pending))
 		special |= HT_SP_WAIT;
 	special |= ht_api_special();
+	if (special & HT_SP_TOLD && !(special & ~HT_SP_TOLD))
+		special |= HT_SP_ONLY_TOLD;
 	if (special & HT_SP_PAUSED) {
 		ht_store(&partial, 1);
 		ht_store(&ht_procs[ht_process].partial, 1);

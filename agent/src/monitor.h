@@ -5,15 +5,50 @@
 #define HT_MONITOR_H
 
 #include "agent.h"
+#include "sys.h"
 
 #define HEAPTAP_AGENT
 #include "../../include/heaptap/heaptap.h"
 
-extern u32 ht_monitors; // bit i: the monitor in place i is registered
+struct ht_monitors {
+	u32 registered; // bit i: that in place i is
+	struct ht_monitor_place {
+		int number; // 0: free; else see monitor.c
+		struct heaptap_monitor monitor; // a function that it does not have is one that does nothing
+	} places[HEAPTAP_MONITORS];
+};
+extern struct ht_monitors ht_monitors;
 
 // Call the monitors for what the calling thread does.
 void ht_monitor_allocation(u64 requested, u64 usable, const void *p);
 void ht_monitor_deallocation(u64 usable, const void *p);
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Around the callbacks. Who calls says so in its own thread's state, with plain stores: ht_thread.calling is odd meanwhile.
+
+// Returns which monitors are registered.
+HT_INLINE u32 ht_monitor_begin(struct ht_thread *t)
+{
+	t->local->hidden++;
+	t->saved_errno = *t->errno_at; // of what is hidden nobody calls monitors: so there is but one to be saved
+	ht_add_here(&t->calling, 1);
+	HT_FENCE();
+	return ht_load_acquire(&ht_monitors.registered);
+}
+
+HT_INLINE void ht_monitor_end(struct ht_thread *t)
+{
+	struct ht_local *local = t->local;
+	HT_FENCE();
+	*t->errno_at = t->saved_errno;
+	if (ht_likely(t == local->thread)) // a callback may have forked
+		ht_add_here(&t->calling, 1);
+	local->hidden--;
+}
+
+// Call those of `bits`, which ht_monitor_begin returned.
+HT_NOINLINE void ht_monitor_call_allocated(u32 bits, u64 requested, u64 usable, const void *p);
+HT_NOINLINE void ht_monitor_call_deallocated(u32 bits, u64 usable, const void *p);
 
 // The functions of heaptap.h.
 int ht_monitor_add(const struct heaptap_monitor *monitor, size_t size);

@@ -230,6 +230,11 @@ special:
 		HT_KEEP_FRAME(p);
 		return p;
 	}
+	if (special & HT_SP_ONLY_TOLD) {
+		p = ht_told_allocated(kind, p, size, frame);
+		HT_KEEP_FRAME(p);
+		return p;
+	}
 	if (special == HT_SP_COUNT) {
 		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc) || ht_unlikely(!p))
 			return ht_count_allocation(t, kind, p, size);
@@ -238,11 +243,6 @@ special:
 	}
 	if (special == HT_SP_OFF)
 		return p;
-	if (!(special & ~HT_SP_TOLD) && special && p) {
-		p = ht_told_allocated(kind, p, size, frame);
-		HT_KEEP_FRAME(p);
-		return p;
-	}
 	goto uncommon;
 undo:
 	ht_store(&s->busy, 0);
@@ -285,7 +285,7 @@ special:
 		ht_count_freed(t->counts, kind, ht_usable_by_header(p));
 		return p;
 	}
-	if (!(special & ~HT_SP_TOLD) && special) {
+	if (special & HT_SP_ONLY_TOLD) {
 		p = ht_told_deallocated(kind, p, frame);
 		HT_KEEP_FRAME(p);
 		return p;

@@ -136,7 +136,7 @@ void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u6
 	if (special & HT_SP_TOLD && p)
 		ht_tell_allocation(special, size, ht_usable(p), p);
 	if (special & HT_SP_THRESHOLD && p)
-		ht_threshold_allocation(size, ht_usable(p), c);
+		ht_threshold_allocation(p, size, ht_usable(p), c);
 }
 
 void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
@@ -184,7 +184,7 @@ void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 e
 	if (special & HT_SP_THRESHOLD && (p || !size) && old)
 		ht_threshold_deallocation(begun.usable);
 	if (special & HT_SP_THRESHOLD && p)
-		ht_threshold_allocation(size, ht_usable(p), c);
+		ht_threshold_allocation(p, size, ht_usable(p), c);
 	if (ht_unlikely(serves(special, p))) {
 		record(kind, p, size, extra_kind, extra, 0, c);
 		return;

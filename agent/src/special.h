@@ -23,6 +23,7 @@
 #define HT_SP_TOLD (HT_SP_MEASURE | HT_SP_MONITOR)
 #define HT_SP_THRESHOLD 256ull // see threshold.c
 #define HT_SP_SERVING 512ull // what some thread allocates serves a pool, see ht_local.serves
+#define HT_SP_ONLY_TOLD 2048ull // nothing else is special but that measures or monitors are told
 #define HT_SP_ASIDE 1024ull // the agent is not up, or has stepped aside
 
 // Must the functions below be asked?

@@ -24,7 +24,11 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 // Adds in one instruction, which a signal handler of the same thread finds done or not done.
 static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)
 {
+#ifdef __SANITIZE_THREAD__
+	__atomic_fetch_add(to, n, __ATOMIC_RELEASE);
+#else
 	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n));
+#endif
 }
 
 // The timestamp counter. Constant-rate and the same on all cores on every machine since about 2008.

@@ -13,6 +13,7 @@
 // position at or above the one that was recorded the old event must be over, and its state is reset; below it we cannot
 // know, and the level above serves just as well.
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
 
@@ -245,6 +246,8 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 			;
 	}
 	t->upper = 0;
+	t->local = &ht_local;
+	t->errno_at = &errno;
 	t->pid = ht_pid;
 	t->level = level;
 	t->deep = t->deepest = ~0ull;

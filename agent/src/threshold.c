@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// threshold.c: acts once, in the thread that allocates and before its malloc returns. HEAPTAP_THRESHOLD is
-// min=BYTES,max=BYTES,live=BYTES,skip=N,do=print|signal|abort; `heaptap run --monitor threshold:...` sets it.
+// threshold.c: acts in the thread that allocates and before its malloc returns. HEAPTAP_THRESHOLD is
+// min=BYTES,max=BYTES,live=BYTES,skip=N,times=N,timeout=MS,do=print|run|signal|abort; `heaptap run --monitor threshold:...` sets
+// it.
+//
+// The recorder, which knows names, prints the call stack and runs the command, while the thread waits; nothing is held
+// meanwhile that the recorder or other threads need. If it does not answer in time, or there is none, the stack is printed
+// here, as modules and offsets.
 
 #include <signal.h>
 
 #include "threshold.h"
+#include "ask.h"
 #include "cct.h"
 #include "mode.h"
 #include "modules.h"
@@ -13,11 +19,13 @@
 #include "sys.h"
 
 #define FRAMES 64
-enum { PRINT, SIGNAL, ABORT };
+enum { PRINT, RUN, SIGNAL, ABORT };
 
 static u64 min_size, max_size = ~0ull; // of requested bytes
 static u64 max_live = ~0ull; // of usable bytes
 static u64 skip; // so often it does not act
+static u64 times = 1; // so often it acts then
+static u64 timeout = 5000; // ms
 static u32 by_size, act, waiting;
 static u64 live, hits;
 
@@ -32,9 +40,9 @@ u64 ht_threshold_special(void)
 // One KEY=VALUE. 0, or -1.
 static int take(const char *key, const char *value)
 {
-	static const char *const acts[] = {"print", "signal", "abort"};
+	static const char *const acts[] = {"print", "run", "signal", "abort"};
 	u64 n;
-	for (u32 i = 0; ht_streq(key, "do") && i < 3; i++)
+	for (u32 i = 0; ht_streq(key, "do") && i < 4; i++)
 		if (ht_streq(value, acts[i])) {
 			act = i;
 			return 0;
@@ -51,6 +59,10 @@ static int take(const char *key, const char *value)
 		max_live = n;
 	} else if (ht_streq(key, "skip")) {
 		skip = n;
+	} else if (ht_streq(key, "times")) {
+		times = n;
+	} else if (ht_streq(key, "timeout")) {
+		timeout = n;
 	} else {
 		return -1;
 	}
@@ -73,8 +85,9 @@ void ht_threshold_init(void)
 		}
 		option[n] = 0;
 		if (!equals || (*at && *at != ',') || take(option, equals + 1) < 0) {
-			ht_complain("HEAPTAP_THRESHOLD", value,
-				    "min=BYTES,max=BYTES,live=BYTES,skip=N,do=print|signal|abort");
+			ht_complain(
+				"HEAPTAP_THRESHOLD", value,
+				"min=BYTES,max=BYTES,live=BYTES,skip=N,times=N,timeout=MS,do=print|run|signal|abort");
 			return;
 		}
 		at += *at == ',';
@@ -101,16 +114,19 @@ static void print_call(char *line, u64 size, u64 pc, char *buffer)
 	ht_append(line, size, "\n");
 }
 
-static void print_stack(struct ht_caller c)
+static u32 stack_of(struct ht_caller c)
+{
+	struct ht_thread *t = ht_begin(c);
+	u32 node = t ? ht_capture(&t->memo, c.pc, c.sp, c.fp) : 0;
+	if (t)
+		ht_end(t, t->stream, (u64 *)t->at);
+	return node;
+}
+
+static void print_stack(u32 node)
 {
 	char line[1024], *buffer = ht_map(HT_MODULE_WORK);
-	struct ht_thread *t = buffer ? ht_begin(c) : 0;
-	u32 node = 0;
-	if (t) {
-		node = ht_capture(&t->memo, c.pc, c.sp, c.fp);
-		ht_end(t, t->stream, (u64 *)t->at);
-	}
-	for (u32 i = 0; node && i < FRAMES; i++) {
+	for (u32 i = 0; buffer && node && i < FRAMES; i++) {
 		const struct ht_node *n = &ht_nodes[node];
 		line[0] = 0;
 		print_call(line, sizeof(line), ht_pcs[n->pc & ~HT_NODE_TRUNCATED].pc, buffer);
@@ -121,7 +137,7 @@ static void print_stack(struct ht_caller c)
 		ht_unmap(buffer, HT_MODULE_WORK);
 }
 
-static void print(u64 size, u64 now, struct ht_caller c)
+static void print(u64 size, u64 now)
 {
 	char line[256] = "heaptap: threshold: process ";
 	ht_append_number(line, sizeof(line), ht_pid, 10);
@@ -131,29 +147,45 @@ static void print(u64 size, u64 now, struct ht_caller c)
 	ht_append_number(line, sizeof(line), now, 10);
 	ht_append(line, sizeof(line), " usable bytes\n");
 	ht_sys3(__NR_write, 2, line, ht_strlen(line));
-	print_stack(c);
 }
 
-static void hit(u64 size, u64 now, struct ht_caller c)
+static int ask(u64 size, u64 now, const void *p, u32 stack)
 {
-	if (__atomic_add_fetch(&hits, 1, __ATOMIC_RELAXED) != skip + 1)
+	char text[128] = "size=";
+	ht_append_number(text, sizeof(text), size, 10);
+	ht_append(text, sizeof(text), " live=");
+	ht_append_number(text, sizeof(text), now, 10);
+	ht_append(text, sizeof(text), " address=0x");
+	ht_append_number(text, sizeof(text), (u64)p, 16);
+	return ht_ask_threshold(2, text, stack, (unsigned)timeout);
+}
+
+static void hit(u64 size, u64 now, const void *p, struct ht_caller c)
+{
+	u64 n = __atomic_add_fetch(&hits, 1, __ATOMIC_RELAXED);
+	if (n <= skip || n - skip > times)
 		return;
-	ht_store(&waiting, 0);
-	ht_mode_changed();
+	if (n - skip == times) {
+		ht_store(&waiting, 0);
+		ht_mode_changed();
+	}
 	ht_local.hidden++;
-	print(size, now, c);
+	u32 stack = stack_of(c);
+	print(size, now);
+	if (ask(size, now, p, stack) != HEAPTAP_OK)
+		print_stack(stack);
 	ht_local.hidden--;
-	if (act != PRINT)
+	if (act == SIGNAL || act == ABORT)
 		ht_sys3(__NR_tgkill, ht_pid, ht_sys0(__NR_gettid), act == ABORT ? SIGABRT : SIGTRAP);
 }
 
-void ht_threshold_allocation(u64 size, u64 usable, struct ht_caller c)
+void ht_threshold_allocation(const void *p, u64 size, u64 usable, struct ht_caller c)
 {
 	u64 more = usable == ~0ull ? size : usable, now = __atomic_add_fetch(&live, more, __ATOMIC_RELAXED);
 	if (ht_local.hidden)
 		return;
 	if ((by_size && size >= min_size && size <= max_size) || (max_live < now && now - more <= max_live))
-		hit(size, now, c);
+		hit(size, now, p, c);
 }
 
 void ht_threshold_deallocation(u64 usable)

@@ -11,8 +11,8 @@ u64 ht_threshold_special(void);
 // Reads HEAPTAP_THRESHOLD.
 void ht_threshold_init(void);
 
-// An allocation of the calling thread, whose caller is c, and a deallocation.
-void ht_threshold_allocation(u64 size, u64 usable, struct ht_caller c);
+// An allocation of the calling thread, p, whose caller is c, and a deallocation.
+void ht_threshold_allocation(const void *p, u64 size, u64 usable, struct ht_caller c);
 void ht_threshold_deallocation(u64 usable);
 
 #endif

@@ -35,6 +35,9 @@ gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-mo
 	-fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk ../src/*.c probe.c -o "$out/probe.so"
 gcc "${warn[@]}" -D_GNU_SOURCE -O2 -fno-omit-frame-pointer inside.c -o "$out/inside" -pthread
 try env LD_PRELOAD="$out/probe.so" HEAPTAP_DIR="$out" "$out/inside"
+# Measures and monitors in many threads, under ThreadSanitizer.
+gcc "${warn[@]}" -O1 -fsanitize=thread test_told.c ../src/measure.c ../src/monitor.c -o "$out/told" -pthread
+try "$out/told"
 
 # The rest, as the agent has it.
 objects=()

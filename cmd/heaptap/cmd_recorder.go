@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/record"
 )
@@ -47,7 +48,12 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
 		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
 		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
-		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses, Main: main, MainEnded: ended, Version: version(), Dump: dumpOf,
+		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses, Main: main, MainEnded: ended, Version: version(), Dump: func(recording string, q control.Request) ([]byte, error) {
+			if q.Verb == control.Threshold {
+				return overThreshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
+			}
+			return dumpOf(recording, q)
+		},
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Started:

@@ -103,6 +103,7 @@ hold, 125 if that cannot be told.`,
 				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth,
 			}
+			config.Command, config.CommandTime = watching.command()
 			if err := controls.apply(cmd, &config); err != nil {
 				return err
 			}
@@ -112,6 +113,16 @@ hold, 125 if that cannot be told.`,
 					return &launch.StatusError{Status: launch.StatusFailed, Err: err}
 				}
 				config.Heard, config.Flush = log.heard, logDelay
+			}
+			if watching.wantsPeriods() {
+				other := config.Heard
+				config.Flush = logDelay
+				config.Heard = func(rec launch.Recording, finished bool) {
+					if other != nil {
+						other(rec, finished)
+					}
+					watching.heard(rec, finished)
+				}
 			}
 			result, err := launch.Run(config)
 			if log != nil {

@@ -31,7 +31,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	for _, word := range strings.Fields(r.Text) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
-		case "text", "folded", "summary", "histogram":
+		case "text", "folded", "stacks", "summary", "histogram":
 			form = key
 		case "sort":
 			m, ok := dumpOrders[value]
@@ -58,13 +58,20 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 			}
 			o.Limit = int(n)
 		default:
-			return nil, fmt.Errorf("%q: known are text, folded, summary, histogram, sort=, thread=self, function=, limit=", word)
+			return nil, fmt.Errorf("%q: known are text, folded, stacks, summary, histogram, sort=, thread=self, function=, limit=", word)
 		}
 	}
 	var out bytes.Buffer
 	switch form {
 	case "folded":
-		err = dumpFolded(&out, s, q)
+		q.Metrics = q.Metrics[:1]
+		err = dumpStacks(&out, s, q, func(names string, n []uint64) string { return fmt.Sprintf("%s %d", names, n[0]) })
+		return out.Bytes(), err
+	case "stacks":
+		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics, query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.Peak)
+		err = dumpStacks(&out, s, q, func(names string, n []uint64) string {
+			return fmt.Sprintf("%d %d %d %d %s", n[calls], n[bytes], n[live], n[peak], names)
+		})
 		return out.Bytes(), err
 	case "summary":
 		err = view.MonitorSummary(&out, s)
@@ -87,21 +94,24 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// dumpFolded prints a line for each call stack: its functions from the root on, and the first metric.
-func dumpFolded(out *bytes.Buffer, s *query.Source, q *query.Query) error {
-	q.By, q.Metrics = query.ByStack, q.Metrics[:1]
+// dumpStacks prints a line for each call stack, made of its functions from the root on, and of the metrics.
+func dumpStacks(out *bytes.Buffer, s *query.Source, q *query.Query, line func(names string, n []uint64) string) error {
+	q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), s, q)
 	if err != nil {
 		return err
 	}
+	n := make([]uint64, len(q.Metrics))
 	for i := range t.Rows {
 		frames := s.Frames(t.Rows[i].Stack)
 		names := []string{export.Unknown}[:max(0, 1-len(frames))]
 		for _, f := range slices.Backward(frames) {
 			names = append(names, strings.ReplaceAll(export.FrameName(&f), ";", ":"))
 		}
-		n, _ := q.Metrics[0].Integer(&t.Rows[i].Values)
-		fmt.Fprintf(out, "%s %d\n", strings.Join(names, ";"), n)
+		for k, m := range q.Metrics {
+			n[k], _ = m.Integer(&t.Rows[i].Values)
+		}
+		fmt.Fprintln(out, line(strings.Join(names, ";"), n))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/launch"
@@ -21,10 +22,15 @@ type monitor struct {
 	options map[string]string
 	library string // its path; "": the monitor is one of heaptap's own
 	text    string // its options as they are written
+	mu      sync.Mutex
+	files   map[string]string // that it writes, and the recordings that they are of
 }
 
 // monitors are those of a run.
-type monitors []*monitor
+type monitors struct {
+	list []*monitor
+	live livePeriods
+}
 
 // monitorOptions are heaptap's own monitors, and what each of them can be told.
 var monitorOptions = map[string][]string{
@@ -32,7 +38,7 @@ var monitorOptions = map[string][]string{
 	"periodic":  {"every", "file"},
 	"histogram": {"file"},
 	"regions":   {"region", "sort", "format", "file"},
-	"threshold": {"min", "max", "live", "skip", "do"},
+	"threshold": {"min", "max", "live", "skip", "times", "timeout", "do", "command"},
 	"budget":    {"region", "allocations", "requested", "added", "peak", "largest", "file"},
 	"transient": {"limit", "file"},
 }
@@ -40,11 +46,21 @@ var monitorOptions = map[string][]string{
 // monitorNames are their names, in the order of the documentation.
 var monitorNames = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
 
+// cutMonitor returns the first monitor of a text, and the rest. A command takes all that follows it.
+func cutMonitor(text string) (first, rest string) {
+	first, rest, _ = strings.Cut(text, ";")
+	if strings.HasPrefix(strings.TrimSpace(first), "threshold:") && strings.Contains(first, "command=") {
+		return text, ""
+	}
+	return first, rest
+}
+
 // parseMonitors reads the values of --monitor. Each may hold several, with semicolons between.
-func parseMonitors(values []string, freeStacks bool) (monitors, error) {
-	var list monitors
+func parseMonitors(values []string, freeStacks bool) (*monitors, error) {
+	var list []*monitor
 	for _, value := range values {
-		for text := range strings.SplitSeq(value, ";") {
+		for text := ""; value != ""; {
+			text, value = cutMonitor(value)
 			if strings.TrimSpace(text) == "" {
 				continue
 			}
@@ -61,7 +77,7 @@ func parseMonitors(values []string, freeStacks bool) (monitors, error) {
 			list = append(list, m)
 		}
 	}
-	return list, nil
+	return &monitors{list: list}, nil
 }
 
 func parseMonitor(text string) (*monitor, error) {
@@ -86,13 +102,12 @@ func parseMonitor(text string) (*monitor, error) {
 	}
 	for options != "" {
 		var option string
-		option, options, _ = strings.Cut(options, ",")
+		if option, options, _ = strings.Cut(options, ","); strings.HasPrefix(option, "command=") && options != "" {
+			option, options = option+","+options, ""
+		}
 		key, value, ok := strings.Cut(option, "=")
 		if !slices.Contains(known, key) || !ok || value == "" {
 			return nil, fmt.Errorf("%q: %s takes %s, each as KEY=VALUE", option, name, strings.Join(known, ", "))
-		}
-		if key == "do" && options != "" { // a command may have commas
-			value, options = value+","+options, ""
 		}
 		m.options[key] = value
 	}
@@ -110,11 +125,13 @@ func (m *monitor) check() error {
 		switch key {
 		case "every":
 			_, err = m.every()
+		case "timeout":
+			_, err = m.timeout()
 		case "sort":
 			_, err = oneOf(value, view.RegionOrders()...)
 		case "format":
 			_, err = oneOf(value, "text", "json", "trace")
-		case "allocations", "skip", "limit":
+		case "allocations", "skip", "limit", "times":
 			_, err = parseCount(value)
 		case "requested", "added", "peak", "largest", "min", "max", "live":
 			_, err = parseSize(value)
@@ -145,22 +162,44 @@ func (m *monitor) every() (time.Duration, error) {
 	return d, nil
 }
 
+// timeout is how long the thread may wait for which a threshold acts.
+func (m *monitor) timeout() (time.Duration, error) {
+	text, ok := m.options["timeout"]
+	if !ok {
+		return thresholdTime, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond || d > time.Hour {
+		return 0, fmt.Errorf("%q is no duration between 1ms and 1h; write for example 10s", text)
+	}
+	return d, nil
+}
+
 // checkThreshold checks what the agent is going to be told.
 func (m *monitor) checkThreshold() error {
 	o := m.options
 	if o["min"] == "" && o["max"] == "" && o["live"] == "" {
 		return errors.New("it needs min or max, of the size of an allocation, or live")
 	}
-	if do := o["do"]; do != "" && do != "print" && do != "signal" && do != "abort" {
-		return fmt.Errorf("do=%s: must be print, signal or abort", do)
+	if do := o["do"]; do != "" && do != "print" && do != "run" && do != "signal" && do != "abort" {
+		return fmt.Errorf("do=%s: must be print, run, signal or abort", do)
+	}
+	if n, err := parseCount(o["times"]); err == nil && n < 1 {
+		return fmt.Errorf("times=%s: must be at least 1", o["times"])
+	}
+	switch {
+	case o["do"] == "run" && o["command"] == "":
+		return errors.New("do=run needs command=COMMAND, which takes all of the text behind it")
+	case o["command"] != "" && o["do"] == "":
+		o["do"] = "run"
 	}
 	return nil
 }
 
 // variables is what the environment of the target must say, and libraries what must be preloaded.
-func (list monitors) variables() (env, libraries []string) {
+func (list *monitors) variables() (env, libraries []string) {
 	var told []string
-	for _, m := range list {
+	for _, m := range list.list {
 		switch {
 		case m.library != "":
 			libraries = append(libraries, m.library)
@@ -180,10 +219,20 @@ func (m *monitor) threshold() string {
 	var list []string
 	for _, key := range monitorOptions["threshold"] {
 		value := m.options[key]
-		if value == "" {
+		switch {
+		case key == "timeout" && (value != "" || m.options["command"] != ""):
+			d, _ := m.timeout()
+			if m.options["command"] != "" {
+				d += thresholdGrace
+			}
+			value = strconv.FormatInt(d.Milliseconds(), 10)
+		case value == "" || key == "command": // which is the recorder's
 			continue
-		}
-		if n, err := parseSize(value); err == nil && key != "do" {
+		case key == "skip" || key == "times":
+			n, _ := parseCount(value)
+			value = strconv.FormatInt(n, 10)
+		case key != "do":
+			n, _ := parseSize(value)
 			value = strconv.FormatInt(n, 10)
 		}
 		list = append(list, key+"="+value)
@@ -191,16 +240,48 @@ func (m *monitor) threshold() string {
 	return strings.Join(list, ",")
 }
 
-// output is where a monitor writes what it has to say of a recording: stderr, or its file, in whose name %p is the process's id.
-func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
+// command is what the recorder is to run when a threshold acts, and for how long.
+func (list *monitors) command() (string, time.Duration) {
+	for _, m := range list.list {
+		if m.library == "" && m.options["command"] != "" {
+			d, _ := m.timeout()
+			return m.options["command"], d
+		}
+	}
+	return "", 0
+}
+
+// file is the name of the file that a monitor writes of a recording, in which %p is the process's id; "": none. No two recordings have
+// the same: the second one's has the process's id before its extension.
+func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {
 		name = strings.TrimSuffix(path, ".htap") + ".periodic.csv"
 	}
 	if name == "" {
+		return ""
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.files == nil {
+		m.files = map[string]string{}
+	}
+	name = strings.ReplaceAll(name, "%p", strconv.Itoa(pid))
+	if of, taken := m.files[name]; taken && of != path {
+		extension := filepath.Ext(name)
+		name = fmt.Sprintf("%s.%d%s", strings.TrimSuffix(name, extension), pid, extension)
+	}
+	m.files[name] = path
+	return name
+}
+
+// output is where a monitor writes what it has to say of a recording: stderr, or its file.
+func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
+	name := m.file(path, pid)
+	if name == "" {
 		return write(console)
 	}
-	f, err := os.Create(strings.ReplaceAll(name, "%p", strconv.Itoa(pid)))
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}

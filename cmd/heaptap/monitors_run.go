@@ -1,11 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"math"
 
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
@@ -14,15 +13,18 @@ import (
 
 // run has the monitors that act at the end tell what they have to tell of each recording. What fails is told. It returns how many
 // budgets did not hold.
-func (list monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
-	for _, m := range list {
+func (list *monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
+	defer list.live.close()
+	for _, m := range list.list {
 		act := m.atEnd()
 		if act == nil {
 			continue
 		}
 		for _, r := range result.Recordings {
 			s, err := query.Open(r.Path)
-			if err == nil {
+			if err == nil && list.live.finish(m, r.Path, s) {
+				err = s.Close()
+			} else if err == nil {
 				err = m.output(r.Path, r.PID, console, func(w io.Writer) error {
 					n, err := act(ctx, w, s)
 					over += n
@@ -48,7 +50,7 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 	case "summary":
 		return quiet(func(_ context.Context, w io.Writer, s *query.Source) error { return view.MonitorSummary(w, s) })
 	case "periodic":
-		return quiet(m.periodic)
+		return quiet(m.wholePeriodic)
 	case "histogram":
 		return quiet(func(ctx context.Context, w io.Writer, s *query.Source) error {
 			h, err := query.Distribute(ctx, s, &query.Query{})
@@ -77,31 +79,17 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 	return nil
 }
 
-func (m *monitor) periodic(ctx context.Context, w io.Writer, s *query.Source) error {
-	every, err := m.every()
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "time_ns,requested,live,live_blocks,peak,largest,allocations,deallocations")
-	err = query.Periods(ctx, s, every.Nanoseconds(), func(p *query.Period) error {
-		_, err := fmt.Fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d\n", p.End, p.Bytes, p.Live, p.LiveBlocks, p.Peak, p.Largest, p.Allocations, p.Deallocations)
-		return err
-	})
-	return errors.Join(err, out.Flush())
-}
-
 // table asks for the regions that the monitor is about.
-func (m *monitor) table(ctx context.Context, s *query.Source) (*query.RegionTable, error) {
+func (m *monitor) table(ctx context.Context, s *query.Source, limits *query.RegionLimits) (*query.RegionTable, error) {
 	q := &query.Query{}
 	if pattern := m.options["region"]; pattern != "" {
 		q.Regions = []string{pattern}
 	}
-	return query.Regions(ctx, s, q)
+	return query.RegionsWithin(ctx, s, q, limits)
 }
 
 func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o view.QueryOptions) error {
-	t, err := m.table(ctx, s)
+	t, err := m.table(ctx, s, nil)
 	if err != nil {
 		return err
 	}
@@ -119,8 +107,8 @@ func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o v
 func (m *monitor) limits() []view.Limit {
 	var list []view.Limit
 	for _, l := range []view.Limit{
-		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), 0 }},
-		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), 0 }},
+		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), r.Over.Allocations }},
+		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), r.Over.Requested }},
 		{What: "added", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Added(), r.HighestStack }},
 		{What: "peak", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
 		{What: "largest", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
@@ -138,9 +126,18 @@ func (m *monitor) limits() []view.Limit {
 }
 
 func (m *monitor) budget(ctx context.Context, w io.Writer, s *query.Source) (int, error) {
-	t, err := m.table(ctx, s)
+	limits, most := m.limits(), query.RegionLimits{Allocations: math.MaxUint64, Requested: math.MaxUint64}
+	for _, l := range limits {
+		switch l.What {
+		case "allocations":
+			most.Allocations = uint64(l.Most)
+		case "requested":
+			most.Requested = uint64(l.Most)
+		}
+	}
+	t, err := m.table(ctx, s, &most)
 	if err != nil {
 		return 0, err
 	}
-	return view.Budget(w, s, t, m.limits())
+	return view.Budget(w, s, t, limits)
 }

@@ -51,9 +51,11 @@ Of two ranges that meet, each event is in one. --at TIME is the moment of the me
 		{"monitors", func() string {
 			return `heaptap run --monitor NAME[:KEY=VALUE,...] watches a program without a change of it. HEAPTAP_MONITOR has several with semicolons between.
 
+While the program runs:
+  periodic:every=100ms     CSV of steps: time, requested, live, peak, largest, counts; to NAME.periodic.csv beside the recording
+
 At the end, on stderr, or in file=NAME (%p is the process's id):
   summary                  requested, peak, live, counts
-  periodic:every=100ms     CSV of steps: time, requested, live, peak, largest, counts; to NAME.periodic.csv beside the recording
   histogram                powers of two: requested, usable, freed
   regions:sort=highest     a line for each region (heaptap regions); also region=NAME, format=text, json or trace
   budget:region=load,peak=1M
@@ -63,7 +65,10 @@ At the end, on stderr, or in file=NAME (%p is the process's id):
 At once, before malloc returns:
   threshold:min=1M,do=abort
                            at an allocation between min and max bytes, or at live above so many bytes, after skip=N of these:
-                           do=print the call stack, as all do, signal SIGTRAP, or abort
+                           do=print the call stack, as all do, signal SIGTRAP, or abort; times=N: act so often
+  threshold:live=2G,command=gdb -p $HEAPTAP_PID -batch -ex bt
+                           run a command, which is last and may have commas in it, while the thread waits, timeout=5s at most;
+                           HEAPTAP_PID, _TID, _SIZE, _LIVE and _ADDRESS are in its environment
 
 A library of yours:
   ./mine.so:key=value      docs/api.md has a template

@@ -393,6 +393,7 @@ static inline int heaptap_live(struct heaptap_live *out, unsigned timeout)
 // Prints the profile so far to a file descriptor, which must not be one that others wait to be read from. `what` is words, with spaces between,
 // all of which may be left out (NULL is none):
 //   text or folded          a table of functions, or call stacks for flame graphs
+//   stacks                  call stacks as folded, each behind its calls, and its total, live and peak bytes
 //   summary or histogram    the sums; powers of two: what was allocated, by requested and by usable size, and what of it was freed
 //   sort=live               by live (the default), total, peak or calls
 //   thread=self             of what this thread allocated; else of all

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+#include <unistd.h>
 #if __has_include(<memory_resource>)
 #include <memory_resource>
 #endif
@@ -45,6 +47,36 @@ inline bool loaded() noexcept
 inline bool active() noexcept
 {
 	return heaptap_active();
+}
+
+// heaptap_version.
+inline int version() noexcept
+{
+	return heaptap_version();
+}
+
+// heaptap_start and heaptap_stop. False without the agent.
+inline bool start() noexcept
+{
+	return heaptap_start() == HEAPTAP_OK;
+}
+inline bool stop() noexcept
+{
+	return heaptap_stop() == HEAPTAP_OK;
+}
+
+// heaptap_mark, heaptap_thread_name and heaptap_range_name.
+inline void mark(const std::string &name)
+{
+	heaptap_mark(name.c_str());
+}
+inline void thread_name(const std::string &name)
+{
+	heaptap_thread_name(name.c_str());
+}
+inline void range_name(const void *start, std::size_t size, const std::string &name)
+{
+	heaptap_range_name(start, size, name.c_str());
 }
 
 // What the calling thread allocates while it lives is not recorded: heaptap_pause and heaptap_resume.
@@ -332,6 +364,86 @@ class registry
 	std::mutex mutex_;
 	std::vector<entry> entries_;
 };
+
+// The recorder has not answered: code() is what heaptap_live or heaptap_dump returned.
+class no_answer : public std::runtime_error
+{
+      public:
+	explicit no_answer(int code) : std::runtime_error(text(code)), code_(code)
+	{
+	}
+	int code() const noexcept
+	{
+		return code_;
+	}
+
+      private:
+	static const char *text(int code)
+	{
+		switch (code) {
+		case HEAPTAP_NOT_LOADED:
+			return "the heaptap agent is not loaded: start the program by `heaptap run`";
+		case HEAPTAP_NO_RECORDER:
+			return "heaptap: there is no recorder: start the program by `heaptap run`";
+		case HEAPTAP_TIMEOUT:
+			return "heaptap: the recorder has not answered in time";
+		default:
+			return "heaptap: the recorder does not understand the question, or its answer could not be "
+			       "written";
+		}
+	}
+	int code_;
+};
+
+using live_blocks = struct ::heaptap_live;
+
+// heaptap_live: what is live, as the recorder knows it. Throws no_answer.
+inline live_blocks live(unsigned timeout = 5000)
+{
+	hide h;
+	live_blocks l;
+	const int wrong = ::heaptap_live(&l, timeout);
+	if (wrong)
+		throw no_answer(wrong);
+	return l;
+}
+
+// heaptap_dump to a file descriptor. Throws no_answer.
+inline void dump(int fd, const std::string &what = "", unsigned timeout = 5000)
+{
+	hide h;
+	const int wrong = heaptap_dump(fd, what.c_str(), timeout);
+	if (wrong)
+		throw no_answer(wrong);
+}
+
+// The same as a text. It goes through a temporary file in memory.
+inline std::string dump(const std::string &what = "", unsigned timeout = 5000)
+{
+	hide h;
+	const int fd = memfd_create("heaptap", MFD_CLOEXEC);
+	if (fd < 0)
+		throw no_answer(HEAPTAP_FULL);
+	const int wrong = heaptap_dump(fd, what.c_str(), timeout);
+	std::string text;
+	char part[4096];
+	for (ssize_t n; !wrong && (n = pread(fd, part, sizeof(part), static_cast<off_t>(text.size()))) > 0;)
+		text.append(part, static_cast<std::size_t>(n));
+	close(fd);
+	if (wrong)
+		throw no_answer(wrong);
+	return text;
+}
+
+// heaptap_dump of the sums, and of the powers of two.
+inline std::string summary(unsigned timeout = 5000)
+{
+	return dump(std::string("summary"), timeout);
+}
+inline std::string histogram(unsigned timeout = 5000)
+{
+	return dump(std::string("histogram"), timeout);
+}
 
 } // namespace heaptap
 

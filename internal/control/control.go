@@ -27,6 +27,9 @@ const (
 	Flush  Verb = "flush"  // write all that happened so far into the recordings
 	Status Verb = "status" // only tell
 	Dump   Verb = "dump"   // flush, and print the profile that Text asks for
+	// Threshold: flush, print the call stack Stack, and do what else is to be done when the threshold's monitor acts. Text has
+	// size, live and address, each as NAME=NUMBER.
+	Threshold Verb = "threshold"
 )
 
 // Request is one order.
@@ -35,6 +38,7 @@ type Request struct {
 	Text  string `json:",omitempty"`
 	Spool string `json:",omitempty"` // file name of the spool that it is about; "": all of the run
 	TID   int    `json:",omitempty"` // thread that asks; 0: none
+	Stack uint32 `json:",omitempty"` // a call stack by its number in the spool; as it is handed on: in the recording
 	PID   int    `json:",omitempty"` // process that it is about, if Spool is set; others of the same spool may be meant as well
 }
 

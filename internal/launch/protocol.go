@@ -34,6 +34,9 @@ type RecorderConfig struct {
 	MinEvents  uint64 // of a process other than the main one that has fewer events, no recording is kept
 	MaxDepth   int    // frames of a call stack that are kept; 0: all
 	Addresses  bool   // keep where each block lay
+	// Command is a shell's command that the threshold's monitor runs, for at most CommandTime.
+	Command     string
+	CommandTime time.Duration
 }
 
 // MainProcess is the process that run started.

@@ -42,6 +42,9 @@ type Config struct {
 	MaxSize int64
 	// MaxDepth is how many frames of each call stack are kept, the innermost ones; 0: all.
 	MaxDepth int
+	// Command and CommandTime: see RecorderConfig.
+	Command     string
+	CommandTime time.Duration
 	// Agent has the agent's variables, NAME=VALUE, that say what it records.
 	Agent []string
 	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the main one, end how that
@@ -161,6 +164,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
 		Keep: s.config.Keep, MaxSize: s.config.MaxSize, MaxDepth: s.config.MaxDepth, Addresses: s.config.Addresses,
 		MarkEvery: s.config.MarkEvery, MarkWhen: s.config.MarkWhen, MarkOn: s.config.MarkOn, MinEvents: s.config.MinEvents,
+		Command: s.config.Command, CommandTime: s.config.CommandTime,
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {

@@ -16,41 +16,66 @@ type Period struct {
 	Largest                    uint64 // size of its largest allocation
 }
 
-// Periods hands over what happened in each step of so many ns, up to the end of the process. The last one may be shorter.
+// PeriodCounter makes periods of a recording's events. The last one may be shorter.
+type PeriodCounter struct {
+	every int64
+	p     Period
+	yield func(*Period) error
+}
+
+// NewPeriodCounter returns a counter that hands over what happened in each step of so many ns, as soon as an event comes that is later.
+// The *Period is valid until yield returns.
+func NewPeriodCounter(every int64, yield func(*Period) error) *PeriodCounter {
+	return &PeriodCounter{every: every, p: Period{End: every}, yield: yield}
+}
+
+func (c *PeriodCounter) next() error {
+	err := c.yield(&c.p)
+	c.p = Period{End: c.p.End + c.every, Live: c.p.Live, LiveBlocks: c.p.LiveBlocks, Peak: c.p.Live}
+	return err
+}
+
+// Add counts an event; they come in their order.
+func (c *PeriodCounter) Add(e *event.Event) error {
+	p := &c.p
+	for e.Time >= p.End {
+		if err := c.next(); err != nil {
+			return err
+		}
+	}
+	n, bytes := e.Weight()
+	switch e.Kind {
+	case event.Alloc:
+		p.Allocations += n
+		p.Bytes += bytes
+		p.Live += bytes
+		p.LiveBlocks += n
+		p.Peak, p.Largest = max(p.Peak, p.Live), max(p.Largest, e.Size)
+	case event.Free:
+		p.Deallocations += n
+		p.Live -= bytes
+		p.LiveBlocks -= n
+	}
+	return nil
+}
+
+// Finish hands over the periods up to the end of the process, which lasted so many ns.
+func (c *PeriodCounter) Finish(duration int64) error {
+	for c.p.End < duration {
+		if err := c.next(); err != nil {
+			return err
+		}
+	}
+	c.p.End = min(c.p.End, duration)
+	return c.yield(&c.p)
+}
+
+// Periods hands over what happened in each step of so many ns, up to the end of the process.
 func Periods(ctx context.Context, s *Source, every int64, yield func(*Period) error) error {
-	p := Period{End: every}
-	next := func() error {
-		err := yield(&p)
-		p = Period{End: p.End + every, Live: p.Live, LiveBlocks: p.LiveBlocks, Peak: p.Live}
-		return err
-	}
-	_, err := Events(ctx, s, &Query{}, func(_, _ uint64, e *event.Event) error {
-		for e.Time >= p.End {
-			if err := next(); err != nil {
-				return err
-			}
-		}
-		n, bytes := e.Weight()
-		switch e.Kind {
-		case event.Alloc:
-			p.Allocations += n
-			p.Bytes += bytes
-			p.Live += bytes
-			p.LiveBlocks += n
-			p.Peak, p.Largest = max(p.Peak, p.Live), max(p.Largest, e.Size)
-		case event.Free:
-			p.Deallocations += n
-			p.Live -= bytes
-			p.LiveBlocks -= n
-		}
-		return nil
-	})
-	for err == nil && p.End < s.Profile.Duration {
-		err = next()
-	}
+	c := NewPeriodCounter(every, yield)
+	_, err := Events(ctx, s, &Query{}, func(_, _ uint64, e *event.Event) error { return c.Add(e) })
 	if err != nil {
 		return err
 	}
-	p.End = min(p.End, s.Profile.Duration)
-	return yield(&p)
+	return c.Finish(s.Profile.Duration)
 }

@@ -23,7 +23,14 @@ type RegionRow struct {
 	Begin, End int64
 	Open       bool // it was never left
 	RegionCounts
+	Over RegionOver
 }
+
+// RegionLimits are the most that a region may allocate, and request, without being told of.
+type RegionLimits struct{ Allocations, Requested uint64 }
+
+// RegionOver are the call stacks of the allocations that were the first beyond RegionLimits; 0: none was.
+type RegionOver struct{ Allocations, Requested uint32 }
 
 // RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are what the allocator
 // has set aside; where that is not known, what was asked for.
@@ -79,9 +86,15 @@ func (c *RegionCounts) follow(next *RegionCounts) {
 // Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions match. Other
 // filters are of blocks and stacks.
 func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
+	return RegionsWithin(ctx, s, q, nil)
+}
+
+// RegionsWithin answers the same, and which allocations went beyond limits; nil: none.
+func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimits) (*RegionTable, error) {
 	one := *q
 	one.Regions = nil
 	w := newRegionWalk(s)
+	w.limits = limits
 	a, err := Events(ctx, s, &one, func(n, ref uint64, e *event.Event) error {
 		if w.upTo(n); e.Kind <= event.Free {
 			w.see(n, e, ref)
@@ -115,7 +128,8 @@ type regionWalk struct {
 	at      map[uint32]int    // by thread: the row of the innermost region, plus 1
 	slack   map[uint64]uint64 // of live blocks that have any, by allocation
 	earlier earlier[int]
-	late    lateEvent // the latest one
+	late    lateEvent     // the latest one
+	limits  *RegionLimits // nil: nothing is compared
 }
 
 // lateEvent is an event that was settled late, and the row to which it belongs, plus 1.
@@ -153,9 +167,31 @@ func (w *regionWalk) see(n uint64, e *event.Event, ref uint64) {
 		return
 	}
 	w.rows[i].see(e, slack)
-	for !w.rows[i].Open && w.around[i] >= 0 {
-		i = w.around[i]
-		w.rows[i].see(e, slack)
+	for j := i; !w.rows[j].Open && w.around[j] >= 0; {
+		j = w.around[j]
+		w.rows[j].see(e, slack)
+	}
+	if w.limits != nil && e.Kind == event.Alloc {
+		w.compare(i, e.Stack)
+	}
+}
+
+// compare finds in which of the regions from row i outwards an allocation was the first beyond the limits.
+func (w *regionWalk) compare(i int, stack uint32) {
+	var sum RegionLimits // of a region and of those within it that have not ended
+	for ; i >= 0; i = w.around[i] {
+		r := &w.rows[i]
+		sum.Allocations += r.Allocations
+		sum.Requested += r.Requested
+		if r.Over.Allocations == 0 && sum.Allocations > w.limits.Allocations {
+			r.Over.Allocations = stack
+		}
+		if r.Over.Requested == 0 && sum.Requested > w.limits.Requested {
+			r.Over.Requested = stack
+		}
+		if !r.Open {
+			sum = RegionLimits{} // is counted in what is around it
+		}
 	}
 }
 

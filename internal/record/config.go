@@ -49,7 +49,8 @@ type Config struct {
 	Addresses bool
 	// Version of heaptap, noted in the recordings.
 	Version string
-	// Dump prints what a request of the verb Dump asks for of a recording that is being written. It is called from other goroutines. nil: such requests are errors.
+	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is called from other
+	// goroutines. nil: such requests are errors.
 	Dump func(recording string, q control.Request) ([]byte, error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
 	Report func(Report)

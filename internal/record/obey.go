@@ -135,8 +135,8 @@ func (r *run) do(q *control.Request) func() control.Reply {
 		}
 		r.round() // it notices the change
 	case control.Flush:
-		return r.flush(list)
-	case control.Dump:
+		return r.flush(list, nil)
+	case control.Dump, control.Threshold:
 		return r.dump(list, q)
 	default:
 		return fail("unknown request %q; is the recorder of another version?", q.Verb)
@@ -145,15 +145,20 @@ func (r *run) do(q *control.Request) func() control.Reply {
 	return func() control.Reply { return control.Reply{Processes: statuses()} }
 }
 
-// flush has everything written that has happened up to now.
-func (r *run) flush(list []addressed) func() control.Reply {
+// flush has everything written that has happened up to now. A stack is one of the first process's: it becomes the recording's.
+func (r *run) flush(list []addressed, stack *uint32) func() control.Reply {
 	r.round()
 	r.round() // what came in the first one is final by the second
 	var wait sync.WaitGroup
 	errs := make([]error, len(list))
 	for i, a := range list {
 		wait.Add(1)
-		a.o.w.queue.push(item{kind: itemFlush, slot: a.slot, flushed: func(err error) { errs[i] = err; wait.Done() }})
+		it := item{kind: itemFlush, slot: a.slot, flushed: func(_ uint32, err error) { errs[i] = err; wait.Done() }}
+		if i == 0 && stack != nil {
+			it.n = uint64(*stack)
+			it.flushed = func(n uint32, err error) { *stack, errs[i] = n, err; wait.Done() }
+		}
+		a.o.w.queue.push(it)
 	}
 	statuses := r.statuses(list)
 	return func() control.Reply {
@@ -168,19 +173,20 @@ func (r *run) flush(list []addressed) func() control.Reply {
 	}
 }
 
-// dump has a profile printed of what has happened up to now.
+// dump has a profile printed of what has happened up to now, or done what the threshold's monitor wants.
 func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 	if len(list) != 1 || r.config.Dump == nil {
 		return func() control.Reply { return control.Reply{Error: "a dump is of one process"} }
 	}
-	flushed := r.flush(list)
+	request := *q
+	flushed := r.flush(list, &request.Stack)
 	return func() control.Reply {
 		reply := flushed()
 		one := &reply.Processes[0]
 		if one.Error != "" {
 			return control.Reply{Error: one.Error}
 		}
-		text, err := r.config.Dump(one.File, *q)
+		text, err := r.config.Dump(one.File, request)
 		if err != nil {
 			return control.Reply{Error: err.Error()}
 		}

@@ -13,6 +13,14 @@ import (
 // maxNodes bounds the spool's node ids; an agent's table is smaller.
 const maxNodes = 1 << 28
 
+// stack returns the recording's id of a spool's node, 0 if there is none.
+func (p *process) stack(id uint32) uint32 {
+	if uint64(id) < uint64(len(p.nodeID)) && p.nodeID[id] != 0 {
+		return p.nodeID[id]
+	}
+	return p.newNode(id)
+}
+
 // newNode returns the recording's id of a spool's node that occurs for the first time, and adds it and those above it.
 func (p *process) newNode(id uint32) uint32 {
 	damaged := func() uint32 {

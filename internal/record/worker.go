@@ -26,7 +26,7 @@ type item struct {
 	stacks    []stackReading
 	text      string
 	source    event.MarkSource
-	flushed   func(error)
+	flushed   func(stack uint32, err error)
 }
 
 type itemKind uint8
@@ -44,7 +44,7 @@ const (
 	itemStream                    // a stream has ended; n events were lost by its writer
 	itemMain                      // the spool is the main process's
 	itemMark                      // a moment that has a name
-	itemFlush                     // what has come is to be written, and flushed to be called
+	itemFlush                     // what has come is to be written, and flushed to be called with the recording's number of stack n
 	itemNote                      // a sentence for all recordings of the spool
 )
 
@@ -210,11 +210,15 @@ func (w *worker) item(it *item) {
 	case itemMark:
 		w.marked(it)
 	case itemFlush:
+		var stack uint32
 		var err error
 		if p := w.at(it.slot); p != nil {
+			if it.n != 0 && !p.ended {
+				stack = p.stack(uint32(it.n))
+			}
 			err = p.flushNow()
 		}
-		it.flushed(err)
+		it.flushed(stack, err)
 	case itemNote:
 		w.note(it.text)
 	}

@@ -80,6 +80,20 @@ func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) 
 	return over, a.Flush()
 }
 
+// Stack writes the functions of a call stack, a line each, from the innermost one on.
+func Stack(w io.Writer, s *query.Source, stack uint32) error {
+	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
+	frames := s.Frames(stack)
+	if len(frames) == 0 {
+		a.printf("    (no call stack)\n")
+	}
+	for _, l := range fold(cutStart(frames), true) {
+		text := a.label(&l.Frame, 96, true)
+		a.printf("    %s\n", text.styled)
+	}
+	return a.Flush()
+}
+
 // Transients writes what was allocated and freed again within regions.
 func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOptions) error {
 	a := newAnswer(w, s, o)

@@ -143,6 +143,14 @@ func TestCompat(t *testing.T) {
 	}
 }
 
+// TestWrapped calls what heaptap.hpp wraps.
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	program := compile(t, "src/wrapped.cc")
+	run(t, 0, nil, program, "absent")
+	record(t, program, "loaded")
+}
+
 // TestRegistry runs the C++ registry under ThreadSanitizer, with an agent that the program plays itself.
 func TestRegistry(t *testing.T) {
 	t.Parallel()

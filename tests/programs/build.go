@@ -55,6 +55,15 @@ func BuildHeaptap(dir, existing string) (string, error) {
 	return path, nil
 }
 
+// Headers is the folder of the headers that programs include.
+func Headers() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/heaptap/heaptap").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list -m: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "include"), nil
+}
+
 // BuildPrograms compiles the programs of src into dir: NAME.c and NAME.cc become NAME, plugin.cc plugin.so.
 func BuildPrograms(dir string) error {
 	src := filepath.Join(dir, "src")

@@ -2,10 +2,11 @@
 //
 // mallocProfiler.h: for programs that were written for MallocProfiler: the functions of its namespace, by heaptap. C++17.
 //
-// All sizes are usable bytes, counted from when the program's static objects are made. Call stacks are the recorder's, and are in
-// the recording (`heaptap report`, `heaptap export -f folded`); what is asked here is answered from counts alone. So dump
-// puts everything into the line of the small allocations, dumpDetails prints nothing, and the threshold, the remangler, the
-// intervals and the other settings are kept and have no effect. Without the agent, loaded() is false and all is 0.
+// The sums and histograms are of usable bytes, counted from when the program's static objects are made. The call stacks that dump
+// prints are the recorder's: of requested bytes, of all that was recorded since the start of the program, whatever clear and
+// deactivate have done, and of blocks of all sizes. Where there is no recorder that answers within a minute, dump puts everything into
+// the line of the small allocations. dumpDetails prints nothing (`heaptap report` has lines), and the threshold, the intervals and the
+// other settings are kept and have no effect. Without the agent, loaded() is false and all is 0.
 #ifndef HEAPTAP_COMPAT_MALLOC_PROFILER_H
 #define HEAPTAP_COMPAT_MALLOC_PROFILER_H
 
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ostream>
+#include <sstream>
 #include <string>
 
 #include "../heaptap.hpp"
@@ -70,6 +72,7 @@ inline std::atomic<bool> active_everywhere{true};
 inline std::array<std::atomic<std::int64_t>, 64> total_by_size, live_by_size;
 inline std::size_t threshold;
 inline remangleType remangler;
+inline bool no_zero_live;
 inline heaptap::monitor *registered;
 
 inline std::size_t class_of(std::size_t bytes)
@@ -171,10 +174,42 @@ inline Hist memLiveHistogram()
 	return detail::copy(detail::live_by_size);
 }
 
-// _mpTrace_;STACK, then calls, bytes, live and peak bytes, each after the separator.
-inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy = SortBy::none, bool all = true)
+namespace detail
+{
+// A line of `stacks` as one of dump's; what is not live may be left out.
+inline void dump_line(std::ostream &out, const std::string &line, char separator)
+{
+	std::istringstream words(line);
+	std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
+	std::string name;
+	words >> calls >> bytes >> live >> peak;
+	words.get();
+	if (!words || (no_zero_live && live == 0))
+		return;
+	out << "_mpTrace_";
+	while (std::getline(words, name, ';')) {
+		if (remangler)
+			remangler(name);
+		out << ';' << name;
+	}
+	out << ' ' << separator << calls << separator << bytes << separator << live << separator << peak << '\n';
+}
+} // namespace detail
+
+// A line for each call stack: _mpTrace_;STACK from the root on, then calls, bytes, live and peak bytes, each after the separator.
+inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = SortBy::none, bool all = true)
 {
 	heaptap::hide hide;
+	const char *const orders[] = {"stacks", "stacks sort=total", "stacks sort=live", "stacks sort=peak",
+				      "stacks sort=calls"};
+	try {
+		std::istringstream lines(
+			heaptap::dump(std::string(orders[static_cast<int>(by)]) + (all ? "" : " thread=self"), 60000));
+		for (std::string line; std::getline(lines, line);)
+			detail::dump_line(out, line, separator);
+		return out;
+	} catch (const heaptap::no_answer &) {
+	}
 	const Stat s = summary(all);
 	return out << "_mpTrace_;SmallAllocations " << separator << s.ntot << separator << s.mtot << separator
 		   << s.mlive << separator << s.mmax << '\n';
@@ -215,8 +250,10 @@ inline void setVerbose(bool)
 inline void noFinalDump()
 {
 }
-inline void noZeroLiveDump(bool)
+// Leaves out call stacks of which nothing is live.
+inline void noZeroLiveDump(bool no)
 {
+	detail::no_zero_live = no;
 }
 inline void setDumpingInterval(const std::chrono::seconds &, const std::chrono::seconds &)
 {

@@ -100,10 +100,22 @@ static void malloc_profiler(bool loaded)
 	CHECK(memLiveHistogram()[9], ==, loaded);
 	std::ostringstream out;
 	out << std::string(1000, ' '); // room
+	dump(out, '|', SortBy::max, allThreads);
+	if (loaded) {
+		CHECK(out.str().find("_mpTrace_;") != std::string::npos, ==, 1);
+		CHECK(out.str().find(";main;malloc_profiler(bool) |1|1000|1000|") != std::string::npos, ==, 1);
+		noZeroLiveDump(true);
+		setRemangler([](std::string &name) { return name = "f", true; });
+		std::ostringstream mine;
+		dump(mine, '$', SortBy::live, currentThread);
+		CHECK(mine.str().find(";f;f $1$1000$1000$") != std::string::npos, ==, 1);
+		CHECK(mine.str().find("$1$30$") == std::string::npos, ==, 1); // is not live
+		setRemangler(nullptr);
+	} else {
+		CHECK(out.str().find("_mpTrace_;SmallAllocations |0|0|0|0\n") != std::string::npos, ==, 1);
+	}
 	clear();
 	clear(currentThread);
-	dump(out, '$', SortBy::max, allThreads);
-	CHECK(out.str().find("_mpTrace_;SmallAllocations $0$0$0$0\n") != std::string::npos, ==, 1);
 	deactivate(currentThread);
 	CHECK(active(currentThread), ==, 0);
 	free(malloc(10));
