@@ -33,4 +33,14 @@ static inline __attribute__((always_inline)) uint64_t ht_clock(void)
 	return __builtin_ia32_rdtsc();
 }
 
+// Stores it, half by half as it comes.
+static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
+{
+	typedef uint32_t __attribute__((may_alias)) half;
+	half low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	((half *)to)[0] = low;
+	((half *)to)[1] = high;
+}
+
 #endif
