@@ -5,6 +5,7 @@
 // A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that keep a
 // frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
 
+#include "arch_amd64.h"
 #include "brief.h"
 #include "record.h"
 #include "timed.h"
@@ -22,10 +23,10 @@ static HT_NOINLINE void *long_malloc(size_t size)
 	return p;
 }
 
-// One that has failed already.
-static HT_NOINLINE void *failed_malloc(size_t size)
+// What the real function has returned already.
+static HT_NOINLINE void *end_malloc(void *p, size_t size)
 {
-	void *p = ht_allocated(HT_K_MALLOC, 0, size, HT_FRAME());
+	p = ht_allocated(HT_K_MALLOC, p, size, HT_FRAME());
 	HT_KEEP_FRAME(p);
 	return p;
 }
@@ -48,9 +49,9 @@ static HT_NOINLINE void *long_calloc(size_t count, size_t size)
 	return record_calloc(ht_real.calloc(count, size), count, size, HT_FRAME());
 }
 
-static HT_NOINLINE void *failed_calloc(size_t count, size_t size)
+static HT_NOINLINE void *end_calloc(void *p, size_t count, size_t size)
 {
-	return record_calloc(0, count, size, HT_FRAME());
+	return record_calloc(p, count, size, HT_FRAME());
 }
 
 static HT_NOINLINE void long_free(void *p)
@@ -78,12 +79,13 @@ HT_INLINE int is_common(void)
 
 HT_INLINE int is_due(u64 size, int by_calls)
 {
-	return ht_unlikely((ht_local.budget = (i64)((u64)ht_local.budget - (by_calls ? 1 : size))) < 0);
+	return ht_unlikely(ht_take_here(&ht_local.budget, by_calls ? 1 : size));
 }
 
 static void give_back(u64 size)
 {
-	ht_local.budget = (i64)((u64)ht_local.budget + (ht_state->size_mask ? size : 1));
+	size &= ht_state->size_mask;
+	ht_local.budget = (i64)((u64)ht_local.budget + size + (size < 1));
 }
 
 static HT_NOINLINE void *due_malloc(size_t size)
@@ -117,7 +119,7 @@ static HT_NOINLINE void *sampled_failed_calloc(size_t count, size_t size)
 
 HT_INLINE void *sampled_malloc(size_t size, int by_calls)
 {
-	if (!is_common() || ht_unlikely(!by_calls && !size)) // which is 1 byte: seldom enough
+	if (!is_common())
 		return long_malloc(size);
 	if (is_due(size, by_calls))
 		return due_malloc(size);
@@ -128,8 +130,7 @@ HT_INLINE void *sampled_malloc(size_t size, int by_calls)
 HT_INLINE void *sampled_calloc(size_t count, size_t size, int by_calls)
 {
 	u64 total;
-	if (!is_common() || ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)) ||
-	    ht_unlikely(!by_calls && !total))
+	if (!is_common() || ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
 		return long_calloc(count, size);
 	if (is_due(total, by_calls))
 		return due_calloc(count, size);
@@ -187,36 +188,43 @@ HT_INLINE void *count(struct ht_counts *c, u64 kind, void *p, u64 size)
 
 HT_FRAMELESS static void *count_malloc(size_t size)
 {
-	struct ht_counts *c = ht_local.thread->counts;
-	if (!is_common() || ht_unlikely(!c))
+	if (!is_common())
 		return long_malloc(size);
 	void *p = ht_real.malloc(size);
-	if (ht_unlikely(!p))
-		return failed_malloc(size);
-	return count(c, HT_K_MALLOC, p, size);
+	struct ht_counts *c = ht_thread_again()->counts;
+	return ht_likely(p && c) ? count(c, HT_K_MALLOC, p, size) : end_malloc(p, size);
 }
 
 HT_FRAMELESS static void *count_calloc(size_t n, size_t size)
 {
-	struct ht_counts *c = ht_local.thread->counts;
-	if (!is_common() || ht_unlikely(!c))
+	if (!is_common())
 		return long_calloc(n, size);
 	void *p = ht_real.calloc(n, size);
-	if (ht_unlikely(!p))
-		return failed_calloc(n, size);
-	return count(c, HT_K_CALLOC, p, n * size);
+	struct ht_counts *c = ht_thread_again()->counts;
+	return ht_likely(p && c) ? count(c, HT_K_CALLOC, p, n * size) : end_calloc(p, n, size);
 }
 
-HT_FRAMELESS static void count_free(void *p)
+HT_INLINE void count_and_free(void *p, int may_be_recorded)
 {
 	struct ht_counts *c = ht_local.thread->counts;
 	if (ht_unlikely(!p) || ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(!c) ||
-	    ht_unlikely(ht_filter_may_hold(p))) {
+	    ht_unlikely(may_be_recorded && ht_filter_may_hold(p))) {
 		long_free(p);
 		return;
 	}
 	ht_count_freed(c, HT_K_FREE, usable(p));
 	ht_real.free(p);
+}
+
+HT_FRAMELESS static void count_free(void *p)
+{
+	count_and_free(p, 1);
+}
+
+// Where nothing has ever been recorded.
+HT_FRAMELESS static void count_only_free(void *p)
+{
+	count_and_free(p, 0);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -255,7 +263,7 @@ void ht_brief_follow(u64 special)
 	else if (special == HT_SP_SAMPLED)
 		set(calls_malloc, calls_calloc, plain_free);
 	else if (special == HT_SP_COUNT && ht_glibc)
-		set(count_malloc, count_calloc, count_free);
+		set(count_malloc, count_calloc, ht_filter_is_used() ? count_free : count_only_free);
 	else if (special == HT_SP_OFF)
 		set(off_malloc, off_calloc, plain_free);
 }

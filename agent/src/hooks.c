@@ -37,24 +37,20 @@ HT_EXPORT void *malloc(size_t size)
 
 static HT_NOINLINE void free_otherwise(void *p)
 {
-	if (p)
-		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
-	ht_real.free(p);
+	ht_real.free(ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME()));
 }
 
 HT_FRAMELESS HT_EXPORT void free(void *p)
 {
-	if (ht_likely(ht_state->way == HT_WAY_EXACT)) {
-		u64 pc = (u64)__builtin_return_address(0), sp = (u64)__builtin_dwarf_cfa();
-		if (ht_unlikely(!p) || ht_likely(ht_record_plain_deallocation(HT_K_FREE, p, pc, sp)))
-			ht_real.free(p);
-		else
-			free_otherwise(p);
-	} else if (ht_is_brief()) {
+	if (ht_is_brief())
 		ht_brief.free(p);
-	} else {
+	else if (ht_unlikely(!p) ||
+		 (ht_likely(ht_state->way == HT_WAY_EXACT) &&
+		  ht_likely(ht_record_plain_deallocation(HT_K_FREE, p, (u64)__builtin_return_address(0),
+							 (u64)__builtin_dwarf_cfa()))))
+		ht_real.free(p);
+	else
 		free_otherwise(p);
-	}
 }
 
 HT_EXPORT void cfree(void *p)

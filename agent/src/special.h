@@ -86,6 +86,8 @@ HT_INLINE int ht_filter_may_hold(const void *p)
 void ht_filter_add(const void *p);
 // Is it held? Then it is no longer.
 int ht_filter_take(const void *p);
+// Has it ever held one?
+int ht_filter_is_used(void);
 // All blocks are held, for ever.
 void ht_filter_saturate(void);
 
