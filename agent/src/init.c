@@ -132,6 +132,8 @@ int ht_init(void)
 	if (phase == FRESH &&
 	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		start();
+	if (ht_unlikely(phase == ASIDE && ht_state->way != HT_WAY_BRIEF)) // a child of one that stands aside
+		ht_brief_aside();
 	return phase == UP;
 }
 
