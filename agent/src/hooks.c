@@ -37,7 +37,11 @@ HT_EXPORT void *malloc(size_t size)
 
 static HT_NOINLINE void free_otherwise(void *p)
 {
-	ht_real.free(ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME()));
+	if (ht_state->way == HT_WAY_EXACT) // the plain way has been tried
+		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
+	else
+		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
+	ht_real.free(p);
 }
 
 HT_FRAMELESS HT_EXPORT void free(void *p)
