@@ -30,6 +30,12 @@ typedef int32_t i32;
 #define HT_NOINLINE __attribute__((noinline))
 #define HT_EXPORT __attribute__((visibility("default")))
 #define HT_COLD __attribute__((noinline, cold))
+// Keeps no frame: for what needs nothing of the stack but where its caller's begins.
+#ifdef __clang__
+#define HT_FRAMELESS
+#else
+#define HT_FRAMELESS __attribute__((optimize("omit-frame-pointer")))
+#endif
 // A compiler barrier: what is before it in the program stays before it for a signal handler of the same thread.
 #define HT_FENCE() __asm__ volatile("" ::: "memory")
 
@@ -108,23 +114,28 @@ HT_INLINE int ht_in_loader(u64 pc)
 // ---------------------------------------------------------------------------------------------------------------------
 // State of the process
 
+// Lies in a page of its own that a fork wipes, from ht_init on; all 0 before, so that every event takes the slow way. Part of the
+// library, not mapped for itself: so the hooks reach it without a pointer.
+#define HT_STATE_PAGE 4096
 struct ht_state {
-	// In a page of its own that a fork wipes: 0 in a child that has not noticed yet. Never 0 otherwise.
-	u64 generation;
+	u64 generation; // 0: in a child that has not noticed yet; never otherwise
 	// Not 0: deallocations are recorded with their own call stacks. Beside the generation, which every event reads.
 	u64 free_stacks;
 	// The generation, as long as every event is recorded in the plain way; 0 when something is special. It is what the short
-	// ways of record.h look at.
+	// way of an allocation looks at, see record.h; that of a deallocation looks at `way`.
 	u64 common;
 	u64 special; // what is: HT_SP_..., see special.h
 	u64 size_mask; // sampled by bytes: all ones; by calls: 0, so that every size counts as 1
 	u32 control; // the ht_header.control that this comes from
 	u32 noticed_by; // in a forked child: the thread that does what is to be done then
-};
+	u32 way; // how the hooks go: HT_WAY_...
+} __attribute__((aligned(HT_STATE_PAGE)));
+#define HT_WAY_ASK 0 // what is special must be looked at, or the call stacks of deallocations are wanted
+#define HT_WAY_EXACT 1 // every event is recorded in the plain way
+#define HT_WAY_BRIEF 2 // those of brief.c
 // What was remembered of call stacks holds no longer.
 void ht_generation_raise(void);
-// Points to that page from ht_init on; to a constant 0 before, so that every event takes the slow way.
-extern struct ht_state *ht_state;
+extern struct ht_state ht_state[1];
 
 // spool.c: the mapped spool. Null until it is usable.
 extern struct ht_header *ht_header;

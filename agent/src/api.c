@@ -21,8 +21,8 @@ static u32 paused_threads, serving_threads;
 u64 ht_api_special(void)
 {
 	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&serving_threads) ? HT_SP_SERVING : 0) |
-	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) | (ht_load(&ht_monitors.registered) ? HT_SP_MONITOR : 0) |
-	       ht_threshold_special();
+	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) |
+	       (ht_load(&ht_monitors.registered) ? HT_SP_MONITOR : 0) | ht_threshold_special();
 }
 
 // Apart from those that follow, so that these keep nothing over a call.

@@ -53,6 +53,15 @@ HT_INLINE void ht_registers_here(u64 regs[HT_REGS])
 			 : "rax", "memory");
 }
 
+// ht_local.thread, for what has called something since it last looked: the compiler would keep the place in a register, which
+// costs more to save than to find it again.
+HT_INLINE struct ht_thread *ht_thread_again(void)
+{
+	struct ht_thread *t;
+	__asm__ volatile("movq ht_local@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(t));
+	return t;
+}
+
 HT_INLINE u64 ht_thread_pointer(void)
 {
 	u64 tp;

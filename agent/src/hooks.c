@@ -15,6 +15,7 @@
 
 #include <errno.h>
 
+#include "brief.h"
 #include "record.h"
 
 void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp)
@@ -27,15 +28,33 @@ void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p,
 
 HT_EXPORT void *malloc(size_t size)
 {
+	if (ht_is_brief())
+		return ht_brief.malloc(size);
+	volatile size_t kept = size; // in a register, it would have to be saved before the first line
 	void *p = ht_real.malloc(size);
-	return ht_record_common_allocation(HT_K_MALLOC, p, size, HT_FRAME());
+	return ht_record_common_allocation(HT_K_MALLOC, p, kept);
 }
 
-HT_EXPORT void free(void *p)
+static HT_NOINLINE void free_otherwise(void *p)
 {
-	if (ht_likely(p != 0))
+	if (ht_state->way == HT_WAY_EXACT) // the plain way has been tried
+		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
+	else
 		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
 	ht_real.free(p);
+}
+
+HT_FRAMELESS HT_EXPORT void free(void *p)
+{
+	if (ht_is_brief())
+		ht_brief.free(p);
+	else if (ht_unlikely(!p) ||
+		 (ht_likely(ht_state->way == HT_WAY_EXACT) &&
+		  ht_likely(ht_record_plain_deallocation(HT_K_FREE, p, (u64)__builtin_return_address(0),
+							 (u64)__builtin_dwarf_cfa()))))
+		ht_real.free(p);
+	else
+		free_otherwise(p);
 }
 
 HT_EXPORT void cfree(void *p)
@@ -71,12 +90,14 @@ HT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 
 HT_EXPORT void *calloc(size_t count, size_t size)
 {
+	if (ht_is_brief())
+		return ht_brief.calloc(count, size);
 	u64 total;
 	void *p = ht_real.calloc(count, size);
 	if (ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
 		total = ~0ull;
 	if (count <= 1 || size <= 1)
-		return ht_record_common_allocation(HT_K_CALLOC, p, total, HT_FRAME());
+		return ht_record_common_allocation(HT_K_CALLOC, p, total);
 	ht_record_allocation(HT_K_CALLOC, p, total, HT_X_COUNT, count, HT_CALLER());
 	return p;
 }

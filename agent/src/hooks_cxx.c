@@ -118,7 +118,7 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 		HT_GUARDED(kind, size, (alignment) ? HT_X_ALIGN : 0, alignment, c, \
 			   p = real ? real ARGUMENTS : fallback_new(size, alignment)); \
 		if (!(alignment)) \
-			return ht_record_common_allocation(kind, p, size, HT_FRAME()); \
+			return ht_record_common_allocation(kind, p, size); \
 		ht_record_allocation(kind, p, size, HT_X_ALIGN, alignment, c); \
 		return p; \
 	}

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "brief.h"
 #include "choose.h"
 #include "api.h"
 #include "mode.h"
@@ -14,8 +15,7 @@
 #include "sys.h"
 #include "timed.h"
 
-static const struct ht_state not_yet;
-struct ht_state *ht_state = (struct ht_state *)&not_yet;
+struct ht_state ht_state[1];
 
 static u64 free_stacks; // outlives a fork; ht_state's does not
 
@@ -24,23 +24,20 @@ static enum { FRESH, STARTING, UP, ASIDE } phase;
 static void after_fork_hook(void)
 {
 	if (phase == UP)
-		ht_state->generation = ht_state->common = ht_state->noticed_by = 0;
+		ht_state->generation = ht_state->common = ht_state->noticed_by = ht_state->way = 0;
 }
 
 // Kernels before 4.14 cannot wipe a page on fork; then libc tells (but not for raw clone).
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
-static int make_state_page(void)
+// The page is anonymous memory, as only such can be wiped: the loader maps from the file no more than the page in which the
+// initialized data ends.
+static void start_state(void)
 {
-	struct ht_state *s = ht_map(4096);
-	if (!s)
-		return -1;
-	if (ht_sys3(__NR_madvise, s, 4096, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
+	if (ht_sys3(__NR_madvise, ht_state, HT_STATE_PAGE, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
 		__register_atfork(0, 0, after_fork_hook, 0);
-	s->generation = 1;
-	s->free_stacks = free_stacks;
-	ht_state = s;
-	return 0;
+	ht_state->free_stacks = free_stacks;
+	ht_store_release(&ht_state->generation, 1);
 }
 
 static void claim_process(u32 parent)
@@ -91,6 +88,8 @@ static HT_COLD void after_fork(void)
 	if (phase == UP) {
 		ht_mode_follow();
 		ht_api_forked();
+	} else {
+		ht_brief_aside();
 	}
 }
 
@@ -105,16 +104,19 @@ static HT_COLD void start(void)
 		ht_mode_init();
 		ht_threshold_init();
 		claim_process(HT_NONE);
-		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0 && make_state_page() == 0;
+		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0;
 		if (ok) {
+			start_state();
+			if (ht_environ_says("HEAPTAP_TIME_CALLS"))
+				ht_timed_init();
 			ht_mode_follow();
 			ht_spool_publish();
 		} else {
 			ht_spool_drop();
 		}
 	}
-	if (ok && ht_environ_says("HEAPTAP_TIME_CALLS"))
-		ht_timed_init();
+	if (!ok)
+		ht_brief_aside();
 	ht_environ_done();
 	ht_store_release(&phase, ok ? UP : ASIDE);
 }
@@ -130,6 +132,8 @@ int ht_init(void)
 	if (phase == FRESH &&
 	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		start();
+	if (ht_unlikely(phase == ASIDE && ht_state->way != HT_WAY_BRIEF)) // a child of one that stands aside
+		ht_brief_aside();
 	return phase == UP;
 }
 

@@ -65,11 +65,16 @@ HT_NOINLINE i32 ht_find_mismatch(const struct ht_check_pair *c, u32 n);
 // Do the first n checks hold? From the top down.
 HT_INLINE int ht_all_hold(const struct ht_check_pair *c, u32 n)
 {
-	const struct ht_check_pair *k = c + n / 2;
-	if (n & 1 && ht_unlikely(*k->at[0] != k->value[0]))
-		return 0;
+	const struct ht_check_pair *k = (const void *)((u64)c + (u64)(n & ~1u) * (sizeof(*c) / 2));
+	if (n & 1) {
+		u64 is = *k->at[0];
+		__asm__("" : "+r"(is)); // in one register, not two: the hooks have no more without saving some
+		if (ht_unlikely(is != k->value[0]))
+			return 0;
+	}
 	if (n & 2) {
 		k--;
+		__asm__("" : "+r"(k)); // as above
 		if (ht_unlikely(!ht_two_are_zero(ht_differs(k))))
 			return 0;
 	}

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api.h"
+#include "brief.h"
 #include "mode.h"
 #include "record.h"
 #include "spool.h"
@@ -214,12 +215,17 @@ static void set(u32 control)
 		if (ht_load(&was_exact))
 			ht_filter_saturate();
 	}
+	ht_store(&ht_state->way, HT_WAY_ASK);
 	__atomic_exchange_n(&ht_state->common, 0, __ATOMIC_SEQ_CST);
 	ht_store(&ht_state->size_mask, ht_header->sample & HT_SAMPLED_CALLS ? 0 : ~0ull);
 	ht_store_release(&ht_state->special, special);
-	if (!special)
-		set_common();
 	ht_store_release(&ht_state->control, control);
+	if (!special) {
+		set_common();
+		ht_store_release(&ht_state->way, ht_state->free_stacks ? HT_WAY_ASK : HT_WAY_EXACT);
+	} else {
+		ht_brief_follow(special);
+	}
 	ht_store_release(&ht_procs[ht_process].mode, control);
 }
 

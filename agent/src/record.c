@@ -25,6 +25,8 @@ static void timed(struct ht_thread *t, u64 begin, enum ht_counter ticks)
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
+	if (p && ht_is_nested(ht_caller_of(frame)))
+		return p; // no event, and not to be timed as one
 	u64 begin = ht_unlikely(t->timed) ? ht_clock() : 0;
 	ht_record_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
 	if (ht_unlikely(begin))
@@ -48,8 +50,11 @@ HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
-	u64 begin = ht_unlikely(t->timed) ? ht_clock() : 0;
-	ht_record_deallocation(kind, p, ht_caller_of(frame));
+	u64 begin = 0;
+	if (!ht_is_nested(ht_caller_of(frame))) {
+		begin = ht_unlikely(t->timed) ? ht_clock() : 0;
+		ht_record_deallocation(kind, p, ht_caller_of(frame));
+	}
 	if (ht_unlikely(ht_told.block == p))
 		ht_told.block = 0; // it was not recorded: whoever frees the next block there is told something else
 	if (ht_unlikely(begin))

@@ -186,13 +186,13 @@ struct ht_stacked {
 };
 
 // An allocation that returned p. Returns p.
-HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u64 *frame)
+HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 {
 	struct ht_thread *t = ht_local.thread;
 	struct ht_stream *s = t->stream;
 	struct ht_stacked *w;
-	u64 sp = (u64)(frame + 2), word, slack, special;
-	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0))
+	u64 sp = (u64)(HT_FRAME() + 2), word, slack, special;
+	if (ht_unlikely((ht_local.operator.sp | s->busy) != 0))
 		goto uncommon;
 	if (ht_unlikely(ht_load(&ht_state->common) != t->memo.generation))
 		goto special;
@@ -211,14 +211,14 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size, const u
 		goto undo;
 	w->first = (u64)p | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT; // glibc's addresses are short enough
 	w->size = (u32)size;
-	const struct ht_frame *leaf = ht_memo_same(&t->memo, frame[1], sp, frame[0]);
+	const struct ht_frame *leaf = ht_memo_same(&t->memo, HT_FRAME()[1], sp, HT_FRAME()[0]);
 	if (ht_unlikely(!leaf)) {
-		p = ht_allocated_elsewhere(t, p, frame);
+		p = ht_allocated_elsewhere(t, p, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
 	w->stack = leaf->node;
-	w->time = ht_clock();
+	ht_clock_to(&w->time);
 	ht_end(t, s, (u64 *)(w + 1));
 	return p;
 special:
@@ -226,12 +226,12 @@ special:
 	if (special == HT_SP_SAMPLED && ht_likely(p != 0)) {
 		if (!ht_sample_is_due(size))
 			return p;
-		p = ht_sampled_allocated(kind, p, size, frame);
+		p = ht_sampled_allocated(kind, p, size, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
 	if (special & HT_SP_ONLY_TOLD) {
-		p = ht_told_allocated(kind, p, size, frame);
+		p = ht_told_allocated(kind, p, size, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
@@ -247,35 +247,45 @@ special:
 undo:
 	ht_store(&s->busy, 0);
 uncommon:
-	p = ht_allocated(kind, p, size, frame);
+	p = ht_allocated(kind, p, size, HT_FRAME());
 	HT_KEEP_FRAME(p);
 	return p;
 }
 
-// A deallocation of p, which is not null, that is about to happen. Returns p.
-HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *frame)
+// A deallocation of p, which is not null, that is about to happen: records it if nothing is uncommon. Else nothing is done, and
+// 0 is returned.
+HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 sp)
 {
 	struct ht_thread *t = ht_local.thread;
 	struct ht_stream *s = t->stream;
-	u64 *w, special;
-	if (ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(s->busy != 0))
-		goto uncommon;
-	if (ht_unlikely(!ht_load(&ht_state->common)))
-		goto special;
-	if (ht_unlikely(ht_state->free_stacks) || ht_unlikely(ht_in_loader(frame[1])))
-		goto uncommon;
-	ht_store(&s->busy, (u64)(frame + 2));
+	u64 *w;
+	if (ht_unlikely((ht_local.operator.sp | s->busy) != 0) || ht_unlikely(ht_in_loader(pc)))
+		return 0;
+	ht_store(&s->busy, sp);
 	HT_FENCE();
 	w = (u64 *)t->at;
 	if (ht_unlikely((u64)w > t->short_limit)) {
 		ht_store(&s->busy, 0);
-		goto uncommon;
+		return 0;
 	}
 	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
-	w[1] = ht_clock();
+	ht_clock_to(&w[1]);
 	ht_end(t, s, w + 2);
-	return p;
-special:
+	return 1;
+}
+
+// The same, whatever is uncommon. Returns p.
+HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *frame)
+{
+	struct ht_thread *t = ht_local.thread;
+	u64 special;
+	if (ht_likely(ht_state->way == HT_WAY_EXACT)) {
+		if (ht_likely(ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2))))
+			return p;
+		goto uncommon;
+	}
+	if (ht_unlikely((ht_local.operator.sp | t->stream->busy) != 0))
+		goto uncommon;
 	special = ht_load(&ht_state->special);
 	if (special - 1 < HT_SP_ALONE && !ht_filter_may_hold(p)) {
 		if (special != HT_SP_COUNT)

@@ -89,6 +89,13 @@ u8 ht_filter[1 << HT_FILTER_BITS];
 typedef u64 held_addresses[HT_FILTER_SLOTS];
 static held_addresses *held; // one for each count; mapped when the first block is added, since exact mode needs none
 
+static u32 is_used;
+
+int ht_filter_is_used(void)
+{
+	return ht_load(&is_used) != 0;
+}
+
 static held_addresses *make_held(void)
 {
 	const u64 size = sizeof(held_addresses) << HT_FILTER_BITS;
@@ -105,6 +112,7 @@ void ht_filter_add(const void *p)
 	u64 i = ht_filter_index(p);
 	if (ht_load(&ht_filter[i]) == HT_FILTER_FULL)
 		return;
+	ht_store(&is_used, 1);
 	held_addresses *list = ht_load_acquire(&held);
 	if (ht_unlikely(!list))
 		list = make_held();
@@ -142,6 +150,7 @@ int ht_filter_take(const void *p)
 
 void ht_filter_saturate(void)
 {
+	ht_store(&is_used, 1);
 	for (u32 i = 0; i < sizeof(ht_filter); i++)
 		ht_store(&ht_filter[i], HT_FILTER_FULL);
 }

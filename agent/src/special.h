@@ -80,29 +80,36 @@ void ht_sample_after_fork(void);
 #define HT_FILTER_BITS 14
 #define HT_FILTER_SLOTS 8
 #define HT_FILTER_FULL 255
-extern u8 ht_filter[1 << HT_FILTER_BITS];
+extern __attribute__((visibility("hidden"))) u8 ht_filter[1 << HT_FILTER_BITS];
 HT_INLINE u64 ht_filter_index(const void *p)
 {
-	return (u64)p * 0x9e3779b97f4a7c15ull >> (64 - HT_FILTER_BITS);
+	return (u32)(u64)p * 0x9e3779b1u >> (32 - HT_FILTER_BITS);
 }
 HT_INLINE int ht_filter_may_hold(const void *p)
 {
-	return ht_load(&ht_filter[ht_filter_index(p)]) != 0;
+	return ht_filter[ht_filter_index(p)] != 0; // not ht_load: so that the compiler compares it where it lies
 }
 void ht_filter_add(const void *p);
 // Is it held? Then it is no longer.
 int ht_filter_take(const void *p);
+// Has it ever held one?
+int ht_filter_is_used(void);
 // All blocks are held, for ever.
 void ht_filter_saturate(void);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // counts.c
 
+// May be HT_SIZE_CLASSES and more.
+HT_INLINE u64 ht_size_class(u64 size)
+{
+	return 63 - (u64)__builtin_clzll(size << 1 | 1);
+}
 // Counts an allocation that returned a block.
 HT_INLINE void ht_count_block(struct ht_counts *c, u64 kind, u64 size, u64 usable)
 {
 	struct ht_counts_row *row = &c->rows[kind & 31];
-	u64 class = 63 - (u64)__builtin_clzll(size << 1 | 1);
+	u64 class = ht_size_class(size);
 	row->calls++;
 	row->bytes += size;
 	row->usable += usable;

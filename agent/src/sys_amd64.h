@@ -31,10 +31,28 @@ static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint
 #endif
 }
 
+// Takes n, or 1 if that is 0, in one instruction as above. Is less than nothing left?
+static inline __attribute__((always_inline)) int ht_take_here(int64_t *from, uint64_t n)
+{
+	int less;
+	__asm__ volatile("cmpq $1, %2\n\tsbbq %2, %0" : "+m"(*from), "=@ccs"(less) : "r"(n));
+	return less;
+}
+
 // The timestamp counter. Constant-rate and the same on all cores on every machine since about 2008.
 static inline __attribute__((always_inline)) uint64_t ht_clock(void)
 {
 	return __builtin_ia32_rdtsc();
+}
+
+// Stores it, half by half as it comes.
+static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
+{
+	typedef uint32_t __attribute__((may_alias)) half;
+	half low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	((half *)to)[0] = low;
+	((half *)to)[1] = high;
 }
 
 #endif

@@ -115,6 +115,11 @@ static void *time_operator(u32 number, void *function)
 	return wrappers[number];
 }
 
+int ht_is_timed(void)
+{
+	return direct.malloc != 0;
+}
+
 void ht_timed_init(void)
 {
 	direct = ht_real;

@@ -6,5 +6,7 @@
 
 // From here on their time is added to each thread's struct ht_counts. Called once, when the real functions are known.
 void ht_timed_init(void);
+// Has it been called?
+int ht_is_timed(void);
 
 #endif

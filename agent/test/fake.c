@@ -13,8 +13,7 @@
 #include "../src/shadow.h"
 
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
-static struct ht_state state = {.generation = 1};
-struct ht_state *ht_state = &state;
+struct ht_state ht_state[1] = {{.generation = 1}};
 struct ht_header *ht_header = &header;
 struct ht_pc *ht_pcs;
 struct ht_node *ht_nodes;
@@ -71,7 +70,7 @@ u32 ht_shadow_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 
 void ht_generation_raise(void)
 {
-	state.generation++;
+	ht_state->generation++;
 }
 
 void fake_start(void)

@@ -10,8 +10,7 @@
 
 static struct ht_header header;
 struct ht_header *ht_header = &header;
-static struct ht_state state;
-struct ht_state *ht_state = &state;
+struct ht_state ht_state[1];
 __thread struct ht_local ht_local;
 u32 ht_pid = 1;
 
@@ -48,7 +47,7 @@ static void choose(u64 sample, const u64 *sizes, u32 kinds, u64 rounds)
 	u64 chosen[8] = {0};
 	double mean = (double)(sample & ~HT_SAMPLED_CALLS);
 	header.sample = sample;
-	state.size_mask = sample & HT_SAMPLED_CALLS ? 0 : ~0ull;
+	ht_state->size_mask = sample & HT_SAMPLED_CALLS ? 0 : ~0ull;
 	ht_sample_init();
 	ht_sample_after_fork();
 	for (u64 i = 0; i < rounds; i++)
