@@ -179,7 +179,8 @@ void ht_generation_raise(void)
 	common = __atomic_load_n(&ht_state->common, __ATOMIC_SEQ_CST);
 	// Another thread may be taking it away, as something has become special: then it stays away.
 	while (common && common != (generation = __atomic_load_n(&ht_state->generation, __ATOMIC_SEQ_CST)))
-		if (__atomic_compare_exchange_n(&ht_state->common, &common, generation, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		if (__atomic_compare_exchange_n(&ht_state->common, &common, generation, 0, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
 			common = generation;
 }
 
