@@ -76,13 +76,13 @@ static int reach(struct answer *a)
 	if (!ht_spool_folder(to.sun_path, sizeof(to.sun_path) - 10))
 		return HEAPTAP_NO_RECORDER;
 	ht_append(to.sun_path, sizeof(to.sun_path), "/control");
-	a->fd = (int)ht_sys3(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	a->fd = (int)ht_sys3(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (a->fd < 0)
 		return HEAPTAP_NO_RECORDER;
 	for (u32 i = 0; i < PATIENCE; i++) {
 		struct timespec nap = {0, 1000000};
 		long wrong = ht_sys3(__NR_connect, a->fd, &to, sizeof(to));
-		if (wrong != -2 /* ENOENT */)
+		if (wrong != -2 /* ENOENT */ && wrong != -11 /* EAGAIN: too many are before us */)
 			return wrong < 0 ? HEAPTAP_NO_RECORDER : HEAPTAP_OK;
 		if (ht_now_ns(CLOCK_MONOTONIC) >= a->deadline)
 			return HEAPTAP_TIMEOUT;

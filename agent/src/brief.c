@@ -158,10 +158,16 @@ HT_FRAMELESS static void *calls_calloc(size_t count, size_t size)
 	return sampled_calloc(count, size, 1);
 }
 
-// Blocks that were recorded must be told of. What a running operator frees itself is not among them any more.
+// Must a deallocation be told of? Of blocks that were recorded; what a running operator frees itself is not among them any more.
+// And where the loader frees, a module may be gone.
+HT_INLINE int is_to_be_told(const void *p)
+{
+	return ht_unlikely(ht_filter_may_hold(p)) || ht_unlikely(ht_in_loader((u64)__builtin_return_address(0)));
+}
+
 HT_FRAMELESS static void plain_free(void *p)
 {
-	if (ht_unlikely(ht_filter_may_hold(p)))
+	if (is_to_be_told(p))
 		long_free(p);
 	else
 		ht_real.free(p);
@@ -208,7 +214,7 @@ HT_INLINE void count_and_free(void *p, int may_be_recorded)
 {
 	struct ht_counts *c = ht_local.thread->counts;
 	if (ht_unlikely(!p) || ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(!c) ||
-	    ht_unlikely(may_be_recorded && ht_filter_may_hold(p))) {
+	    (may_be_recorded && is_to_be_told(p))) {
 		long_free(p);
 		return;
 	}

@@ -174,9 +174,14 @@ static void set_common(void)
 
 void ht_generation_raise(void)
 {
+	u64 common, generation;
 	__atomic_fetch_add(&ht_state->generation, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&ht_state->common, __ATOMIC_SEQ_CST))
-		set_common();
+	common = __atomic_load_n(&ht_state->common, __ATOMIC_SEQ_CST);
+	// Another thread may be taking it away, as something has become special: then it stays away.
+	while (common && common != (generation = __atomic_load_n(&ht_state->generation, __ATOMIC_SEQ_CST)))
+		if (__atomic_compare_exchange_n(&ht_state->common, &common, generation, 0, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			common = generation;
 }
 
 static void set(u32 control)

@@ -15,9 +15,9 @@
 #include "sys.h"
 
 #define SERIAL_SHIFT 8 // a monitor's number: serial << 8 | place + 1
-// What a place's number is while there is none in it: being filled or emptied; removed, but perhaps still running.
+// What a place's number is while there is none in it: being filled or emptied; or the removed one's, below 0, while that perhaps
+// still runs.
 #define TAKEN (-1)
-#define LEAVING (-2)
 
 struct ht_monitors ht_monitors;
 static u32 serial;
@@ -88,9 +88,9 @@ static void barrier_of_all(void)
 static int wait_for_callbacks(void)
 {
 	struct ht_thread *me = ht_thread_mine();
-	u32 leaving = 0;
+	int leaving[HEAPTAP_MONITORS];
 	for (u32 i = 0; i < HEAPTAP_MONITORS; i++) // before the barrier: what leaves after it may be called unseen
-		leaving |= (u32)(ht_load_acquire(&ht_monitors.places[i].number) == LEAVING) << i;
+		leaving[i] = ht_load_acquire(&ht_monitors.places[i].number);
 	barrier_of_all();
 	if (me && me->calling & 1)
 		return HEAPTAP_RUNNING;
@@ -99,11 +99,10 @@ static int wait_for_callbacks(void)
 		while (calling & 1 && ht_load_acquire(&t->calling) == calling && !ht_thread_is_gone(t))
 			nap();
 	}
-	for (; leaving; leaving &= leaving - 1) {
-		int number = LEAVING;
-		__atomic_compare_exchange_n(&ht_monitors.places[__builtin_ctz(leaving)].number, &number, 0, 0,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-	}
+	for (u32 i = 0; i < HEAPTAP_MONITORS; i++)
+		if (leaving[i] < TAKEN)
+			__atomic_compare_exchange_n(&ht_monitors.places[i].number, &leaving[i], 0, 0, __ATOMIC_RELEASE,
+						    __ATOMIC_RELAXED);
 	return HEAPTAP_OK;
 }
 
@@ -165,6 +164,6 @@ int ht_monitor_remove(int monitor)
 	__atomic_fetch_and(&ht_monitors.registered, ~(1u << i), __ATOMIC_SEQ_CST);
 	ht_mode_changed();
 	// Who still calls it goes by what stands in its place, which is free only when nobody does.
-	ht_store_release(&ht_monitors.places[i].number, LEAVING);
+	ht_store_release(&ht_monitors.places[i].number, -monitor);
 	return wait_for_callbacks();
 }

@@ -41,7 +41,7 @@ HT_INLINE void ht_monitor_end(struct ht_thread *t)
 	struct ht_local *local = t->local;
 	HT_FENCE();
 	*t->errno_at = t->saved_errno;
-	if (ht_likely(t == local->thread)) // a callback may have forked
+	if (ht_likely(t == local->thread) && ht_likely(t->calling & 1)) // a callback may have forked, and t be as new
 		ht_add_here(&t->calling, 1);
 	local->hidden--;
 }

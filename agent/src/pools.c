@@ -13,6 +13,7 @@
 
 #include "pools.h"
 #include "cct.h"
+#include "mode.h"
 #include "names.h"
 #include "record.h"
 #include "rules.h"
@@ -224,8 +225,11 @@ void ht_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
 	if (!block || !ht_pool_is(pool))
 		return;
 	if (is_partial(modes(0))) {
+		int first = !ht_filter_is_used();
 		ht_filter_take(block);
 		ht_filter_add(block); // once, so that its end is recorded, whether the block itself was or not
+		if (first)
+			ht_mode_changed(); // count mode did not ask the filter so far
 	}
 	struct ht_thread *t = ht_begin(c);
 	if (!t)

@@ -106,7 +106,7 @@ HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	u64 *w;
-	if (ht_unlikely(ht_state->free_stacks) || ht_unlikely(ht_in_loader(frame[1])) ||
+	if (ht_unlikely(!t->short_limit) || ht_unlikely(ht_state->free_stacks) || ht_unlikely(ht_in_loader(frame[1])) ||
 	    ht_unlikely(!ht_load(&ht_state->generation)))
 		return ht_deallocated(kind, p, frame);
 	ht_store(&t->stream->busy, (u64)(frame + 2));

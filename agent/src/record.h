@@ -287,7 +287,7 @@ HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *fram
 	if (ht_unlikely((ht_local.operator.sp | t->stream->busy) != 0))
 		goto uncommon;
 	special = ht_load(&ht_state->special);
-	if (special - 1 < HT_SP_ALONE && !ht_filter_may_hold(p)) {
+	if (special - 1 < HT_SP_ALONE && !ht_filter_may_hold(p) && ht_likely(!ht_in_loader(frame[1]))) {
 		if (special != HT_SP_COUNT)
 			return p;
 		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc))

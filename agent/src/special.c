@@ -149,6 +149,15 @@ void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 	return p;
 }
 
+// Unloading a module ends with a deallocation, which needs no record; but later call stacks must not be taken for those of
+// the module that was where they lead.
+static HT_NOINLINE void look_for_unloaded(struct ht_caller c)
+{
+	struct ht_thread *t = ht_begin(c); // which looks
+	if (t)
+		ht_end(t, t->stream, (u64 *)t->at);
+}
+
 struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
 	struct ht_begun begun = {1, ~0ull};
@@ -157,10 +166,13 @@ struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_calle
 		special = ht_mode_wait(0);
 	if (special & HT_SP_COUNT)
 		ht_count_deallocation(ht_appear(c), kind, (void *)p);
-	if (special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF) && !ht_filter_take(p))
-		begun.recorded = 0;
-	else
+	if (!(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF)) || ht_filter_take(p)) {
 		ht_record_short(kind, p, c);
+	} else {
+		begun.recorded = 0;
+		if (ht_unlikely(ht_in_loader(c.pc)))
+			look_for_unloaded(c);
+	}
 	if (special & HT_SP_TOLD) {
 		begun.usable = ht_usable(p);
 		ht_tell_deallocation(special, kind, begun.usable, p);

@@ -252,6 +252,8 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	t->level = level;
 	t->deep = t->deepest = ~0ull;
 	t->untold = 0;
+	if (t->calling & 1) // its last thread ended in a monitor's callback
+		ht_add_here(&t->calling, 1);
 	if (t->measures)
 		ht_measures_leave(t->measures);
 	if (t->regions)

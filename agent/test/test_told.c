@@ -46,8 +46,7 @@ struct ht_thread *ht_thread_appear(u64 sp)
 	return ht_local.thread = t;
 }
 
-static struct ht_state state = {.generation = 1};
-struct ht_state *ht_state = &state;
+struct ht_state ht_state[1] = {{.generation = 1}};
 
 struct ht_thread *ht_threads(void)
 {

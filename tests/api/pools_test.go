@@ -175,6 +175,11 @@ func TestPoolsCounted(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
+	r = poolsOf(t, append(program, "freed"), "--mode", "count")
+	if d := cmp.Diff(map[string]event.Pool{"freed": {Name: "freed", PeakBacking: 100000}}, poolNames(r.Pools())); d != "" {
+		t.Errorf("pools (-want +got):\n%s", d)
+	}
+
 	r = poolsOf(t, program, "--start", "off")
 	if sum, err := r.Tally(); err != nil || sum.Totals.Events != 0 {
 		t.Errorf("%d events though recording was off, %v", sum.Totals.Events, err)

@@ -207,17 +207,64 @@ static void fork_within()
 	const int number = heaptap_monitor_add(&m);
 	free(malloc(4321));
 	free(malloc(10));
-	CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
+	alarm(20);
+	std::thread([number] {
+		CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
+	}).join(); // waits for none of ours
+	alarm(0);
 	if (getpid() != parent)
 		_exit(failures != 0);
 }
 
+// Threads end within a callback; others get what the agent kept for them.
+static void ending(size_t requested, size_t, const void *, void *)
+{
+	if (requested == 4321)
+		pthread_exit(nullptr);
+}
+
+static void *end_in_callback(void *)
+{
+	free(malloc(4321));
+	return nullptr;
+}
+
+static void end_within()
+{
+	const heaptap_monitor m = {ending, nullptr, nullptr};
+	const int number = heaptap_monitor_add(&m);
+	for (int i = 0; i < 4; i++) {
+		pthread_t thread;
+		CHECK(pthread_create(&thread, nullptr, end_in_callback, nullptr), ==, 0);
+		pthread_join(thread, nullptr);
+	}
+	std::atomic<bool> stop{false};
+	std::atomic<int> begun{0};
+	std::vector<std::thread> others;
+	for (int i = 0; i < 8; i++)
+		others.emplace_back([&] {
+			free(malloc(10));
+			begun++;
+			while (!stop)
+				usleep(1000);
+		});
+	while (begun < 8)
+		usleep(1000);
+	alarm(20);
+	CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
+	alarm(0);
+	stop = true;
+	for (std::thread &t : others)
+		t.join();
+}
+
 int main()
 {
+	fork_within(); // first: a child's first thread gets what the agent kept for it as it forked
 	in_callbacks();
 	from_within();
 	books();
-	fork_within();
+	end_within();
 	under_load();
 	return failures != 0;
 }

@@ -169,8 +169,20 @@ static void outlast(void)
 	free(second);
 }
 
+// Memory that backs a pool and is freed before anything else was recorded.
+static void freed(void)
+{
+	void *volatile chunk = malloc(CHUNK);
+	heaptap_pool_backing(heaptap_pool_create("freed"), chunk, CHUNK);
+	free(chunk);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "freed") == 0) {
+		freed();
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "outlast") == 0) {
 		outlast();
 		return 0;
