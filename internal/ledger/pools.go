@@ -220,7 +220,7 @@ func (p *pools) changed(id uint64, bytes int64) {
 
 // ender is op, or what it did first, as what ends blocks that nobody has freed one by one.
 func (l *Ledger) ender(op *Op, f event.Func) *Op {
-	return &Op{Time: op.Time, Late: op.Late, Func: f, Thread: op.Thread, FreeStack: op.FreeStack}
+	return &Op{Time: op.Time, Late: op.Late, Func: f, Thread: op.Thread, FreeStack: op.FreeStack, Region: op.Region}
 }
 
 // returned ends what lies in the block at addr, whose silent place in the table op has emptied.
