@@ -127,7 +127,8 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	if err := m.w.Symbols(frames); err != nil {
 		return err
 	}
-	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()), m.w.Pairs(r.pairs), m.w.Pools(r.pools)); err != nil {
+	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()),
+		m.w.Pairs(r.pairs), m.w.Pools(r.pools)); err != nil {
 		return err
 	}
 	if r.counts != nil {
