@@ -195,14 +195,14 @@ func TestPeriods(t *testing.T) {
 	var sum, last Period
 	for _, every := range []int64{100, 1000, 1 << 40} {
 		sum = Period{}
-		if err := Periods(t.Context(), s, every, func(p *Period) error {
+		if err := NewPeriodCounter(every, func(p *Period) error {
 			sum.Allocations += p.Allocations
 			sum.Bytes += p.Bytes
 			sum.Deallocations += p.Deallocations
 			sum.Peak = max(sum.Peak, p.Peak)
 			last = *p
 			return nil
-		}); err != nil {
+		}).Whole(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		c := &s.Profile.Totals
