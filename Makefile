@@ -52,10 +52,12 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 .PHONY: test
 test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	tools/setup.sh test
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$($(GO) list ./... | grep -v /tests/)
-	# These only start programs and read what came of it, one thing after another; -race would take twice as long and see nothing.
-	$(GO) test -timeout 30m ./tests/...
-	agent/test/run.sh
+	# Programs of tests/ only start others and read what came of it, one after another: -race would see nothing, and take twice as long.
+	failed=; \
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$($(GO) list ./... | grep -v /tests/) || failed=1; \
+	$(GO) test -timeout 30m ./tests/... || failed=1; \
+	agent/test/run.sh || failed=1; \
+	[ -z "$$failed" ]
 
 .PHONY: test-programs
 test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, sampling.md, symbols.md

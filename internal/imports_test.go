@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"tests/sampled":               {"event", "recording", "spool", "wire", "../tests/programs"},
 	"tests/stacks":                {"event", "recording", "../tests/programs"},
 	"tests/symbols":               {"event", "elfx", "symbolize"},
-	"bench":                       {"event", "recording", "view", "../tests/programs"},
+	"bench":                       {"event", "query", "recording", "view", "../tests/programs"},
 }
 
 // flags and terminals belong to these.

@@ -4,8 +4,10 @@
 #ifndef HT_POOLS_H
 #define HT_POOLS_H
 
-#include "../../include/heaptap/heaptap.h"
 #include "agent.h"
+
+#define HEAPTAP_AGENT
+#include "../../include/heaptap/heaptap.h"
 
 // Was it ever given out? What else a program may pass is none.
 int ht_pool_is(heaptap_pool_id pool);

@@ -10,6 +10,8 @@ import (
 
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/pprof"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -31,7 +33,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	for _, word := range strings.Fields(r.Text) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
-		case "text", "folded", "stacks", "summary", "histogram":
+		case "text", "folded", "stacks", "details", "pprof", "summary", "histogram":
 			form = key
 		case "sort":
 			m, ok := dumpOrders[value]
@@ -51,6 +53,10 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 				return nil, err
 			}
 			q.By = query.ByLine
+		case "size":
+			if q.Sizes, err = parseRange(value, sizeBound); err != nil {
+				return nil, fmt.Errorf("size=%s: %w", value, err)
+			}
 		case "limit":
 			n, err := parseCount(value)
 			if err != nil {
@@ -58,20 +64,38 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 			}
 			o.Limit = int(n)
 		default:
-			return nil, fmt.Errorf("%q: known are text, folded, stacks, summary, histogram, sort=, thread=self, function=, limit=", word)
+			return nil, fmt.Errorf("%q: known are text, folded, stacks, details, pprof, summary, histogram, sort=, thread=self, function=, size=, limit=", word)
 		}
 	}
 	var out bytes.Buffer
 	switch form {
 	case "folded":
 		q.Metrics = q.Metrics[:1]
-		err = dumpStacks(&out, s, q, func(names string, n []uint64) string { return fmt.Sprintf("%s %d", names, n[0]) })
+		err = dumpStacks(s, q, func(frames []profile.Frame, n []uint64) { fmt.Fprintf(&out, "%s %d\n", namesOf(frames), n[0]) })
 		return out.Bytes(), err
-	case "stacks":
-		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics, query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.Peak)
-		err = dumpStacks(&out, s, q, func(names string, n []uint64) string {
-			return fmt.Sprintf("%d %d %d %d %s", n[calls], n[bytes], n[live], n[peak], names)
+	case "stacks", "details":
+		q.Metrics[slices.Index(q.Metrics, query.Peak)] = query.OwnPeak
+		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics, query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.OwnPeak)
+		err = dumpStacks(s, q, func(frames []profile.Frame, n []uint64) {
+			fmt.Fprintf(&out, "%d %d %d %d", n[calls], n[bytes], n[live], n[peak])
+			if form == "stacks" {
+				fmt.Fprintf(&out, " %s\n", namesOf(frames))
+				return
+			}
+			for i := range frames {
+				f := &frames[i]
+				fmt.Fprintf(&out, "\n\t%s", export.FrameName(f))
+				if f.File != "" {
+					fmt.Fprintf(&out, "\t%s:%d", f.File, f.Line)
+				}
+			}
+			fmt.Fprint(&out, "\n\n")
 		})
+		return out.Bytes(), err
+	case "pprof":
+		in := &export.Input{Source: s, Query: *q, Name: recordingName(recording)}
+		in.Query.Metrics, in.Query.By = pprof.Format.Metrics, pprof.Format.By[0]
+		err = pprof.Format.Write(context.Background(), &out, in)
 		return out.Bytes(), err
 	case "summary":
 		err = view.MonitorSummary(&out, s)
@@ -94,8 +118,8 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// dumpStacks prints a line for each call stack, made of its functions from the root on, and of the metrics.
-func dumpStacks(out *bytes.Buffer, s *query.Source, q *query.Query, line func(names string, n []uint64) string) error {
+// dumpStacks tells of each call stack, leaf to root, and of the query's metrics.
+func dumpStacks(s *query.Source, q *query.Query, tell func(frames []profile.Frame, n []uint64)) error {
 	q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), s, q)
 	if err != nil {
@@ -103,15 +127,19 @@ func dumpStacks(out *bytes.Buffer, s *query.Source, q *query.Query, line func(na
 	}
 	n := make([]uint64, len(q.Metrics))
 	for i := range t.Rows {
-		frames := s.Frames(t.Rows[i].Stack)
-		names := []string{export.Unknown}[:max(0, 1-len(frames))]
-		for _, f := range slices.Backward(frames) {
-			names = append(names, strings.ReplaceAll(export.FrameName(&f), ";", ":"))
-		}
 		for k, m := range q.Metrics {
 			n[k], _ = m.Integer(&t.Rows[i].Values)
 		}
-		fmt.Fprintln(out, line(strings.Join(names, ";"), n))
+		tell(s.Frames(t.Rows[i].Stack), n)
 	}
 	return nil
+}
+
+// namesOf are the functions of a call stack from the root on, with semicolons between.
+func namesOf(frames []profile.Frame) string {
+	names := []string{export.Unknown}[:max(0, 1-len(frames))]
+	for _, f := range slices.Backward(frames) {
+		names = append(names, strings.ReplaceAll(export.FrameName(&f), ";", ":"))
+	}
+	return strings.Join(names, ";")
 }

@@ -204,7 +204,7 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 		}
 	}
 	out.Modules = q.modules
-	if out.Sizes, err = parseRange(q.sizes, func(t string) (uint64, error) { n, err := parseSize(t); return uint64(n), err }); err != nil {
+	if out.Sizes, err = parseRange(q.sizes, sizeBound); err != nil {
 		return wrong("size", err)
 	}
 	if out.Lifetimes, err = parseRange(q.lifetimes, parseDuration); err != nil {
@@ -269,6 +269,12 @@ func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
 		}
 	}
 	return list, nil
+}
+
+// sizeBound is a number of bytes, for parseRange.
+func sizeBound(text string) (uint64, error) {
+	n, err := parseSize(text)
+	return uint64(n), err
 }
 
 // parseRange reads a number, or two with .. between, of which either may be left out. "" is nil: no range.

@@ -393,11 +393,14 @@ static inline int heaptap_live(struct heaptap_live *out, unsigned timeout)
 // Prints the profile so far to a file descriptor, which must not be one that others wait to be read from. `what` is words, with spaces between,
 // all of which may be left out (NULL is none):
 //   text or folded          a table of functions, or call stacks for flame graphs
-//   stacks                  call stacks as folded, each behind its calls, and its total, live and peak bytes
+//   stacks                  call stacks as folded, each behind its calls, and its total, live and most live bytes
+//   details                 the same, with a line for each function, from the leaf on: its name, and where in the source; an empty line ends it
+//   pprof                   a file for go tool pprof, compressed
 //   summary or histogram    the sums; powers of two: what was allocated, by requested and by usable size, and what of it was freed
 //   sort=live               by live (the default), total, peak or calls
 //   thread=self             of what this thread allocated; else of all
 //   function=PATTERN        the lines of the functions that match
+//   size=MIN..MAX           of blocks of so many requested bytes; one of them may be left out
 //   limit=20                so many rows
 // HEAPTAP_INVALID if it cannot be understood, or written.
 static inline int heaptap_dump(int fd, const char *what, unsigned timeout)

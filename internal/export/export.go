@@ -289,7 +289,7 @@ func (in *Input) Facts() []string {
 	if p.Sampling != (event.Sampling{}) {
 		add("sampled", p.Sampling.String()+" on average; values are estimates of all allocations, scaled already")
 	}
-	for _, d := range in.Reader.Damage() {
+	for _, d := range in.Profile.Damage {
 		add("missing", d)
 	}
 	return list

@@ -122,8 +122,9 @@ func (f *facts) counts(c *Check, counts *event.Counts) {
 }
 
 // allocates and deallocates say what a function can do.
-func allocates(f event.Func) bool { return f > event.FuncUnknown && f < event.FreeFunc }
+func allocates(f event.Func) bool { return f > event.FuncUnknown && f < event.FreeFunc || f.InPool() }
 
 func deallocates(f event.Func) bool {
-	return f >= event.FreeFunc && f < event.Mmap || f == event.ReallocFunc || f == event.Reallocarray
+	return f >= event.FreeFunc && f < event.Mmap || f == event.ReallocFunc || f == event.Reallocarray ||
+		f >= event.PoolFree && f < event.FuncCount
 }

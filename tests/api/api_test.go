@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -148,7 +150,15 @@ func TestWrapped(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "src/wrapped.cc")
 	run(t, 0, nil, program, "absent")
-	record(t, program, "loaded")
+	stdout, _ := record(t, program, "loaded")
+	path := filepath.Join(t.TempDir(), "dump.pb.gz")
+	if err := os.WriteFile(path, []byte(stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	raw := run(t, 0, nil, "go", "tool", "pprof", "-raw", path)
+	if !regexp.MustCompile(`(?m)^ +1 +123456 +1 +123456 `).MatchString(raw) || strings.Contains(raw, "missing:") {
+		t.Errorf("go tool pprof -raw:\n%.3000s", raw)
+	}
 }
 
 // TestRegistry runs the C++ registry under ThreadSanitizer, with an agent that the program plays itself.

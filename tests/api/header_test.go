@@ -21,7 +21,7 @@ func TestHeaderSays(t *testing.T) {
 		}
 	}
 	// A block is comments, and functions up to an empty line.
-	declared := regexp.MustCompile(`(?m)^static inline [^(]*?(heaptap_\w+)\(`)
+	declared := regexp.MustCompile(`(?m)^(?:static inline|HEAPTAP_INLINE) [^(]*?(heaptap_\w+)\(`)
 	where := regexp.MustCompile(`Anywhere\.|No handler[.,]|The same, and ends it\.`)
 	places, section, found := "", "", map[string]bool{}
 	for block := range strings.SplitSeq(text, "\n\n") {

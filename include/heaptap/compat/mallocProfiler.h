@@ -4,9 +4,10 @@
 //
 // The sums and histograms are of usable bytes, counted from when the program's static objects are made. The call stacks that dump
 // prints are the recorder's: of requested bytes, of all that was recorded since the start of the program, whatever clear and
-// deactivate have done, and of blocks of all sizes. Where there is no recorder that answers within a minute, dump puts everything into
-// the line of the small allocations. dumpDetails prints nothing (`heaptap report` has lines), and the threshold, the intervals and the
-// other settings are kept and have no effect. Without the agent, loaded() is false and all is 0.
+// deactivate have done. Blocks below the threshold have one line together, SmallAllocations, whose peak is the sum of their stacks' peaks;
+// where there is no recorder that answers within a minute, dump puts everything into it, and dumpDetails prints nothing. Nothing is
+// printed at the end, nor at intervals (`heaptap run --monitor periodic` does that), so noFinalDump, setDumpingInterval and setVerbose
+// have nothing to do. Without the agent, loaded() is false and all is 0.
 #ifndef HEAPTAP_COMPAT_MALLOC_PROFILER_H
 #define HEAPTAP_COMPAT_MALLOC_PROFILER_H
 
@@ -71,6 +72,7 @@ inline thread_local bool active_here = true;
 inline std::atomic<bool> active_everywhere{true};
 inline std::array<std::atomic<std::int64_t>, 64> total_by_size, live_by_size;
 inline std::size_t threshold;
+inline bool reverse;
 inline remangleType remangler;
 inline bool no_zero_live;
 inline heaptap::monitor *registered;
@@ -176,23 +178,69 @@ inline Hist memLiveHistogram()
 
 namespace detail
 {
-// A line of `stacks` as one of dump's; what is not live may be left out.
+// What a line of `stacks` or `details` begins with.
+struct numbers {
+	std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
+
+	explicit numbers(std::istream &in)
+	{
+		in >> calls >> bytes >> live >> peak;
+		in.get();
+	}
+	void print(std::ostream &out, char separator) const
+	{
+		out << separator << calls << separator << bytes << separator << live << separator << peak << '\n';
+	}
+	numbers() = default;
+};
+
+// What is asked of blocks from the threshold on, or of those that it leaves out: empty if there are none.
+inline std::string sizes(bool left_out)
+{
+	if (threshold == 0)
+		return left_out ? "" : " size=0..";
+	return left_out == reverse ? " size=" + std::to_string(threshold) + ".."
+				   : " size=0.." + std::to_string(threshold - 1);
+}
+
+inline std::string ask(const char *what, const std::string &sizes, bool everywhere)
+{
+	return heaptap::dump(what + sizes + (everywhere ? "" : " thread=self"), 60000);
+}
+
 inline void dump_line(std::ostream &out, const std::string &line, char separator)
 {
 	std::istringstream words(line);
-	std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
-	std::string name;
-	words >> calls >> bytes >> live >> peak;
-	words.get();
-	if (!words || (no_zero_live && live == 0))
+	const numbers n(words);
+	if (!words || (no_zero_live && n.live == 0))
 		return;
 	out << "_mpTrace_";
-	while (std::getline(words, name, ';')) {
+	for (std::string name; std::getline(words, name, ';');) {
 		if (remangler)
 			remangler(name);
 		out << ';' << name;
 	}
-	out << ' ' << separator << calls << separator << bytes << separator << live << separator << peak << '\n';
+	out << ' ';
+	n.print(out, separator);
+}
+
+// The sum of what the threshold leaves out.
+inline numbers small(bool everywhere)
+{
+	numbers sum;
+	const std::string which = sizes(true);
+	if (which.empty())
+		return sum;
+	std::istringstream lines(ask("stacks", which, everywhere));
+	for (std::string line; std::getline(lines, line);) {
+		std::istringstream words(line);
+		const numbers n(words);
+		sum.calls += n.calls;
+		sum.bytes += n.bytes;
+		sum.live += n.live;
+		sum.peak += n.peak;
+	}
+	return sum;
 }
 } // namespace detail
 
@@ -202,26 +250,62 @@ inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = S
 	heaptap::hide hide;
 	const char *const orders[] = {"stacks", "stacks sort=total", "stacks sort=live", "stacks sort=peak",
 				      "stacks sort=calls"};
+	detail::numbers rest;
 	try {
-		std::istringstream lines(
-			heaptap::dump(std::string(orders[static_cast<int>(by)]) + (all ? "" : " thread=self"), 60000));
+		std::istringstream lines(detail::ask(orders[static_cast<int>(by)], detail::sizes(false), all));
 		for (std::string line; std::getline(lines, line);)
 			detail::dump_line(out, line, separator);
-		return out;
+		rest = detail::small(all);
+		if (rest.calls == 0 || (detail::no_zero_live && rest.live == 0))
+			return out;
 	} catch (const heaptap::no_answer &) {
+		const Stat s = summary(all);
+		rest.calls = s.ntot;
+		rest.bytes = static_cast<std::uint64_t>(s.mtot);
+		rest.live = s.mlive;
+		rest.peak = s.mmax;
 	}
-	const Stat s = summary(all);
-	return out << "_mpTrace_;SmallAllocations " << separator << s.ntot << separator << s.mtot << separator
-		   << s.mlive << separator << s.mmax << '\n';
-}
-inline std::ostream &dumpDetails(std::ostream &out, const std::string & = {}, bool = true)
-{
+	out << "_mpTrace_;SmallAllocations ";
+	rest.print(out, separator);
 	return out;
 }
 
-inline void setThreshold(std::size_t value, bool = false)
+// Call stacks with a line for each function, from the leaf on: its name, file and line. Each begins with calls, bytes, live and peak bytes, and
+// ends at the first function whose name has `from` in it; empty: at the root.
+inline std::ostream &dumpDetails(std::ostream &out, const std::string &from = {}, bool all = true)
+{
+	heaptap::hide hide;
+	try {
+		std::istringstream lines(detail::ask("details", detail::sizes(false), all));
+		bool told = false; // is this call stack printed?
+		for (std::string line; std::getline(lines, line);) {
+			if (line.empty()) {
+				out << (told ? "\n" : "");
+				told = false;
+			} else if (line[0] != '\t') {
+				std::istringstream words(line);
+				const detail::numbers n(words);
+				if ((told = !detail::no_zero_live || n.live != 0))
+					out << line << '\n';
+			} else if (told) {
+				out << line.substr(1) << '\n';
+				const std::string name = line.substr(1, line.find('\t', 1) - 1);
+				if (!from.empty() && name.find(from) != std::string::npos) {
+					out << '\n';
+					told = false;
+				}
+			}
+		}
+	} catch (const heaptap::no_answer &) {
+	}
+	return out;
+}
+
+// From how many requested bytes on a block has a call stack in dump and dumpDetails; reverse: up to how many, without that number.
+inline void setThreshold(std::size_t value, bool reverse = false)
 {
 	detail::threshold = value;
+	detail::reverse = reverse;
 }
 inline std::size_t getThreshold()
 {

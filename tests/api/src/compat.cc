@@ -111,6 +111,25 @@ static void malloc_profiler(bool loaded)
 		CHECK(mine.str().find(";f;f $1$1000$1000$") != std::string::npos, ==, 1);
 		CHECK(mine.str().find("$1$30$") == std::string::npos, ==, 1); // is not live
 		setRemangler(nullptr);
+		noZeroLiveDump(false);
+		for (bool reverse : {false, true}) { // one of the two is small
+			setThreshold(100, reverse);
+			std::ostringstream some;
+			dump(some);
+			const char *const kept = reverse ? ";malloc_profiler(bool) $1$30$0$30\n"
+							 : ";malloc_profiler(bool) $1$1000$1000$1000\n";
+			const char *const left =
+				reverse ? ";malloc_profiler(bool) $1$1000$" : ";malloc_profiler(bool) $1$30$";
+			CHECK(some.str().find(kept) != std::string::npos, ==, 1);
+			CHECK(some.str().find(left) == std::string::npos, ==, 1);
+			CHECK(some.str().find("_mpTrace_;SmallAllocations $") != std::string::npos, ==, 1);
+		}
+		setThreshold(1000);
+		std::ostringstream details;
+		dumpDetails(details, "malloc_profiler");
+		CHECK(details.str().find("1 1000 1000 1000\nmalloc_profiler(bool)\t") != std::string::npos, ==, 1);
+		CHECK(details.str().find("compat.cc:") != std::string::npos, ==, 1);
+		CHECK(details.str().find("\nmain") == std::string::npos, ==, 1);
 	} else {
 		CHECK(out.str().find("_mpTrace_;SmallAllocations |0|0|0|0\n") != std::string::npos, ==, 1);
 	}

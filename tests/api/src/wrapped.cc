@@ -2,6 +2,7 @@
 //
 // wrapped.cc: what heaptap.hpp makes of the functions of heaptap.h: wrapped loaded|absent
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -55,7 +56,13 @@ int main(int argc, char **argv)
 	CHECK(heaptap::summary(60000).find("requested") != std::string::npos, ==, 1);
 	CHECK(heaptap::histogram(60000).find("131") != std::string::npos, ==, 1); // up to 131 kB
 	CHECK(heaptap::dump(std::string("folded"), 60000).find("main 123456\n") != std::string::npos, ==, 1);
+	CHECK(heaptap::dump(std::string("details size=123456..123456"), 60000)
+			      .find("1 123456 123456 123456\n\tmain\t") == 0,
+	      ==, 1);
+	const std::string pprof = heaptap::dump(std::string("pprof"), 60000);
+	CHECK(fwrite(pprof.data(), 1, pprof.size(), stdout), ==, pprof.size());
 	CHECK(code_of_dump("nonsense"), ==, HEAPTAP_INVALID);
+	CHECK(code_of_dump("size=many.."), ==, HEAPTAP_INVALID);
 	try {
 		heaptap::dump(-1, "summary", 60000);
 		CHECK(0, ==, 1);
