@@ -48,7 +48,9 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
 		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
 		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
-		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses, Main: main, MainEnded: ended, Version: version(), Dump: func(recording string, q control.Request) ([]byte, error) {
+		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses,
+		Main: main, MainEnded: ended, Version: version(),
+		Dump: func(recording string, q control.Request) ([]byte, error) {
 			if q.Verb == control.Threshold {
 				return overThreshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
 			}

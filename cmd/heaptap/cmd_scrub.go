@@ -22,8 +22,9 @@ func newScrubCommand() *cobra.Command {
 		Use:   "scrub [flags] FILE",
 		Short: "Make a recording that can be handed to others",
 		Long: `Scrub writes a recording in which names are pseudonyms: the parts of paths (of programs, libraries and source files), the host, the
-arguments, the working directory, values of the environment, names of threads and marks, and, with --functions, functions and static
-variables. Numbers, times, addresses and build ids stay, and so does what every Linux has: usual folders as /usr/lib, the C and C++ runtime.
+arguments, the working directory, values of the environment, names of threads, marks, regions, pools and memory, and, with --functions,
+functions and static variables. Numbers, times, addresses and build ids stay, and so does what every Linux has: usual folders as /usr/lib, the
+C and C++ runtime.
 
 With the same --salt, a name has the same pseudonym in every recording, so that scrubbed recordings can be compared and merged; keep the salt
 to yourself, since with it names can be guessed. Without --salt, there is a new one each time, which nobody knows.

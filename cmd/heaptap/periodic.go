@@ -45,11 +45,7 @@ func (m *monitor) wholePeriodic(ctx context.Context, w io.Writer, s *query.Sourc
 	if err != nil {
 		return err
 	}
-	_, err = query.Events(ctx, s, &query.Query{}, func(_, _ uint64, e *event.Event) error { return t.counter.Add(e) })
-	if err == nil {
-		err = t.counter.Finish(s.Profile.Duration)
-	}
-	return errors.Join(err, t.out.Flush())
+	return errors.Join(t.counter.Whole(ctx, s), t.out.Flush())
 }
 
 // livePeriods write the tables of the periodic monitor while the programs run, from recordings that are being written. What goes wrong

@@ -1,5 +1,7 @@
 package event
 
+import "strings"
+
 // Pool is what the pools of one name came to, as the program has told. Bytes are requested ones; of samples, all but the backing are
 // estimates, as everywhere.
 type Pool struct {
@@ -15,6 +17,8 @@ type Pool struct {
 }
 
 const (
+	poolPrefix, poolSuffix = "[pool ", "]"
+
 	poolAddr = 0x7001 << 48 // no processor has code there
 	poolMask = 1<<32 - 1
 )
@@ -28,4 +32,11 @@ func (p PC) Pool() (number uint32, ok bool) {
 }
 
 // PoolFrame is what such a PC is called.
-func PoolFrame(name string) Frame { return Frame{Function: "[pool " + name + "]"} }
+func PoolFrame(name string) Frame { return Frame{Function: poolPrefix + name + poolSuffix} }
+
+// Pool returns the name of the pools that a frame is of; false if it is of none.
+func (f *Frame) Pool() (name string, ok bool) {
+	name, begins := strings.CutPrefix(f.Function, poolPrefix)
+	name, ends := strings.CutSuffix(name, poolSuffix)
+	return name, begins && ends
+}

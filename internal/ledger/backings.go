@@ -41,8 +41,7 @@ func (l *Ledger) restoreBackings(list []Backing, pooled []Block) {
 			l.silence(&Op{}, b.addr)
 		}
 		if l.attach(b); o.Over {
-			b.pool.backings = slices.DeleteFunc(b.pool.backings, func(x *backing) bool { return x == b })
-			b.pool = nil
+			b.pool.drop(b)
 			continue
 		}
 		inner = append(inner, b)

@@ -92,6 +92,16 @@ func (p *pools) get(id uint64) *pool {
 // nestedBackings is how many backings of one pool are looked at that may lie one within the other.
 const nestedBackings = 8
 
+// drop has memory not serve the pool any more.
+func (p *pool) drop(b *backing) {
+	i, _ := slices.BinarySearchFunc(p.backings, b.addr, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
+	for p.backings[i] != b { // others may begin at the same address
+		i++
+	}
+	p.backings = slices.Delete(p.backings, i, i+1)
+	b.pool = nil
+}
+
 // contents returns where the pool keeps what it gives out at addr.
 func (p *pool) contents(addr uint64) *contents {
 	i, _ := slices.BinarySearchFunc(p.backings, addr+1, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
@@ -198,12 +208,10 @@ func (l *Ledger) attach(b *backing) {
 
 // detach makes memory serve nobody.
 func (l *Ledger) detach(b *backing) {
-	is := func(o *backing) bool { return o == b }
 	if b.pool != nil {
-		b.pool.backings = slices.DeleteFunc(b.pool.backings, is)
-		b.pool = nil
+		b.pool.drop(b)
 	}
-	if list := slices.DeleteFunc(l.pools.at[b.addr], is); len(list) > 0 {
+	if list := slices.DeleteFunc(l.pools.at[b.addr], func(o *backing) bool { return o == b }); len(list) > 0 {
 		l.pools.at[b.addr] = list
 	} else {
 		delete(l.pools.at, b.addr)
@@ -220,7 +228,7 @@ func (p *pools) changed(id uint64, bytes int64) {
 
 // ender is op, or what it did first, as what ends blocks that nobody has freed one by one.
 func (l *Ledger) ender(op *Op, f event.Func) *Op {
-	return &Op{Time: op.Time, Late: op.Late, Func: f, Thread: op.Thread, FreeStack: op.FreeStack}
+	return &Op{Time: op.Time, Late: op.Late, Func: f, Thread: op.Thread, FreeStack: op.FreeStack, Region: op.Region}
 }
 
 // returned ends what lies in the block at addr, whose silent place in the table op has emptied.

@@ -473,3 +473,30 @@ func (m *poolModel) clone() *poolModel {
 	}
 	return c
 }
+
+// TestPoolRegions: what ends with its pool, or with the memory that serves it, ends where the thread was that ended it.
+func TestPoolRegions(t *testing.T) {
+	t.Parallel()
+	a := newArena()
+	var regions []uint32
+	do := func(op Op) {
+		a.now++
+		op.Time = a.now
+		a.l.Add(&op, func(e *event.Event) {
+			if e.Kind == event.Free {
+				regions = append(regions, a.l.Region())
+			}
+		})
+	}
+	a.malloc(0x1000, 4096)
+	do(Op{Kind: OpBacking, Func: event.PoolBacking, Pool: 1, Addr: 0x1000, Size: 4096, Region: 1})
+	a.give(1, 0x1000, 16)
+	do(Op{Kind: OpPoolClear, Func: event.PoolClear, Pool: 1, Region: 2})
+	a.give(1, 0x1010, 16)
+	do(Op{Kind: OpFree, Func: event.FreeFunc, Addr: 0x1000, Region: 3})
+	a.give(1, 0x1020, 16)
+	do(Op{Kind: OpPoolDestroy, Func: event.PoolDestroy, Pool: 1, Region: 4})
+	if want := []uint32{1, 2, 3, 4}; !slices.Equal(regions, want) {
+		t.Errorf("blocks ended in %d, not in %d", regions, want)
+	}
+}

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // Restore makes a new ledger what another one was: blocks are those that were live, allocs is the number of allocations so far,
 // latest the number of each thread's latest allocation, now the time of the latest event, and backings is what served pools.
@@ -24,7 +21,7 @@ func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint3
 			l.known.add(b.Addr)
 		}
 	}
-	l.restoreBackings(slices.Clip(backings), pooled)
+	l.restoreBackings(backings, pooled)
 	l.allocs = allocs
 	for thread, ref := range latest {
 		l.latest.set(thread, ref)

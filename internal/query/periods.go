@@ -70,11 +70,9 @@ func (c *PeriodCounter) Finish(duration int64) error {
 	return c.yield(&c.p)
 }
 
-// Periods hands over what happened in each step of so many ns, up to the end of the process.
-func Periods(ctx context.Context, s *Source, every int64, yield func(*Period) error) error {
-	c := NewPeriodCounter(every, yield)
-	_, err := Events(ctx, s, &Query{}, func(_, _ uint64, e *event.Event) error { return c.Add(e) })
-	if err != nil {
+// Whole counts all of a recording, up to the end of the process.
+func (c *PeriodCounter) Whole(ctx context.Context, s *Source) error {
+	if _, err := Events(ctx, s, &Query{}, func(_, _ uint64, e *event.Event) error { return c.Add(e) }); err != nil {
 		return err
 	}
 	return c.Finish(s.Profile.Duration)

@@ -172,26 +172,34 @@ func (w *regionWalk) see(n uint64, e *event.Event, ref uint64) {
 		w.rows[j].see(e, slack)
 	}
 	if w.limits != nil && e.Kind == event.Alloc {
-		w.compare(i, e.Stack)
+		w.compare(i, e.Thread, e.Stack)
 	}
 }
 
-// compare finds in which of the regions from row i outwards an allocation was the first beyond the limits.
-func (w *regionWalk) compare(i int, stack uint32) {
-	var sum RegionLimits // of a region and of those within it that have not ended
-	for ; i >= 0; i = w.around[i] {
-		r := &w.rows[i]
+// compare finds in which of the regions from row i outwards an allocation of a thread was the first beyond the limits.
+func (w *regionWalk) compare(i int, thread, stack uint32) {
+	for j := i; j >= 0 && !w.rows[j].Open; j = w.around[j] {
+		r := &w.rows[j]
+		r.exceed(r.Allocations, r.Requested, w.limits, stack)
+	}
+	var sum RegionLimits // of a region and of those within it: what has not ended is not counted in what is around it
+	for j := w.at[thread] - 1; j >= 0; j = w.around[j] {
+		r := &w.rows[j]
 		sum.Allocations += r.Allocations
 		sum.Requested += r.Requested
-		if r.Over.Allocations == 0 && sum.Allocations > w.limits.Allocations {
-			r.Over.Allocations = stack
+		if j <= i { // an event that was settled late is not of regions that were entered since
+			r.exceed(sum.Allocations, sum.Requested, w.limits, stack)
 		}
-		if r.Over.Requested == 0 && sum.Requested > w.limits.Requested {
-			r.Over.Requested = stack
-		}
-		if !r.Open {
-			sum = RegionLimits{} // is counted in what is around it
-		}
+	}
+}
+
+// exceed notes the call stack of the allocation by which the region came to so many, if it was the first beyond a limit.
+func (r *RegionRow) exceed(allocations, requested uint64, limits *RegionLimits, stack uint32) {
+	if r.Over.Allocations == 0 && allocations > limits.Allocations {
+		r.Over.Allocations = stack
+	}
+	if r.Over.Requested == 0 && requested > limits.Requested {
+		r.Over.Requested = stack
 	}
 }
 

@@ -89,7 +89,8 @@ func regionsAt(s *Source, by By, thread uint32, alloc uint64) (list []Group) {
 	return list
 }
 
-// TestRegionRows compares what each region sums up to with what is added up event by event in all regions that are open.
+// TestRegionRows compares what each region sums up to, and what was the first beyond limits, with what is added up event by event in all
+// regions that are open.
 func TestRegionRows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -100,6 +101,7 @@ func TestRegionRows(t *testing.T) {
 		open := make(map[uint32][]int)
 		before := make(map[uint32][][]int) // by thread: what was open before each of its notes
 		late := make(map[uint64][]int)     // by event
+		limits := &RegionLimits{Allocations: seed % 7, Requested: 40 * seed}
 		take := func() {
 			n := notes[0]
 			notes = notes[1:]
@@ -140,12 +142,15 @@ func TestRegionRows(t *testing.T) {
 				if e.Kind <= event.Free {
 					want[k].see(e, max(block.Usable, block.Size)-block.Size)
 				}
+				if e.Kind == event.Alloc {
+					want[k].exceed(want[k].Allocations, want[k].Requested, limits, e.Stack)
+				}
 			}
 		}
 		for len(notes) > 0 {
 			take()
 		}
-		got, err := Regions(t.Context(), s, &Query{})
+		got, err := RegionsWithin(t.Context(), s, &Query{}, limits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,14 +195,14 @@ func TestPeriods(t *testing.T) {
 	var sum, last Period
 	for _, every := range []int64{100, 1000, 1 << 40} {
 		sum = Period{}
-		if err := Periods(t.Context(), s, every, func(p *Period) error {
+		if err := NewPeriodCounter(every, func(p *Period) error {
 			sum.Allocations += p.Allocations
 			sum.Bytes += p.Bytes
 			sum.Deallocations += p.Deallocations
 			sum.Peak = max(sum.Peak, p.Peak)
 			last = *p
 			return nil
-		}); err != nil {
+		}).Whole(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		c := &s.Profile.Totals

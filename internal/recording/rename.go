@@ -14,7 +14,7 @@ import (
 // Names are what becomes of the names in a recording.
 type Names interface {
 	Path(string) string     // of a file: a program, a module, source, an input of a merged recording
-	Word(string) string     // a host, an argument, a value of the environment, a thread, a mark
+	Word(string) string     // a host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory
 	Function(string) string // a function or a static variable
 	Text(string) string     // a sentence, which may have any of these in it
 }
@@ -162,6 +162,10 @@ func (n *renamer) symbols(e *indexEntry) error {
 		pcs = append(pcs, pc)
 		for i := range list {
 			f := &list[i]
+			if pool, ok := f.Pool(); ok {
+				*f = event.PoolFrame(n.Word(pool))
+				continue
+			}
 			f.Function, f.Linkage, f.File = n.Function(f.Function), n.Function(f.Linkage), n.Path(f.File)
 		}
 	}

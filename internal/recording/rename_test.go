@@ -15,7 +15,7 @@ type upper struct{}
 
 func (upper) Path(s string) string     { return strings.ToUpper(s) }
 func (upper) Word(s string) string     { return strings.ToUpper(s) }
-func (upper) Function(s string) string { return strings.ToUpper(s) }
+func (upper) Function(s string) string { return "f:" + strings.ToUpper(s) }
 func (upper) Text(s string) string     { return strings.ToUpper(s) }
 
 // TestRename renames a folded recording: names change, and nothing else; what was folded is folded.
@@ -31,6 +31,7 @@ func TestRename(t *testing.T) {
 	w.Thread(0, event.Thread{TID: 7, Name: "t"})
 	w.Module(event.Module{ID: 1, Path: "/lib/m.so", BuildID: []byte{1, 2}, Start: 1, End: 9, Unload: -1})
 	w.PC(1, event.PC{Addr: 3, Module: 1})
+	w.PC(2, event.PoolPC(5))
 	w.Node(1, event.Node{PC: 1})
 	w.Mark(event.Mark{Name: "m", Cut: event.NoCut, Source: event.FromUser})
 	w.Mark(event.Mark{Name: "n", Cut: event.NoCut, Source: event.FromMode})
@@ -47,9 +48,9 @@ func TestRename(t *testing.T) {
 			}
 		}
 	}
-	frames := map[uint32][]event.Frame{1: {{Function: "f", Linkage: "_f", File: "f.c", Line: 3, Inlined: true}, {Function: "g"}}}
+	frames := map[uint32][]event.Frame{1: {{Function: "f", Linkage: "_f", File: "f.c", Line: 3, Inlined: true}, {Function: "g"}}, 2: {event.PoolFrame("events")}}
 	variables := []event.Variable{{Module: 1, Addr: 4, Size: 2, Name: "v", Linkage: "_v", File: "v.c", Line: 1}}
-	if err := errors.Join(w.Symbols(frames), w.Variables(variables, nil), w.Finish(Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
+	if err := errors.Join(w.Symbols(frames), w.Pools([]event.Pool{{Name: "events"}}), w.Variables(variables, nil), w.Finish(Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
 		t.Fatal(err)
 	}
 	open := func(path string) *Reader {
@@ -73,9 +74,11 @@ func TestRename(t *testing.T) {
 	p := after.Process()
 	got := []string{p.Exe, p.Args[0], p.Args[1], p.Dir, p.Host, p.Env[0], after.Threads()[0].Name, after.Modules()[0].Path, after.Marks()[0].Name, after.Marks()[1].Name,
 		after.Regions()[0].Title(), after.Ranges()[0].Name,
+		after.Pools()[0].Name, after.Frames(2)[0].Function,
 		after.Frames(1)[0].Function, after.Frames(1)[0].Linkage, after.Frames(1)[0].File, after.Frames(1)[1].Function, v.Name, v.Linkage, v.File,
 		end.Health.Notes[0]}
-	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "F", "_F", "F.C", "G", "V", "_V", "V.C", "NOTE"}
+	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "EVENTS", "[pool EVENTS]", "f:F", "f:_F", "F.C", "f:G",
+		"f:V", "f:_V", "V.C", "NOTE"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, expected %q", got, want)
 	}

@@ -76,7 +76,7 @@ type mender struct {
 	next    uint64 // number of the next event, by the old numbers
 	allocs  uint64 // kept
 	threads map[uint32]*mended
-	at      map[uint64]event.Block // live blocks by address, where addresses are known
+	at      map[uint64]event.Block // live blocks by address, where addresses are known; none of pools, which lie in others
 	time    int64
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
@@ -127,7 +127,8 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	if err := m.w.Symbols(frames); err != nil {
 		return err
 	}
-	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()), m.w.Pairs(r.pairs), m.w.Pools(r.pools)); err != nil {
+	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()),
+		m.w.Pairs(r.pairs), m.w.Pools(r.pools)); err != nil {
 		return err
 	}
 	if r.counts != nil {
@@ -168,7 +169,7 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			return err
 		}
 		m.keep(alloc)
-		if v.Addr != 0 {
+		if v.Addr != 0 && !v.Func.InPool() {
 			m.at[v.Addr] = event.Block{Addr: v.Addr, Size: v.Size, Stack: v.Stack, Thread: v.Thread, Ref: m.allocs, Born: v.Time}
 		}
 		t.latest = m.allocs + 1
@@ -184,10 +185,12 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		v.Ref = ref
 		if v.Flags&event.Realloc != 0 {
 			t.halves++
-		} else if t.latest == ref+1 && v.Func != event.FuncUnknown {
+		} else if t.latest == ref+1 && v.Flags&event.Sampled == 0 && v.Func != event.FuncUnknown && v.Func != event.PoolBacking {
 			v.Flags |= event.Temporary
 		}
-		delete(m.at, v.Addr)
+		if m.at[v.Addr].Ref == ref {
+			delete(m.at, v.Addr)
+		}
 	}
 	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree && v.Kind == event.Free {
 		m.region(m.late)
@@ -233,7 +236,7 @@ func (m *mender) region(note event.RegionNote) {
 // unseen ends the block that is live where v allocates: its deallocation is missing.
 func (m *mender) unseen(v *event.Event) error {
 	b, ok := m.at[v.Addr]
-	if !ok || v.Addr == 0 {
+	if !ok || v.Addr == 0 || v.Func.InPool() {
 		return nil
 	}
 	m.result.Unseen++

@@ -374,3 +374,56 @@ func TestRepairedRegions(t *testing.T) {
 		t.Errorf("%v, %d names: %+v", err, len(m.Ranges()), v)
 	}
 }
+
+// TestRepairedPools: what a pool has given out may lie where another block begins; and of what serves a pool, or was sampled, nobody knows
+// whether it was temporary.
+func TestRepairedPools(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, event.Process{PID: 7, Sampling: event.Sampling{Bytes: 1000}}, recording.Options{Addresses: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Thread(0, event.Thread{TID: 7, Name: "t"})
+	var events []event.Event
+	var now int64
+	alloc := func(f event.Func, addr uint64, flags event.Flags) {
+		now += 100
+		events = append(events, event.Event{Time: now, Kind: event.Alloc, Func: f, Addr: addr, Size: 10, Flags: flags, Ref: event.NoRef})
+	}
+	free := func(f event.Func, addr, ref uint64, flags event.Flags, born int64) {
+		now += 100
+		events = append(events, event.Event{Time: now, Kind: event.Free, Func: f, Addr: addr, Size: 10, Flags: flags, Ref: ref, Born: born})
+	}
+	alloc(event.Malloc, 0x1000, 0)
+	alloc(event.PoolAlloc, 0x1000, 0)
+	free(event.PoolFree, 0x1000, 1, event.Temporary, 200)
+	alloc(event.PoolAlloc, 0x1000, 0)
+	free(event.FreeFunc, 0x1000, 0, 0, 100)
+	alloc(event.Malloc, 0x1000, 0)
+	alloc(event.Malloc, 0x2000, 0)
+	free(event.PoolBacking, 0x2000, 4, 0, now)
+	alloc(event.Malloc, 0x3000, event.Sampled)
+	free(event.FreeFunc, 0x3000, 5, event.Sampled, now)
+	if err := w.Events(events); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(recording.Ending{End: now, Exited: true}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	mended := filepath.Join(t.TempDir(), "b.htap")
+	did, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{})
+	if err != nil || did.Unseen != 0 || did.Unmatched != 0 || did.Events != uint64(len(events)) {
+		t.Errorf("%v: %+v", err, did)
+	}
+	for _, name := range []string{path, mended} {
+		if v, err := verify.File(name); err != nil || !v.OK {
+			t.Errorf("%s: %v: %+v", filepath.Base(name), err, v)
+		}
+	}
+}

@@ -12,7 +12,8 @@ type stretch struct {
 	n      int
 	others []event.Event // those that are not plain
 	tables tables
-	then   func() // see FlushLater; if it is not nil, the block of events ends behind the stretch
+	last   bool   // of its block of events
+	then   func() // of FlushLater
 }
 
 const (
@@ -39,19 +40,20 @@ func (w *Writer) pass() *stretch {
 	if w.filling.list == nil {
 		w.filling.list = make([]tally.Plain, stretchEvents)
 	} else {
-		w.handOver(nil)
+		w.handOver(false, nil)
 	}
 	return w.filling
 }
 
-// handOver gives the stretch to the goroutine that encodes, and begins the next one.
-func (w *Writer) handOver(then func()) {
+// handOver gives the stretch to the goroutine that encodes, and begins the next one. If it is the last one of its block, that is written,
+// and then then is called, unless it is nil.
+func (w *Writer) handOver(last bool, then func()) {
 	s := w.filling
-	s.then = then
+	s.last, s.then = last, then
 	s.tables, w.pending = w.pending, s.tables
 	w.before += uint64(s.n)
 	w.inBlock += s.n
-	if then != nil || w.inBlock == BlockEvents {
+	if last || w.inBlock == BlockEvents {
 		w.inBlock = 0
 	}
 	if w.stretches == nil {
@@ -65,10 +67,13 @@ func (w *Writer) handOver(then func()) {
 		s = w.unused[n-1]
 		w.unused = w.unused[:n-1]
 	case w.passed < maxStretches:
-		s = &stretch{list: make([]tally.Plain, stretchEvents)}
+		s = new(stretch)
 	default:
 		s = <-w.encoded
 		w.passed--
+	}
+	if s.list == nil {
+		s.list = make([]tally.Plain, stretchEvents)
 	}
 	// A block's last event is a stretch's last one, too: what is added to the tables after it goes with the next block.
 	s.list = s.list[:min(stretchEvents, BlockEvents-w.inBlock)]
@@ -79,7 +84,7 @@ func (w *Writer) handOver(then func()) {
 func (w *Writer) encodeAll() {
 	for s := range w.stretches {
 		w.encode(s)
-		if s.then != nil || !w.enc.room() {
+		if s.last || !w.enc.room() {
 			w.hand(s.then)
 			s.then = nil
 		}

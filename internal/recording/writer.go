@@ -115,9 +115,6 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	if err != nil {
 		f.Close()
 		w.closed = true
-		if w.stretches != nil {
-			close(w.stretches)
-		}
 	}
 	return w, err
 }
@@ -213,9 +210,9 @@ func (w *Writer) Live() (bytes, blocks uint64) { return w.liveBytes, w.liveBlock
 // Allocations is the number of Alloc events that were added so far.
 func (w *Writer) Allocations() uint64 { return w.allocs }
 
-// FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then: from another goroutine,
-// but never at the same time as another then or Options.Births.
-func (w *Writer) FlushLater(then func()) { w.handOver(then) }
+// FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not nil: from another
+// goroutine, but never at the same time as another then or Options.Births.
+func (w *Writer) FlushLater(then func()) { w.handOver(true, then) }
 
 // hand hands the block and its tables over to be written.
 func (w *Writer) hand(then func()) {
@@ -347,6 +344,7 @@ func (w *Writer) Size() int64 {
 func (w *Writer) Finish(e Ending) error {
 	_ = w.Flush()
 	if w.closed {
+		w.stop()
 		return errors.Join(w.Err(), errors.New("the recording is closed"))
 	}
 	first := w.Err()
@@ -371,6 +369,7 @@ func (w *Writer) Finish(e Ending) error {
 func (w *Writer) Abort() error {
 	w.wait()
 	if w.closed {
+		w.stop()
 		return nil
 	}
 	return w.close()
@@ -378,11 +377,17 @@ func (w *Writer) Abort() error {
 
 func (w *Writer) close() error {
 	w.closed = true
+	w.stop()
+	return w.app.f.Close()
+}
+
+// stop ends the goroutines, for which nothing is on its way.
+func (w *Writer) stop() {
 	if w.stretches != nil {
 		close(w.stretches)
 	}
 	if w.jobs != nil {
 		close(w.jobs)
 	}
-	return w.app.f.Close()
+	w.stretches, w.jobs = nil, nil
 }
