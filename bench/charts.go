@@ -17,9 +17,9 @@ type picture struct {
 // pictures are the charts of the main part of the page.
 func (r *results) pictures() []picture {
 	loops := r.costChart(chart{title: "What recording adds to a pair of malloc and free", columns: 3, log: true, from: 1,
-		note: "CPU time per pair beside a library that only forwards; logarithmic, from 1 ns"}, loopPanels)
+		note: "CPU time per pair beside a library that only forwards, for empty monitor and measured: beside exact; logarithmic, from 1 ns"}, loopPanels)
 	programs := r.costChart(chart{title: "Programs: CPU time against the bare run", columns: 2,
-		note: "the target's own CPU time, user and system"}, programPanels)
+		note: "the target's own CPU time, user and system; empty monitor and measured: against exact"}, programPanels)
 	return withBars([]picture{{"loops.svg", loops}, {"threads.svg", r.threadChart()}, {"programs.svg", programs}})
 }
 
