@@ -1,0 +1,93 @@
+package recording
+
+import "sort"
+
+// Table is an array whose indexes may have gaps.
+type Table[T any] struct {
+	dense  []T
+	filled []bool
+	sparse map[uint32]T
+	count  int
+}
+
+type entry[T any] struct {
+	id uint32
+	v  T
+}
+
+// maxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or forged
+// file might not.
+const maxGap = 8
+
+// add adds entries, or replaces those that were there.
+func (t *Table[T]) add(entries []entry[T]) {
+	if len(entries) == 0 {
+		return
+	}
+	size := len(t.dense)
+	for i := range entries {
+		size = max(size, int(entries[i].id)+1)
+	}
+	if t.sparse == nil && size > maxGap*(t.count+len(entries))+4096 {
+		t.sparse = make(map[uint32]T, t.count+len(entries))
+		for i, ok := range t.filled {
+			if ok {
+				t.sparse[uint32(i)] = t.dense[i]
+			}
+		}
+		t.dense, t.filled = nil, nil
+	}
+	if t.sparse != nil {
+		for _, e := range entries {
+			t.sparse[e.id] = e.v
+		}
+		t.count = len(t.sparse)
+		return
+	}
+	t.dense = append(t.dense, make([]T, size-len(t.dense))...)
+	t.filled = append(t.filled, make([]bool, size-len(t.filled))...)
+	for _, e := range entries {
+		if !t.filled[e.id] {
+			t.count++
+		}
+		t.dense[e.id], t.filled[e.id] = e.v, true
+	}
+}
+
+// Get returns the entry at i and whether there is one.
+func (t *Table[T]) Get(i uint32) (T, bool) {
+	if t.sparse != nil {
+		v, ok := t.sparse[i]
+		return v, ok
+	}
+	if uint64(i) < uint64(len(t.dense)) {
+		return t.dense[i], t.filled[i]
+	}
+	var zero T
+	return zero, false
+}
+
+// Len is the number of entries.
+func (t *Table[T]) Len() int { return t.count }
+
+// All yields the entries by rising index.
+func (t *Table[T]) All(yield func(uint32, T) bool) {
+	if t.sparse != nil {
+		ids := make([]uint32, 0, len(t.sparse))
+		for id := range t.sparse {
+			ids = append(ids, id)
+		}
+		sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+		for _, id := range ids {
+			if !yield(id, t.sparse[id]) {
+				return
+			}
+		}
+		return
+	}
+	for i, ok := range t.filled {
+		if ok && !yield(uint32(i), t.dense[i]) {
+			return
+		}
+	}
+}
