@@ -27,6 +27,7 @@ type run struct {
 	opened  int
 
 	folderTime time.Time // of the run's folder when it was last read
+	lookedLast bool      // it was read since the main process's end
 	unready    bool      // a spool in it was not ready, or may have come since
 
 	workers sync.WaitGroup
@@ -158,10 +159,15 @@ func (r *run) drain(ctx context.Context) {
 			looked = now
 			r.look()
 		}
-		if now.Sub(lived) >= life {
+		r.checkMain()
+		if now.Sub(lived) >= life || r.mainOver && r.told == 0 {
 			lived = now
-			r.checkMain()
 			r.checkLives(now)
+		}
+		if r.mainOver && !r.lookedLast {
+			// What it executed last may have a spool that is not known yet.
+			r.lookedLast, r.folderTime = true, time.Time{}
+			r.look()
 		}
 		r.obey()
 		r.setMarks(now)
@@ -173,12 +179,14 @@ func (r *run) drain(ctx context.Context) {
 		if r.over(now) {
 			return
 		}
-		if r.mainOver && now.Sub(spoke) > 200*time.Millisecond && now.Sub(r.endedAt) > 100*time.Millisecond {
-			// Not at once: the main process's last spool is only found after it.
+		// At once, if nobody is left; else others may be about to make spools.
+		if r.mainOver && (r.told == 0 && r.alone() || now.Sub(spoke) > 200*time.Millisecond && now.Sub(r.endedAt) > 100*time.Millisecond) {
 			spoke = now
 			r.settled()
 		}
 		switch {
+		case r.mainOver && r.told == 0:
+			nap = napBusy
 		case n >= roundBytes:
 			nap = max(nap/2, napBusy/8)
 		case n > 0:
@@ -345,6 +353,21 @@ func (r *run) over(now time.Time) bool {
 		}
 	}
 	return r.census.quiet(r.quietFrom)
+}
+
+// alone says whether all processes of the run are known to have ended.
+func (r *run) alone() bool {
+	for _, o := range r.sources {
+		if len(o.lives) == 0 { // not read yet
+			return false
+		}
+		for _, l := range o.lives {
+			if l == nil || !l.gone {
+				return false
+			}
+		}
+	}
+	return r.census.quiet(r.endedAt)
 }
 
 // settled tells what is still going on, once the main process has ended.
