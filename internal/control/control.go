@@ -89,16 +89,24 @@ type Server struct {
 // Listen makes the socket of a run's folder. Only the same user can reach it. answer is called from a goroutine for each request.
 func Listen(dir string, answer func(Request) Reply) (*Server, error) {
 	s := &Server{path: filepath.Join(dir, socketName)}
+	// It gets its name once it listens: whoever finds a socket that does not takes the recorder for dead.
 	err := reach(dir, func(path string) (err error) {
-		s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		early := path + ".new"
+		_ = os.Remove(early)
+		if s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: early, Net: "unix"}); err != nil {
+			return err
+		}
+		s.listener.SetUnlinkOnClose(false) // its path is gone; Close removes it
+		if err = os.Chmod(early, 0o600); err == nil {
+			err = os.Rename(early, path)
+		}
+		if err != nil {
+			_ = s.listener.Close()
+			_ = os.Remove(early)
+		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("heaptap ctl will not reach this run: %w", err)
-	}
-	s.listener.SetUnlinkOnClose(false) // its path is gone; Close removes it
-	if err := os.Chmod(s.path, 0o600); err != nil {
-		s.Close()
 		return nil, fmt.Errorf("heaptap ctl will not reach this run: %w", err)
 	}
 	go s.serve(answer)
