@@ -210,7 +210,7 @@ func (s *store) toDisk(b []byte, of *origin) (p piece, err error) {
 	if cap(s.packed) < journalHeader {
 		s.packed = make([]byte, journalHeader, blockSize)
 	}
-	out, _, used := spill.Encode(s.packed[:journalHeader], b)
+	out, used := spill.Encode(s.packed[:journalHeader], b)
 	s.packed = out
 	of.encode(out, used, len(out)-journalHeader)
 	f := s.file

@@ -6,22 +6,22 @@
 //
 //	1 byte  flags
 //	2       difference to the time before
-//	2-6     address. Its bits 4 to 47, with bits 0 to 3 as the highest four of 64, are a number: the signed difference to the
-//	        number before, in 2 or 4 bytes; or, in 6, the address as it is
+//	2-8     address. Its bits 4 to 47, with bits 0 to 3 as the highest four of 64, are a number: the signed difference to the
+//	        number before
 //	0-3     stack, exclusive or with the stack before
 //	0-3     size; none for what has neither size nor stack
 //	0-2     kind and slack; none if they are those of the latest event in this block with the same lowest byte of the size
 //
 // and its flags say how many:
 //
-//	bits 0-1  bytes of the address, halved; 0: no event, or one as it is
-//	bit 2     kind and slack are there
-//	bits 3-4  bytes of the stack: 0, 1 or 3
-//	bits 5-6  bytes of the size
+//	bits 0-2  bytes of the address, halved: 1, 2 or 4; 0: no event, or one as it is
+//	bit 3     kind and slack are there
+//	bits 4-5  bytes of the stack: 0, 1 or 3
+//	bits 6-7  bytes of the size
 //
 // Without an address, the flags are one of three numbers: 0: a record as it is (what is too far from what was before, and all
-// that is rare); 4 or 8: an extra, of which a byte with the kind and 2 or 8 bytes with the value follow. 24 bytes of padding end
-// the block, so that a reader may load a whole event anywhere.
+// that is rare); 8 or 16: an extra, of which a byte with the kind and 2 or 8 bytes with the value follow. 40 bytes of padding end
+// the block, so that a reader may load an event anywhere.
 //
 // Lengths and places follow from what was loaded by additions only, without branches: allocations and deallocations alternate
 // without a pattern that a processor could learn.
@@ -37,9 +37,9 @@ const Version = 2
 
 const (
 	flagRaw   = 0
-	flagShort = 4 // an extra with a value of two bytes
-	flagLong  = 8 // with one of eight
-	padding   = 24
+	flagShort = 8  // an extra with a value of two bytes
+	flagLong  = 16 // with one of eight
+	padding   = 40
 )
 
 // ErrDamaged says that a block cannot be unpacked.

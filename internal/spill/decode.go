@@ -31,7 +31,7 @@ func Decode(dst, b []byte, max int) ([]byte, error) {
 		}
 		p := (*[padding]byte)(b[at:])
 		flags := int(p[0])
-		a := flags & 3
+		a := flags & 7
 		if a == 0 {
 			if flags == flagRaw {
 				size := wire.RecordSize(le.Uint64(p[1:]))
@@ -62,26 +62,25 @@ func Decode(dst, b []byte, max int) ([]byte, error) {
 			continue
 		}
 		t += uint64(le.Uint16(p[1:]))
-		x := le.Uint64(p[3:])
-		v := uint64(int64(int32(x)))
+		v := le.Uint64(p[3:])
+		if a < 4 {
+			v = uint64(int64(int32(v)))
+		}
 		if a == 1 {
-			v = uint64(int64(int16(x)))
+			v = uint64(int64(int16(v)))
 		}
 		q += v
-		if a == 3 {
-			q = number(x)
-		}
 		i := 3 + 2*a
-		s := flags >> 3 & 3
+		s := flags >> 4 & 3
 		stack ^= le.Uint32(p[i&15:]) & masks[s]
 		i += s
-		z := flags >> 5 & 3
+		z := flags >> 6 & 3
 		size := le.Uint32(p[i&15:]) & masks[z]
 		i += z
 		top := tops[uint8(size)]
-		k := flags >> 2 & 1
+		k := flags >> 3 & 1
 		if k != 0 {
-			top = le.Uint16(p[i&15:])
+			top = le.Uint16(p[i&31:])
 		}
 		tops[uint8(size)] = top
 		at += i + 2*k
@@ -90,7 +89,7 @@ func Decode(dst, b []byte, max int) ([]byte, error) {
 		if z == 0 {
 			stacked = 0
 		}
-		wrong |= top>>wire.ClassShift&3 ^ uint16(stacked) ^ 1
+		wrong |= top>>wire.ClassShift&3 ^ uint16(stacked) ^ 1 | uint16(a&(a-1))
 		o := to[n : n+24 : n+24]
 		le.PutUint64(o, address(q)|uint64(top)<<wire.KindShift)
 		le.PutUint64(o[8:], uint64(size)|uint64(stack)<<32)

@@ -20,9 +20,9 @@ type encoder struct {
 // most is the most bytes of a record that is packed; one more is wanted, so that no pointer ever leaves the records.
 const most = 24
 
-// Encode appends the packed form of b to dst. It returns the events that were packed, and how many bytes of b that was:
-// fewer than all if b does not consist of whole records.
-func Encode(dst, b []byte) (out []byte, events, used int) {
+// Encode appends the packed form of b to dst. It returns how many bytes of b that is: fewer than all if b does not consist of
+// whole records.
+func Encode(dst, b []byte) (out []byte, used int) {
 	at := len(dst)
 	if need := at + Bound(len(b)); cap(dst) < need {
 		dst = append(make([]byte, 0, need), dst...)
@@ -33,7 +33,7 @@ func Encode(dst, b []byte) (out []byte, events, used int) {
 		if len(b)-used > most {
 			e.src, e.last = unsafe.Pointer(&b[used]), unsafe.Pointer(&b[len(b)-most-1])
 			e.out = unsafe.Pointer(&dst[at])
-			events += e.pack()
+			e.pack()
 			used += int(uintptr(e.src) - uintptr(unsafe.Pointer(&b[used])))
 			at += int(uintptr(e.out) - uintptr(unsafe.Pointer(&dst[at])))
 		}
@@ -41,14 +41,11 @@ func Encode(dst, b []byte) (out []byte, events, used int) {
 		if n == 0 {
 			break
 		}
-		if wire.Class(b[used+6]) != wire.ClassExtra {
-			events++
-		}
 		used += n
 		at += 1 + n
 	}
 	clear(dst[at : at+padding])
-	return dst[:at+padding], events, used
+	return dst[:at+padding], used
 }
 
 // raw writes a record as it is and returns its length; 0 if there is none.
@@ -79,11 +76,11 @@ func follow(b []byte, q, t uint64, stack uint32) (uint64, uint64, uint32) {
 	return q, t, stack
 }
 
-// pack packs what comes up to what has to be written as it is, and returns the number of events.
+// pack packs what comes up to what has to be written as it is.
 //
 // It is in pointers because that is what makes it fast: with slices, it takes twice as long. For the same reason each value is
 // written as soon as it is known, as widely as is easy, and what follows overwrites what was too much.
-func (e *encoder) pack() (events int) {
+func (e *encoder) pack() {
 	src, out := e.src, e.out
 	lastNumber, lastTime, lastStack := e.number, e.time, e.stack
 	for uintptr(src) <= uintptr(e.last) {
@@ -104,8 +101,9 @@ func (e *encoder) pack() (events int) {
 			src, out = unsafe.Add(src, 16), unsafe.Add(out, n)
 			continue
 		}
-		stacked := class - 1 // all ones, or zero for a short record
-		t := *(*uint64)(unsafe.Add(src, 16-8*class))
+		stacked := class - 1                   // all ones, or zero for a short record
+		less := unsafe.Add(src, -8*int(class)) // by what a record without a second word is shorter
+		t := *(*uint64)(unsafe.Add(less, 16))
 		dt := t - lastTime
 		w1 := *(*uint64)(unsafe.Add(src, 8)) & stacked
 		size := uint32(w1)
@@ -113,8 +111,7 @@ func (e *encoder) pack() (events int) {
 		if dt > 0xffff || x|size > 0xffffff {
 			break
 		}
-		src = unsafe.Add(src, 24-8*class)
-		events++
+		src = unsafe.Add(less, 24)
 		lastTime = t
 		lastStack ^= x
 
@@ -127,7 +124,7 @@ func (e *encoder) pack() (events int) {
 			a = 2
 		}
 		if far > 0x7fffffff {
-			a, v = 3, w0
+			a = 4
 		}
 		*(*uint64)(unsafe.Add(out, 3)) = v
 		o := unsafe.Add(out, 2*a)
@@ -160,11 +157,10 @@ func (e *encoder) pack() (events int) {
 		}
 		e.tops[uint8(size)] = top
 
-		*(*uint8)(out) = uint8(a + 4*(k+2*(s+4*z)))
+		*(*uint8)(out) = uint8(a + 8*(k+2*(s+4*z)))
 		*(*uint16)(unsafe.Add(out, 1)) = uint16(dt)
 		out = unsafe.Add(o, 2*k+3)
 	}
 	e.src, e.out = src, out
 	e.number, e.time, e.stack = lastNumber, lastTime, lastStack
-	return events
 }
