@@ -40,7 +40,11 @@ const (
 	flagShort = 8  // an extra with a value of two bytes
 	flagLong  = 16 // with one of eight
 	padding   = 40
+	most      = 24 // bytes of a record that is packed
 )
+
+// Slack is the room that Decode wants in its destination beyond what it makes.
+const Slack = most
 
 // ErrDamaged says that a block cannot be unpacked.
 var ErrDamaged = errors.New("a block of spilled records is damaged")

@@ -17,9 +17,6 @@ type encoder struct {
 	tops           [256]uint16 // kind and slack, by the size's lowest byte
 }
 
-// most is the most bytes of a record that is packed; one more is wanted, so that no pointer ever leaves the records.
-const most = 24
-
 // Encode appends the packed form of b to dst. It returns how many bytes of b that is: fewer than all if b does not consist of
 // whole records.
 func Encode(dst, b []byte) (out []byte, used int) {
