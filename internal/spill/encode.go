@@ -99,8 +99,8 @@ func (e *encoder) pack() {
 			continue
 		}
 		stacked := class - 1                   // all ones, or zero for a short record
-		less := unsafe.Add(src, -8*int(class)) // by what a record without a second word is shorter
-		t := *(*uint64)(unsafe.Add(less, 16))
+		next := unsafe.Add(src, 24-8*class)
+		t := *(*uint64)(unsafe.Add(next, -8))
 		dt := t - lastTime
 		w1 := *(*uint64)(unsafe.Add(src, 8)) & stacked
 		size := uint32(w1)
@@ -108,7 +108,7 @@ func (e *encoder) pack() {
 		if dt > 0xffff || x|size > 0xffffff {
 			break
 		}
-		src = unsafe.Add(less, 24)
+		src = next
 		lastTime = t
 		lastStack ^= x
 
