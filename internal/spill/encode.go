@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// An encoder packs a block. Its pointers stay within the records and the room for what is made of them: pack needs 25 bytes
-// from src on, the last of which it does not go beyond, and leaves what is less to raw; and what it writes is less than the
-// record takes and 8 bytes beyond.
+// An encoder packs a block. Its pointers never leave the records, nor the room for what is made of them: up to last, 25 bytes follow,
+// one more than the longest record has; what is left then is for raw. An event takes less room than its record, and what is written
+// goes at most 8 bytes beyond it.
 type encoder struct {
 	src, last, out unsafe.Pointer
 	number, time   uint64
@@ -75,8 +75,9 @@ func follow(b []byte, q, t uint64, stack uint32) (uint64, uint64, uint32) {
 
 // pack packs what comes up to what has to be written as it is.
 //
-// It is in pointers because that is what makes it fast: with slices, it takes twice as long. For the same reason each value is
-// written as soon as it is known, as widely as is easy, and what follows overwrites what was too much.
+// It is in pointers because with slices it takes a quarter longer. Each value is written as soon as it is known, as widely as is
+// easy, and what follows overwrites what was too much: so few of them are alive at once. Machines are little-endian, as the agent's
+// records are.
 func (e *encoder) pack() {
 	src, out := e.src, e.out
 	lastNumber, lastTime, lastStack := e.number, e.time, e.stack
@@ -98,7 +99,7 @@ func (e *encoder) pack() {
 			src, out = unsafe.Add(src, 16), unsafe.Add(out, n)
 			continue
 		}
-		stacked := class - 1                   // all ones, or zero for a short record
+		stacked := class - 1 // all ones, or zero for a short record
 		next := unsafe.Add(src, 24-8*class)
 		t := *(*uint64)(unsafe.Add(next, -8))
 		dt := t - lastTime
