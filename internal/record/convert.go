@@ -49,7 +49,10 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	o.sink = sink{run: r, w: o.w}
 	o.w.final = true
 	o.w.counter0, o.w.mono0 = sameBoot(s)
-	left := r.resume(o, filepath.Dir(spoolPath))
+	left, err := r.resume(o, filepath.Dir(spoolPath))
+	if err != nil {
+		return err
+	}
 	r.workers.Go(o.w.work)
 	err = r.readAll(ctx, o, left)
 	for slot := range o.lives {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/heaptap/heaptap/internal/spill"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
@@ -67,7 +68,7 @@ func (o *origin) encode(b []byte, n, packed int) {
 	le.PutUint32(b[32:], o.tid)
 	le.PutUint32(b[36:], o.proc)
 	le.PutUint32(b[40:], o.level)
-	le.PutUint32(b[44:], 0)
+	le.PutUint32(b[44:], spill.Version)
 	le.PutUint64(b[48:], o.start)
 	le.PutUint64(b[56:], o.spool)
 }
@@ -85,6 +86,9 @@ func decodeOrigin(b []byte) (o origin, n, packed int, ok bool) {
 		packed <= 2*wire.ChunkSize
 	return o, n, packed, ok
 }
+
+// packedForm returns the version of the form in which a piece is packed, from its header.
+func packedForm(b []byte) uint32 { return binary.LittleEndian.Uint32(b[44:]) }
 
 // openJournal makes the journal of a run.
 func openJournal(dir string) (*journal, error) {

@@ -210,7 +210,7 @@ func (s *store) toDisk(b []byte, of *origin) (p piece, err error) {
 	if cap(s.packed) < journalHeader {
 		s.packed = make([]byte, journalHeader, blockSize)
 	}
-	out, _, used := spill.Encode(s.packed[:journalHeader], b)
+	out, used := spill.Encode(s.packed[:journalHeader], b)
 	s.packed = out
 	of.encode(out, used, len(out)-journalHeader)
 	f := s.file
@@ -250,7 +250,8 @@ func (s *store) close() {
 	}
 }
 
-// load returns the records of a piece; what is on disk is read into buf.
+// load returns the records of a piece; what is on disk is read into buf. A chunk at a time is the cheapest way: its copy stays in the
+// cache, and mapping the file takes longer than reading it.
 func (p *piece) load(buf []byte) ([]byte, error) {
 	if p.data != nil {
 		return p.data, nil
@@ -264,12 +265,13 @@ func (p *piece) load(buf []byte) ([]byte, error) {
 		}
 		return buf[:p.full], nil
 	}
-	packed := make([]byte, p.size)
+	room := p.full + spill.Slack
+	if cap(buf) < room+p.size {
+		buf = make([]byte, max(room+p.size, 2*wire.ChunkSize))
+	}
+	packed := buf[room : room+p.size]
 	if _, err := p.file.f.ReadAt(packed, p.at); err != nil {
 		return nil, fmt.Errorf("cannot read spilled events back: %w", err)
-	}
-	if cap(buf) < p.full {
-		buf = make([]byte, 0, max(p.full, wire.ChunkSize))
 	}
 	return spill.Decode(buf[:0], packed, p.full)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -77,8 +78,9 @@ type savedPiece struct {
 	data []byte
 }
 
-// readJournal reads what the journal of a run has of a spool, by stream and in order.
-func readJournal(runDir string, spillDirs []string, inode uint64) map[uint64][]savedPiece {
+// readJournal reads what the journal of a run has of a spool, by stream and in order. Spill files of another version of heaptap are
+// an error: what they hold is not to be lost.
+func readJournal(runDir string, spillDirs []string, inode uint64) (map[uint64][]savedPiece, error) {
 	all := map[uint64][]savedPiece{}
 	add := func(o origin, data []byte) {
 		if o.spool == inode {
@@ -113,6 +115,10 @@ func readJournal(runDir string, spillDirs []string, inode uint64) map[uint64][]s
 				if !ok || packed > len(b)-journalHeader {
 					break
 				}
+				if v := packedForm(b); v != spill.Version && o.spool == inode {
+					return nil, fmt.Errorf("%s holds events in form %d, and this heaptap knows form %d: "+
+						"recover them with the version of heaptap that recorded them", path, v, spill.Version)
+				}
 				if data, err := spill.Decode(nil, b[journalHeader:journalHeader+packed], n); err == nil {
 					add(o, data)
 				}
@@ -125,11 +131,11 @@ func readJournal(runDir string, spillDirs []string, inode uint64) map[uint64][]s
 			return cmp.Or(cmp.Compare(a.at.seq, b.at.seq), cmp.Compare(a.at.off, b.at.off))
 		})
 	}
-	return all
+	return all, nil
 }
 
 // resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
-func (r *run) resume(o *source, runDir string) (items []item) {
+func (r *run) resume(o *source, runDir string) (items []item, err error) {
 	w := o.w
 	// There may be a journal and no state: the recorder had not come to looking at what it had drained.
 	w.saved = readStates(o.spool.Path())
@@ -145,7 +151,10 @@ func (r *run) resume(o *source, runDir string) (items []item) {
 			o.reader.Seek(uid, st.at.seq, st.at.off)
 		}
 	}
-	journal := readJournal(runDir, dirs, o.spool.Info().Inode)
+	journal, err := readJournal(runDir, dirs, o.spool.Info().Inode)
+	if err != nil {
+		return nil, err
+	}
 	uids := make([]uint64, 0, len(journal))
 	for uid := range journal {
 		uids = append(uids, uid)
@@ -187,7 +196,7 @@ func (r *run) resume(o *source, runDir string) (items []item) {
 		}
 		o.reader.Seek(uid, at.seq, at.off)
 	}
-	return items
+	return items, nil
 }
 
 // restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that it

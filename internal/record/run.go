@@ -94,11 +94,11 @@ func Run(ctx context.Context, config Config) error {
 		r.closeSource(o)
 	}
 	r.workers.Wait()
+	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
 		o.remove()
 	}
-	r.store.close()
 	r.journal.remove()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
