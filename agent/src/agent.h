@@ -307,7 +307,6 @@ struct ht_thread {
 	u32 paused; // its id while it is paused (heaptap_pause), else 0
 	struct ht_local *local; // its owner's
 	int *errno_at; // its owner's
-	int saved_errno; // while it calls monitors
 };
 
 struct ht_caller {
