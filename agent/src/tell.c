@@ -5,7 +5,7 @@
 // Measures are no part of what the thread hides from its signal handlers: what these do in between counts, too.
 
 #include "tell.h"
-#include "brief.h"
+#include "arch_amd64.h"
 #include "measure.h"
 #include "monitor.h"
 #include "record.h"
@@ -55,15 +55,20 @@ void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, cons
 #define MONITORS (HT_SP_ONLY_TOLD | HT_SP_MONITOR)
 #define MEASURES (HT_SP_ONLY_TOLD | HT_SP_MEASURE)
 
-// Records an allocation as ht_record_common_allocation does: 0 if that must be left to the long way.
-HT_INLINE int record_allocation(struct ht_thread *t, u64 kind, void *p, u64 size, const u64 *frame)
+// Records an allocation as ht_record_common_allocation does, or what of it can be done here.
+enum recorded {
+	LONG_WAY, // nothing
+	ELSEWHERE, // what ht_allocated_elsewhere leaves to the hook
+	DONE,
+};
+HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p, u64 size, struct ht_caller c)
 {
 	struct ht_stream *s = t->stream;
 	struct ht_stacked *w;
-	u64 sp = (u64)(frame + 2), word, slack;
+	u64 word, slack;
 	if (ht_unlikely(!p) || ht_unlikely(ht_load(&ht_state->generation) != t->memo.generation))
-		return 0;
-	ht_store(&s->busy, sp);
+		return LONG_WAY;
+	ht_store(&s->busy, c.sp);
 	HT_FENCE();
 	w = (struct ht_stacked *)t->at;
 	if (ht_unlikely((u64)w > t->short_limit))
@@ -74,18 +79,16 @@ HT_INLINE int record_allocation(struct ht_thread *t, u64 kind, void *p, u64 size
 		goto undo;
 	w->first = (u64)p | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT;
 	w->size = (u32)size;
-	const struct ht_frame *leaf = ht_memo_same(&t->memo, frame[1], sp, frame[0]);
-	if (ht_unlikely(!leaf)) {
-		ht_allocated_elsewhere(t, p, frame);
-		return 1;
-	}
+	const struct ht_frame *leaf = ht_memo_same(&t->memo, c.pc, c.sp, c.fp);
+	if (ht_unlikely(!leaf))
+		return ELSEWHERE;
 	w->stack = leaf->node;
 	ht_clock_to(&w->time);
 	ht_end(t, s, (u64 *)(w + 1));
-	return 1;
+	return DONE;
 undo:
 	ht_store(&s->busy, 0);
-	return 0;
+	return LONG_WAY;
 }
 
 // Tells of what was recorded; the block is no mapping of its own. `what`: who is told, as far as that is known.
@@ -134,8 +137,11 @@ HT_INLINE void tell_deallocation(u64 what, struct ht_thread *t, const void *p)
 void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
-	if (!record_allocation(t, kind, p, size, frame))
+	enum recorded r = record_allocation(t, kind, p, size, ht_caller_of(frame));
+	if (ht_unlikely(r == LONG_WAY))
 		return ht_allocated(kind, p, size, frame);
+	if (ht_unlikely(r == ELSEWHERE))
+		ht_allocated_elsewhere(t, p, frame);
 	if (ht_likely(ht_load(&ht_state->special) == MONITORS))
 		tell_allocation(MONITORS, t, size, p);
 	else
@@ -159,32 +165,35 @@ void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
 // ---------------------------------------------------------------------------------------------------------------------
 // In place of the hooks
 
-HT_INLINE void *told_malloc(u64 what, size_t size, const u64 *frame)
+HT_INLINE void *told_malloc(u64 what, size_t size)
 {
 	volatile size_t kept = size; // see malloc
 	void *p = ht_real.malloc(size);
 	struct ht_thread *t = ht_local.thread;
-	size = kept;
-	if (ht_unlikely((ht_local.operator.sp | t->stream->busy) != 0) ||
-	    ht_unlikely(ht_load(&ht_state->special) != what) ||
-	    ht_unlikely(!record_allocation(t, HT_K_MALLOC, p, size, frame)))
-		return ht_allocated(HT_K_MALLOC, p, size, frame);
-	tell_allocation(what, t, size, p);
+	enum recorded r = LONG_WAY;
+	if (ht_likely((ht_local.operator.sp | t->stream->busy) == 0) && ht_likely(ht_load(&ht_state->special) == what))
+		r = record_allocation(t, HT_K_MALLOC, p, kept, HT_CALLER());
+	if (ht_unlikely(r == LONG_WAY)) {
+		p = ht_allocated(HT_K_MALLOC, p, kept, HT_FRAME());
+		HT_KEEP_FRAME(p);
+		return p;
+	}
+	if (ht_unlikely(r == ELSEWHERE)) {
+		ht_allocated_elsewhere(t, p, HT_FRAME());
+		t = ht_thread_again();
+	}
+	tell_allocation(what, t, kept, p);
 	return p;
 }
 
 void *ht_monitored_malloc(size_t size)
 {
-	void *p = told_malloc(MONITORS, size, HT_FRAME());
-	HT_KEEP_FRAME(p);
-	return p;
+	return told_malloc(MONITORS, size);
 }
 
 void *ht_measured_malloc(size_t size)
 {
-	void *p = told_malloc(MEASURES, size, HT_FRAME());
-	HT_KEEP_FRAME(p);
-	return p;
+	return told_malloc(MEASURES, size);
 }
 
 // Uncommon, or null.
