@@ -83,8 +83,8 @@ void ht_measure_deallocation(u64 usable)
 static struct ht_totals difference(const struct ht_totals *a, const struct ht_totals *b)
 {
 	return (struct ht_totals){a->allocations - b->allocations, a->deallocations - b->deallocations,
-			       a->requested - b->requested, a->allocated - b->allocated,
-			       a->deallocated - b->deallocated};
+				  a->requested - b->requested, a->allocated - b->allocated,
+				  a->deallocated - b->deallocated};
 }
 
 static void add(struct ht_totals *to, const struct ht_totals *t, u64 times)
@@ -240,7 +240,7 @@ static int read_of_process(u32 i, struct heaptap_measured *out, size_t size)
 {
 	struct ht_totals now = of_all_threads();
 	struct ht_extremes since = {ht_load(&common[i].since.highest), ht_load(&common[i].since.lowest),
-				 ht_load(&common[i].since.largest)};
+				    ht_load(&common[i].since.largest)};
 	return give(out, size, &common[i].begin, &now, &since, common[i].balance);
 }
 
@@ -269,7 +269,8 @@ void ht_measures_after_fork(void)
 	for (struct ht_measures *m = ht_load(&all); m; m = m->next)
 		if (m != ht_local.measures)
 			m->depth = 0;
-	ht_measures_running = (u32)__builtin_popcount(ht_measures_common) + (ht_local.measures ? ht_local.measures->depth : 0);
+	ht_measures_running =
+		(u32)__builtin_popcount(ht_measures_common) + (ht_local.measures ? ht_local.measures->depth : 0);
 }
 
 int64_t ht_measure_begin(unsigned flags)

@@ -152,8 +152,7 @@ void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
-	if (ht_unlikely(ht_state->free_stacks) ||
-	    !ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2)))
+	if (ht_unlikely(ht_state->free_stacks) || !ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2)))
 		return ht_deallocated(kind, p, frame);
 	if (ht_likely(ht_load(&ht_state->special) == MONITORS))
 		tell_deallocation(MONITORS, t, p);
