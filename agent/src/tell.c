@@ -91,7 +91,7 @@ undo:
 	return LONG_WAY;
 }
 
-// Tells of what was recorded; the block is no mapping of its own. `what`: who is told, as far as that is known.
+// Tells of what was recorded; the block is no mapping of its own. `what` is ht_state.special.
 HT_INLINE void tell_allocation(u64 what, struct ht_thread *t, u64 size, const void *p)
 {
 	u64 usable = (((const u64 *)p)[-1] & ~7ull) - 8;
@@ -109,7 +109,7 @@ HT_INLINE void tell_allocation(u64 what, struct ht_thread *t, u64 size, const vo
 	} else if (what == MEASURES && ht_likely(t->measures != 0)) {
 		ht_measure_allocated(t->measures, size, usable);
 	} else {
-		ht_tell_allocation(ht_load(&ht_state->special), size, usable, p);
+		ht_tell_allocation(what, size, usable, p);
 	}
 }
 
@@ -130,7 +130,7 @@ HT_INLINE void tell_deallocation(u64 what, struct ht_thread *t, const void *p)
 	} else if (what == MEASURES && ht_likely(t->measures != 0)) {
 		ht_measure_deallocated(t->measures, usable);
 	} else {
-		ht_tell_deallocation(ht_load(&ht_state->special), HT_K_FREE, usable, p);
+		ht_tell_deallocation(what, HT_K_FREE, usable, p);
 	}
 }
 
@@ -142,10 +142,7 @@ void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 		return ht_allocated(kind, p, size, frame);
 	if (ht_unlikely(r == ELSEWHERE))
 		ht_allocated_elsewhere(t, p, frame);
-	if (ht_likely(ht_load(&ht_state->special) == MONITORS))
-		tell_allocation(MONITORS, t, size, p);
-	else
-		tell_allocation(0, t, size, p);
+	tell_allocation(ht_load(&ht_state->special), t, size, p);
 	return p;
 }
 
@@ -154,10 +151,7 @@ void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
 	struct ht_thread *t = ht_local.thread;
 	if (ht_unlikely(ht_state->free_stacks) || !ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2)))
 		return ht_deallocated(kind, p, frame);
-	if (ht_likely(ht_load(&ht_state->special) == MONITORS))
-		tell_deallocation(MONITORS, t, p);
-	else
-		tell_deallocation(0, t, p);
+	tell_deallocation(ht_load(&ht_state->special), t, p);
 	return p;
 }
 
