@@ -132,7 +132,7 @@ struct ht_state {
 } __attribute__((aligned(HT_STATE_PAGE)));
 #define HT_WAY_ASK 0 // what is special must be looked at, or the call stacks of deallocations are wanted
 #define HT_WAY_EXACT 1 // every event is recorded in the plain way
-#define HT_WAY_BRIEF 2 // those of brief.c
+#define HT_WAY_BRIEF 2 // those of brief.h
 // What was remembered of call stacks holds no longer.
 void ht_generation_raise(void);
 extern struct ht_state ht_state[1];
@@ -307,7 +307,6 @@ struct ht_thread {
 	u32 paused; // its id while it is paused (heaptap_pause), else 0
 	struct ht_local *local; // its owner's
 	int *errno_at; // its owner's
-	int saved_errno; // while it calls monitors
 };
 
 struct ht_caller {

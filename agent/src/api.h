@@ -9,20 +9,10 @@
 // What of it is special: HT_SP_PAUSED, HT_SP_MEASURE, HT_SP_MONITOR. Whoever changes that calls ht_mode_changed.
 u64 ht_api_special(void);
 
-// Tell monitors and measures: of an allocation that returned p, of a deallocation or the begin of a realloc that is about
-// to happen, and of the result of a realloc. A usable size of ~0 is unknown.
-void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p);
-void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p);
-void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p);
-
 // The thread is paused no longer, or has ended.
 void ht_resumed(struct ht_thread *t);
 // The same for all threads that have ended while they were paused.
 HT_COLD void ht_resume_the_ended(void);
-// The first two, for blocks of glibc's, by the calling thread, whose state is t. They return p. What is allocated is no mapping
-// of its own.
-void *ht_tell_allocated(u64 size, void *p, struct ht_thread *t);
-void *ht_tell_deallocated(void *p, struct ht_thread *t);
 
 void ht_api_after_fork(void);
 // The child has its own streams.

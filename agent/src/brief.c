@@ -272,6 +272,10 @@ void ht_brief_follow(u64 special)
 		set(count_malloc, count_calloc, ht_filter_is_used() ? count_free : count_only_free);
 	else if (special == HT_SP_OFF)
 		set(off_malloc, off_calloc, plain_free);
+	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MONITOR) && !ht_state->free_stacks)
+		set(ht_monitored_malloc, ht_told_calloc, ht_monitored_free);
+	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MEASURE) && !ht_state->free_stacks)
+		set(ht_measured_malloc, ht_told_calloc, ht_measured_free);
 }
 
 void ht_brief_aside(void)

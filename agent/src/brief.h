@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// brief.h: malloc, calloc and free while nothing is special but that the mode is sampled or count, or recording is off.
+// brief.h: malloc, calloc and free while nothing is special but that the mode is sampled or count, or recording is off; or that
+// monitors or measures are told (tell.c).
 //
 // Then nearly all calls come to nothing, or to a few additions. The hooks' own ways begin with what a record needs, so these
 // are functions of their own, to which the hooks jump as their first act: they find the stack as the hook found it.

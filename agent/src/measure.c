@@ -16,40 +16,17 @@
 
 #define SERIAL_SHIFT 8 // a measure's number: serial << 8 | place
 
-struct totals {
-	u64 allocations, deallocations, requested, allocated, deallocated;
-};
-
-struct extremes {
-	i64 highest, lowest;
-	u64 largest;
-};
-
-struct ht_measures { // of a thread
-	struct totals now; // without what happened in exclusive measures that have ended
-	struct totals excluded; // that
-	struct extremes since; // since the innermost measure began
-	u32 depth;
-	struct ht_measures *next; // list of all, never shortened
-	struct {
-		i64 number;
-		unsigned flags;
-		struct totals begin;
-		struct extremes outer; // of the measure around it, up to its begin
-	} nested[HEAPTAP_MEASURES];
-};
-
 static struct ht_measures *all;
 static u32 serial;
 u32 ht_measures_running;
 
 static struct { // of the process
 	i64 number; // 0: free; stored last
-	struct totals begin;
+	struct ht_totals begin;
 	i64 balance; // at the begin
-	struct extremes since;
+	struct ht_extremes since;
 } common[HEAPTAP_MEASURES];
-static u32 running; // bit i: common[i] is
+u32 ht_measures_common; // bit i: common[i] runs
 static i64 balance; // moves only while one is
 
 typedef char bits_are_enough[HEAPTAP_MEASURES <= 32 ? 1 : -1];
@@ -72,74 +49,45 @@ static struct ht_measures *mine(void)
 	return m;
 }
 
-static void raise_i64(i64 *to, i64 value)
+static void moved(struct ht_extremes *e, i64 now, u64 largest)
 {
-	i64 old = ht_load(to);
-	while (value > old && !__atomic_compare_exchange_n(to, &old, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-static void lower_i64(i64 *to, i64 value)
-{
-	i64 old = ht_load(to);
-	while (value < old && !__atomic_compare_exchange_n(to, &old, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
+	ht_raise(&e->highest, now);
+	ht_lower(&e->lowest, now);
+	ht_raise((i64 *)&e->largest, (i64)largest);
 }
 
-static void moved(struct extremes *e, i64 now, u64 largest)
-{
-	raise_i64(&e->highest, now);
-	lower_i64(&e->lowest, now);
-	raise_i64((i64 *)&e->largest, (i64)largest);
-}
-
-static i64 balance_of(const struct totals *t)
-{
-	return (i64)(ht_load(&t->allocated) - ht_load(&t->deallocated));
-}
-
-static HT_NOINLINE void moved_in_common(i64 by)
+void ht_measure_in_common(i64 by)
 {
 	i64 now = __atomic_add_fetch(&balance, by, __ATOMIC_RELAXED);
-	for (u32 bits = ht_load_acquire(&running); bits; bits &= bits - 1)
+	for (u32 bits = ht_load_acquire(&ht_measures_common); bits; bits &= bits - 1)
 		moved(&common[__builtin_ctz(bits)].since, now, by > 0 ? (u64)by : 0);
 }
 
 void ht_measure_allocation(u64 requested, u64 usable)
 {
 	struct ht_measures *m = mine();
-	if (!m)
-		return;
-	ht_add_here(&m->now.allocations, 1);
-	ht_add_here(&m->now.requested, requested);
-	ht_add_here(&m->now.allocated, usable);
-	moved(&m->since, balance_of(&m->now), usable);
-	if (ht_load(&running))
-		moved_in_common((i64)usable);
+	if (m)
+		ht_measure_allocated(m, requested, usable);
 }
 
 void ht_measure_deallocation(u64 usable)
 {
 	struct ht_measures *m = mine();
-	if (!m)
-		return;
-	ht_add_here(&m->now.deallocations, 1);
-	ht_add_here(&m->now.deallocated, usable);
-	lower_i64(&m->since.lowest, balance_of(&m->now));
-	if (ht_load(&running))
-		moved_in_common(-(i64)usable);
+	if (m)
+		ht_measure_deallocated(m, usable);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Sums
 
-static struct totals difference(const struct totals *a, const struct totals *b)
+static struct ht_totals difference(const struct ht_totals *a, const struct ht_totals *b)
 {
-	return (struct totals){a->allocations - b->allocations, a->deallocations - b->deallocations,
-			       a->requested - b->requested, a->allocated - b->allocated,
-			       a->deallocated - b->deallocated};
+	return (struct ht_totals){a->allocations - b->allocations, a->deallocations - b->deallocations,
+				  a->requested - b->requested, a->allocated - b->allocated,
+				  a->deallocated - b->deallocated};
 }
 
-static void add(struct totals *to, const struct totals *t, u64 times)
+static void add(struct ht_totals *to, const struct ht_totals *t, u64 times)
 {
 	ht_add_here(&to->allocations, ht_load(&t->allocations) * times);
 	ht_add_here(&to->deallocations, ht_load(&t->deallocations) * times);
@@ -148,9 +96,9 @@ static void add(struct totals *to, const struct totals *t, u64 times)
 	ht_add_here(&to->deallocated, ht_load(&t->deallocated) * times);
 }
 
-static struct totals of_all_threads(void)
+static struct ht_totals of_all_threads(void)
 {
-	struct totals sum = {0, 0, 0, 0, 0};
+	struct ht_totals sum = {0, 0, 0, 0, 0};
 	for (struct ht_measures *m = ht_load_acquire(&all); m; m = m->next) {
 		add(&sum, &m->now, 1);
 		add(&sum, &m->excluded, 1);
@@ -158,17 +106,17 @@ static struct totals of_all_threads(void)
 	return sum;
 }
 
-static void take_in(struct extremes *to, const struct extremes *e)
+static void take_in(struct ht_extremes *to, const struct ht_extremes *e)
 {
 	moved(to, e->highest, e->largest);
-	lower_i64(&to->lowest, e->lowest);
+	ht_lower(&to->lowest, e->lowest);
 }
 
 // A program that knows less than we do gets what it knows.
-static int give(struct heaptap_measured *out, size_t size, const struct totals *begin, const struct totals *end,
-		const struct extremes *since, i64 start)
+static int give(struct heaptap_measured *out, size_t size, const struct ht_totals *begin, const struct ht_totals *end,
+		const struct ht_extremes *since, i64 start)
 {
-	struct totals t = difference(end, begin);
+	struct ht_totals t = difference(end, begin);
 	struct heaptap_measured m = {t.allocations,
 				     t.deallocations,
 				     t.requested,
@@ -204,12 +152,12 @@ static i64 begin_of_thread(unsigned flags)
 	if (!m || m->depth == HEAPTAP_MEASURES)
 		return HEAPTAP_FULL;
 	u32 i = m->depth;
-	i64 at = balance_of(&m->now);
+	i64 at = ht_balance_of(&m->now);
 	m->nested[i].number = number_for(i);
 	m->nested[i].flags = flags;
 	m->nested[i].outer = m->since;
 	m->nested[i].begin = m->now;
-	m->since = (struct extremes){at, at, 0};
+	m->since = (struct ht_extremes){at, at, 0};
 	HT_FENCE();
 	m->depth = i + 1;
 	runs(+1);
@@ -227,9 +175,9 @@ static int place_of_thread(const struct ht_measures *m, i64 measure)
 static void end_innermost(struct ht_measures *m)
 {
 	u32 i = m->depth - 1;
-	struct extremes e = m->nested[i].outer;
+	struct ht_extremes e = m->nested[i].outer;
 	if (m->nested[i].flags & HEAPTAP_EXCLUSIVE) {
-		struct totals t = difference(&m->now, &m->nested[i].begin);
+		struct ht_totals t = difference(&m->now, &m->nested[i].begin);
 		add(&m->excluded, &t, 1);
 		add(&m->now, &t, ~0ull);
 	} else {
@@ -242,17 +190,17 @@ static void end_innermost(struct ht_measures *m)
 
 static int read_of_thread(const struct ht_measures *m, u32 place, struct heaptap_measured *out, size_t size)
 {
-	struct totals now = m->now;
-	struct extremes since = m->since;
+	struct ht_totals now = m->now;
+	struct ht_extremes since = m->since;
 	for (u32 i = m->depth - 1; i > place; i--) {
-		struct extremes e = m->nested[i].outer;
+		struct ht_extremes e = m->nested[i].outer;
 		if (m->nested[i].flags & HEAPTAP_EXCLUSIVE)
 			now = m->nested[i].begin;
 		else
 			take_in(&e, &since);
 		since = e;
 	}
-	return give(out, size, &m->nested[place].begin, &now, &since, balance_of(&m->nested[place].begin));
+	return give(out, size, &m->nested[place].begin, &now, &since, ht_balance_of(&m->nested[place].begin));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -274,7 +222,7 @@ static i64 begin_of_process(void)
 	ht_store(&common[i].since.highest, common[i].balance); // others may still be at the one that was in this place
 	ht_store(&common[i].since.lowest, common[i].balance);
 	ht_store(&common[i].since.largest, 0);
-	__atomic_fetch_or(&running, 1u << i, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&ht_measures_common, 1u << i, __ATOMIC_SEQ_CST);
 	common[i].begin = of_all_threads();
 	ht_store_release(&common[i].number, number);
 	return number;
@@ -290,9 +238,9 @@ static int place_of_process(i64 measure)
 
 static int read_of_process(u32 i, struct heaptap_measured *out, size_t size)
 {
-	struct totals now = of_all_threads();
-	struct extremes since = {ht_load(&common[i].since.highest), ht_load(&common[i].since.lowest),
-				 ht_load(&common[i].since.largest)};
+	struct ht_totals now = of_all_threads();
+	struct ht_extremes since = {ht_load(&common[i].since.highest), ht_load(&common[i].since.lowest),
+				    ht_load(&common[i].since.largest)};
 	return give(out, size, &common[i].begin, &now, &since, common[i].balance);
 }
 
@@ -301,7 +249,7 @@ static int end_of_process(u32 i, i64 measure, struct heaptap_measured *out, size
 	int r = read_of_process(i, out, size);
 	if (!__atomic_compare_exchange_n(&common[i].number, &measure, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return HEAPTAP_INVALID;
-	__atomic_fetch_and(&running, ~(1u << i), __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(&ht_measures_common, ~(1u << i), __ATOMIC_SEQ_CST);
 	ht_store_release(&common[i].number, 0);
 	runs(-1);
 	return r;
@@ -321,7 +269,8 @@ void ht_measures_after_fork(void)
 	for (struct ht_measures *m = ht_load(&all); m; m = m->next)
 		if (m != ht_local.measures)
 			m->depth = 0;
-	ht_measures_running = (u32)__builtin_popcount(running) + (ht_local.measures ? ht_local.measures->depth : 0);
+	ht_measures_running =
+		(u32)__builtin_popcount(ht_measures_common) + (ht_local.measures ? ht_local.measures->depth : 0);
 }
 
 int64_t ht_measure_begin(unsigned flags)

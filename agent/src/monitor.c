@@ -38,29 +38,35 @@ void ht_monitor_call_deallocated(u32 bits, u64 usable, const void *p)
 	}
 }
 
+void ht_monitor_end_otherwise(int saved)
+{
+	errno = saved;
+	ht_local.hidden--;
+}
+
 // If the thread has no state and gets none, nobody will wait for it.
-static struct ht_thread *mine(struct ht_thread *stateless)
+static u32 begin(int *saved)
 {
 	struct ht_thread *t = ht_thread_mine();
 	if (ht_likely(t != 0))
-		return t;
-	stateless->local = &ht_local;
-	stateless->errno_at = &errno;
-	return stateless;
+		return ht_monitor_begin(t, saved);
+	ht_local.hidden++;
+	*saved = errno;
+	return ht_load_acquire(&ht_monitors.registered);
 }
 
 void ht_monitor_allocation(u64 requested, u64 usable, const void *p)
 {
-	struct ht_thread stateless, *t = mine(&stateless);
-	ht_monitor_call_allocated(ht_monitor_begin(t), requested, usable, p);
-	ht_monitor_end(t);
+	int saved;
+	ht_monitor_call_allocated(begin(&saved), requested, usable, p);
+	ht_monitor_end(saved);
 }
 
 void ht_monitor_deallocation(u64 usable, const void *p)
 {
-	struct ht_thread stateless, *t = mine(&stateless);
-	ht_monitor_call_deallocated(ht_monitor_begin(t), usable, p);
-	ht_monitor_end(t);
+	int saved;
+	ht_monitor_call_deallocated(begin(&saved), usable, p);
+	ht_monitor_end(saved);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #define HT_MONITOR_H
 
 #include "agent.h"
+#include "arch_amd64.h"
 #include "sys.h"
 
 #define HEAPTAP_AGENT
@@ -26,24 +27,30 @@ void ht_monitor_deallocation(u64 usable, const void *p);
 // ---------------------------------------------------------------------------------------------------------------------
 // Around the callbacks. Who calls says so in its own thread's state, with plain stores: ht_thread.calling is odd meanwhile.
 
-// Returns which monitors are registered.
-HT_INLINE u32 ht_monitor_begin(struct ht_thread *t)
+// Returns which monitors are registered; `saved`: what ht_monitor_end is given.
+HT_INLINE u32 ht_monitor_begin(struct ht_thread *t, int *saved)
 {
 	t->local->hidden++;
-	t->saved_errno = *t->errno_at; // of what is hidden nobody calls monitors: so there is but one to be saved
+	*saved = *t->errno_at;
 	ht_add_here(&t->calling, 1);
 	HT_FENCE();
 	return ht_load_acquire(&ht_monitors.registered);
 }
 
-HT_INLINE void ht_monitor_end(struct ht_thread *t)
+// The same where the thread's state is not the one that it was at the begin.
+HT_COLD void ht_monitor_end_otherwise(int saved);
+
+HT_INLINE void ht_monitor_end(int saved)
 {
-	struct ht_local *local = t->local;
+	struct ht_thread *t = ht_thread_again();
 	HT_FENCE();
-	*t->errno_at = t->saved_errno;
-	if (ht_likely(t == local->thread) && ht_likely(t->calling & 1)) // a callback may have forked, and t be as new
-		ht_add_here(&t->calling, 1);
-	local->hidden--;
+	if (ht_unlikely(!(t->calling & 1))) { // a callback has forked
+		ht_monitor_end_otherwise(saved);
+		return;
+	}
+	*t->errno_at = saved;
+	ht_add_here(&t->calling, 1);
+	t->local->hidden--;
 }
 
 // Call those of `bits`, which ht_monitor_begin returned.

@@ -2,8 +2,6 @@
 //
 // record.c: what the short way of record.h leaves to others.
 
-#include "api.h"
-#include "monitor.h"
 #include "record.h"
 
 // More ticks than an event takes by itself: the thread was interrupted, or had to do what is done once for each call stack.
@@ -60,64 +58,4 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 	if (ht_unlikely(begin))
 		timed(t, begin, HT_C_FREE_TICKS);
 	return p;
-}
-
-// While only measures or monitors are told, an event goes the short way otherwise. The hook has seen that the stream is not busy;
-// and where the short way is open, it is glibc's block.
-
-HT_NOINLINE void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
-{
-	struct ht_thread *t = ht_local.thread;
-	struct ht_stacked *w;
-	u64 sp = (u64)(frame + 2), word, slack;
-	if (ht_unlikely(!p) || ht_unlikely(!t->short_limit) ||
-	    ht_unlikely(ht_load(&ht_state->generation) != t->memo.generation))
-		return ht_allocated(kind, p, size, frame);
-	word = ((const u64 *)p)[-1]; // see ht_record_common_allocation
-	slack = (word & ~7ull) - 8 - size;
-	if (ht_unlikely(slack >= HT_SLACK_EXTRA) || ht_unlikely(word & (~0ull << 32 | 2)))
-		return ht_allocated(kind, p, size, frame);
-	ht_store(&t->stream->busy, sp);
-	HT_FENCE();
-	w = (struct ht_stacked *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit)) {
-		ht_store(&t->stream->busy, 0);
-		return ht_allocated(kind, p, size, frame);
-	}
-	w->first = (u64)p | kind << HT_KIND_SHIFT | slack << HT_SLACK_SHIFT;
-	w->size = (u32)size;
-	const struct ht_frame *leaf = ht_memo_same(&t->memo, frame[1], sp, frame[0]);
-	HT_FENCE(); // what was written is read again: so comparing has all registers
-	w = (struct ht_stacked *)t->at;
-	p = (void *)(w->first & HT_ADDR_MASK);
-	size = w->size;
-	if (ht_unlikely(!leaf)) {
-		kind = w->first >> HT_KIND_SHIFT & 255;
-		ht_store(&t->stream->busy, 0);
-		return ht_allocated(kind, p, size, frame);
-	}
-	w->stack = leaf->node;
-	w->time = ht_clock();
-	ht_end(t, t->stream, (u64 *)(w + 1));
-	return ht_tell_allocated(size, p, t);
-}
-
-HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
-{
-	struct ht_thread *t = ht_local.thread;
-	u64 *w;
-	if (ht_unlikely(!t->short_limit) || ht_unlikely(ht_state->free_stacks) || ht_unlikely(ht_in_loader(frame[1])) ||
-	    ht_unlikely(!ht_load(&ht_state->generation)))
-		return ht_deallocated(kind, p, frame);
-	ht_store(&t->stream->busy, (u64)(frame + 2));
-	HT_FENCE();
-	w = (u64 *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit)) {
-		ht_store(&t->stream->busy, 0);
-		return ht_deallocated(kind, p, frame);
-	}
-	w[0] = ((u64)p & HT_ADDR_MASK) | kind << HT_KIND_SHIFT;
-	w[1] = ht_clock();
-	ht_end(t, t->stream, w + 2);
-	return ht_tell_deallocated(p, t);
 }

@@ -16,6 +16,7 @@
 #include "memo.h"
 #include "special.h"
 #include "sys.h"
+#include "tell.h"
 #include "told.h"
 
 // In a function that keeps a frame pointer (the hooks are compiled so): x86-64 psABI, figure 3.3.
@@ -174,9 +175,6 @@ HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
 HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
 // The whole of a deallocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
-// The same two while nothing is special but that measures or monitors are told.
-HT_NOINLINE void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame);
-HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame);
 
 // A record of class 0.
 struct ht_stacked {

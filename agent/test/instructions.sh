@@ -3,7 +3,8 @@
 #
 # What a pair of malloc and free costs in instructions, mispredicted branches and cache misses, as valgrind counts and simulates
 # them: the same numbers on every machine and under any load. Prints a table: what the loops of tests/programs/src/w.c take with
-# the forwarding shim of bench/src, and what the agent adds to that. Needs gcc and valgrind; three minutes.
+# the forwarding shim of bench/src, and what the agent adds to that; monitor and measure: in exact mode, an empty monitor and
+# a measure of the main thread. Needs gcc and valgrind; four minutes.
 #
 #   instructions.sh [LIBRARY]      default: the committed one
 #
@@ -18,6 +19,7 @@ trap 'rm -rf "$out"' EXIT
 short=50000 long=150000
 
 gcc -O2 -fPIC -shared bench/src/shim.c -o "$out/shim.so" -ldl
+gcc -O2 -fPIC -shared -Iinclude bench/src/monitor.c -o "$out/monitor.so"
 gcc -O2 tests/programs/src/w.c -o "$out/w" -pthread
 
 # Instructions, data references, mispredictions, first-level and last-level data misses of one run.
@@ -55,7 +57,10 @@ for loop in ${LOOPS:-w1 w1d w2}; do
 	shim=$(per_pair "$loop" LD_PRELOAD="$out/shim.so")
 	echo "$shim" | row "$loop" "shim, all of it" "0 0 0 0 0 0"
 	for way in "exact HEAPTAP_MODE=exact" "free-stacks HEAPTAP_FREE_STACKS=1" "sampled-512K HEAPTAP_MODE=sampled" \
-		"count HEAPTAP_MODE=count" "off HEAPTAP_MODE=off"; do
-		per_pair "$loop" LD_PRELOAD="$library" "${way#* }" | row "$loop" "${way%% *}" "$shim"
+		"count HEAPTAP_MODE=count" "off HEAPTAP_MODE=off" \
+		"monitor HEAPTAP_MONITOR_LIBRARIES=$out/monitor.so:" "measure HEAPTAP_MONITOR_LIBRARIES=$out/monitor.so:measure"; do
+		preload=$library
+		[[ $way != *monitor.so:* ]] || preload+=:$out/monitor.so
+		per_pair "$loop" LD_PRELOAD="$preload" "${way#* }" | row "$loop" "${way%% *}" "$shim"
 	done
 done

@@ -7,54 +7,81 @@
 #include <cstring>
 #include <malloc.h>
 #include <new>
+#include <optional>
 
 #include <heaptap/heaptap.hpp>
 
 #include "check.h"
 
 static long allocated, deallocated, requested, usable_in, usable_out;
+static const void *last_in, *last_out;
 
-static void on_allocated(size_t r, size_t u, const void *, void *)
+static void on_allocated(size_t r, size_t u, const void *p, void *)
 {
-	allocated++, requested += (long)r, usable_in += (long)u;
+	allocated++, requested += (long)r, usable_in += (long)u, last_in = p;
 }
-static void on_deallocated(size_t u, const void *, void *)
+static void on_deallocated(size_t u, const void *p, void *)
 {
-	deallocated++, usable_out += (long)u;
+	deallocated++, usable_out += (long)u, last_out = p;
 }
+static const heaptap_monitor monitor = {on_allocated, on_deallocated, nullptr};
 
 static volatile size_t N = 1000;
 static void *volatile block;
 
+static constexpr int MONITOR = 1, MEASURE = 2;
+
+template <typename Allocate, typename Free>
+static void one(int told, size_t size, Allocate allocate, Free release, int allocations)
+{
+	std::optional<heaptap::measure> thread, process;
+	allocated = deallocated = requested = usable_in = usable_out = 0;
+	const int number = told & MONITOR ? heaptap_monitor_add(&monitor) : 0;
+	if (told & MEASURE)
+		thread.emplace(), process.emplace(HEAPTAP_PROCESS);
+	block = allocate();
+	const void *const p = block;
+	const size_t usable = malloc_usable_size(block);
+	if (told & MEASURE)
+		for (const heaptap::measured &m : {thread->read(), process->read()}) {
+			CHECK(m.allocations, ==, allocations);
+			CHECK(m.deallocations, ==, allocations - 1);
+			CHECK(m.requested, ==, size);
+			CHECK(m.added, ==, usable);
+			CHECK(m.highest, ==, m.added);
+			CHECK(m.largest, ==, usable);
+		}
+	if (told & MONITOR) {
+		CHECK(last_in == p, ==, 1);
+		CHECK(usable_in - usable_out, ==, usable);
+	}
+	release(block);
+	if (told & MEASURE)
+		for (const heaptap::measured &m : {thread->read(), process->read()}) {
+			CHECK(m.allocations, ==, allocations);
+			CHECK(m.deallocations, ==, allocations);
+			CHECK(m.requested, ==, size);
+			CHECK(m.added, ==, 0);
+			CHECK(m.highest, ==, usable);
+			CHECK(m.lowest, ==, 0);
+		}
+	if (told & MONITOR) {
+		CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
+		CHECK(last_out == p, ==, 1);
+		CHECK(allocated, ==, allocations);
+		CHECK(deallocated, ==, allocations);
+		CHECK(requested, ==, size);
+		CHECK(usable_in, ==, usable_out);
+	}
+}
+
+// Twice in each way: with a call stack that is new, and with the same one again.
 template <typename Allocate, typename Free>
 static void once(const char *name, size_t size, Allocate allocate, Free release, int allocations = 1)
 {
 	const int before = failures;
-	allocated = deallocated = requested = usable_in = usable_out = 0;
-	heaptap::measure thread, process(HEAPTAP_PROCESS);
-	block = allocate();
-	const size_t usable = malloc_usable_size(block);
-	for (const heaptap::measured &m : {thread.read(), process.read()}) {
-		CHECK(m.allocations, ==, allocations);
-		CHECK(m.deallocations, ==, allocations - 1);
-		CHECK(m.requested, ==, size);
-		CHECK(m.added, ==, usable);
-		CHECK(m.highest, ==, m.added);
-		CHECK(m.largest, ==, usable);
-	}
-	release(block);
-	for (const heaptap::measured &m : {thread.read(), process.read()}) {
-		CHECK(m.allocations, ==, allocations);
-		CHECK(m.deallocations, ==, allocations);
-		CHECK(m.requested, ==, size);
-		CHECK(m.added, ==, 0);
-		CHECK(m.highest, ==, usable);
-		CHECK(m.lowest, ==, 0);
-	}
-	CHECK(allocated, ==, allocations);
-	CHECK(deallocated, ==, allocations);
-	CHECK(requested, ==, size);
-	CHECK(usable_in, ==, usable_out);
+	for (const int told : {MONITOR, MONITOR, MEASURE, MEASURE, MONITOR | MEASURE, MONITOR | MEASURE})
+		one(told, size, allocate, release, allocations);
 	if (failures != before)
 		fprintf(stderr, "... of %s\n", name);
 }
@@ -74,6 +101,7 @@ static void failing(bool throws)
 	volatile size_t huge = ~size_t(0) / 4;
 	void *volatile p = malloc(100); // the compiler is not to know what becomes of it
 	allocated = deallocated = requested = usable_in = usable_out = 0;
+	const int number = heaptap_monitor_add(&monitor);
 	heaptap::measure m;
 	CHECK(malloc(huge) == nullptr, ==, 1);
 	CHECK(calloc(huge, 8) == nullptr, ==, 1);
@@ -92,16 +120,17 @@ static void failing(bool throws)
 	CHECK(m.read().allocations, <=, 2);
 	CHECK(m.read().added, ==, 0);
 	CHECK(usable_in, ==, usable_out); // a failed realloc is both
+	CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
 	free(p);
 }
 
 int main(int argc, char **)
 {
-	const heaptap_monitor monitor = {on_allocated, on_deallocated, nullptr};
-	block = malloc(N); // whatever is done only once
-	CHECK(malloc_usable_size(block), >=, N);
-	free(block);
-	CHECK(heaptap_monitor_add(&monitor), >, 0);
+	for (int i = 0; i < 100; i++) { // whatever is done only once; and a thread's first events go a longer way
+		block = malloc(N);
+		CHECK(malloc_usable_size(block), >=, N);
+		free(block);
+	}
 
 	ONCE(malloc(N), free(p));
 	ONCE(calloc(N, 1), free(p));

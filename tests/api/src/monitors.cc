@@ -186,11 +186,15 @@ static void books()
 }
 
 // The process forks within a callback.
+static int told;
+
 static void forking(size_t requested, size_t, const void *, void *)
 {
+	told++;
 	if (requested != 4321)
 		return;
 	const pid_t child = fork();
+	errno = 5;
 	if (child == 0) {
 		free(malloc(10));
 		return; // and goes on, as the parent does
@@ -205,8 +209,13 @@ static void fork_within()
 	const heaptap_monitor m = {forking, nullptr, nullptr};
 	const pid_t parent = getpid();
 	const int number = heaptap_monitor_add(&m);
-	free(malloc(4321));
-	free(malloc(10));
+	errno = 77;
+	void *volatile p = malloc(4321);
+	CHECK(errno, ==, 77);
+	free(p);
+	p = malloc(10);
+	CHECK(told, ==, 2);
+	free(p);
 	alarm(20);
 	std::thread([number] {
 		CHECK(heaptap_monitor_remove(number), ==, HEAPTAP_OK);
