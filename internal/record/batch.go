@@ -7,16 +7,18 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before the ledger sees them: so that a loop between can touch what will be needed of the ledger's
-// table, and nothing else, which lets the processor wait for many places at once.
+// Records are merged into a batch before the ledger sees them, so that each of the loops that they go through is short, and where the ledger's
+// table is large, the processor waits for many places of it at once.
 
 const batchSize = 256
 
 type batch struct {
 	list [batchSize]ready
 	n    int
+	at   int // how many of them are settled
 	told int // how many of them runs tells of
 	runs []batchRun
+	run  int // that of list[at]
 	more []extras
 
 	op ledger.Op // memory for settle
@@ -26,16 +28,15 @@ type batch struct {
 type ready struct {
 	w0    uint64 // address, kind, slack
 	time  uint64
-	hash  uint64 // of the address
 	size  uint32
 	stack uint32 // the recording's id
 	extra uint32 // number in batch.more plus 1, or 0
 }
 
-// batchRun is n records of one stream in a row.
+// batchRun is records of one stream in a row.
 type batchRun struct {
 	stream *stream
-	n      int
+	end    int // in the batch
 }
 
 // extend adds what came before the batch's last record.
@@ -71,10 +72,10 @@ func (p *process) until(s *stream, at, latest int, kind uint8) {
 	}
 	b.told = b.n
 	if k := len(b.runs); k > 0 && b.runs[k-1].stream == s {
-		b.runs[k-1].n += n
+		b.runs[k-1].end = b.n
 		return
 	}
-	b.runs = append(b.runs, batchRun{s, n})
+	b.runs = append(b.runs, batchRun{s, b.n})
 }
 
 // settle hands the batch to the ledger and the writer.
@@ -83,27 +84,31 @@ func (p *process) settle() {
 	if b.n == 0 {
 		return
 	}
-	if p.ledger.Far() {
-		for i := range b.list[:b.n] {
-			p.fetched += p.ledger.Fetch(b.list[i].hash)
+	watched := p.mayMark(b)
+	for b.at < b.n {
+		s := b.stream()
+		if !s.known {
+			p.newThread(s, p.now(b.list[b.at].time)*recording.Quantum)
+		}
+		room := p.out.Space()
+		if watched || p.ledger.Waiting() > 0 { // then one may be looked at, or settled, at a time
+			room = room[:1]
+		}
+		n := p.plain(room)
+		if n > 0 {
+			n = p.settlePlain(room[:n])
+		}
+		if n == 0 {
+			r := &b.list[b.at]
+			p.long(b.stream(), &meanings[uint8(r.w0>>wire.KindShift)], r)
+			b.at++
+		}
+		if watched {
+			p.watchBooks()
 		}
 	}
-	at, watched := 0, p.mayMark(b)
-	for i := range b.runs {
-		r := &b.runs[i]
-		for end := at + r.n; at < end; {
-			n := end - at
-			if watched {
-				n = 1
-			}
-			p.settleRun(r.stream, b.list[at:at+n])
-			if at += n; watched {
-				p.watchBooks()
-			}
-		}
-		r.stream = nil
-	}
-	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
+	clear(b.runs)
+	b.n, b.at, b.told, b.runs, b.run, b.more = 0, 0, 0, b.runs[:0], 0, b.more[:0]
 	if err := p.out.Err(); err != nil && !p.failed {
 		p.fail(err)
 	}
@@ -113,51 +118,75 @@ func (p *process) settle() {
 	}
 }
 
-func (p *process) settleRun(s *stream, list []ready) {
-	if !s.known {
-		p.newThread(s, p.now(list[0].time)*recording.Quantum)
+// stream is that of the record that is to be settled next.
+func (b *batch) stream() *stream {
+	for b.runs[b.run].end <= b.at {
+		b.run++
 	}
-	l, w, c, thread := p.ledger, p.out, p.clock, s.thread
-	for i := range list {
-		r := &list[i]
-		kind := uint8(r.w0 >> wire.KindShift)
-		m := &meanings[kind]
-		addr := r.w0 & wire.AddrMask
-		if r.time < p.latest || m.way == wayLong || addr == 0 || r.extra != 0 && !p.onlyCount(m, r) {
-			p.long(s, m, r)
-			continue
+	return b.runs[b.run].stream
+}
+
+// plain turns the records that are to be settled next into plain events, up to the first that is none, or of a stream that is not known, and
+// returns their number.
+func (p *process) plain(room []event.Plain) int {
+	b, c := &p.w.batch, p.clock
+	at, latest, now := b.at, p.latest, p.time
+	most := min(b.n, at+len(room))
+	for k := b.run; at < most; k++ {
+		run := &b.runs[k]
+		s := run.stream
+		if !s.known {
+			break
 		}
-		p.latest = r.time
-		now := p.time
-		if d := r.time - c.counter; d < nearTicks {
-			now = max(now, c.near(d)/recording.Quantum)
-			p.time = now
-		} else {
-			now = p.now(r.time)
-		}
-		if m.way == wayFree {
-			b, temporary := l.Died(r.hash, addr, thread, now)
-			if b == nil {
-				p.long(s, m, r)
-				continue
+		end, thread := min(run.end, most), s.thread
+		list := b.list[at:end]
+		out := room[at-b.at:][:len(list)]
+		for i := range list {
+			r, e := &list[i], &out[i]
+			m := &meanings[uint8(r.w0>>wire.KindShift)]
+			addr, slack := r.w0&wire.AddrMask, uint8(r.w0>>wire.SlackShift)
+			if m.plain == event.NotPlain || r.time < latest || addr == 0 || r.size == wire.SizeExtra || slack == wire.SlackExtra && m.plain == event.PlainAlloc {
+				return at + i - b.at
 			}
-			w.Free(now, m.fn, thread, temporary, b)
-			if m.family != plainPairs[b.Func&63] || m.sized && uint8(r.w0>>wire.SlackShift) != uint8(b.Size) {
-				p.pairs.plain(r, m.fn, thread, now, b)
+			e.Born = 0
+			if r.extra != 0 {
+				if !p.onlyCount(m, r) {
+					return at + i - b.at
+				}
+				e.Born = b.more[r.extra-1].count
 			}
-			continue
+			latest = r.time
+			if d := latest - c.counter; d < nearTicks {
+				now = max(now, c.near(d)/recording.Quantum)
+			} else {
+				now = max(now, c.far(latest)/recording.Quantum)
+			}
+			e.Time = uint64(now)
+			e.Addr = addr
+			e.Size = uint64(r.size)
+			e.Ref = uint64(slack)
+			e.Stack = r.stack
+			e.Thread = thread
+			e.Way = m.plain
+			e.Func = m.fn
 		}
-		slack := uint8(r.w0 >> wire.SlackShift)
-		if slack == wire.SlackExtra || r.size == wire.SizeExtra || !l.Born(r.hash, addr, uint64(r.size), m.fn, r.stack, thread, now) {
-			p.long(s, m, r)
-			continue
-		}
-		count := uint64(0)
-		if r.extra != 0 {
-			count = p.w.batch.more[r.extra-1].count
-		}
-		w.Alloc(now, m.fn, thread, r.stack, addr, uint64(r.size), slack, count)
+		at = end
 	}
+	return at - b.at
+}
+
+// settlePlain hands the records that have become plain events to the ledger. It returns how many of them are settled with it.
+func (p *process) settlePlain(list []event.Plain) int {
+	l, b := p.ledger, &p.w.batch
+	allocs, bytes := l.Sums()
+	n := l.Plain(list)
+	if n > 0 {
+		b.at += n
+		p.latest, p.time = b.list[b.at-1].time, int64(list[n-1].Time)
+		a, v := l.Sums()
+		p.out.Filled(n, a-allocs, v-bytes)
+	}
+	return n
 }
 
 // onlyCount says whether all that came before a record is the first argument of calloc or its like.

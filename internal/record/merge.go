@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/binary"
 
-	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -97,7 +96,6 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			r := &bt.list[bt.n&(batchSize-1)]
 			r.w0 = w0
 			r.time = t
-			r.hash = ledger.Hash(w0 & wire.AddrMask)
 			r.size = uint32(w1)
 			r.stack = id
 			r.extra = 0
