@@ -36,13 +36,10 @@ var sizedFuncs = func() (set uint64) {
 // Plain settles the first ops of list, which are in the order of time, as long as they are simple, and returns their number. It fills in what
 // the events of deallocations have beyond the op, and whether they are PlainTemporary. Before, a deallocation is a PlainFree with Time, Addr,
 // Func and Thread, and with the lowest byte of the size that it was told as its Ref; an allocation is complete. From the op that is not simple
-// on, nothing is done.
+// on, nothing is done; what is NotPlain never is.
 func (l *Ledger) Plain(list []event.Plain) int {
 	if l.waits.ops > 0 || len(list) == 0 {
 		return 0
-	}
-	if l.live.count >= touchFrom {
-		l.fetched += l.live.fetch(list)
 	}
 	t := l.live
 	last := max(l.written, l.seen)
@@ -52,7 +49,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	for ; n < len(list); n++ {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
-		if now < last || now > maxBorn || addr == 0 {
+		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree {
 			break
 		}
 		if int(thread) >= len(latest) {
@@ -111,7 +108,11 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		total -= size & bigSize
 		count--
 		g.count--
-		shift(slots, i)
+		if next := i + 1; next < len(slots) && slots[next].key == 0 {
+			*s = slot{}
+		} else {
+			shift(slots, i)
+		}
 		last = now
 	}
 	if n > 0 {
@@ -124,16 +125,21 @@ func (l *Ledger) Plain(list []event.Plain) int {
 // touchFrom is the number of live blocks from which their table exceeds a second-level cache or nearly so.
 const touchFrom = 8192
 
-// fetch brings what Plain will need near: the place of each address and the one behind it, which may be in another line of the cache. The
-// loads of a tight loop overlap; those of the long one do not. It returns a meaningless number, so that the loads are not optimised away.
-func (t *table) fetch(list []event.Plain) (sum uint64) {
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each address and the one behind it, which may
+// be in another line of the cache. The loads of a tight loop overlap; those of Plain do not.
+func (l *Ledger) Fetch(list []event.Plain) {
+	t := l.live
+	if t.count < touchFrom {
+		return
+	}
+	sum := uint64(0)
 	for k := range list {
 		h := hash(list[k].Addr)
 		slots := t.segs[h>>(64-segmentBits)].slots
 		i := home(h, len(slots))
 		sum += slots[i].key + slots[min(i+1, len(slots)-1)].key
 	}
-	return sum
+	l.fetched = sum // so that the loads are not optimised away
 }
 
 // shift empties place i and moves blocks that were displaced by it back towards their homes.

@@ -32,7 +32,7 @@ type Ledger struct {
 	ending       Block // the block of death
 	freed        Op    // what a realloc does to its old block
 	region       uint32
-	fetched      uint64 // see table.fetch
+	fetched      uint64 // see Fetch
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.

@@ -12,25 +12,33 @@ import (
 
 const batchSize = 256
 
+// batch is records in their order: what they are as plain events, and what else they say.
 type batch struct {
-	list [batchSize]ready
+	list [batchSize]event.Plain // NotPlain: it goes to the ledger as an op
+	rest [batchSize]rest
 	n    int
-	at   int // how many of them are settled
 	told int // how many of them runs tells of
 	runs []batchRun
-	run  int // that of list[at]
 	more []extras
+
+	latest uint64 // timestamp of the latest of them
+	time   int64  // and its time, in the recording's units
 
 	op ledger.Op // memory for settle
 }
 
-// ready is a record in its order.
-type ready struct {
+// rest is what a plain event does not say of its record.
+type rest struct {
 	w0    uint64 // address, kind, slack
 	time  uint64
+	extra uint32 // number in batch.more plus 1, or 0
+}
+
+// ready is a record in its order.
+type ready struct {
+	rest
 	size  uint32
 	stack uint32 // the recording's id
-	extra uint32 // number in batch.more plus 1, or 0
 }
 
 // batchRun is records of one stream in a row.
@@ -42,7 +50,13 @@ type batchRun struct {
 // extend adds what came before the batch's last record.
 func (b *batch) extend(x *extras) {
 	b.more = append(b.more, *x)
-	b.list[b.n-1].extra = uint32(len(b.more))
+	r, e := &b.rest[b.n-1], &b.list[b.n-1]
+	r.extra = uint32(len(b.more))
+	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) { // their first argument, and nothing else
+		e.Born = x.count
+	} else {
+		e.Way = event.NotPlain
+	}
 	*x = extras{}
 }
 
@@ -55,7 +69,7 @@ func (b *batch) extrasOf(r *ready) *extras {
 }
 
 // until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
-func (p *process) until(s *stream, at, latest int, kind uint8) {
+func (p *process) until(s *stream, at, latest int) {
 	b := &p.w.batch
 	n := b.n - b.told
 	if n == 0 {
@@ -64,7 +78,7 @@ func (p *process) until(s *stream, at, latest int, kind uint8) {
 	if latest >= 0 {
 		q := &s.pieces[s.head]
 		s.done, s.latest = position{q.seq, q.off + uint32(at)}, position{q.seq, q.off + uint32(latest)}
-		s.began = meanings[kind].op == ledger.OpReallocBegin
+		s.began = meanings[uint8(b.rest[b.n-1].w0>>wire.KindShift)].op == ledger.OpReallocBegin
 		if !s.touched && p.state != nil {
 			s.touched = true
 			p.touched = append(p.touched, s)
@@ -85,30 +99,32 @@ func (p *process) settle() {
 		return
 	}
 	watched := p.mayMark(b)
-	for b.at < b.n {
-		s := b.stream()
-		if !s.known {
-			p.newThread(s, p.now(b.list[b.at].time)*recording.Quantum)
+	p.ledger.Fetch(b.list[:b.n])
+	run := 0
+	for at := 0; at < b.n; {
+		list := b.list[at:b.n]
+		if watched { // then each is looked at
+			list = list[:1]
 		}
-		room := p.out.Space()
-		if watched || p.ledger.Waiting() > 0 { // then one may be looked at, or settled, at a time
-			room = room[:1]
-		}
-		n := p.plain(room)
+		n := p.settlePlain(list)
 		if n > 0 {
-			n = p.settlePlain(room[:n])
+			at += n
+			p.latest, p.time = b.rest[at-1].time, int64(list[n-1].Time)
 		}
-		if n == 0 {
-			r := &b.list[b.at]
-			p.long(b.stream(), &meanings[uint8(r.w0>>wire.KindShift)], r)
-			b.at++
+		if n < len(list) {
+			for b.runs[run].end <= at {
+				run++
+			}
+			r := ready{b.rest[at], uint32(b.list[at].Size), b.list[at].Stack}
+			p.long(b.runs[run].stream, &r)
+			at++
 		}
 		if watched {
 			p.watchBooks()
 		}
 	}
 	clear(b.runs)
-	b.n, b.at, b.told, b.runs, b.run, b.more = 0, 0, 0, b.runs[:0], 0, b.more[:0]
+	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
 	if err := p.out.Err(); err != nil && !p.failed {
 		p.fail(err)
 	}
@@ -118,80 +134,15 @@ func (p *process) settle() {
 	}
 }
 
-// stream is that of the record that is to be settled next.
-func (b *batch) stream() *stream {
-	for b.runs[b.run].end <= b.at {
-		b.run++
-	}
-	return b.runs[b.run].stream
-}
-
-// plain turns the records that are to be settled next into plain events, up to the first that is none, or of a stream that is not known, and
-// returns their number.
-func (p *process) plain(room []event.Plain) int {
-	b, c := &p.w.batch, p.clock
-	at, latest, now := b.at, p.latest, p.time
-	most := min(b.n, at+len(room))
-	for k := b.run; at < most; k++ {
-		run := &b.runs[k]
-		s := run.stream
-		if !s.known {
-			break
-		}
-		end, thread := min(run.end, most), s.thread
-		list := b.list[at:end]
-		out := room[at-b.at:][:len(list)]
-		for i := range list {
-			r, e := &list[i], &out[i]
-			m := &meanings[uint8(r.w0>>wire.KindShift)]
-			addr, slack := r.w0&wire.AddrMask, uint8(r.w0>>wire.SlackShift)
-			if m.plain == event.NotPlain || r.time < latest || addr == 0 || r.size == wire.SizeExtra || slack == wire.SlackExtra && m.plain == event.PlainAlloc {
-				return at + i - b.at
-			}
-			e.Born = 0
-			if r.extra != 0 {
-				if !p.onlyCount(m, r) {
-					return at + i - b.at
-				}
-				e.Born = b.more[r.extra-1].count
-			}
-			latest = r.time
-			if d := latest - c.counter; d < nearTicks {
-				now = max(now, c.near(d)/recording.Quantum)
-			} else {
-				now = max(now, c.far(latest)/recording.Quantum)
-			}
-			e.Time = uint64(now)
-			e.Addr = addr
-			e.Size = uint64(r.size)
-			e.Ref = uint64(slack)
-			e.Stack = r.stack
-			e.Thread = thread
-			e.Way = m.plain
-			e.Func = m.fn
-		}
-		at = end
-	}
-	return at - b.at
-}
-
-// settlePlain hands the records that have become plain events to the ledger. It returns how many of them are settled with it.
+// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their number.
 func (p *process) settlePlain(list []event.Plain) int {
-	l, b := p.ledger, &p.w.batch
-	allocs, bytes := l.Sums()
-	n := l.Plain(list)
+	allocs, bytes := p.ledger.Sums()
+	n := p.ledger.Plain(list)
 	if n > 0 {
-		b.at += n
-		p.latest, p.time = b.list[b.at-1].time, int64(list[n-1].Time)
-		a, v := l.Sums()
-		p.out.Filled(n, a-allocs, v-bytes)
+		a, v := p.ledger.Sums()
+		p.out.Plain(list[:n], a-allocs, v-bytes)
 	}
 	return n
-}
-
-// onlyCount says whether all that came before a record is the first argument of calloc or its like.
-func (p *process) onlyCount(m *meaning, r *ready) bool {
-	return p.w.batch.more[r.extra-1].have == 1<<(wire.XCount&15) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
 }
 
 // now converts a timestamp into the recording's units of time; the result never goes back.
@@ -201,8 +152,9 @@ func (p *process) now(t uint64) int64 {
 }
 
 // long turns one record into an op, whatever it is.
-func (p *process) long(s *stream, m *meaning, r *ready) {
+func (p *process) long(s *stream, r *ready) {
 	kind, slack := uint8(r.w0>>wire.KindShift), uint8(r.w0>>wire.SlackShift)
+	m := &meanings[kind]
 	if kind>>wire.ClassShift == wire.ClassNote {
 		p.noted(s, kind, r)
 		return

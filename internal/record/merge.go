@@ -3,6 +3,8 @@ package record
 import (
 	"encoding/binary"
 
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -42,11 +44,14 @@ type stream struct {
 
 // consume hands over the stream's events that are older than limit. It returns false when nothing is left.
 func (p *process) consume(s *stream, limit uint64) bool {
+	bt, c, thread := &p.w.batch, p.clock, s.thread
+	if bt.n == 0 {
+		bt.latest, bt.time = p.latest, p.time
+	}
+	latest, now := bt.latest, bt.time
 	for {
 		b, at, last := s.b, s.at, s.last
-		bt := &p.w.batch
 		begins, lastBegins := at, -1 // of the record that comes, with what belongs to it; of the latest one
-		lastKind := uint8(0)
 		for len(b)-at >= 16 {
 			w0 := binary.LittleEndian.Uint64(b[at:])
 			w1 := binary.LittleEndian.Uint64(b[at+8:])
@@ -80,7 +85,8 @@ func (p *process) consume(s *stream, limit uint64) bool {
 			}
 			if t >= limit {
 				s.time, s.at, s.last = t, at, last
-				p.until(s, begins, lastBegins, lastKind)
+				bt.latest, bt.time = latest, now
+				p.until(s, begins, lastBegins)
 				return true
 			}
 			last = t
@@ -93,25 +99,46 @@ func (p *process) consume(s *stream, limit uint64) bool {
 				id = p.newNode(stack)
 			}
 			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
-			r := &bt.list[bt.n&(batchSize-1)]
+			r, e := &bt.rest[bt.n&(batchSize-1)], &bt.list[bt.n&(batchSize-1)]
+			bt.n++
 			r.w0 = w0
 			r.time = t
-			r.size = uint32(w1)
-			r.stack = id
 			r.extra = 0
-			bt.n++
+			m := &meanings[uint8(w0>>wire.KindShift)]
+			addr, size, slack := w0&wire.AddrMask, uint32(w1), w0>>wire.SlackShift
+			e.Addr = addr
+			e.Size = uint64(size)
+			e.Ref = slack
+			e.Born = 0
+			e.Stack = id
+			e.Thread = thread
+			e.Way = m.plain
+			e.Func = m.fn
+			if t < latest || addr == 0 || size == wire.SizeExtra || slack == wire.SlackExtra && m.plain == event.PlainAlloc {
+				e.Way = event.NotPlain
+			}
+			if t >= latest {
+				latest = t
+				if d := t - c.counter; d < nearTicks {
+					now = max(now, c.near(d)/recording.Quantum)
+				} else {
+					now = max(now, c.far(t)/recording.Quantum)
+				}
+			}
+			e.Time = uint64(now)
 			if s.x.have != 0 {
 				bt.extend(&s.x)
 			}
-			begins, lastBegins, lastKind = at, begins, uint8(w0>>wire.KindShift)
-			if bt.n == len(bt.list) {
+			begins, lastBegins = at, begins
+			if bt.n == batchSize {
 				s.at, s.last = at, last
-				p.until(s, begins, lastBegins, lastKind)
+				p.until(s, begins, lastBegins)
 				p.settle()
 			}
 		}
 		s.last = last
-		p.until(s, begins, lastBegins, lastKind)
+		bt.latest, bt.time = latest, now
+		p.until(s, begins, lastBegins)
 		if at < len(b) {
 			p.broken(s, b, at)
 		}
@@ -198,6 +225,9 @@ func (p *process) merge(limit uint64, round uint64) {
 				to = min(to, t)
 			}
 		}
+		if !s.known {
+			p.begin(s)
+		}
 		if p.consume(s, to) {
 			p.sift(0)
 			continue
@@ -212,6 +242,15 @@ func (p *process) merge(limit uint64, round uint64) {
 			limit = min(limit, max(s.bound, s.last))
 		}
 	}
+}
+
+// begin adds the thread of a stream whose first record comes next.
+func (p *process) begin(s *stream) {
+	now := p.clock.at(s.time) / recording.Quantum
+	if b := &p.w.batch; b.n > 0 {
+		now = max(now, b.time)
+	}
+	p.newThread(s, max(now, p.time)*recording.Quantum)
 }
 
 func before(a, b *stream) bool { return a.time < b.time || a.time == b.time && a.uid < b.uid }

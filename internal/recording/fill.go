@@ -2,21 +2,19 @@ package recording
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Space is room for plain events, one or more, which the caller fills in from the first on and then says so by Filled. Another event in
-// between takes the same room.
-func (w *Writer) Space() []event.Plain {
-	s := w.filling
-	if s.n == len(s.list) {
-		s = w.pass()
-	}
-	return s.list[s.n:]
-}
-
-// Filled adds the first n events of Space: allocs of them are allocations, the others deallocations, and by so many bytes, modulo 2^64, there
-// is more live after them. It does what Alloc and Free do.
-func (w *Writer) Filled(n int, allocs, bytes uint64) {
-	w.filling.n += n
+// Plain adds plain events: allocs of them are allocations, the others deallocations, and by so many bytes, modulo 2^64, there is more live after
+// them. It does for all of them what Alloc and Free do for one.
+func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
 	w.allocs += allocs
-	w.liveBlocks += 2*allocs - uint64(n)
+	w.liveBlocks += 2*allocs - uint64(len(list))
 	w.liveBytes += bytes
+	for {
+		s := w.filling
+		n := copy(s.list[s.n:], list)
+		s.n += n
+		if list = list[n:]; len(list) == 0 {
+			return
+		}
+		w.pass()
+	}
 }
