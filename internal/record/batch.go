@@ -3,7 +3,6 @@ package record
 import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
-	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -68,16 +67,15 @@ func (b *batch) extrasOf(r *ready) *extras {
 	return &b.more[r.extra-1]
 }
 
-// until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
-func (p *process) until(s *stream, at, latest int) {
+// until says that the records up to here which runs does not tell of are a stream's.
+func (p *process) until(s *stream) {
 	b := &p.w.batch
-	n := b.n - b.told
-	if n == 0 {
+	if b.n == b.told {
 		return
 	}
-	if latest >= 0 {
+	if s.lastBegins >= 0 {
 		q := &s.pieces[s.head]
-		s.done, s.latest = position{q.seq, q.off + uint32(at)}, position{q.seq, q.off + uint32(latest)}
+		s.done, s.latest = position{q.seq, q.off + uint32(s.begins)}, position{q.seq, q.off + uint32(s.lastBegins)}
 		s.began = meanings[uint8(b.rest[b.n-1].w0>>wire.KindShift)].op == ledger.OpReallocBegin
 		if !s.touched && p.state != nil {
 			s.touched = true
@@ -147,7 +145,7 @@ func (p *process) settlePlain(list []event.Plain) int {
 
 // now converts a timestamp into the recording's units of time; the result never goes back.
 func (p *process) now(t uint64) int64 {
-	p.time = max(p.time, p.clock.at(t)/recording.Quantum)
+	p.time = max(p.time, p.clock.units(t))
 	return p.time
 }
 
