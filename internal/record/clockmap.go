@@ -57,12 +57,17 @@ func (c *clockMap) near(d uint64) int64 {
 	return int64(c.ns + (hi<<(64-rateShift) | lo>>rateShift))
 }
 
-// units is at in the recording's units of time.
+// units is at in the recording's units of time, with which it goes on quickly.
 func (c *clockMap) units(counter uint64) int64 {
 	if d := counter - c.from; d < c.span {
-		return c.unit + int64((c.part+d*c.rate)/(recording.Quantum<<rateShift))
+		return c.quick(d)
 	}
 	return c.unitsAnew(counter)
+}
+
+// quick is units for the tick d after from, one of span.
+func (c *clockMap) quick(d uint64) int64 {
+	return c.unit + int64((c.part+d*c.rate)/(recording.Quantum<<rateShift))
 }
 
 // unitsAnew is units, which is quick from there on.

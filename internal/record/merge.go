@@ -93,10 +93,7 @@ func (p *process) decode(s *stream, limit uint64) bool {
 		// Which of the two it is has no pattern that a processor could learn: without a branch.
 		stacked := wire.ClassShort - class
 		w1 := binary.LittleEndian.Uint64(d[8:])
-		t := w1
-		if stacked != 0 {
-			t = binary.LittleEndian.Uint64(d[16:])
-		}
+		t := w1 ^ (w1^binary.LittleEndian.Uint64(d[16:]))&-stacked
 		w1 &= -stacked
 		if t < latest || t == never {
 			break
@@ -113,7 +110,11 @@ func (p *process) decode(s *stream, limit uint64) bool {
 		if id == 0 && stack != 0 || addr == 0 || size == wire.SizeExtra || slack == wire.SlackExtra {
 			break
 		}
-		now = max(now, c.units(t))
+		if ticks := t - c.from; ticks < c.span {
+			now = max(now, c.quick(ticks))
+		} else {
+			now = max(now, c.unitsAnew(t))
+		}
 		latest = t
 		m := &meanings[uint8(w0>>wire.KindShift)]
 		// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
