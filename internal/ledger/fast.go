@@ -122,11 +122,11 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	return n
 }
 
-// touchFrom is the number of live blocks from which their table exceeds a second-level cache or nearly so.
-const touchFrom = 8192
+// touchFrom is the number of live blocks from which their table exceeds a first-level cache.
+const touchFrom = 1024
 
-// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each address and the one behind it, which may
-// be in another line of the cache. The loads of a tight loop overlap; those of Plain do not.
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a tight loop overlap;
+// those of Plain do not.
 func (l *Ledger) Fetch(list []event.Plain) {
 	t := l.live
 	if t.count < touchFrom {
@@ -136,8 +136,7 @@ func (l *Ledger) Fetch(list []event.Plain) {
 	for k := range list {
 		h := hash(list[k].Addr)
 		slots := t.segs[h>>(64-segmentBits)].slots
-		i := home(h, len(slots))
-		sum += slots[i].key + slots[min(i+1, len(slots)-1)].key
+		sum += slots[home(h, len(slots))].key
 	}
 	l.fetched = sum // so that the loads are not optimised away
 }
