@@ -6,113 +6,139 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Most ops are simple: an allocation at an address that is free, a deallocation of a block that is live, nothing waits and
-// the clock goes on. Born and Died settle these in some twenty nanoseconds and decline all others, which then take the
-// way of Add. What both do is the same.
+// Most ops are simple: an allocation at an address that is free, a deallocation of a block that is live and belongs to it, nothing waits and
+// the clock goes on. Plain settles these, many at a time and in some nanoseconds each, and declines all others, which then take the way of
+// Add. What both do is the same.
 
-// Hash is what Born, Died and Fetch need to know of an address besides the address. A caller computes it once, and well
-// ahead.
-func Hash(addr uint64) uint64 { return hash(addr) }
-
-// Far says whether the table is too large for the caches, so that Fetch pays.
-func (l *Ledger) Far() bool { return l.live.count >= touchFrom }
-
-// Fetch brings what Born or Died will need near: the place of an address and the one behind it, which may be in another line of the
-// cache. The loads of a tight loop over the addresses to come overlap; those of as many Borns do not. It returns a meaningless number,
-// which the caller adds up, so that the loads are not optimised away.
-func (l *Ledger) Fetch(h uint64) uint64 {
-	slots := l.live.segs[h>>(64-segmentBits)].slots
-	i := home(h, len(slots))
-	return slots[i].key + slots[min(i+1, len(slots)-1)].key
-}
-
-// Born adds a block that f allocated at addr, whose hash is h. It returns false, and does nothing, if the op is not a
-// simple one.
-func (l *Ledger) Born(h, addr, size uint64, f event.Func, stack, thread uint32, now int64) bool {
-	t := l.live
-	g := &t.segs[h>>(64-segmentBits)]
-	if now < l.written || now < l.seen || now > maxBorn || addr == 0 || size >= bigSize || l.waits.ops > 0 || g.count >= g.limit {
-		return false
+// together says which allocation functions, a bit each, a deallocation function belongs to so surely that nothing else has to be looked at:
+// alignments are not known here.
+var together = func() (list [64]uint64) {
+	for free := range event.FuncCount {
+		for alloc := range event.FuncCount {
+			if alloc.Family() == free.Family() && alloc != event.AlignedAlloc {
+				list[free] |= 1 << alloc
+			}
+		}
 	}
-	slots := g.slots
-	i := home(h, len(slots))
-	for {
-		k := slots[i].key
-		if k == 0 {
+	return list
+}()
+
+// sizedFuncs are the deallocation functions that are told the size of the block, a bit each.
+var sizedFuncs = func() (set uint64) {
+	for f := range event.FuncCount {
+		if f.Sized() {
+			set |= 1 << f
+		}
+	}
+	return set
+}()
+
+// Plain settles the first ops of list, which are in the order of time, as long as they are simple, and returns their number. It fills in what
+// the events of deallocations have beyond the op, and whether they are PlainTemporary. Before, a deallocation is a PlainFree with Time, Addr,
+// Func and Thread, and with the lowest byte of the size that it was told as its Ref; an allocation is complete. From the op that is not simple
+// on, nothing is done; what is NotPlain never is.
+func (l *Ledger) Plain(list []event.Plain) int {
+	if l.waits.ops > 0 || len(list) == 0 {
+		return 0
+	}
+	t := l.live
+	last := max(l.written, l.seen)
+	latest := l.latest.dense
+	allocs, count, total := l.allocs, t.count, t.bytes
+	n := 0
+	for ; n < len(list); n++ {
+		p := &list[n]
+		addr, now, thread := p.Addr, int64(p.Time), p.Thread
+		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree {
 			break
 		}
-		if k>>16 == addr {
-			return false
+		if int(thread) >= len(latest) {
+			if thread >= denseThreads {
+				break
+			}
+			latest = l.latest.reach(thread)
 		}
-		if i++; i == len(slots) {
-			i = 0
+		h := hash(addr)
+		g := &t.segs[h>>(64-segmentBits)]
+		slots := g.slots
+		i := home(h, len(slots))
+		var s *slot
+		for {
+			s = &slots[i]
+			if s.key == 0 || s.key>>16 == addr {
+				break
+			}
+			if i++; i == len(slots) {
+				i = 0
+			}
 		}
-	}
-	s := &slots[i]
-	ref := l.allocs
-	s.key = addr<<16 | uint64(thread&0xffff)
-	s.ref = (ref&refMask)<<16 | uint64(thread>>16)
-	s.born = uint64(now)<<howBits | uint64(f)
-	s.size = uint64(stack)<<32 | size
-	l.allocs++
-	g.count++
-	t.count++
-	t.bytes += size
-	l.seen, l.written = now, now
-	if l.known != nil {
-		l.known.add(addr)
-	}
-	if int(thread) < len(l.latest.dense) {
-		l.latest.dense[thread] = ref + 1
-	} else {
-		l.latest.grow(thread, ref)
-	}
-	return true
-}
-
-// Died ends the block at addr, whose hash is h, and returns it; temporary says that it was the thread's latest allocation.
-// The block is valid until the next call. It returns nil, and does nothing, if the op is not a simple one.
-func (l *Ledger) Died(h, addr uint64, thread uint32, now int64) (b *Block, temporary bool) {
-	t := l.live
-	g := &t.segs[h>>(64-segmentBits)]
-	if now < l.written || now < l.seen || l.waits.ops > 0 {
-		return nil, false
-	}
-	slots := g.slots
-	i := home(h, len(slots))
-	var s *slot
-	for {
-		s = &slots[i]
-		k := s.key
-		if k>>16 == addr {
+		if p.Way == event.PlainAlloc {
+			if s.key != 0 || p.Size >= bigSize || g.count >= g.limit {
+				break
+			}
+			s.key = addr<<16 | uint64(thread&0xffff)
+			s.ref = (allocs&refMask)<<16 | uint64(thread>>16)
+			s.born = uint64(now)<<howBits | uint64(p.Func&howFunc)
+			s.size = uint64(p.Stack)<<32 | p.Size
+			allocs++
+			latest[thread] = allocs
+			g.count++
+			count++
+			total += p.Size
+			if l.known != nil {
+				l.known.add(addr)
+			}
+			last = now
+			continue
+		}
+		key, ref, born, size := s.key, s.ref, s.born, s.size
+		if key == 0 || ref&(inRealloc|sampled|silent) != 0 || size&bigSize == bigSize ||
+			together[p.Func&howFunc]>>(born&howFunc)&1 == 0 || sizedFuncs>>(p.Func&howFunc)&1 != 0 && uint8(size) != uint8(p.Ref) {
 			break
 		}
-		if k == 0 {
-			return nil, false
+		p.Size = size & bigSize
+		p.Stack = uint32(size >> 32)
+		p.Ref = ref >> 16
+		p.Born = born >> howBits
+		p.BornBy = uint32(key&0xffff) | uint32(ref&0xffff)<<16
+		p.Way = event.PlainFree
+		if latest[thread] == ref>>16+1 {
+			p.Way = event.PlainTemporary
 		}
-		if i++; i == len(slots) {
-			i = 0
+		total -= size & bigSize
+		count--
+		g.count--
+		if next := i + 1; next < len(slots) && slots[next].key == 0 {
+			*s = slot{}
+		} else {
+			shift(slots, i)
 		}
+		last = now
 	}
-	key, ref, size := s.key, s.ref, s.size
-	if ref&(inRealloc|sampled|silent) != 0 || size&bigSize == bigSize || key == 0 {
-		return nil, false
+	if n > 0 {
+		l.allocs, t.count, t.bytes = allocs, count, total
+		l.seen, l.written = last, last
 	}
-	b = &l.ending
-	b.Addr = addr
-	b.Size = size & bigSize
-	b.Stack = uint32(size >> 32)
-	b.Thread = uint32(key&0xffff) | uint32(ref&0xffff)<<16
-	b.Ref = ref >> 16
-	b.Born = int64(s.born >> howBits)
-	b.Func = event.Func(s.born & howFunc)
-	b.Sampled = false
-	l.seen, l.written = now, now
-	t.bytes -= b.Size
-	t.count--
-	g.count--
-	shift(slots, i)
-	return b, int(thread) < len(l.latest.dense) && l.latest.dense[thread] == b.Ref+1
+	return n
+}
+
+// touchFrom is the number of live blocks from which their table exceeds a first-level cache.
+const touchFrom = 1024
+
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a tight loop overlap;
+// those of Plain do not.
+func (l *Ledger) Fetch(list []event.Plain) {
+	t := l.live
+	if t.count < touchFrom {
+		return
+	}
+	sum := uint64(0)
+	for k := range list {
+		h := hash(list[k].Addr)
+		slots := t.segs[h>>(64-segmentBits)].slots
+		sum += slots[home(h, len(slots))].key
+	}
+	l.fetched = sum // so that the loads are not optimised away
 }
 
 // shift empties place i and moves blocks that were displaced by it back towards their homes.

@@ -32,6 +32,7 @@ type Ledger struct {
 	ending       Block // the block of death
 	freed        Op    // what a realloc does to its old block
 	region       uint32
+	fetched      uint64 // see Fetch
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -103,11 +104,11 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	}
 }
 
-// touchFrom is the number of live blocks from which their table exceeds a second-level cache or nearly so.
-const touchFrom = 8192
-
 // Live returns the number of live blocks and their requested bytes.
 func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count - l.pools.silent, l.live.bytes }
+
+// Sums returns the number of allocations so far, and the bytes that are live, of blocks that serve pools, too.
+func (l *Ledger) Sums() (allocs, bytes uint64) { return l.allocs, l.live.bytes }
 
 // Settled says whether what has been emitted is all that the ledger knows: then another ledger with the same live blocks goes on as
 // this one does, if it is told again of the begins of reallocs whose results have not come.
@@ -318,23 +319,22 @@ type latest struct {
 const denseThreads = 1 << 16
 
 func (t *latest) set(thread uint32, ref uint64) {
-	if int(thread) < len(t.dense) {
-		t.dense[thread] = ref + 1
-		return
-	}
-	t.grow(thread, ref)
-}
-
-func (t *latest) grow(thread uint32, ref uint64) {
 	if thread < denseThreads {
-		t.dense = append(t.dense, make([]uint64, int(thread)+1-len(t.dense))...)
-		t.dense[thread] = ref + 1
+		t.reach(thread)[thread] = ref + 1
 		return
 	}
 	if t.far == nil {
 		t.far = make(map[uint32]uint64)
 	}
 	t.far[thread] = ref + 1
+}
+
+// reach returns dense with a place for a thread, one of denseThreads.
+func (t *latest) reach(thread uint32) []uint64 {
+	if n := int(thread) + 1 - len(t.dense); n > 0 {
+		t.dense = append(t.dense, make([]uint64, n)...)
+	}
+	return t.dense
 }
 
 func (t *latest) is(thread uint32, ref uint64) bool {

@@ -3,45 +3,59 @@ package record
 import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
-	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before the ledger sees them: so that a loop between can touch what will be needed of the ledger's
-// table, and nothing else, which lets the processor wait for many places at once.
+// Records are merged into a batch before the ledger sees them, so that each of the loops that they go through is short, and where the ledger's
+// table is large, the processor waits for many places of it at once.
 
 const batchSize = 256
 
+// batch is records in their order: what they are as plain events, and what else they say.
 type batch struct {
-	list [batchSize]ready
+	list [batchSize]event.Plain // NotPlain: it goes to the ledger as an op
+	rest [batchSize]rest
 	n    int
 	told int // how many of them runs tells of
 	runs []batchRun
 	more []extras
 
+	latest uint64 // timestamp of the latest of them
+	time   int64  // and its time, in the recording's units
+
 	op ledger.Op // memory for settle
+}
+
+// rest is what a plain event does not say of its record.
+type rest struct {
+	w0    uint64 // address, kind, slack
+	time  uint64
+	extra uint32 // number in batch.more plus 1, or 0
 }
 
 // ready is a record in its order.
 type ready struct {
-	w0    uint64 // address, kind, slack
-	time  uint64
-	hash  uint64 // of the address
+	rest
 	size  uint32
 	stack uint32 // the recording's id
-	extra uint32 // number in batch.more plus 1, or 0
 }
 
-// batchRun is n records of one stream in a row.
+// batchRun is records of one stream in a row.
 type batchRun struct {
 	stream *stream
-	n      int
+	end    int // in the batch
 }
 
 // extend adds what came before the batch's last record.
 func (b *batch) extend(x *extras) {
 	b.more = append(b.more, *x)
-	b.list[b.n-1].extra = uint32(len(b.more))
+	r, e := &b.rest[b.n-1], &b.list[b.n-1]
+	r.extra = uint32(len(b.more))
+	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) { // their first argument, and nothing else
+		e.Born = x.count
+	} else {
+		e.Way = event.NotPlain
+	}
 	*x = extras{}
 }
 
@@ -53,17 +67,16 @@ func (b *batch) extrasOf(r *ready) *extras {
 	return &b.more[r.extra-1]
 }
 
-// until says that the records up to here which runs does not tell of are a stream's, and where in its piece they end.
-func (p *process) until(s *stream, at, latest int, kind uint8) {
+// until says that the records up to here which runs does not tell of are a stream's.
+func (p *process) until(s *stream) {
 	b := &p.w.batch
-	n := b.n - b.told
-	if n == 0 {
+	if b.n == b.told {
 		return
 	}
-	if latest >= 0 {
+	if s.lastBegins >= 0 {
 		q := &s.pieces[s.head]
-		s.done, s.latest = position{q.seq, q.off + uint32(at)}, position{q.seq, q.off + uint32(latest)}
-		s.began = meanings[kind].op == ledger.OpReallocBegin
+		s.done, s.latest = position{q.seq, q.off + uint32(s.begins)}, position{q.seq, q.off + uint32(s.lastBegins)}
+		s.began = meanings[uint8(b.rest[b.n-1].w0>>wire.KindShift)].op == ledger.OpReallocBegin
 		if !s.touched && p.state != nil {
 			s.touched = true
 			p.touched = append(p.touched, s)
@@ -71,10 +84,10 @@ func (p *process) until(s *stream, at, latest int, kind uint8) {
 	}
 	b.told = b.n
 	if k := len(b.runs); k > 0 && b.runs[k-1].stream == s {
-		b.runs[k-1].n += n
+		b.runs[k-1].end = b.n
 		return
 	}
-	b.runs = append(b.runs, batchRun{s, n})
+	b.runs = append(b.runs, batchRun{s, b.n})
 }
 
 // settle hands the batch to the ledger and the writer.
@@ -83,26 +96,32 @@ func (p *process) settle() {
 	if b.n == 0 {
 		return
 	}
-	if p.ledger.Far() {
-		for i := range b.list[:b.n] {
-			p.fetched += p.ledger.Fetch(b.list[i].hash)
+	watched := p.mayMark(b)
+	p.ledger.Fetch(b.list[:b.n])
+	run := 0
+	for at := 0; at < b.n; {
+		list := b.list[at:b.n]
+		if watched { // then each is looked at
+			list = list[:1]
+		}
+		n := p.settlePlain(list)
+		if n > 0 {
+			at += n
+			p.latest, p.time = b.rest[at-1].time, int64(list[n-1].Time)
+		}
+		if n < len(list) {
+			for b.runs[run].end <= at {
+				run++
+			}
+			r := ready{b.rest[at], uint32(b.list[at].Size), b.list[at].Stack}
+			p.long(b.runs[run].stream, &r)
+			at++
+		}
+		if watched {
+			p.watchBooks()
 		}
 	}
-	at, watched := 0, p.mayMark(b)
-	for i := range b.runs {
-		r := &b.runs[i]
-		for end := at + r.n; at < end; {
-			n := end - at
-			if watched {
-				n = 1
-			}
-			p.settleRun(r.stream, b.list[at:at+n])
-			if at += n; watched {
-				p.watchBooks()
-			}
-		}
-		r.stream = nil
-	}
+	clear(b.runs)
 	b.n, b.told, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
 	if err := p.out.Err(); err != nil && !p.failed {
 		p.fail(err)
@@ -113,67 +132,27 @@ func (p *process) settle() {
 	}
 }
 
-func (p *process) settleRun(s *stream, list []ready) {
-	if !s.known {
-		p.newThread(s, p.now(list[0].time)*recording.Quantum)
+// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their number.
+func (p *process) settlePlain(list []event.Plain) int {
+	allocs, bytes := p.ledger.Sums()
+	n := p.ledger.Plain(list)
+	if n > 0 {
+		a, v := p.ledger.Sums()
+		p.out.Plain(list[:n], a-allocs, v-bytes)
 	}
-	l, w, c, thread := p.ledger, p.out, p.clock, s.thread
-	for i := range list {
-		r := &list[i]
-		kind := uint8(r.w0 >> wire.KindShift)
-		m := &meanings[kind]
-		addr := r.w0 & wire.AddrMask
-		if r.time < p.latest || m.way == wayLong || addr == 0 || r.extra != 0 && !p.onlyCount(m, r) {
-			p.long(s, m, r)
-			continue
-		}
-		p.latest = r.time
-		now := p.time
-		if d := r.time - c.counter; d < nearTicks {
-			now = max(now, c.near(d)/recording.Quantum)
-			p.time = now
-		} else {
-			now = p.now(r.time)
-		}
-		if m.way == wayFree {
-			b, temporary := l.Died(r.hash, addr, thread, now)
-			if b == nil {
-				p.long(s, m, r)
-				continue
-			}
-			w.Free(now, m.fn, thread, temporary, b)
-			if m.family != plainPairs[b.Func&63] || m.sized && uint8(r.w0>>wire.SlackShift) != uint8(b.Size) {
-				p.pairs.plain(r, m.fn, thread, now, b)
-			}
-			continue
-		}
-		slack := uint8(r.w0 >> wire.SlackShift)
-		if slack == wire.SlackExtra || r.size == wire.SizeExtra || !l.Born(r.hash, addr, uint64(r.size), m.fn, r.stack, thread, now) {
-			p.long(s, m, r)
-			continue
-		}
-		count := uint64(0)
-		if r.extra != 0 {
-			count = p.w.batch.more[r.extra-1].count
-		}
-		w.Alloc(now, m.fn, thread, r.stack, addr, uint64(r.size), slack, count)
-	}
-}
-
-// onlyCount says whether all that came before a record is the first argument of calloc or its like.
-func (p *process) onlyCount(m *meaning, r *ready) bool {
-	return p.w.batch.more[r.extra-1].have == 1<<(wire.XCount&15) && (m.fn == event.Calloc || m.fn == event.Reallocarray)
+	return n
 }
 
 // now converts a timestamp into the recording's units of time; the result never goes back.
 func (p *process) now(t uint64) int64 {
-	p.time = max(p.time, p.clock.at(t)/recording.Quantum)
+	p.time = max(p.time, p.clock.units(t))
 	return p.time
 }
 
 // long turns one record into an op, whatever it is.
-func (p *process) long(s *stream, m *meaning, r *ready) {
+func (p *process) long(s *stream, r *ready) {
 	kind, slack := uint8(r.w0>>wire.KindShift), uint8(r.w0>>wire.SlackShift)
+	m := &meanings[kind]
 	if kind>>wire.ClassShift == wire.ClassNote {
 		p.noted(s, kind, r)
 		return

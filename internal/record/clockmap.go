@@ -1,6 +1,10 @@
 package record
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/recording"
+)
 
 // clockMap converts timestamps to nanoseconds since a recording's start. It is continuous and never decreases; its rate
 // follows later readings of both clocks, so that it neither jumps nor drifts.
@@ -9,6 +13,11 @@ type clockMap struct {
 	counter, ns     uint64 // where the present rate applies from
 	rate            uint64 // ns per tick, in 2^-32
 	learned         uint64 // counter at the latest reading that was used
+
+	// For units: from a tick on, which is so many units and so much of one in 2^-32 ns, for so many ticks.
+	from, span uint64
+	unit       int64
+	part       uint64
 }
 
 // shift and limits of rate: counters tick between 1 MHz and 16 GHz.
@@ -46,6 +55,31 @@ func (c *clockMap) at(counter uint64) int64 {
 func (c *clockMap) near(d uint64) int64 {
 	hi, lo := bits.Mul64(d, c.rate)
 	return int64(c.ns + (hi<<(64-rateShift) | lo>>rateShift))
+}
+
+// units is at in the recording's units of time, with which it goes on quickly.
+func (c *clockMap) units(counter uint64) int64 {
+	if d := counter - c.from; d < c.span {
+		return c.quick(d)
+	}
+	return c.unitsAnew(counter)
+}
+
+// quick is units for the tick d after from, one of span.
+func (c *clockMap) quick(d uint64) int64 {
+	return c.unit + int64((c.part+d*c.rate)/(recording.Quantum<<rateShift))
+}
+
+// unitsAnew is units, which is quick from there on.
+func (c *clockMap) unitsAnew(counter uint64) int64 {
+	d := counter - c.counter
+	if d >= nearTicks {
+		return c.far(counter) / recording.Quantum
+	}
+	ns := uint64(c.near(d))
+	c.from, c.span = counter, 1<<63/c.rate
+	c.unit, c.part = int64(ns/recording.Quantum), ns%recording.Quantum<<rateShift|d*c.rate&(1<<rateShift-1)
+	return c.unit
 }
 
 // nearTicks are days at least, and so few that no rate can make them overflow.
@@ -91,5 +125,5 @@ func (c *clockMap) learn(counter, mono uint64) {
 	}
 	// At most 5 % off the true rate: time does not stand still for a deviation.
 	rate = min(max(rate, whole-whole/20), whole+whole/20)
-	c.counter, c.ns, c.rate, c.learned = counter, here, rate, counter
+	c.counter, c.ns, c.rate, c.learned, c.span = counter, here, rate, counter, 0
 }

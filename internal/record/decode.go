@@ -12,24 +12,18 @@ type meaning struct {
 	fn      event.Func
 	stacked bool // its stack is the deallocation's own
 	slack   bool // slack says how much is usable
-	sized   bool // of a deallocation: slack is the lowest byte of the size that it was told
 	known   bool
-	pool    bool // of a pool
-	way     uint8
-	family  event.Family
+	pool    bool      // of a pool
+	plain   event.Way // what it is mostly; NotPlain: it always goes to the ledger as an op
 }
-
-// Ways that a record can take through settle.
-const (
-	wayLong  = iota // by an op
-	wayAlloc        // if it is a plain one
-	wayFree
-)
 
 // meanings is the translation of the agent's words into ours.
 var meanings = makeMeanings()
 
 func makeMeanings() (m [256]meaning) {
+	for k := range m {
+		m[k].plain = event.NotPlain
+	}
 	allocs := map[uint8]event.Func{
 		wire.KMalloc: event.Malloc, wire.KCalloc: event.Calloc, wire.KPosixMemalign: event.PosixMemalign,
 		wire.KAlignedAlloc: event.AlignedAlloc, wire.KMemalign: event.Memalign, wire.KValloc: event.Valloc,
@@ -40,15 +34,15 @@ func makeMeanings() (m [256]meaning) {
 		wire.KNewArrayAlignedNothrow: event.NewArrayAlignedNothrow,
 	}
 	for k, f := range allocs {
-		m[k] = meaning{op: ledger.OpAlloc, fn: f, slack: true, known: true, way: wayAlloc}
+		m[k] = meaning{op: ledger.OpAlloc, fn: f, slack: true, known: true, plain: event.PlainAlloc}
 	}
-	m[wire.KRealloc] = meaning{op: ledger.OpReallocResult, fn: event.ReallocFunc, slack: true, known: true}
-	m[wire.KReallocarray] = meaning{op: ledger.OpReallocResult, fn: event.Reallocarray, slack: true, known: true}
+	m[wire.KRealloc] = meaning{op: ledger.OpReallocResult, fn: event.ReallocFunc, slack: true, known: true, plain: event.NotPlain}
+	m[wire.KReallocarray] = meaning{op: ledger.OpReallocResult, fn: event.Reallocarray, slack: true, known: true, plain: event.NotPlain}
 	maps := map[uint8]event.Func{
 		wire.KMmap: event.Mmap, wire.KMunmap: event.Munmap, wire.KMremap: event.Mremap, wire.KBrk: event.Brk,
 	}
 	for k, f := range maps {
-		m[k] = meaning{op: ledger.OpMap, fn: f, known: true}
+		m[k] = meaning{op: ledger.OpMap, fn: f, known: true, plain: event.NotPlain}
 	}
 	frees := map[uint8]event.Func{
 		wire.KFree: event.FreeFunc, wire.KCfree: event.Cfree, wire.KFreeSized: event.FreeSized,
@@ -61,8 +55,8 @@ func makeMeanings() (m [256]meaning) {
 		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
 	}
 	for k, f := range frees {
-		m[k] = meaning{op: ledger.OpFree, fn: f, sized: f.Sized(), known: true, way: wayFree, family: f.Family()}
-		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true}
+		m[k] = meaning{op: ledger.OpFree, fn: f, known: true, plain: event.PlainFree}
+		m[wire.KStacked|k&31] = meaning{op: ledger.OpFree, fn: f, stacked: true, known: true, plain: event.NotPlain}
 	}
 	pools := map[uint8]meaning{
 		wire.KPoolAlloc: {op: ledger.OpAlloc, fn: event.PoolAlloc}, wire.KPoolMove: {op: ledger.OpReallocResult, fn: event.PoolMove},
@@ -71,14 +65,14 @@ func makeMeanings() (m [256]meaning) {
 		wire.KPoolDestroy: {op: ledger.OpPoolDestroy, fn: event.PoolDestroy},
 	}
 	for k, v := range pools {
-		v.known, v.pool = true, true
+		v.known, v.pool, v.plain = true, true, event.NotPlain
 		m[k] = v
 		if k>>wire.ClassShift == wire.ClassShort {
 			v.stacked = true
 			m[wire.KStacked|k&31] = v
 		}
 	}
-	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true}
+	begin := meaning{op: ledger.OpReallocBegin, fn: event.ReallocFunc, known: true, plain: event.NotPlain}
 	m[wire.KReallocBegin] = begin
 	begin.stacked = true
 	m[wire.KStacked|wire.KReallocBegin&31] = begin

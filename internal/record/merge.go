@@ -3,7 +3,8 @@ package record
 import (
 	"encoding/binary"
 
-	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -17,12 +18,13 @@ type stream struct {
 	name       string
 	index      uint32 // number within its process, for the ledger
 
-	pieces []piece
-	head   int // first of them
-	b      []byte
-	at     int
-	buf    []byte
-	x      extras
+	pieces             []piece
+	head               int // first of them
+	b                  []byte
+	at                 int
+	begins, lastBegins int // while it is merged: where in b the next record begins, with what belongs to it, and the latest one; -1: none
+	buf                []byte
+	x                  extras
 
 	time    uint64 // of the event at the head, if the stream is in the heap
 	last    uint64 // of the latest event that was merged
@@ -43,94 +45,165 @@ type stream struct {
 
 // consume hands over the stream's events that are older than limit. It returns false when nothing is left.
 func (p *process) consume(s *stream, limit uint64) bool {
+	b := &p.w.batch
+	if b.n == 0 {
+		b.latest, b.time = p.latest, p.time
+	}
+	s.begins, s.lastBegins = s.at, -1
 	for {
-		b, at, last := s.b, s.at, s.last
-		bt := &p.w.batch
-		begins, lastBegins := at, -1 // of the record that comes, with what belongs to it; of the latest one
-		lastKind := uint8(0)
-		for len(b)-at >= 16 {
-			w0 := binary.LittleEndian.Uint64(b[at:])
-			w1 := binary.LittleEndian.Uint64(b[at+8:])
-			class := w0 >> (wire.KindShift + wire.ClassShift) & 3
-			var t uint64
-			var n int
-			if class <= wire.ClassShort && len(b)-at >= 24 {
-				// Which of the two it is has no pattern that a processor could learn: without a branch.
-				stacked := wire.ClassShort - class
-				n = 16 + 8*int(stacked)
-				w1 &= -stacked
-				t = binary.LittleEndian.Uint64(b[at+n-8:])
-			} else {
-				switch class {
-				case wire.ClassShort, wire.ClassNote:
-					t, w1, n = w1, 0, 16
-				case wire.ClassExtra:
-					s.x.add(uint8(w0>>wire.KindShift), w1)
-					at += 16
-					continue
-				default: // a record is cut off
-					at = p.broken(s, b, at)
-					continue
-				}
-			}
-			stack := uint32(w1 >> 32)
-			if t < last {
-				t = last // within a stream the order is beyond doubt
-			} else if t == never {
-				t-- // the writer is broken, and never is for ever
-			}
-			if t >= limit {
-				s.time, s.at, s.last = t, at, last
-				p.until(s, begins, lastBegins, lastKind)
-				return true
-			}
-			last = t
-			at += n
-			id := uint32(0)
-			if uint64(stack) < uint64(len(p.nodeID)) {
-				id = p.nodeID[stack]
-			}
-			if id == 0 && stack != 0 {
-				id = p.newNode(stack)
-			}
-			// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
-			r := &bt.list[bt.n&(batchSize-1)]
-			r.w0 = w0
-			r.time = t
-			r.hash = ledger.Hash(w0 & wire.AddrMask)
-			r.size = uint32(w1)
-			r.stack = id
-			r.extra = 0
-			bt.n++
-			if s.x.have != 0 {
-				bt.extend(&s.x)
-			}
-			begins, lastBegins, lastKind = at, begins, uint8(w0>>wire.KindShift)
-			if bt.n == len(bt.list) {
-				s.at, s.last = at, last
-				p.until(s, begins, lastBegins, lastKind)
-				p.settle()
-			}
+		if p.decode(s, limit) || b.n < batchSize && len(s.b)-s.at >= 16 && p.decodeAny(s, limit) {
+			p.until(s)
+			return true
 		}
-		s.last = last
-		p.until(s, begins, lastBegins, lastKind)
-		if at < len(b) {
-			p.broken(s, b, at)
+		if b.n == batchSize {
+			p.until(s)
+			p.settle()
+		}
+		if len(s.b)-s.at >= 16 {
+			continue
+		}
+		p.until(s)
+		if s.at < len(s.b) {
+			p.broken(s)
 		}
 		if !p.nextPiece(s) {
 			return false
 		}
+		s.begins, s.lastBegins = s.at, -1
 	}
 }
 
+// decode adds the stream's next records to the batch, as long as there is room for them and nothing about them that only decodeAny
+// understands. It returns true if the next record is not older than limit.
+func (p *process) decode(s *stream, limit uint64) bool {
+	bt, c, nodes, thread := &p.w.batch, p.clock, p.nodeID, s.thread
+	b, at, n, latest, now := s.b, s.at, bt.n, bt.latest, bt.time
+	begins, lastBegins := s.begins, s.lastBegins
+	done := false
+	if s.x.have != 0 || s.last > latest {
+		return false
+	}
+	for len(b)-at >= 24 && n < batchSize {
+		d := b[at : at+24 : at+24]
+		w0 := binary.LittleEndian.Uint64(d)
+		class := w0 >> (wire.KindShift + wire.ClassShift) & 3
+		if class > wire.ClassShort {
+			break
+		}
+		// Which of the two it is has no pattern that a processor could learn: without a branch.
+		stacked := wire.ClassShort - class
+		w1 := binary.LittleEndian.Uint64(d[8:])
+		t := w1 ^ (w1^binary.LittleEndian.Uint64(d[16:]))&-stacked
+		w1 &= -stacked
+		if t < latest || t == never {
+			break
+		}
+		if t >= limit {
+			s.time, done = t, true
+			break
+		}
+		stack, addr, size, slack := w1>>32, w0&wire.AddrMask, uint64(uint32(w1)), w0>>wire.SlackShift
+		id := uint32(0)
+		if stack < uint64(len(nodes)) {
+			id = nodes[stack]
+		}
+		if id == 0 && stack != 0 || addr == 0 || size == wire.SizeExtra || slack == wire.SlackExtra {
+			break
+		}
+		if ticks := t - c.from; ticks < c.span {
+			now = max(now, c.quick(ticks))
+		} else {
+			now = max(now, c.unitsAnew(t))
+		}
+		latest = t
+		m := &meanings[uint8(w0>>wire.KindShift)]
+		// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
+		r, e := &bt.rest[n], &bt.list[n]
+		n++
+		r.w0 = w0
+		r.time = t
+		r.extra = 0
+		e.Time = uint64(now)
+		e.Addr = addr
+		e.Size = size
+		e.Ref = slack
+		e.Born = 0
+		e.Stack = id
+		e.Thread = thread
+		e.Way = m.plain
+		e.Func = m.fn
+		lastBegins = begins
+		at += 16 + 8*int(stacked)
+		begins = at
+	}
+	if n > bt.n {
+		s.at, s.last, bt.n, bt.latest, bt.time = at, latest, n, latest, now
+		s.begins, s.lastBegins = begins, lastBegins
+	}
+	return done
+}
+
+// decodeAny adds the stream's next record, of which 16 bytes are there, to the batch, or takes what comes before it. It returns true if it is
+// not older than limit.
+func (p *process) decodeAny(s *stream, limit uint64) bool {
+	bt, b := &p.w.batch, s.b[s.at:]
+	w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	kind := uint8(w0 >> wire.KindShift)
+	t, n := w1, 16
+	switch class := kind >> wire.ClassShift; {
+	case class == wire.ClassExtra:
+		s.x.add(kind, w1)
+		s.at += 16
+		return false
+	case class == wire.ClassStack && len(b) >= 24:
+		t, n = binary.LittleEndian.Uint64(b[16:]), 24
+	case class == wire.ClassStack: // it is cut off
+		p.broken(s)
+		return false
+	default:
+		w1 = 0
+	}
+	if t < s.last {
+		t = s.last // within a stream the order is beyond doubt
+	} else if t == never {
+		t-- // the writer is broken, and never is for ever
+	}
+	if t >= limit {
+		s.time = t
+		return true
+	}
+	stack, m := uint32(w1>>32), &meanings[kind]
+	e := &bt.list[bt.n]
+	*e = event.Plain{Addr: w0 & wire.AddrMask, Size: uint64(uint32(w1)), Ref: w0 >> wire.SlackShift, Thread: s.thread, Way: m.plain, Func: m.fn}
+	if stack != 0 {
+		e.Stack = p.stack(stack)
+	}
+	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra || e.Ref == wire.SlackExtra && m.plain == event.PlainAlloc {
+		e.Way = event.NotPlain
+	} else {
+		bt.time = max(bt.time, p.clock.units(t))
+	}
+	bt.latest = max(bt.latest, t)
+	e.Time = uint64(bt.time)
+	bt.rest[bt.n] = rest{w0: w0, time: t}
+	bt.n++
+	if s.x.have != 0 {
+		bt.extend(&s.x)
+	}
+	s.at += n
+	s.last = t
+	s.begins, s.lastBegins = s.at, s.begins
+	return false
+}
+
 // broken is called where no record is: the rest of the piece cannot be read.
-func (p *process) broken(s *stream, b []byte, at int) int {
+func (p *process) broken(s *stream) {
 	p.lost++
 	if !s.badBytes {
 		s.badBytes = true
 		p.note("Some events of thread %d were damaged in the target's memory and are missing.", s.tid)
 	}
-	return len(b)
+	s.at = len(s.b)
 }
 
 // nextPiece loads the stream's next piece and gives the one before it back.
@@ -200,6 +273,9 @@ func (p *process) merge(limit uint64, round uint64) {
 				to = min(to, t)
 			}
 		}
+		if !s.known {
+			p.begin(s)
+		}
 		if p.consume(s, to) {
 			p.sift(0)
 			continue
@@ -214,6 +290,15 @@ func (p *process) merge(limit uint64, round uint64) {
 			limit = min(limit, max(s.bound, s.last))
 		}
 	}
+}
+
+// begin adds the thread of a stream whose first record comes next.
+func (p *process) begin(s *stream) {
+	now := p.clock.units(s.time)
+	if b := &p.w.batch; b.n > 0 {
+		now = max(now, b.time)
+	}
+	p.newThread(s, max(now, p.time)*recording.Quantum)
 }
 
 func before(a, b *stream) bool { return a.time < b.time || a.time == b.time && a.uid < b.uid }

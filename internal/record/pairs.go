@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -53,16 +52,6 @@ type arguments struct {
 	aligned bool
 	align   uint64
 }
-
-// plainPairs are the families of allocation functions for the way that nearly all deallocations go. Blocks of aligned_alloc always go the
-// other way, since their alignments are remembered.
-var plainPairs = func() (list [64]event.Family) {
-	for f := range event.FuncCount {
-		list[f] = f.Family()
-	}
-	list[event.AlignedAlloc] = event.NoFamily
-	return list
-}()
 
 // sizeFor is the size that a deallocation of a block was told: where it is not whole, it is near the block's.
 func (a *arguments) sizeFor(block uint64) uint64 {
@@ -120,12 +109,6 @@ func (p *pairs) toldTo(e *event.Event) (arguments, bool) {
 		return p.told, true
 	}
 	return arguments{}, false
-}
-
-// plain looks at a deallocation that took the short way and may not belong to its block.
-func (p *pairs) plain(r *ready, fn event.Func, thread uint32, now int64, b *event.Block) {
-	p.listen(r, fn, thread, nil)
-	p.ended(&event.Event{Time: now * recording.Quantum, Func: fn, Thread: thread, Stack: b.Stack, Addr: b.Addr}, b)
 }
 
 // event looks at an event that the ledger has made; b is the block that a Free ends.

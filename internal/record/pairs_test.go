@@ -12,7 +12,7 @@ func TestWaitingPairs(t *testing.T) {
 	const addr = 0x7000
 	var p pairs
 	add := func(thread uint32, size uint64) {
-		p.listen(&ready{w0: addr | size&255<<wire.SlackShift}, event.DeleteSized, thread, &extras{have: 1 << (wire.XSize & 7), size: size})
+		p.listen(&ready{rest: rest{w0: addr | size&255<<wire.SlackShift}}, event.DeleteSized, thread, &extras{have: 1 << (wire.XSize & 7), size: size})
 	}
 	settle := func(thread uint32) {
 		e := event.Event{Kind: event.Free, Func: event.DeleteSized, Thread: thread, Addr: addr}

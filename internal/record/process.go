@@ -27,7 +27,6 @@ type process struct {
 	out          *recording.Writer
 	err          error // why nothing, or nothing more, is written
 	ledger       *ledger.Ledger
-	fetched      uint64 // see Ledger.Fetch
 	clock        *clockMap
 	heap         []*stream
 	bound        uint64    // all older events are merged; at the latest round

@@ -114,11 +114,11 @@ func (p *process) mayMark(b *batch) bool {
 	live, _ := p.out.Live()
 	more := uint64(0)
 	for i := range b.list[:b.n] {
-		r := &b.list[i]
-		if r.size == wire.SizeExtra || r.extra != 0 {
+		size := b.list[i].Size
+		if size == wire.SizeExtra || b.rest[i].extra != 0 {
 			more = 1 << 62 // it may be of any size, and stand for many
 		}
-		more += uint64(r.size)
+		more += size
 	}
 	for i := range w.list {
 		c := &w.list[i]

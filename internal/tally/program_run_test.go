@@ -96,42 +96,65 @@ func check(t *testing.T, seed uint64, p *program) {
 	}
 }
 
-// runFast runs the program through a ledger of its own, by the short ways wherever that takes them.
+// runFast runs the program through a ledger of its own, by the short way wherever that takes them, as many ops at a time as there are.
 func (p *program) runFast() (got []event.Event) {
 	l := ledger.New(p.forked)
 	emit := func(e *event.Event) { got = append(got, *e) }
-	for _, s := range p.ops {
-		if s.op == nil {
+	var list []event.Plain
+	for at := 0; at < len(p.ops); {
+		if p.ops[at].op == nil {
 			l.Barrier(emit)
 			l.Barrier(emit)
+			at++
 			continue
 		}
-		o := s.op
-		addr := o.Addr & (1<<48 - 1)
-		switch {
-		case o.Kind == ledger.OpAlloc && !o.Late && l.Born(ledger.Hash(addr), addr, o.Size, o.Func, o.Stack, o.Thread, o.Time):
-			e := event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack, Ref: event.NoRef,
-				Addr: addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
-			if o.HasUsable {
-				e.Flags = event.HasUsable
+		list = list[:0]
+		for k := at; k < len(p.ops); k++ {
+			e, ok := plainOf(p.ops[k].op)
+			if !ok {
+				break
 			}
-			emit(&e)
-		case o.Kind == ledger.OpFree && !o.Late && addr != 0:
-			b, temporary := l.Died(ledger.Hash(addr), addr, o.Thread, o.Time)
-			if b == nil {
-				l.Add(o, emit)
-				continue
-			}
-			e := event.Event{Kind: event.Free, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: b.Stack,
-				FreeStack: o.FreeStack, Ref: b.Ref, Addr: addr, Size: b.Size, Born: b.Born, BornBy: b.Thread}
-			if temporary {
-				e.Flags = event.Temporary
-			}
-			emit(&e)
-		default:
-			l.Add(o, emit)
+			list = append(list, e)
+		}
+		n := l.Plain(list)
+		for k := range n {
+			emit(eventOf(&list[k], p.ops[at+k].op))
+		}
+		if at += n; n == 0 {
+			l.Add(p.ops[at].op, emit)
+			at++
 		}
 	}
 	l.Finish(emit)
 	return got
+}
+
+// plainOf is an op as Ledger.Plain takes it; false if it takes none of its kind.
+func plainOf(o *ledger.Op) (e event.Plain, ok bool) {
+	if o == nil || o.Late {
+		return e, false
+	}
+	e = event.Plain{Time: uint64(o.Time), Addr: o.Addr & (1<<48 - 1), Size: o.Size, Stack: o.Stack, Thread: o.Thread, Func: o.Func}
+	if o.Kind == ledger.OpFree {
+		e.Way = event.PlainFree
+	}
+	return e, o.Kind == ledger.OpFree || o.Kind == ledger.OpAlloc
+}
+
+// eventOf is the event that Ledger.Plain has made of an op.
+func eventOf(p *event.Plain, o *ledger.Op) *event.Event {
+	if p.Way == event.PlainAlloc {
+		e := &event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack, Ref: event.NoRef,
+			Addr: p.Addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
+		if o.HasUsable {
+			e.Flags = event.HasUsable
+		}
+		return e
+	}
+	e := &event.Event{Kind: event.Free, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: p.Stack,
+		FreeStack: o.FreeStack, Ref: p.Ref, Addr: p.Addr, Size: p.Size, Born: int64(p.Born), BornBy: p.BornBy}
+	if p.Way == event.PlainTemporary {
+		e.Flags = event.Temporary
+	}
+	return e
 }
