@@ -27,7 +27,7 @@ func (a *ask) fromEvents(c *cells) error {
 		err = a.prepare(k.begin, k.end)
 	}
 	if err == nil {
-		err = a.scan(k.begin, k.end, k.collect)
+		err = a.scan(k.begin, k.end, k.fields(), k.collect)
 	}
 	k.finish()
 	return err
@@ -62,9 +62,20 @@ func (a *ask) newCount(c *cells) (*count, error) {
 		}
 	}
 	if k.copied && k.begin > a.first {
-		err = a.scanAll(a.first, k.begin, k.reallocs.collect)
+		err = a.scanAll(a.first, k.begin, recording.Sizes, k.reallocs.collect)
 	}
 	return k, err
+}
+
+// fields are those that the metrics need.
+func (k *count) fields() (f recording.Fields) {
+	if k.q.wants(Time, MinLifetime, MeanLifetime, MaxLifetime) {
+		f |= recording.Times
+	}
+	if k.q.wants(Slack) {
+		f |= recording.Usable
+	}
+	return f
 }
 
 // openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to it.

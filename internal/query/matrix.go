@@ -32,7 +32,7 @@ func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
 	if err := m.a.prepare(m.a.From, m.a.To); err != nil {
 		return nil, err
 	}
-	if err := m.a.scan(m.a.From, m.a.To, m.collect); err != nil {
+	if err := m.a.scan(m.a.From, m.a.To, 0, m.collect); err != nil {
 		return nil, err
 	}
 	return m.matrix(), nil

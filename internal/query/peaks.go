@@ -111,7 +111,7 @@ func (p *peaks) follow(all int32) error {
 	if err := a.prepare(begin, a.To); err != nil {
 		return err
 	}
-	err := a.scan(begin, a.To, func(b recording.Stretch) (sight, func()) {
+	err := a.scan(begin, a.To, 0, func(b recording.Stretch) (sight, func()) {
 		label := a.labeler(b)
 		part := make(levels, len(p.out))
 		before := b.First < a.From && begin < a.From
