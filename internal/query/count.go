@@ -106,7 +106,10 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 	label := k.labeler(b)
 	s := &sheet{count: k, c: sheets.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
-	s.times.timer = k.timer
+	if s.times.timer = k.timer; k.time {
+		s.times.allocs = *timedPool.Get().(*[]timed)
+	}
+	var last, at uint32 // the label of the event before, if stacks do not matter; the number of its cell, plus 1
 	see := func(n, ref uint64, e *event.Event, counts bool) {
 		in := k.From <= n && n < k.To
 		if e.Kind > event.Free {
@@ -121,7 +124,10 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 		}
 		number := uint32(0) // of the cell that it counts in, plus 1
 		if counts {
-			number = s.c.number(k.stack(e), l) + 1
+			if number = at; at == 0 || l != last || !k.noStacks {
+				number = s.c.number(k.stack(e), l) + 1
+				last, at = l, number
+			}
 			s.add(&s.c.list[number-1], n, ref, e, in)
 		}
 		if !in {

@@ -65,9 +65,11 @@ func (m *crossings) collect(recording.Stretch) (sight, func()) {
 		if !counts || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
 			return
 		}
-		part.total.free(e)
 		x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
 		x.Blocks, x.Bytes = e.Weight()
+		part.total.Deallocations += x.Blocks
+		part.total.FreedBytes += x.Bytes
+		part.total.countError(e)
 		if e.Func == event.FuncUnknown {
 			x.Freed, x.Unseen = 0, true
 		}
