@@ -29,7 +29,7 @@ type eventDecoder struct {
 	placement   *placement // for blocks that have
 	distances   cursor     // of addresses
 	seen        uint32     // stacks that have appeared so far
-	newShape    uint8      // what a stack has when it appears
+	newShape    shapeAt    // what a stack has when it appears
 	news        []allocAt  // the allocations of this block so far
 	times       [2]halfCursor
 	long        cursor       // the rest of long times
@@ -48,7 +48,7 @@ type stackAt struct {
 	size  uint64
 	unit  uint64
 	id    uint32
-	shape uint8
+	shape shapeAt // of its latest allocation; a copy saves a look-up
 }
 
 type shapeAt struct {
@@ -146,7 +146,7 @@ func (x *eventDecoder) prepare() (err error) {
 	if err := x.addresses(); err != nil {
 		return err
 	}
-	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
+	x.slack, x.seen, x.newShape = slackTable{}, 0, x.shapes[0]
 	// Each allocation has a byte in this column: no more than that need room.
 	room := min(x.head.allocs, x.cols.cols[colStack0].raw)
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
@@ -228,9 +228,9 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if t.shapes.zeros > 0 {
 				t.shapes.zeros--
 			} else if shape := t.shapes.value(&c[colShape-perThread]); shape != 0 {
-				s.shape, x.newShape = shape, shape
+				s.shape, x.newShape = x.shapes[shape], x.shapes[shape]
 			}
-			shape := &x.shapes[s.shape]
+			shape := &s.shape
 			if shape.class != classAlloc {
 				return true, false
 			}
@@ -291,9 +291,9 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if t.frees.zeros > 0 {
 				t.frees.zeros--
 			} else if shape := t.frees.value(&c[colFreeShape-perThread]); shape != 0 {
-				t.shape = shape
+				t.shape = x.shapes[shape]
 			}
-			shape := &x.shapes[t.shape]
+			shape := &t.shape
 			e := free
 			if shape.class != classFree {
 				if e = &x.events[classOther]; shape.class != classOther {
