@@ -21,20 +21,21 @@ func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error
 	if a.q.Lifetimes != nil {
 		f |= recording.Times
 	}
-	return a.show(from, to, f|recording.Sizes, a.counts, list...)
+	return a.show(from, to, f|recording.Sizes, a.counter, list...)
 }
 
 // scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
 func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
-	return a.show(from, to, f, func(*event.Event, uint64) bool { return false }, list...)
+	return a.show(from, to, f, func() selection { return func(*event.Event, uint64) bool { return false } }, list...)
 }
 
-func (a *ask) show(from, to uint64, f recording.Fields, selected func(e *event.Event, ref uint64) bool, list ...collector) error {
+func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
 	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
 		sights, dones := make([]sight, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			sights[i], dones[i] = begin(b)
 		}
+		selected := selected()
 		each := func(n, ref uint64, e *event.Event) bool {
 			counts := selected(e, ref)
 			for _, see := range sights {
@@ -68,17 +69,23 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// counts reports whether the block of an event is selected.
-func (a *ask) counts(e *event.Event, ref uint64) bool {
-	switch {
-	case e.Kind > event.Free || !a.stacks.keep(e.Stack):
-		return false
-	case a.blocks == nil:
-		return true
-	case e.Kind == event.Alloc:
-		return a.blocks.alloc(e, ref)
+// selection reports whether the block of an event is selected.
+type selection func(e *event.Event, ref uint64) bool
+
+// counter returns what tells on one goroutine which blocks count.
+func (a *ask) counter() selection {
+	blocks := a.blocks.shared()
+	return func(e *event.Event, ref uint64) bool {
+		switch {
+		case e.Kind > event.Free || !a.stacks.keep(e.Stack):
+			return false
+		case blocks == nil:
+			return true
+		case e.Kind == event.Alloc:
+			return blocks.alloc(e, ref)
+		}
+		return blocks.free(e, ref)
 	}
-	return a.blocks.free(e, ref)
 }
 
 // prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether it lives so long
