@@ -27,7 +27,7 @@ func (a *ask) fromEvents(c *cells) error {
 		err = a.prepare(k.begin, k.end)
 	}
 	if err == nil {
-		err = a.scan(k.begin, k.end, k.collect)
+		err = a.scan(k.begin, k.end, k.fields(), k.collect)
 	}
 	k.finish()
 	return err
@@ -62,9 +62,20 @@ func (a *ask) newCount(c *cells) (*count, error) {
 		}
 	}
 	if k.copied && k.begin > a.first {
-		err = a.scanAll(a.first, k.begin, k.reallocs.collect)
+		err = a.scanAll(a.first, k.begin, recording.Sizes, k.reallocs.collect)
 	}
 	return k, err
+}
+
+// fields are those that the metrics need.
+func (k *count) fields() (f recording.Fields) {
+	if k.q.wants(Time, MinLifetime, MeanLifetime, MaxLifetime) {
+		f |= recording.Times
+	}
+	if k.q.wants(Slack) {
+		f |= recording.Usable
+	}
+	return f
 }
 
 // openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to it.
@@ -95,7 +106,10 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 	label := k.labeler(b)
 	s := &sheet{count: k, c: sheets.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
-	s.times.timer = k.timer
+	if s.times.timer = k.timer; k.time {
+		s.times.allocs = *timedPool.Get().(*[]timed)
+	}
+	var last, at uint32 // the label of the event before, if stacks do not matter; the number of its cell, plus 1
 	see := func(n, ref uint64, e *event.Event, counts bool) {
 		in := k.From <= n && n < k.To
 		if e.Kind > event.Free {
@@ -110,7 +124,10 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 		}
 		number := uint32(0) // of the cell that it counts in, plus 1
 		if counts {
-			number = s.c.number(k.stack(e), l) + 1
+			if number = at; at == 0 || l != last || !k.noStacks {
+				number = s.c.number(k.stack(e), l) + 1
+				last, at = l, number
+			}
 			s.add(&s.c.list[number-1], n, ref, e, in)
 		}
 		if !in {

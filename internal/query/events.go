@@ -22,11 +22,12 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 	if err := a.prepare(a.From, a.To); err != nil {
 		return nil, err
 	}
+	selected := a.counter()
 	return &a.Answer, a.each(a.From, a.To, func(n, ref uint64, e *event.Event) error {
 		counts := false
 		switch e.Kind {
 		case event.Alloc, event.Free:
-			counts = a.counts(e, ref)
+			counts = selected(e, ref)
 		default:
 			ref, counts = event.NoRef, a.blocks == nil && a.stacks.keep(e.Stack)
 		}

@@ -183,6 +183,16 @@ func (f *blockFilter) mark(recording.Stretch) (sight, func()) {
 	return see, func() { f.marked.add(marked) }
 }
 
+// shared returns the same filter for another goroutine.
+func (f *blockFilter) shared() *blockFilter {
+	if f == nil || f.marked == nil {
+		return f
+	}
+	c := *f
+	c.marked = f.marked.shared()
+	return &c
+}
+
 // alloc reports whether the block of an allocation counts.
 func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
@@ -201,6 +211,8 @@ func lifetime(e *event.Event) uint64 { return uint64(max(e.Time-e.Born, 0)) }
 // bitset is a set of numbers that come in dense stretches.
 type bitset struct {
 	pages map[uint64]*[512]uint64
+	last  *[512]uint64 // the page that was asked for last, if it is there
+	at    uint64       // its number
 }
 
 const pageBits = 512 * 64
@@ -209,16 +221,26 @@ func (b *bitset) set(n uint64) {
 	if b.pages == nil {
 		b.pages = make(map[uint64]*[512]uint64)
 	}
-	p := b.pages[n/pageBits]
+	p := b.page(n / pageBits)
 	if p == nil {
 		p = new([512]uint64)
-		b.pages[n/pageBits] = p
+		b.pages[n/pageBits], b.last = p, p
 	}
 	p[n%pageBits/64] |= 1 << (n % 64)
 }
 
+func (b *bitset) page(n uint64) *[512]uint64 {
+	if b.last == nil || b.at != n {
+		b.last, b.at = b.pages[n], n
+	}
+	return b.last
+}
+
+// shared returns the same set for another goroutine; nothing may be added any more.
+func (b *bitset) shared() *bitset { return &bitset{pages: b.pages} }
+
 func (b *bitset) has(n uint64) bool {
-	p := b.pages[n/pageBits]
+	p := b.page(n / pageBits)
 	return p != nil && p[n%pageBits/64]&(1<<(n%64)) != 0
 }
 

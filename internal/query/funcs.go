@@ -14,7 +14,7 @@ type funcs struct {
 
 // collect is a collector of all events from the first on.
 func (f *funcs) collect(b recording.Stretch) (sight, func()) {
-	near := nearFuncs{first: b.FirstAlloc}
+	near := newNearFuncs(b)
 	var older []uint64
 	see := func(_, ref uint64, e *event.Event, _ bool) {
 		if e.Kind > event.Free {
@@ -42,7 +42,7 @@ func (f *funcs) collect(b recording.Stretch) (sight, func()) {
 }
 
 func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
-	near, far := nearFuncs{first: b.FirstAlloc}, f.far[b.First]
+	near, far := newNearFuncs(b), f.far[b.First]
 	return func(ref uint64, e *event.Event) uint32 {
 		of, ok := near.see(ref, e)
 		if !ok && len(far) > 0 {
@@ -56,6 +56,10 @@ func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) ui
 type nearFuncs struct {
 	first uint64 // its first allocation
 	of    []event.Func
+}
+
+func newNearFuncs(b recording.Stretch) *nearFuncs {
+	return &nearFuncs{b.FirstAlloc, make([]event.Func, 0, min(b.Allocs, recording.BlockEvents))}
 }
 
 // see takes an allocation or a deallocation and returns the function; false if it is not from this block of events.

@@ -67,7 +67,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	if err := a.prepare(a.From, a.last); err != nil {
 		return nil, err
 	}
-	if err := a.scan(a.From, a.last, d.collect); err != nil {
+	if err := a.scan(a.From, a.last, recording.Times|recording.Usable, d.collect); err != nil {
 		return nil, err
 	}
 	h := &d.Histogram

@@ -32,7 +32,7 @@ func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
 	if err := m.a.prepare(m.a.From, m.a.To); err != nil {
 		return nil, err
 	}
-	if err := m.a.scan(m.a.From, m.a.To, m.collect); err != nil {
+	if err := m.a.scan(m.a.From, m.a.To, 0, m.collect); err != nil {
 		return nil, err
 	}
 	return m.matrix(), nil
@@ -65,9 +65,11 @@ func (m *crossings) collect(recording.Stretch) (sight, func()) {
 		if !counts || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
 			return
 		}
-		part.total.free(e)
 		x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
 		x.Blocks, x.Bytes = e.Weight()
+		part.total.Deallocations += x.Blocks
+		part.total.FreedBytes += x.Bytes
+		part.total.countError(e)
 		if e.Func == event.FuncUnknown {
 			x.Freed, x.Unseen = 0, true
 		}

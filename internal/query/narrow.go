@@ -118,7 +118,7 @@ func (a *ask) doings(p *profile.Profile) error {
 	if err := a.prepare(a.From, a.To); err != nil {
 		return err
 	}
-	return a.scan(a.From, a.To, func(recording.Stretch) (sight, func()) {
+	return a.scan(a.From, a.To, 0, func(recording.Stretch) (sight, func()) {
 		part := &doings{threads: make(map[uint32]*tally.Thread)}
 		see := func(n, _ uint64, e *event.Event, counts bool) {
 			if counts && a.From <= n && n < a.To {

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -84,6 +86,63 @@ func (l levels) begin() {
 	}
 }
 
+// move is level.move of several.
+func (l levels) move(list []int32, e *event.Event, counts bool) {
+	_, bytes := e.Weight()
+	switch by := int64(bytes); {
+	case e.Kind == event.Free:
+		for _, i := range list {
+			l[i].now -= by
+		}
+	case counts:
+		for _, i := range list {
+			v := &l[i]
+			v.now += by
+			v.most = max(v.most, v.now)
+		}
+	default:
+		for _, i := range list {
+			l[i].now += by
+		}
+	}
+}
+
+// merge makes one of all values in which the same cells count, as do those of a program's outermost functions: they have one level. It
+// returns the level of each value, and their number; in the lists of the cells are levels from then on.
+func (p *peaks) merge() (of []int32, n int) {
+	of = make([]int32, len(p.out))
+	next := int32(1)
+	split := make(map[int32]int32) // what counts in a cell parts from what does not
+	for _, list := range p.list {
+		clear(split)
+		for _, s := range list {
+			to, ok := split[of[s]]
+			if !ok {
+				to = next
+				split[of[s]] = to
+				next++
+			}
+			of[s] = to
+		}
+	}
+	number := map[int32]int32{0: 0} // in which no cell counts
+	for i, v := range of {
+		if _, ok := number[v]; !ok {
+			number[v] = int32(len(number))
+		}
+		of[i] = number[v]
+	}
+	for i, list := range p.list {
+		levels := make([]int32, 0, len(list))
+		for _, s := range list {
+			levels = append(levels, of[s])
+		}
+		slices.Sort(levels)
+		p.list[i] = slices.Compact(levels)
+	}
+	return of, len(number)
+}
+
 // follow goes over the events. In each block of them, levels begin at 0.
 func (p *peaks) follow(all int32) error {
 	a := p.a
@@ -91,7 +150,8 @@ func (p *peaks) follow(all int32) error {
 	for i := range p.c.list {
 		p.of(i, all)
 	}
-	sum, began := make(levels, len(p.out)), false
+	of, n := p.merge()
+	sum, began := make(levels, n), false
 	begin := a.From
 	if a.perBlock {
 		begin = a.first
@@ -111,9 +171,9 @@ func (p *peaks) follow(all int32) error {
 	if err := a.prepare(begin, a.To); err != nil {
 		return err
 	}
-	err := a.scan(begin, a.To, func(b recording.Stretch) (sight, func()) {
+	err := a.scan(begin, a.To, 0, func(b recording.Stretch) (sight, func()) {
 		label := a.labeler(b)
-		part := make(levels, len(p.out))
+		part := make(levels, n)
 		before := b.First < a.From && begin < a.From
 		in := !before
 		see := func(n, ref uint64, e *event.Event, counts bool) {
@@ -129,9 +189,7 @@ func (p *peaks) follow(all int32) error {
 				part.begin()
 			}
 			if i := p.c.find(a.stack(e), l); i >= 0 {
-				for _, s := range p.list[i] {
-					part[s].move(e, in)
-				}
+				part.move(p.list[i], e, in)
 			}
 		}
 		return see, func() {
@@ -155,7 +213,7 @@ func (p *peaks) follow(all int32) error {
 		sum.begin()
 	}
 	for i, v := range p.out {
-		*v = uint64(max(sum[i].most, 0))
+		*v = uint64(max(sum[of[i]].most, 0))
 	}
 	return nil
 }

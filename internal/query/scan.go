@@ -15,23 +15,27 @@ type collector func(b recording.Stretch) (see sight, done func())
 // events of a block may lie before the range that is scanned.
 type sight func(n, ref uint64, e *event.Event, counts bool)
 
-// scan shows the events between two cuts to collectors, which are all of the same selection of blocks. Damage ends it and is kept for
-// the answer. Events that were folded are an error: it says from when on there are events.
-func (a *ask) scan(from, to uint64, list ...collector) error {
-	return a.show(from, to, a.counts, list...)
+// scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these fields. Damage ends it
+// and is kept for the answer. Events that were folded are an error: it says from when on there are events.
+func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error {
+	if a.q.Lifetimes != nil {
+		f |= recording.Times
+	}
+	return a.show(from, to, f|recording.Sizes, a.counter, list...)
 }
 
 // scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
-func (a *ask) scanAll(from, to uint64, list ...collector) error {
-	return a.show(from, to, func(*event.Event, uint64) bool { return false }, list...)
+func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
+	return a.show(from, to, f, func() selection { return func(*event.Event, uint64) bool { return false } }, list...)
 }
 
-func (a *ask) show(from, to uint64, selected func(e *event.Event, ref uint64) bool, list ...collector) error {
-	err := a.Reader.Scan(a.ctx, from, to, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
+func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
+	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
 		sights, dones := make([]sight, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			sights[i], dones[i] = begin(b)
 		}
+		selected := selected()
 		each := func(n, ref uint64, e *event.Event) bool {
 			counts := selected(e, ref)
 			for _, see := range sights {
@@ -65,17 +69,23 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// counts reports whether the block of an event is selected.
-func (a *ask) counts(e *event.Event, ref uint64) bool {
-	switch {
-	case e.Kind > event.Free || !a.stacks.keep(e.Stack):
-		return false
-	case a.blocks == nil:
-		return true
-	case e.Kind == event.Alloc:
-		return a.blocks.alloc(e, ref)
+// selection reports whether the block of an event is selected.
+type selection func(e *event.Event, ref uint64) bool
+
+// counter returns what tells on one goroutine which blocks count.
+func (a *ask) counter() selection {
+	blocks := a.blocks.shared()
+	return func(e *event.Event, ref uint64) bool {
+		switch {
+		case e.Kind > event.Free || !a.stacks.keep(e.Stack):
+			return false
+		case blocks == nil:
+			return true
+		case e.Kind == event.Alloc:
+			return blocks.alloc(e, ref)
+		}
+		return blocks.free(e, ref)
 	}
-	return a.blocks.free(e, ref)
 }
 
 // prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether it lives so long
@@ -86,7 +96,7 @@ func (a *ask) prepare(from, to uint64) error {
 	}
 	a.prepared = &Range{from, to}
 	if a.blocks != nil && a.blocks.marked != nil {
-		if err := a.scanAll(from, a.last, a.blocks.mark); err != nil {
+		if err := a.scanAll(from, a.last, recording.Times, a.blocks.mark); err != nil {
 			return err
 		}
 	}
@@ -94,7 +104,7 @@ func (a *ask) prepare(from, to uint64) error {
 		return nil
 	}
 	a.funcs = funcs{}
-	return a.scanAll(a.first, to, a.funcs.collect)
+	return a.scanAll(a.first, to, 0, a.funcs.collect)
 }
 
 // labeler returns what tells the group of the block of an event, 0 if it is not blocks that are grouped. It must be asked about all

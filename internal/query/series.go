@@ -223,7 +223,7 @@ func (a *ask) developEvents(out *Series, c *choice) error {
 	if err := a.prepare(d.begin, a.To); err != nil {
 		return err
 	}
-	if err := a.scan(d.begin, a.To, d.collect); err != nil {
+	if err := a.scan(d.begin, a.To, recording.Times, d.collect); err != nil {
 		return err
 	}
 	d.upTo(len(out.Cuts)-1, a.To)

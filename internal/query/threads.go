@@ -27,7 +27,7 @@ func Threads(ctx context.Context, s *Source, q *Query) (*ThreadTables, error) {
 	if err := calls.prepare(from, to); err != nil {
 		return nil, err
 	}
-	if err := calls.scan(from, to, threads.count.collect, calls.count.collect, matrix.collect); err != nil {
+	if err := calls.scan(from, to, threads.count.fields(), threads.count.collect, calls.count.collect, matrix.collect); err != nil {
 		return nil, err
 	}
 	threads.Missing, matrix.a.Missing = calls.Missing, calls.Missing

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -68,6 +69,9 @@ type timed struct {
 	thread, number uint32 // of the thread; of the cell, or 0
 }
 
+// timedPool is of lists of allocations, which are used again.
+var timedPool = sync.Pool{New: func() any { return new([]timed) }}
+
 // see takes note of an event, which counts in the cell of that number, from 1; 0: in none.
 func (s *timeSheet) see(e *event.Event, number uint32) {
 	p := s.numbers.at(e.Thread, 0)
@@ -102,4 +106,6 @@ func (s *timeSheet) add(of func(number uint32) *Values) {
 	for i, th := range threads {
 		th.owed += s.owed[i]
 	}
+	s.allocs = s.allocs[:0]
+	timedPool.Put(&s.allocs)
 }

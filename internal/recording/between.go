@@ -78,7 +78,7 @@ func (r *Reader) changes(p part) ([]Change, error) {
 	}
 	var sum Changes
 	n := uint64(0)
-	err := r.decodeBlock(p.block, func(_, _ uint64, e *event.Event) bool {
+	err := r.decodeBlock(p.block, Sizes, func(_, _ uint64, e *event.Event) bool {
 		if n++; n <= p.from {
 			return true
 		}

@@ -18,6 +18,9 @@ const (
 
 	// zstd's best: a run-length block of 128 KiB takes 4 bytes. A column that claims more is forged.
 	maxRatio = 33_000
+
+	// With so much room behind what it unpacks, the zstd decoder copies 16 bytes at a time, beyond the ends.
+	copySlack = 16
 )
 
 // payload builds a block's payload: a head of varints, then columns.
@@ -209,14 +212,14 @@ func (s *columns) unpack(id columnID, buf []byte) ([]byte, error) {
 	if c.method == methodRaw {
 		return c.data, nil
 	}
-	if uint64(cap(buf)) < c.raw {
-		buf = make([]byte, 0, c.raw)
+	if uint64(cap(buf)) < c.raw+copySlack {
+		buf = make([]byte, 0, c.raw+copySlack)
 	}
 	d, err := decoder()
 	if err != nil {
 		return nil, err
 	}
-	out, err := d.DecodeAll(c.data, buf[:0:c.raw])
+	out, err := d.DecodeAll(c.data, buf[:0:c.raw+copySlack])
 	if err != nil {
 		return nil, fmt.Errorf("column %d cannot be unpacked: %w", id, err)
 	}
@@ -229,5 +232,5 @@ func (s *columns) unpack(id columnID, buf []byte) ([]byte, error) {
 // decoder is shared: DecodeAll may be called from any number of goroutines, and a decoder is costly to make.
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxColumn),
-		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(false))
 })

@@ -15,7 +15,7 @@ type threadCursors struct {
 	others   uint64 // left of the run of others after it
 	lastRef  uint64
 	lastNew  uint64
-	shape    uint8
+	shape    shapeAt
 	lastBorn uint64
 	behind   uint64 // where the latest block ends
 	lastFar  uint64
@@ -134,7 +134,7 @@ func (x *eventDecoder) threadTable(wanted func(columnID) bool) error {
 		if t.index >= freeThreads && int64(t.index) >= int64(x.threadCount) {
 			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
 		}
-		t.lastRef, t.lastNew, t.lastBorn = h.firstAlloc, event.NoRef, h.begin
+		t.lastRef, t.lastNew, t.lastBorn, t.shape = h.firstAlloc, event.NoRef, h.begin, x.shapes[0]
 		for j := range t.cols {
 			n := c.uint()
 			if wanted(perThread + columnID(j)) {

@@ -29,7 +29,7 @@ type eventDecoder struct {
 	placement   *placement // for blocks that have
 	distances   cursor     // of addresses
 	seen        uint32     // stacks that have appeared so far
-	newShape    uint8      // what a stack has when it appears
+	newShape    shapeAt    // what a stack has when it appears
 	news        []allocAt  // the allocations of this block so far
 	times       [2]halfCursor
 	long        cursor       // the rest of long times
@@ -38,6 +38,8 @@ type eventDecoder struct {
 	nextSparse  uint64       // number of the next event that has rare fields
 	freeStacks  bool         // deallocations have call stacks of their own
 	stopped     *atomic.Bool // the work is not wanted any more; nil: it is
+	wanted      Fields       // of events: the columns of others are not read
+	fields      Fields       // of the events of this block, which may need more
 	// An event of each class: the fields that never apply to it stay as they are.
 	events [3]event.Event
 }
@@ -46,7 +48,7 @@ type stackAt struct {
 	size  uint64
 	unit  uint64
 	id    uint32
-	shape uint8
+	shape shapeAt // of its latest allocation; a copy saves a look-up
 }
 
 type shapeAt struct {
@@ -128,11 +130,15 @@ func (x *eventDecoder) prepare() (err error) {
 	if err := x.dictionaries(); err != nil {
 		return err
 	}
-	if err := x.threadTable(func(columnID) bool { return true }); err != nil {
+	x.fields = x.head.needed(x.wanted, x.sampled)
+	if err := x.threadTable(x.fields.need); err != nil {
 		return err
 	}
-	if err := x.clock(); err != nil {
-		return err
+	x.now, x.number = 0, 0
+	if x.fields&Times != 0 {
+		if err := x.clock(); err != nil {
+			return err
+		}
 	}
 	if x.sparse, err = x.column(colSparse); err != nil {
 		return err
@@ -140,7 +146,7 @@ func (x *eventDecoder) prepare() (err error) {
 	if err := x.addresses(); err != nil {
 		return err
 	}
-	x.slack, x.seen, x.newShape = slackTable{}, 0, 0
+	x.slack, x.seen, x.newShape = slackTable{}, 0, x.shapes[0]
 	// Each allocation has a byte in this column: no more than that need room.
 	room := min(x.head.allocs, x.cols.cols[colStack0].raw)
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
@@ -169,6 +175,7 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 	third := c[colStack2-perThread].left() > 0
 	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
 	news, now, number, quantum := x.news, x.now, x.number, x.quantum
+	timed, sized, usable, counts := x.fields&Times != 0, x.fields&Sizes != 0, x.fields&Usable != 0, x.fields&Counts != 0
 	plain := x.plain() // up to this event
 	firstEvent, firstAlloc, end := x.head.firstEvent, x.head.firstAlloc, x.head.end
 	alloc, free := &x.events[classAlloc], &x.events[classFree]
@@ -180,11 +187,13 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 		stop := number + min(last-number, t.allocs)
 		t.allocs -= stop - number
 		for ; number < stop; number++ {
-			d := allocTimes.next()
-			if d >= half && !x.longTime(&d) || d > end-now {
-				return true, false
+			if timed {
+				d := allocTimes.next()
+				if d >= half && !x.longTime(&d) || d > end-now {
+					return true, false
+				}
+				now += d
 			}
-			now += d
 			if uint(at) >= uint(len(stack0)) {
 				return true, false
 			}
@@ -198,16 +207,18 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			}
 			s := &x.stacks[local]
 			var token uint64
-			if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
-				more := w >> 7 & 1
-				sizeAt += 1 + int(more)
-				token = w&0x7f | w>>1&0x3f80&-more
-			} else {
-				long := cursor{b: sizes, p: sizeAt}
-				if token = long.uintSlow(); long.bad {
-					return true, false
+			if sized {
+				if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
+					more := w >> 7 & 1
+					sizeAt += 1 + int(more)
+					token = w&0x7f | w>>1&0x3f80&-more
+				} else {
+					long := cursor{b: sizes, p: sizeAt}
+					if token = long.uintSlow(); long.bad {
+						return true, false
+					}
+					sizeAt = long.p
 				}
-				sizeAt = long.p
 			}
 			size := s.size
 			if token != 0 {
@@ -217,9 +228,9 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			if t.shapes.zeros > 0 {
 				t.shapes.zeros--
 			} else if shape := t.shapes.value(&c[colShape-perThread]); shape != 0 {
-				s.shape, x.newShape = shape, shape
+				s.shape, x.newShape = x.shapes[shape], x.shapes[shape]
 			}
-			shape := &x.shapes[s.shape]
+			shape := &s.shape
 			if shape.class != classAlloc {
 				return true, false
 			}
@@ -227,7 +238,7 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			e.Time, e.Stack, e.Size = int64(now)*quantum, s.id, size
 			e.Kind, e.Func, e.Flags = shape.kind, shape.fn, shape.flags
 			e.Usable, e.Count, e.Addr = 0, 0, 0
-			if shape.flags&event.HasUsable != 0 {
+			if usable && shape.flags&event.HasUsable != 0 {
 				known := x.slack[size%uint64(len(x.slack))]
 				if t.slacks.zeros > 0 && known.now == known.other && known.now-1 < wideSlack-1 {
 					t.slacks.zeros--
@@ -236,7 +247,7 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 					return true, false
 				}
 			}
-			if shape.counted {
+			if counts && shape.counted {
 				x.count(t, s, e)
 			}
 			ref := event.NoRef
@@ -270,17 +281,19 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 		stop = number + min(last-number, t.others)
 		t.others -= stop - number
 		for ; number < stop; number++ {
-			d := freeTimes.next()
-			if d >= half && !x.longTime(&d) || d > end-now {
-				return true, false
+			if timed {
+				d := freeTimes.next()
+				if d >= half && !x.longTime(&d) || d > end-now {
+					return true, false
+				}
+				now += d
 			}
-			now += d
 			if t.frees.zeros > 0 {
 				t.frees.zeros--
 			} else if shape := t.frees.value(&c[colFreeShape-perThread]); shape != 0 {
-				t.shape = shape
+				t.shape = x.shapes[shape]
 			}
-			shape := &x.shapes[t.shape]
+			shape := &t.shape
 			e := free
 			if shape.class != classFree {
 				if e = &x.events[classOther]; shape.class != classOther {

@@ -12,21 +12,25 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 		return false
 	}
 	c := &t.cols
-	if size := c[colFarSize-perThread].uint(); size != 0 {
-		s.size = size - 1
+	if x.fields&Sizes != 0 {
+		if size := c[colFarSize-perThread].uint(); size != 0 {
+			s.size = size - 1
+		}
 	}
 	e.Stack, e.Size = s.id, s.size
-	if e.Flags&event.HasUsable != 0 {
+	if x.fields&Usable != 0 && e.Flags&event.HasUsable != 0 {
 		var ok bool
 		if e.Usable, ok = x.readUsable(t, e.Size, t.farSlack.next(&c[colFarSlack-perThread]), false); !ok {
 			return false
 		}
 	}
-	t.lastBorn += uint64(c[colBorn-perThread].int())
-	if t.lastBorn > x.maxTime {
-		return false
+	e.Born = 0
+	if x.fields&Times != 0 {
+		if t.lastBorn += uint64(c[colBorn-perThread].int()); t.lastBorn > x.maxTime {
+			return false
+		}
+		e.Born = int64(t.lastBorn) * x.quantum
 	}
-	e.Born = int64(t.lastBorn) * x.quantum
 	e.BornBy = t.index
 	if by := c[colBornBy-perThread].uint(); by > math.MaxUint32+1 {
 		return false

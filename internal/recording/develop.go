@@ -43,7 +43,7 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 		if n >= from && live > best {
 			best, at, exact = live, n, true
 		}
-		err = r.decodeBlock(i, func(_, _ uint64, e *event.Event) bool {
+		err = r.decodeBlock(i, Sizes, func(_, _ uint64, e *event.Event) bool {
 			n++
 			live += delta(e)
 			if n >= from && live > best {
@@ -71,7 +71,7 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 			return uint64(best), cut, r.foldedError(math.MaxUint64)
 		}
 		live, n := h.live, h.firstEvent
-		err = r.decodeBlock(where, func(_, _ uint64, e *event.Event) bool {
+		err = r.decodeBlock(where, Sizes, func(_, _ uint64, e *event.Event) bool {
 			n++
 			live += delta(e)
 			at = n

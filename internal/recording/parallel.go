@@ -21,10 +21,11 @@ const maxScanners = 16
 // Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is always seen
 // from its first event on. Blocks are decoded on all processors. begin is called for each, from any goroutine, and says what is to be
 // done with its events: each gets them in order, with their numbers and that of the allocation that they make or end (event.NoRef:
-// neither); an *event.Event is used again for the next one. done is called when nothing follows in the block, on the goroutine of Scan
+// neither); an *event.Event is used again for the next one, and has the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan
 // and in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after the done of
 // its events before the damage; of later ones nothing is told.
-func (r *Reader) Scan(ctx context.Context, from, to uint64, begin func(Stretch) (each func(n, ref uint64, e *event.Event) bool, done func())) error {
+func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
+	begin func(Stretch) (each func(n, ref uint64, e *event.Event) bool, done func())) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (r *Reader) Scan(ctx context.Context, from, to uint64, begin func(Stretch) 
 		each, done := begin(Stretch{First: h.firstEvent, FirstAlloc: h.firstAlloc, Events: h.events, Allocs: h.allocs})
 		d := r.decoder()
 		defer r.decoders.Put(d)
-		d.stopped = stopped
+		d.stopped, d.wanted = stopped, f
 		_, err := r.decodeWith(d, first+i, between(h, 0, to, each))
 		return done, err
 	})

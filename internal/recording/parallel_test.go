@@ -20,8 +20,8 @@ type seen struct {
 }
 
 // scanned gathers what Scan tells, block by block.
-func scanned(r *Reader, from, to uint64) (list []seen, err error) {
-	err = r.Scan(context.Background(), from, to, func(s Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
+func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
+	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
 		var part []seen
 		return func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }, func() {
 			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
@@ -82,7 +82,7 @@ func TestScan(t *testing.T) {
 				want = append(want, s)
 				return true
 			})
-			got, err := scanned(r, from, to)
+			got, err := scanned(r, from, to, AllFields)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Fatalf("round %d, %d to %d: %v, want %v", round, from, to, err, wantErr)
 			}

@@ -142,7 +142,7 @@ func (x *encoder) lies(t *threadColumnsOf, size, addr uint64) {
 // addresses prepares for the addresses of the block, if it has them.
 func (x *eventDecoder) addresses() (err error) {
 	x.place = nil
-	if x.head.flags&headAddresses == 0 {
+	if x.fields&Addresses == 0 {
 		return nil
 	}
 	if x.placement == nil {

@@ -100,7 +100,7 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 	if r.events[i].head.firstEvent >= cut {
 		return before, nil
 	}
-	err := r.decodeBlock(i, func(n, ref uint64, e *event.Event) bool {
+	err := r.decodeBlock(i, 0, func(n, ref uint64, e *event.Event) bool {
 		if e.Kind == event.Alloc {
 			before = ref + 1
 		}
@@ -116,10 +116,11 @@ func (r *Reader) blockOf(cut uint64) int {
 	})
 }
 
-// decodeBlock yields the events of one block until yield returns false.
-func (r *Reader) decodeBlock(i int, yield take) error {
+// decodeBlock yields the events of one block, with those fields, until yield returns false.
+func (r *Reader) decodeBlock(i int, f Fields, yield take) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
+	d.wanted = f
 	_, err := r.decodeWith(d, i, yield)
 	return err
 }
@@ -178,7 +179,7 @@ func (r *Reader) decoder() *eventDecoder {
 	if !ok {
 		d = &eventDecoder{quantum: int64(r.header.quantum), maxTime: math.MaxInt64 / uint64(r.header.quantum), known: r.known}
 	}
-	d.threadCount, d.sampling, d.stopped = len(r.threads), r.process.Sampling, nil
+	d.threadCount, d.sampling, d.stopped, d.wanted = len(r.threads), r.process.Sampling, nil, AllFields
 	return d
 }
 

@@ -153,7 +153,7 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 		sum = Changes{}
 	}
 	var bound *Bound // of the step of the event before; nil: it is the last one
-	err = r.decodeBlock(i, func(n, _ uint64, e *event.Event) bool {
+	err = r.decodeBlock(i, Times|Sizes, func(n, _ uint64, e *event.Event) bool {
 		if n >= d.from && n < d.to {
 			if len(list) == 0 || bound != nil && bound.past(e.Time, n) {
 				step := d.step(e.Time, n)
