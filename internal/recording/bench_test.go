@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
 
 const benchEvents = 4 * BlockEvents
 
+// BenchmarkWrite writes synthetic programs, and the recordings in the folder HEAPTAP_RECORDINGS, to disk, as a recorder does.
 func BenchmarkWrite(b *testing.B) {
 	for _, name := range shapes {
 		for _, addresses := range []bool{false, true} {
@@ -21,34 +23,103 @@ func BenchmarkWrite(b *testing.B) {
 				label += "/addresses"
 			}
 			b.Run(label, func(b *testing.B) {
-				events := programs[name].run(1, benchEvents)
-				path := filepath.Join(b.TempDir(), "a.htap")
-				from := cpu()
-				b.ResetTimer()
-				for range b.N {
-					w, err := Create(path, event.Process{}, Options{Addresses: addresses})
-					if err != nil {
-						b.Fatal(err)
-					}
-					for i := 0; i < len(events); i += 4096 {
-						if err := w.Events(events[i : i+4096]); err != nil {
-							b.Fatal(err)
-						}
-					}
-					if err := w.Finish(Ending{}); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.StopTimer()
-				st, err := os.Stat(path)
-				if err != nil {
-					b.Fatal(err)
-				}
-				perEvent(b, from)
-				b.ReportMetric(float64(st.Size())/benchEvents, "B/event")
+				benchmarkWrite(b, programs[name].run(1, benchEvents), Options{Addresses: addresses})
 			})
 		}
 	}
+	found, _ := filepath.Glob(filepath.Join(os.Getenv("HEAPTAP_RECORDINGS"), "*.htap"))
+	for _, path := range found {
+		b.Run(filepath.Base(path), func(b *testing.B) {
+			r, err := Open(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			var events []event.Event
+			if err := r.Events(func(e *event.Event) bool { events = append(events, *e); return len(events) < 8*BlockEvents }); err != nil {
+				b.Fatal(err)
+			}
+			benchmarkWrite(b, events, Options{})
+		})
+	}
+}
+
+func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
+	var script stretch
+	short := 0
+	for i := range events {
+		if script.plain(&events[i]) {
+			short++
+		}
+	}
+	path := filepath.Join(b.TempDir(), "a.htap")
+	from := cpu()
+	b.ResetTimer()
+	for range b.N {
+		w, err := Create(path, event.Process{}, opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := script.play(w); err != nil {
+			b.Fatal(err)
+		}
+		if err := w.Finish(Ending{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	st, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := float64(len(events))
+	b.ReportMetric(float64(cpu()-from)/float64(b.N)/n, "cpu-ns/event")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/event")
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(st.Size())/n, "B/event")
+	b.ReportMetric(float64(short)/n*100, "%plain")
+}
+
+// plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
+func (s *stretch) plain(e *event.Event) bool {
+	p := tally.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Func: e.Func}
+	short := true
+	switch {
+	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || counted[e.Func]) &&
+		e.Usable >= e.Size && e.Usable-e.Size < 256:
+		p.Ref, p.Born = e.Usable-e.Size, e.Count
+	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
+		p.Way, p.Ref, p.Born, p.BornBy = tally.PlainFree, e.Ref, uint64(e.Born/Quantum), e.BornBy
+		if e.Flags&event.Temporary != 0 {
+			p.Way = tally.PlainTemporary
+		}
+	default:
+		p.Way = tally.NotPlain
+		s.others = append(s.others, *e)
+		short = false
+	}
+	s.list = append(s.list, p)
+	return short
+}
+
+// play makes the calls.
+func (s *stretch) play(w *Writer) error {
+	others := s.others
+	for i := range s.list {
+		switch p := &s.list[i]; p.Way {
+		case tally.PlainAlloc:
+			w.Alloc(int64(p.Time), p.Func, p.Thread, p.Stack, p.Addr, p.Size, uint8(p.Ref), p.Born)
+		case tally.NotPlain:
+			if err := w.Event(&others[0]); err != nil {
+				return err
+			}
+			others = others[1:]
+		default:
+			b := event.Block{Addr: p.Addr, Size: p.Size, Stack: p.Stack, Thread: p.BornBy, Ref: p.Ref, Born: int64(p.Born)}
+			w.Free(int64(p.Time), p.Func, p.Thread, p.Way == tally.PlainTemporary, &b)
+		}
+	}
+	return nil
 }
 
 // cpu is the time that this process has computed: other work on the machine does not count.
@@ -82,27 +153,6 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(n, err)
 				}
 				r.Close()
-			}
-			perEvent(b, from)
-		})
-	}
-}
-
-func BenchmarkEncodeOnly(b *testing.B) {
-	for _, name := range shapes {
-		b.Run(name, func(b *testing.B) {
-			events := programs[name].run(1, benchEvents)
-			x := newEncoder(Options{})
-			var block sealed
-			from := cpu()
-			b.ResetTimer()
-			for range b.N {
-				for i := range events {
-					if !x.room() {
-						x.seal(&block)
-					}
-					x.add(&events[i])
-				}
 			}
 			perEvent(b, from)
 		})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -208,6 +209,9 @@ func (s *Changes) At(stack uint32) *Change {
 	if !ok {
 		i = uint32(len(s.list))
 		s.at.set(stack, i)
+		if len(s.list) == cap(s.list) {
+			s.list = slices.Grow(s.list, max(len(s.list), 64)) // append would grow long ones by a quarter only
+		}
 		s.list = append(s.list, Change{Stack: stack})
 	}
 	return &s.list[i]

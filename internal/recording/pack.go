@@ -1,8 +1,8 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
@@ -106,11 +106,12 @@ func (p *packer) block(dst, raw []byte, last bool) []byte {
 		}
 		return append(dst, byte(h), byte(h>>8), byte(h>>16))
 	}
+	if bytes.Equal(raw[1:], raw[:len(raw)-1]) { // all are the same: huff0 would count them first, which is slowest for such
+		return append(header(dst, blockRLE, len(raw)), raw[0])
+	}
 	out, _, err := huff0.Compress4X(raw, &p.huff)
 	// The literals' header has five bytes, the number of sequences one.
 	switch size := len(out) + 6; {
-	case errors.Is(err, huff0.ErrUseRLE):
-		return append(header(dst, blockRLE, len(raw)), raw[0])
 	case err != nil || size >= len(raw):
 		return append(header(dst, blockRaw, len(raw)), raw...)
 	default:

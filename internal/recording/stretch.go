@@ -94,8 +94,7 @@ func (w *Writer) encodeAll() {
 
 // encode appends the events of a stretch to the columns, and empties it.
 func (w *Writer) encode(s *stretch) {
-	w.due.add(&s.tables)
-	s.tables.clear()
+	w.due.take(&s.tables)
 	x, list, others := w.enc, s.list[:s.n], s.others
 	for len(list) > 0 {
 		if !x.room() {

@@ -26,25 +26,30 @@ type tables struct {
 	ranges   []event.NamedRange
 }
 
-func (t *tables) clear() {
-	t.threads, t.modules, t.pcs, t.nodes, t.samples = t.threads[:0], t.modules[:0], t.pcs[:0], t.nodes[:0], t.samples[:0]
-	t.stackUse, t.marks, t.regions, t.ranges = t.stackUse[:0], t.marks[:0], t.regions[:0], t.ranges[:0]
-	t.process = nil
+// take moves what o has behind what t has, and empties o.
+func (t *tables) take(o *tables) {
+	move(&t.threads, &o.threads)
+	move(&t.modules, &o.modules)
+	move(&t.pcs, &o.pcs)
+	move(&t.nodes, &o.nodes)
+	move(&t.samples, &o.samples)
+	move(&t.stackUse, &o.stackUse)
+	move(&t.marks, &o.marks)
+	move(&t.regions, &o.regions)
+	move(&t.ranges, &o.ranges)
+	if o.process != nil {
+		t.process, o.process = o.process, nil
+	}
 }
 
-func (t *tables) add(o *tables) {
-	t.threads = append(t.threads, o.threads...)
-	t.modules = append(t.modules, o.modules...)
-	t.pcs = append(t.pcs, o.pcs...)
-	t.nodes = append(t.nodes, o.nodes...)
-	t.samples = append(t.samples, o.samples...)
-	t.stackUse = append(t.stackUse, o.stackUse...)
-	t.marks = append(t.marks, o.marks...)
-	t.regions = append(t.regions, o.regions...)
-	t.ranges = append(t.ranges, o.ranges...)
-	if o.process != nil {
-		t.process = o.process
+// move is take for one table. If nothing was there, nothing is copied.
+func move[T any](t, o *[]T) {
+	if len(*t) == 0 {
+		*t, *o = *o, *t
+		return
 	}
+	*t = append(*t, *o...)
+	*o = (*o)[:0]
 }
 
 func encodeThreads(p *payload, w *columnWriter, list []entry[event.Thread]) {

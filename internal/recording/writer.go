@@ -246,8 +246,7 @@ func (w *Writer) job() *job {
 	if w.closed {
 		w.due = tables{}
 	}
-	j.tables, w.due = w.due, j.tables
-	w.due.clear()
+	j.tables, w.due = w.due, j.tables // which are empty: they were written, or are kept by app
 	return j
 }
 
@@ -288,8 +287,7 @@ func (w *Writer) wait() {
 	w.inBlock += s.n
 	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
 	w.encode(s)
-	w.due.add(&w.pending)
-	w.pending.clear()
+	w.due.take(&w.pending)
 	for ; w.under > 0; w.under-- {
 		w.idle = append(w.idle, <-w.spare)
 	}

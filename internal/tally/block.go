@@ -1,6 +1,8 @@
 package tally
 
 import (
+	"slices"
+
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -62,7 +64,12 @@ func (b *Block) Live() (bytes, blocks uint64) { return b.t.totals.LiveBytes, b.t
 func (b *Block) Most() uint64 { return b.most }
 
 // Open gives a stack its number. Each is opened once in a block.
-func (b *Block) Open(id uint32) { b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)}) }
+func (b *Block) Open(id uint32) {
+	if len(b.stacks) == cap(b.stacks) {
+		b.stacks = slices.Grow(b.stacks, max(len(b.stacks), 64)) // append would grow long ones by a quarter only
+	}
+	b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)})
+}
 
 // change is called before what is live of a stack changes. It is small enough to be inlined.
 func (b *Block) change(a *Local) {
