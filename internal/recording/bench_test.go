@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/tally"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
@@ -82,42 +81,33 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 
 // plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
 func (s *stretch) plain(e *event.Event) bool {
-	p := tally.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Func: e.Func}
-	short := true
-	switch {
-	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || counted[e.Func]) &&
-		e.Usable >= e.Size && e.Usable-e.Size < 256:
-		p.Ref, p.Born = e.Usable-e.Size, e.Count
-	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
-		p.Way, p.Ref, p.Born, p.BornBy = tally.PlainFree, e.Ref, uint64(e.Born/Quantum), e.BornBy
-		if e.Flags&event.Temporary != 0 {
-			p.Way = tally.PlainTemporary
-		}
-	default:
-		p.Way = tally.NotPlain
+	p := plainOf(e)
+	if p.Way == event.NotPlain {
 		s.others = append(s.others, *e)
-		short = false
 	}
 	s.list = append(s.list, p)
-	return short
+	return p.Way != event.NotPlain
 }
 
-// play makes the calls.
+// play makes the calls, with plain events in batches as the recorder has them.
 func (s *stretch) play(w *Writer) error {
+	const batch = 256
 	others := s.others
-	for i := range s.list {
-		switch p := &s.list[i]; p.Way {
-		case tally.PlainAlloc:
-			w.Alloc(int64(p.Time), p.Func, p.Thread, p.Stack, p.Addr, p.Size, uint8(p.Ref), p.Born)
-		case tally.NotPlain:
-			if err := w.Event(&others[0]); err != nil {
-				return err
-			}
-			others = others[1:]
-		default:
-			b := event.Block{Addr: p.Addr, Size: p.Size, Stack: p.Stack, Thread: p.BornBy, Ref: p.Ref, Born: int64(p.Born)}
-			w.Free(int64(p.Time), p.Func, p.Thread, p.Way == tally.PlainTemporary, &b)
+	for list := s.list; len(list) > 0; {
+		n, allocs, bytes := 0, uint64(0), uint64(0)
+		for ; n < min(len(list), batch) && list[n].Way != event.NotPlain; n++ {
+			a, b := gain(list[n])
+			allocs, bytes = allocs+a, bytes+b
 		}
+		if n > 0 {
+			w.Plain(list[:n], allocs, bytes)
+			list = list[n:]
+			continue
+		}
+		if err := w.Event(&others[0]); err != nil {
+			return err
+		}
+		others, list = others[1:], list[1:]
 	}
 	return nil
 }

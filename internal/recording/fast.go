@@ -4,60 +4,24 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Nearly all events are plain allocations and deallocations. Alloc and Free take these without an event.Event around
-// them, for a few nanoseconds, and so do the columns; what is written and counted is what Event would. Times are in units of Quantum.
-
-// Alloc adds a plain allocation of size bytes, less than 2^63, at addr: one that succeeded, is not part of a realloc, has no alignment
-// and is not late. Slack is how many usable bytes it has beyond its size; count, the first argument of calloc and reallocarray, is 0 if
-// it was not told.
-func (w *Writer) Alloc(now int64, f event.Func, thread, stack uint32, addr, size uint64, slack uint8, count uint64) {
-	s := w.filling // as next does, which is not inlined
-	if s.n == len(s.list) {
-		s = w.pass()
+// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few nanoseconds, and so do the
+// columns; what is written and counted is what Event would. Of them, allocs are allocations, and the others deallocations; by so many
+// bytes, modulo 2^64, there is more live after them.
+func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
+	w.allocs += allocs
+	w.liveBlocks += 2*allocs - uint64(len(list))
+	w.liveBytes += bytes
+	for {
+		s := w.filling
+		n := copy(s.list[s.n:], list)
+		s.n += n
+		if list = list[n:]; len(list) == 0 {
+			return
+		}
+		w.pass()
 	}
-	p := &s.list[s.n]
-	s.n++
-	p.Way = tally.PlainAlloc
-	p.Func = f
-	p.Thread = thread
-	p.Stack = stack
-	p.Time = uint64(now)
-	p.Addr = addr
-	p.Size = size
-	p.Ref = uint64(slack)
-	p.Born = count
-	w.allocs++
-	w.liveBlocks++
-	w.liveBytes += size
-}
-
-// Free adds a plain deallocation of block b, whose time is in units, too: one that is not part of a realloc, not late, and
-// without a call stack of its own.
-func (w *Writer) Free(now int64, f event.Func, thread uint32, temporary bool, b *event.Block) {
-	s := w.filling // as next does, which is not inlined
-	if s.n == len(s.list) {
-		s = w.pass()
-	}
-	p := &s.list[s.n]
-	s.n++
-	p.Way = tally.PlainFree
-	if temporary {
-		p.Way = tally.PlainTemporary
-	}
-	p.Func = f
-	p.Thread = thread
-	p.Stack = b.Stack
-	p.Time = uint64(now)
-	p.Addr = b.Addr
-	p.Size = b.Size
-	p.Ref = b.Ref
-	p.Born = uint64(b.Born)
-	p.BornBy = b.Thread
-	w.liveBlocks--
-	w.liveBytes -= b.Size
 }
 
 // other adds an event of any kind.
@@ -69,7 +33,7 @@ func (w *Writer) other(e *event.Event) {
 		}
 		w.sampling.Weigh(e, ref)
 	}
-	w.next().Way = tally.NotPlain
+	w.next().Way = event.NotPlain
 	w.filling.others = append(w.filling.others, *e)
 	switch blocks, bytes := e.Weight(); {
 	case e.Kind == event.Alloc:
@@ -84,7 +48,7 @@ func (w *Writer) other(e *event.Event) {
 
 // plains appends plain events of one thread, and counts them: as many as come one after the other, if there is room. It returns their
 // number. It is what add does for events of all kinds, and the loop that everything goes through.
-func (x *encoder) plains(list []tally.Plain) int {
+func (x *encoder) plains(list []event.Plain) int {
 	t := x.enter(list[0].Time, list[0].Thread)
 	list = list[:min(uint64(len(list)), BlockEvents-x.head.events)]
 	c := &t.cols
@@ -92,7 +56,7 @@ func (x *encoder) plains(list []tally.Plain) int {
 	n := 0
 	for ; n < len(list) && x.shapeCount < maxShapes; n++ {
 		p := &list[n]
-		if p.Thread != t.index || p.Way == tally.NotPlain {
+		if p.Thread != t.index || p.Way == event.NotPlain {
 			break
 		}
 		d := p.Time - last
@@ -104,7 +68,7 @@ func (x *encoder) plains(list []tally.Plain) int {
 			last = p.Time
 		}
 		size := p.Size
-		if p.Way == tally.PlainAlloc {
+		if p.Way == event.PlainAlloc {
 			x.times[classAlloc].put(d)
 			if t.class == classAlloc {
 				t.run++
@@ -152,7 +116,7 @@ func (x *encoder) plains(list []tally.Plain) int {
 			t.turn(classFree)
 		}
 		key := shapeKey(event.Free, p.Func, 0)
-		if p.Way == tally.PlainTemporary {
+		if p.Way == event.PlainTemporary {
 			key |= temporaryIn
 		}
 		ref := p.Ref

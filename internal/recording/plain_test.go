@@ -45,7 +45,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// writeShort writes those events by Alloc and Free that they are for, and returns their number.
+// writeShort writes those events by Plain that it is for, and returns their number.
 func writeShort(t *testing.T, path string, events []event.Event, opts Options) (short int) {
 	w, err := Create(path, event.Process{PID: 1}, opts)
 	if err != nil {
@@ -56,20 +56,16 @@ func writeShort(t *testing.T, path string, events []event.Event, opts Options) (
 		if h, r := w.Handed(), w.Room(); h != uint64(i) || r != BlockEvents-i && r != 2*BlockEvents-i {
 			t.Fatalf("before event %d: %d handed over, room for %d", i, h, r)
 		}
-		switch {
-		case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || counted[e.Func]) &&
-			e.Usable >= e.Size && e.Usable-e.Size < 256:
-			w.Alloc(e.Time/Quantum, e.Func, e.Thread, e.Stack, e.Addr, e.Size, uint8(e.Usable-e.Size), e.Count)
-			short++
-		case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
-			b := event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.BornBy, Ref: e.Ref, Born: e.Born / Quantum}
-			w.Free(e.Time/Quantum, e.Func, e.Thread, e.Flags&event.Temporary != 0, &b)
-			short++
-		default:
+		p := plainOf(e)
+		if p.Way == event.NotPlain {
 			if err := w.Event(e); err != nil {
 				t.Fatal(err)
 			}
+			continue
 		}
+		allocs, bytes := gain(p)
+		w.Plain([]event.Plain{p}, allocs, bytes)
+		short++
 	}
 	bytes, blocks := w.Live()
 	allocs := w.Allocations()
@@ -90,4 +86,30 @@ func writeShort(t *testing.T, path string, events []event.Event, opts Options) (
 		t.Errorf("%d allocations, want %d", allocs, n)
 	}
 	return short
+}
+
+// plainOf returns what Plain takes for an event; NotPlain: it is not one of those.
+func plainOf(e *event.Event) event.Plain {
+	p := event.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Func: e.Func}
+	switch {
+	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || counted[e.Func]) &&
+		e.Usable >= e.Size && e.Usable-e.Size < 256:
+		p.Ref, p.Born = e.Usable-e.Size, e.Count
+	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
+		p.Way, p.Ref, p.Born, p.BornBy = event.PlainFree, e.Ref, uint64(e.Born/Quantum), e.BornBy
+		if e.Flags&event.Temporary != 0 {
+			p.Way = event.PlainTemporary
+		}
+	default:
+		p.Way = event.NotPlain
+	}
+	return p
+}
+
+// gain returns what Plain is told of a plain event.
+func gain(p event.Plain) (allocs, bytes uint64) {
+	if p.Way == event.PlainAlloc {
+		return 1, p.Size
+	}
+	return 0, -p.Size
 }

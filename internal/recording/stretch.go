@@ -2,13 +2,12 @@ package recording
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // stretch is a number of consecutive events on their way to the columns, with what was added to the tables since the stretch before.
 // The caller of a Writer fills one while a goroutine encodes those before.
 type stretch struct {
-	list   []tally.Plain
+	list   []event.Plain
 	n      int
 	others []event.Event // those that are not plain
 	tables tables
@@ -25,7 +24,7 @@ const (
 )
 
 // next returns the place of the next event.
-func (w *Writer) next() *tally.Plain {
+func (w *Writer) next() *event.Plain {
 	s := w.filling
 	if s.n == len(s.list) {
 		s = w.pass()
@@ -38,7 +37,7 @@ func (w *Writer) next() *tally.Plain {
 // pass hands the stretch over, which is full, and returns an empty one.
 func (w *Writer) pass() *stretch {
 	if w.filling.list == nil {
-		w.filling.list = make([]tally.Plain, stretchEvents)
+		w.filling.list = make([]event.Plain, stretchEvents)
 	} else {
 		w.handOver(false, nil)
 	}
@@ -73,7 +72,7 @@ func (w *Writer) handOver(last bool, then func()) {
 		w.passed--
 	}
 	if s.list == nil {
-		s.list = make([]tally.Plain, stretchEvents)
+		s.list = make([]event.Plain, stretchEvents)
 	}
 	// A block's last event is a stretch's last one, too: what is added to the tables after it goes with the next block.
 	s.list = s.list[:min(stretchEvents, BlockEvents-w.inBlock)]
@@ -100,7 +99,7 @@ func (w *Writer) encode(s *stretch) {
 		if !x.room() {
 			w.hand(nil)
 		}
-		if list[0].Way != tally.NotPlain {
+		if list[0].Way != event.NotPlain {
 			list = list[x.plains(list):]
 			continue
 		}

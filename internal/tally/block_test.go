@@ -21,7 +21,7 @@ func TestBlock(t *testing.T) {
 		blk := many.Block()
 		place := map[uint32]int{}
 		var spare []tally.Local
-		var run []tally.Plain
+		var run []event.Plain
 		longest := 1 + r.IntN(200)
 		left := r.IntN(longest) + 1
 		for i := range events {
@@ -33,24 +33,24 @@ func TestBlock(t *testing.T) {
 				place[e.Stack] = local
 				blk.Open(e.Stack)
 			}
-			way := tally.NotPlain
+			way := event.NotPlain
 			switch plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown; {
 			case e.Kind == event.Alloc && plain && e.Flags&event.HasUsable != 0 && e.Usable >= e.Size:
-				way = tally.PlainAlloc
+				way = event.PlainAlloc
 			case e.Kind == event.Free && plain && e.Flags&event.Temporary != 0:
-				way = tally.PlainTemporary
+				way = event.PlainTemporary
 			case e.Kind == event.Free && plain:
-				way = tally.PlainFree
+				way = event.PlainFree
 			}
-			if len(run) > 0 && (way == tally.NotPlain || run[0].Thread != e.Thread) {
+			if len(run) > 0 && (way == event.NotPlain || run[0].Thread != e.Thread) {
 				blk.Plains(run, 1)
 				run = run[:0]
 			}
-			switch x := (tally.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread, Way: way, Func: e.Func}); way {
-			case tally.PlainAlloc:
+			switch x := (event.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread, Way: way, Func: e.Func}); way {
+			case event.PlainAlloc:
 				x.Ref = e.Usable - e.Size
 				run = append(run, x)
-			case tally.PlainFree, tally.PlainTemporary:
+			case event.PlainFree, event.PlainTemporary:
 				x.BornBy, x.Born = e.BornBy, uint64(min(e.Born, e.Time))
 				run = append(run, x)
 			default:

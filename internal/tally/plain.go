@@ -2,22 +2,8 @@ package tally
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Plain is an event as nearly all are.
-type Plain = event.Plain
-
-// Way says what a Plain is.
-type Way = event.Way
-
-// The ways.
-const (
-	PlainAlloc     = event.PlainAlloc
-	PlainFree      = event.PlainFree
-	PlainTemporary = event.PlainTemporary
-	NotPlain       = event.NotPlain
-)
-
 // Plains counts plain events of one thread, whose stacks are given by their numbers in the block.
-func (b *Block) Plains(list []Plain, unit int64) {
+func (b *Block) Plains(list []event.Plain, unit int64) {
 	t := b.t
 	thread := list[0].Thread
 	if int(thread) >= len(t.threads) {
@@ -38,7 +24,7 @@ func (b *Block) Plains(list []Plain, unit int64) {
 		a.last = events
 		all.Funcs[p.Func]++
 		size := p.Size
-		if p.Way == PlainAlloc {
+		if p.Way == event.PlainAlloc {
 			a.Allocs++
 			a.Bytes += size
 			a.Top = max(a.Top, int64(a.Bytes-a.FreedBytes))
@@ -65,7 +51,7 @@ func (b *Block) Plains(list []Plain, unit int64) {
 		freed += size
 		live -= size
 		blocks--
-		if p.Way == PlainTemporary {
+		if p.Way == event.PlainTemporary {
 			a.Temporary++
 			a.TemporaryBytes += size
 			th.Temporary++
