@@ -15,10 +15,10 @@ void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p);
 void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p);
 void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p);
 
-// The thread is paused no longer, or has ended.
-void ht_resumed(struct ht_thread *t);
-// The same for all threads that have ended while they were paused.
-HT_COLD void ht_resume_the_ended(void);
+// The thread has ended: it is not paused, and serves no pool.
+void ht_has_ended(struct ht_thread *t);
+// The same for all threads that have.
+HT_COLD void ht_look_for_ended(void);
 // The first two, for blocks of glibc's, by the calling thread, whose state is t. They return p. What is allocated is no mapping
 // of its own.
 void *ht_tell_allocated(u64 size, void *p, struct ht_thread *t);
