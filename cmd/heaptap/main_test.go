@@ -17,6 +17,9 @@ import (
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
 func TestMain(m *testing.M) {
+	if os.Getenv("GORACE") == "" { // with the race detector, each command would sleep for a second before it ends
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
 	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,
