@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +90,10 @@ var plainDir string // to be removed at the end
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
+	// Scripts wait for programs and recorders more than they compute. -parallel says otherwise.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	defer func() { os.RemoveAll(plainDir) }()
 	return m.M.Run()
 }
