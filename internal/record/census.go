@@ -86,10 +86,9 @@ func (c *census) quiet(since time.Time) bool {
 	return true
 }
 
-// serve looks when asked to: at first half of the time at most, since two looks are all that most runs need, and `heaptap run` waits
-// for them; of a run that goes on, ever less, down to a tenth.
+// serve looks when asked to, at a tenth of the time at most.
 func (c *census) serve(stop <-chan struct{}) {
-	for rest := time.Duration(1); ; rest = min(rest+1, 9) {
+	for {
 		select {
 		case <-stop:
 			return
@@ -105,7 +104,7 @@ func (c *census) serve(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(max(10*time.Millisecond, min(rest*time.Since(began), time.Second))):
+		case <-time.After(max(10*time.Millisecond, min(9*time.Since(began), time.Second))):
 		}
 	}
 }

@@ -144,7 +144,7 @@ const (
 
 // drain goes round the spools until the run is over.
 func (r *run) drain(ctx context.Context) {
-	var looked, lived, moved, spoke time.Time
+	var looked, lived, moved, speak time.Time
 	live := make([]*spool.Spool, 0, 16)
 	nap := napIdle
 	for ctx.Err() == nil {
@@ -173,10 +173,12 @@ func (r *run) drain(ctx context.Context) {
 		if r.over(now) {
 			return
 		}
-		if r.mainOver && now.Sub(spoke) > 200*time.Millisecond && now.Sub(r.endedAt) > 100*time.Millisecond {
+		if r.mainOver && now.After(speak) && now.Sub(r.endedAt) > 100*time.Millisecond {
 			// Not at once: the main process's last spool is only found after it.
-			spoke = now
-			r.settled()
+			speak = now.Add(200 * time.Millisecond)
+			if !r.settled() { // heaptap run waits for it
+				speak = now.Add(10 * time.Millisecond)
+			}
 		}
 		switch {
 		case n >= roundBytes:
@@ -347,8 +349,8 @@ func (r *run) over(now time.Time) bool {
 	return r.census.quiet(r.quietFrom)
 }
 
-// settled tells what is still going on, once the main process has ended.
-func (r *run) settled() {
+// settled tells what is still going on, once the main process has ended. false: that is not known yet.
+func (r *run) settled() bool {
 	var running []int
 	busy := false
 	for _, o := range r.sources {
@@ -369,11 +371,11 @@ func (r *run) settled() {
 	}
 	slices.Sort(running)
 	running = slices.Compact(running)
-	if busy || r.told == r.opened+1 && slices.Equal(running, r.toldRunning) {
-		return
+	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
+		r.told, r.toldRunning = r.opened+1, running
+		r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
 	}
-	r.told, r.toldRunning = r.opened+1, running
-	r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
+	return !busy
 }
 
 // done says whether the worker has finished.
