@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the sessions in testdata/script. Each is a txtar archive that reads like a terminal.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
