@@ -305,6 +305,7 @@ struct ht_thread {
 	struct ht_regions *regions; // that the thread is in, see regions.c; null: it never was in any
 	u64 calling; // odd while it calls monitors
 	u32 paused; // its id while it is paused (heaptap_pause), else 0
+	u32 serving; // its id while what it allocates serves a pool (heaptap_pool_serve), else 0
 	struct ht_local *local; // its owner's
 	int *errno_at; // its owner's
 };

@@ -58,25 +58,29 @@ static int stop(void)
 	return switched(0);
 }
 
-// A thread may end while it is paused. So its state says that it is, and whoever takes that away counts one less.
+// A thread may end while it is paused or serves a pool. So its state says that it is, and whoever takes that away counts one less.
+
+static void begin_state(struct ht_thread *t, u32 *mark, u32 *threads)
+{
+	__atomic_fetch_add(threads, 1, __ATOMIC_SEQ_CST);
+	ht_store_release(mark, t->tid);
+	ht_mode_changed();
+}
+
+static void end_state(u32 *mark, u32 *threads)
+{
+	u32 tid = ht_load_acquire(mark);
+	if (!tid || !__atomic_compare_exchange_n(mark, &tid, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	__atomic_fetch_sub(threads, 1, __ATOMIC_SEQ_CST);
+	ht_mode_changed();
+}
 
 static void pause_thread(void)
 {
 	struct ht_thread *t = ht_init() ? ht_thread_mine() : 0;
-	if (!t || ht_local.paused++)
-		return;
-	__atomic_fetch_add(&paused_threads, 1, __ATOMIC_SEQ_CST);
-	ht_store_release(&t->paused, t->tid);
-	ht_mode_changed();
-}
-
-void ht_resumed(struct ht_thread *t)
-{
-	u32 tid = ht_load_acquire(&t->paused);
-	if (!tid || !__atomic_compare_exchange_n(&t->paused, &tid, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
-	__atomic_fetch_sub(&paused_threads, 1, __ATOMIC_SEQ_CST);
-	ht_mode_changed();
+	if (t && !ht_local.paused++)
+		begin_state(t, &t->paused, &paused_threads);
 }
 
 static void resume_thread(void)
@@ -85,29 +89,32 @@ static void resume_thread(void)
 		return;
 	struct ht_thread *t = ht_thread_mine(); // in a forked child, a new one
 	if (--ht_local.paused == 0 && t)
-		ht_resumed(t);
-}
-
-void ht_resume_the_ended(void)
-{
-	for (struct ht_thread *t = ht_threads(); t; t = t->next)
-		if (ht_load_acquire(&t->paused) && ht_thread_is_gone(t))
-			ht_resumed(t);
+		end_state(&t->paused, &paused_threads);
 }
 
 static heaptap_pool_id pool_serve(heaptap_pool_id pool)
 {
+	struct ht_thread *t = ht_init() ? ht_thread_mine() : 0; // as above
 	heaptap_pool_id before = ht_local.serves;
-	if (!ht_init())
-		return 0;
-	if (!ht_pool_is(pool))
-		pool = 0;
-	ht_local.serves = pool;
-	if (!before == !pool)
-		return before;
-	__atomic_fetch_add(&serving_threads, pool ? 1u : -1u, __ATOMIC_SEQ_CST);
-	ht_mode_changed();
+	ht_local.serves = pool = t && ht_pool_is(pool) ? pool : 0;
+	if (pool && !before)
+		begin_state(t, &t->serving, &serving_threads);
+	else if (t && !pool && before)
+		end_state(&t->serving, &serving_threads);
 	return before;
+}
+
+void ht_has_ended(struct ht_thread *t)
+{
+	end_state(&t->paused, &paused_threads);
+	end_state(&t->serving, &serving_threads);
+}
+
+void ht_look_for_ended(void)
+{
+	for (struct ht_thread *t = ht_threads(); t; t = t->next)
+		if ((ht_load_acquire(&t->paused) || ht_load_acquire(&t->serving)) && ht_thread_is_gone(t))
+			ht_has_ended(t);
 }
 
 static void hide(void)

@@ -9,10 +9,10 @@
 // What of it is special: HT_SP_PAUSED, HT_SP_MEASURE, HT_SP_MONITOR. Whoever changes that calls ht_mode_changed.
 u64 ht_api_special(void);
 
-// The thread is paused no longer, or has ended.
-void ht_resumed(struct ht_thread *t);
-// The same for all threads that have ended while they were paused.
-HT_COLD void ht_resume_the_ended(void);
+// The thread has ended: it is not paused, and serves no pool.
+void ht_has_ended(struct ht_thread *t);
+// The same for all threads that have.
+HT_COLD void ht_look_for_ended(void);
 
 void ht_api_after_fork(void);
 // The child has its own streams.

@@ -12,8 +12,6 @@
 #include "spool.h"
 #include "sys.h"
 
-#define PATIENCE 2000 // naps of 1 ms: the recorder may be starting
-
 // In memory of its own: who asks may have little stack left.
 struct answer {
 	int fd;
@@ -79,7 +77,7 @@ static int reach(struct answer *a)
 	a->fd = (int)ht_sys3(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (a->fd < 0)
 		return HEAPTAP_NO_RECORDER;
-	for (u32 i = 0; i < PATIENCE; i++) {
+	for (;;) { // the recorder may be starting
 		struct timespec nap = {0, 1000000};
 		long wrong = ht_sys3(__NR_connect, a->fd, &to, sizeof(to));
 		if (wrong != -2 /* ENOENT */ && wrong != -11 /* EAGAIN: too many are before us */)
@@ -88,7 +86,6 @@ static int reach(struct answer *a)
 			return HEAPTAP_TIMEOUT;
 		ht_sys2(__NR_nanosleep, &nap, 0);
 	}
-	return HEAPTAP_NO_RECORDER;
 }
 
 // The number behind a key of the answer's line; `otherwise` if it is not there.

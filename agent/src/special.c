@@ -31,7 +31,7 @@ HT_INLINE u64 unless_paused(u64 special)
 	return special & HT_SP_PAUSED && ht_local.paused ? (special & HT_SP_TOLD) | HT_SP_OFF : special;
 }
 
-// While a thread is paused, the others take the long way. That it has ended must be looked for, now and then.
+// While a thread is paused or serves a pool, the others take the long way. That it has ended must be looked for, now and then.
 #define LOOK 4096 // events, about
 static void look_for_ended(void)
 {
@@ -39,7 +39,7 @@ static void look_for_ended(void)
 	u32 n = ht_load(&events) + 1;
 	ht_store(&events, n);
 	if (n % LOOK == 0)
-		ht_resume_the_ended();
+		ht_look_for_ended();
 }
 
 struct ht_thread *ht_appear(struct ht_caller c)
@@ -125,7 +125,7 @@ static void allocation(u64 special, u64 kind, const void *p, u64 size, u64 extra
 void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
 	u64 special = look();
-	if (special & HT_SP_PAUSED)
+	if (special & (HT_SP_PAUSED | HT_SP_SERVING))
 		look_for_ended();
 	if (special & HT_SP_WAIT)
 		special = ht_mode_wait(1);

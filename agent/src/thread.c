@@ -223,7 +223,7 @@ static struct ht_thread *recycle(u32 tid)
 			ht_store_release(&t->state, STATE_LIVE);
 			continue;
 		}
-		ht_resumed(t);
+		ht_has_ended(t);
 		close_stream(t);
 		forget(t);
 		return t;
@@ -263,6 +263,7 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	ht_local.measures = 0;
 	ht_store_release(&t->tid, tid);
 	ht_store_release(&t->paused, level == 0 && ht_local.paused ? tid : 0);
+	ht_store_release(&t->serving, level == 0 && ht_local.serves ? tid : 0);
 	if (open_stream(t, tid, level, sp) < 0) {
 		ht_store_release(&t->state, STATE_FREE);
 		return 0;
@@ -281,7 +282,7 @@ void ht_threads_after_fork(void)
 		t->stream = &no_stream;
 		t->counts = 0;
 		t->calling = 0;
-		t->paused = 0;
+		t->paused = t->serving = 0;
 		t->shadow = 0; // the thread that goes on keeps its own
 		ht_store(&t->state, then);
 	}

@@ -25,7 +25,7 @@ static u64 min_size, max_size = ~0ull; // of requested bytes
 static u64 max_live = ~0ull; // of usable bytes
 static u64 skip; // so often it does not act
 static u64 times = 1; // so often it acts then
-static u64 timeout = 5000; // ms
+static u64 timeout = 10000; // ms: naming functions of a very large program takes a while
 static u32 by_size, act, waiting;
 static u64 live, hits;
 

@@ -63,14 +63,31 @@ static void coroutines(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Threads that end while they are paused slow nobody down for ever.
+// Threads that end while they are paused, or while what they allocate serves a pool, slow nobody down for ever.
 
-static void *ends_paused(void *resume)
+static struct away {
+	const char *name;
+	void (*begin)(void), (*end)(void);
+} * away;
+
+static heaptap_pool_id pool;
+
+static void serve(void)
 {
-	heaptap_pause();
+	heaptap_pool_serve(pool);
+}
+
+static void serve_none(void)
+{
+	heaptap_pool_serve(0);
+}
+
+static void *ends_away(void *comes_back)
+{
+	away->begin();
 	one(0);
-	if (resume)
-		heaptap_resume();
+	if (comes_back)
+		away->end();
 	return 0;
 }
 
@@ -87,38 +104,40 @@ static void run(void *(*f)(void *), void *arg)
 		_exit(9);
 }
 
-static void paused(void)
+static void leave(struct away *how)
 {
-	run(ends_paused, "");
-	expect(probe_common(), "the short way is open after a pause", probe_common());
-	run(ends_paused, 0);
-	expect(!probe_common(), "it is closed while a thread is paused", probe_common());
+	away = how;
+	printf("the short way, and a thread that is %s\n", away->name);
+	run(ends_away, "");
+	expect(probe_common(), "it is open after that", probe_common());
+	run(ends_away, 0);
+	expect(!probe_common(), "it is closed while a thread is", probe_common());
 	for (int i = 0; i < 5000; i++)
 		one(i);
 	expect(probe_common(), "it is open when that thread has ended", probe_common());
-	run(ends_paused, 0);
+	run(ends_away, 0);
 	for (int i = 0; i < 20; i++) // one of them gets the state of the one that ended
 		run(nothing, 0);
 	expect(probe_common(), "it is open when other threads have come", probe_common());
-	heaptap_pause();
+	away->begin();
 	for (int i = 0; i < 5000; i++)
 		one(i);
-	expect(!probe_common(), "a thread that lives stays paused", probe_common());
+	expect(!probe_common(), "a thread that lives stays as it is", probe_common());
 	pid_t child = fork();
 	if (child == 0) {
 		one(0);
 		one(1);
 		int closed = !probe_common();
-		heaptap_resume();
+		away->end();
 		one(0);
 		_exit(closed && probe_common() ? 7 : 8);
 	}
 	int status = 0;
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		_exit(9);
-	expect(WEXITSTATUS(status) == 7, "a forked child inherits the pause and can end it", WEXITSTATUS(status));
-	heaptap_resume();
-	expect(probe_common(), "the short way is open at the end", probe_common());
+	expect(WEXITSTATUS(status) == 7, "a forked child inherits that and can end it", WEXITSTATUS(status));
+	away->end();
+	expect(probe_common(), "it is open at the end", probe_common());
 }
 
 int main(void)
@@ -128,6 +147,8 @@ int main(void)
 		return 1;
 	}
 	coroutines();
-	paused();
+	pool = heaptap_pool_create("pool");
+	leave(&(struct away){"paused", heaptap_pause, heaptap_resume});
+	leave(&(struct away){"serving a pool", serve, serve_none});
 	return failed;
 }

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +20,9 @@ import (
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
 func TestMain(m *testing.M) {
+	if os.Getenv("GORACE") == "" { // with the race detector, each command would sleep for a second before it ends
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
 	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,
@@ -25,6 +31,7 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the sessions in testdata/script. Each is a txtar archive that reads like a terminal.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -84,6 +91,10 @@ var plainDir string // to be removed at the end
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
+	// Scripts wait for programs and recorders more than they compute. -parallel says otherwise.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	defer func() { os.RemoveAll(plainDir) }()
 	return m.M.Run()
 }

@@ -18,10 +18,11 @@ import (
 )
 
 // A command that a threshold's monitor runs is ended after thresholdTime, unless the user says otherwise. The thread that waits for it
-// waits for thresholdGrace longer, in which the call stack is found, and the answer comes.
+// waits for thresholdGrace longer, in which the call stack is found and named, which takes a while in very large programs, and the answer
+// comes.
 const (
 	thresholdTime  = 5 * time.Second
-	thresholdGrace = time.Second
+	thresholdGrace = 10 * time.Second
 )
 
 // maxCommandOutput is how much of what a command prints is passed on.

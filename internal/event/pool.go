@@ -1,6 +1,9 @@
 package event
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Pool is what the pools of one name came to, as the program has told. Bytes are requested ones; of samples, all but the backing are
 // estimates, as everywhere.
@@ -14,6 +17,23 @@ type Pool struct {
 	Allocations uint64
 	Frees       uint64 // blocks that ended, however they did
 	Bytes       uint64 // of all allocations
+}
+
+// Add adds what the pools of that name came to in another process.
+func (p *Pool) Add(o *Pool) {
+	p.Backing += o.Backing
+	p.PeakBacking += o.PeakBacking
+	p.Live += o.Live
+	p.PeakLive += o.PeakLive
+	p.Blocks += o.Blocks
+	p.Allocations += o.Allocations
+	p.Frees += o.Frees
+	p.Bytes += o.Bytes
+}
+
+// ComparePools orders pools as people read them: the ones that held most first.
+func ComparePools(a, b Pool) int {
+	return cmp.Or(cmp.Compare(b.PeakLive, a.PeakLive), cmp.Compare(a.Name, b.Name))
 }
 
 const (

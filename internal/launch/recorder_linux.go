@@ -126,7 +126,7 @@ type Link struct {
 // when nothing is left to record. Nothing but SIGKILL ends it before.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
-	unix.Prctl(unix.PR_SET_NAME, uintptrOf("heaptap-rec\x00"), 0, 0, 0)
+	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0) // prctl would name this thread, which may be any of the process's
 	// At a shutdown or a log-out everybody gets SIGTERM. The recorded processes end by it, and so, a little later, does the
 	// recorder: before, it has to write what they did.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN,

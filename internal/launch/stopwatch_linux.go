@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,6 +97,3 @@ func leaveDescriptors() {
 	}
 	unix.CloseOnExec(recorderFD)
 }
-
-// uintptrOf returns the address of a NUL-terminated string constant.
-func uintptrOf(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }

@@ -29,6 +29,7 @@ type Merger struct {
 	accounts []account // by node; 0: unknown stacks
 	totals   tally.Totals
 	threads  map[string]*thread
+	pools    map[string]*event.Pool
 	inputs   []recording.Input
 	timeline recording.Timeline
 	process  *event.Process // what all have in common; nil: none yet
@@ -43,7 +44,7 @@ type thread struct {
 
 // New returns a Merger without recordings.
 func New(align Align) *Merger {
-	return &Merger{align: align, forest: newForest(), threads: make(map[string]*thread), notes: make(map[string]bool)}
+	return &Merger{align: align, forest: newForest(), threads: make(map[string]*thread), pools: make(map[string]*event.Pool), notes: make(map[string]bool)}
 }
 
 // Inputs is the number of recordings that were added, those that merged ones were made of.
@@ -67,6 +68,7 @@ func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) erro
 	m.timeline = joined(&m.timeline, &timeline)
 	m.addStacks(r, sum, first)
 	m.addThreads(r, sum)
+	m.addPools(r)
 	m.totals.Add(&sum.Totals)
 	m.addProcess(r)
 	return nil
@@ -196,6 +198,18 @@ func (m *Merger) addThreads(r *recording.Reader, sum *tally.Summary) {
 	}
 }
 
+// addPools adds the program's own pools by name.
+func (m *Merger) addPools(r *recording.Reader) {
+	for _, p := range r.Pools() {
+		to := m.pools[p.Name]
+		if to == nil {
+			to = &event.Pool{Name: p.Name}
+			m.pools[p.Name] = to
+		}
+		to.Add(&p)
+	}
+}
+
 // addProcess adds what is said of the process and its end.
 func (m *Merger) addProcess(r *recording.Reader) {
 	p := r.Process()
@@ -269,6 +283,10 @@ func (m *Merger) Write(path string) error {
 		s.Threads = append(s.Threads, m.threads[name].Thread)
 		s.Tally.Threads = append(s.Tally.Threads, m.threads[name].counts)
 	}
+	for _, p := range m.pools {
+		s.Pools = append(s.Pools, *p)
+	}
+	slices.SortFunc(s.Pools, event.ComparePools)
 	numbers := m.forest.harvest(s)
 	for at := range m.accounts {
 		a := &m.accounts[at]

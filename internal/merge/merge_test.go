@@ -65,6 +65,10 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 		w.PC(41+i, event.PC{Addr: base<<(8+i) + 0x9990, Module: 2 + i})
 		w.Node(41+i, event.Node{PC: 41 + i})
 	}
+	// One of the program's own pools, whose name has whatever number.
+	w.PC(43, event.PoolPC(uint32(seed)))
+	w.Node(43, event.Node{Parent: 1, PC: 43})
+	frames[43] = []event.Frame{event.PoolFrame("words")}
 	threads := 1 + rng.IntN(3)
 	for i := range threads {
 		w.Thread(uint32(i), event.Thread{TID: uint32(seed*10) + uint32(i), Name: []string{"main", "work", "work"}[i]})
@@ -81,7 +85,7 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 		now = recording.Quantise(now + rng.Int64N(5000))
 		e := event.Event{Time: now, Thread: uint32(rng.IntN(threads)), Ref: event.NoRef}
 		if k := rng.IntN(5); k < 3 || len(live) == 0 {
-			e.Kind, e.Func, e.Size, e.Stack = event.Alloc, event.Malloc, uint64(rng.IntN(10_000)), uint32(rng.IntN(43))
+			e.Kind, e.Func, e.Size, e.Stack = event.Alloc, event.Malloc, uint64(rng.IntN(10_000)), uint32(rng.IntN(44))
 			live = append(live, block{ref, e.Size, e.Stack, now, e.Thread})
 			ref++
 		} else {
@@ -98,6 +102,9 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 	if err := w.Symbols(frames); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Pools([]event.Pool{somePool("words", seed), somePool(fmt.Sprintf("of %d", seed%2), seed)}); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Finish(recording.Ending{End: now + rng.Int64N(1000), Exited: true, Health: event.Health{Waits: seed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +113,11 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// somePool is a pool with a different number in every place.
+func somePool(name string, n uint64) event.Pool {
+	return event.Pool{Name: name, Backing: n, PeakBacking: 10 + n, Live: 100 * n, PeakLive: 1000 * n, Blocks: 2 * n, Allocations: 3 * n, Frees: 4 * n, Bytes: 10000 * n}
 }
 
 func open(t *testing.T, path string) *recording.Reader {
@@ -230,6 +242,28 @@ func TestSums(t *testing.T) {
 		if id > 12 {
 			break // a dozen will do
 		}
+	}
+}
+
+// TestPools: what the program's own pools came to is summed by name, and the call stacks in them go on to say so.
+func TestPools(t *testing.T) {
+	t.Parallel()
+	_, paths := some(t, 5)
+	r := open(t, merged(t, ByStart, paths...))
+	words, of0, of1 := somePool("words", 1+2+3+4+5), somePool("of 0", 2+4), somePool("of 1", 1+3+5)
+	words.PeakBacking, of0.PeakBacking, of1.PeakBacking = 5*10+15, 2*10+6, 3*10+9
+	if d := gocmp.Diff([]event.Pool{words, of1, of0}, r.Pools()); d != "" {
+		t.Error(d)
+	}
+	names := make(map[string]bool)
+	for id := range uint32(r.PCs().Len() + 1) {
+		pc, _ := r.PCs().Get(id)
+		if _, ok := pc.Pool(); ok {
+			names[r.Frames(id)[0].Function] = true
+		}
+	}
+	if d := gocmp.Diff(map[string]bool{"[pool words]": true}, names); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -34,6 +34,7 @@ type pc struct {
 	frames      int32
 	offset      uint64 // in the module
 	interrupted bool
+	pool        bool // it stands for the pools of a name, which its frames tell
 }
 
 type node struct {
@@ -119,6 +120,7 @@ func (p *planting) pc(id uint32) int32 {
 	v, _ := p.r.PCs().Get(id)
 	frames := p.r.Frames(id)
 	k := pc{module: -1, interrupted: v.Interrupted, frames: number(p.f.framesAt, &p.f.frames, readsAs(frames), frames)}
+	_, k.pool = v.Pool()
 	if m, ok := p.modules[v.Module]; ok && v.Module != 0 {
 		k.module, k.offset = p.f.module(&m), v.Addr-m.Bias
 	}
@@ -174,12 +176,15 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 		}
 		lower := map[bool]int{false: 0, true: 1}
 		return cmp.Or(cmp.Compare(place(x), place(y)), cmp.Compare(x.offset, y.offset), cmp.Compare(keys[x.frames], keys[y.frames]),
-			cmp.Compare(lower[x.interrupted], lower[y.interrupted]))
+			cmp.Compare(lower[x.interrupted], lower[y.interrupted]), cmp.Compare(lower[x.pool], lower[y.pool]))
 	})
 	pcNumber := inverse(pcs)
 	for _, i := range pcs {
 		p := &f.pcs[i]
 		v := event.PC{Addr: p.offset, Interrupted: p.interrupted}
+		if p.pool {
+			v = event.PoolPC(pcNumber[i])
+		}
 		if p.module >= 0 {
 			v.Module = moduleNumber[p.module]
 			v.Addr += laid[p.module].Bias

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -105,8 +104,6 @@ func (p *process) tellPools() {
 	for _, b := range p.pools.books {
 		list = append(list, *b)
 	}
-	slices.SortFunc(list, func(a, b event.Pool) int {
-		return cmp.Or(cmp.Compare(b.PeakLive, a.PeakLive), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(list, event.ComparePools)
 	_ = p.out.Pools(list) // its error is seen at the end
 }

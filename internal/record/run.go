@@ -145,7 +145,7 @@ const (
 
 // drain goes round the spools until the run is over.
 func (r *run) drain(ctx context.Context) {
-	var looked, lived, moved, spoke time.Time
+	var looked, lived, moved, speak time.Time
 	live := make([]*spool.Spool, 0, 16)
 	nap := napIdle
 	for ctx.Err() == nil {
@@ -180,9 +180,11 @@ func (r *run) drain(ctx context.Context) {
 			return
 		}
 		// At once, if nobody is left; else others may be about to make spools.
-		if r.mainOver && (r.told == 0 && r.alone() || now.Sub(spoke) > 200*time.Millisecond && now.Sub(r.endedAt) > 100*time.Millisecond) {
-			spoke = now
-			r.settled()
+		if r.mainOver && now.After(speak) && (r.told == 0 && r.alone() || now.Sub(r.endedAt) > 100*time.Millisecond) {
+			speak = now.Add(200 * time.Millisecond)
+			if !r.settled() { // heaptap run waits for it
+				speak = now.Add(napBusy)
+			}
 		}
 		switch {
 		case r.mainOver && r.told == 0:
@@ -370,8 +372,8 @@ func (r *run) alone() bool {
 	return r.census.quiet(r.endedAt)
 }
 
-// settled tells what is still going on, once the main process has ended.
-func (r *run) settled() {
+// settled tells what is still going on, once the main process has ended. false: that is not known yet.
+func (r *run) settled() bool {
 	var running []int
 	busy := false
 	for _, o := range r.sources {
@@ -392,11 +394,11 @@ func (r *run) settled() {
 	}
 	slices.Sort(running)
 	running = slices.Compact(running)
-	if busy || r.told == r.opened+1 && slices.Equal(running, r.toldRunning) {
-		return
+	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
+		r.told, r.toldRunning = r.opened+1, running
+		r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
 	}
-	r.told, r.toldRunning = r.opened+1, running
-	r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
+	return !busy
 }
 
 // done says whether the worker has finished.

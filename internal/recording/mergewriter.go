@@ -21,6 +21,7 @@ type Sums struct {
 	PCs     []event.PC
 	Frames  [][]event.Frame // by pc, from 0
 	Nodes   []event.Node
+	Pools   []event.Pool
 	Tally   *tally.Summary
 	Merged  *Merged
 }
@@ -81,6 +82,7 @@ func (s *Sums) write(f file, name string) error {
 		}
 	}
 	writeTable(a, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
+	writeTable(a, blockPools, &s.Pools, encodePools)
 	inputs := s.Merged.Inputs
 	for part := range slices.Chunk(inputs, inputRows) {
 		writeTable(a, blockInputs, &part, encodeInputs)
