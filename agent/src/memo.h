@@ -84,7 +84,7 @@ HT_INLINE int ht_all_hold(const struct ht_check_pair *c, u32 n)
 			return 0;
 	}
 	ht_two any = ht_two_zero();
-	while (k > c) { // no test in between: branches that wait behind the clock stop the processor from looking further
+	while (k > c) { // without tests in between, of which the processor has only so many under way
 		k -= 4;
 		ht_two lower = ht_two_or(ht_differs(k), ht_differs(k + 1));
 		ht_two upper = ht_two_or(ht_differs(k + 2), ht_differs(k + 3));

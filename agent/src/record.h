@@ -181,6 +181,9 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
 HT_NOINLINE void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame);
 HT_NOINLINE void *ht_told_deallocated(u64 kind, void *p, const u64 *frame);
 
+// Lines of a chunk come back from the recorder's processor: so many records ahead they are asked for.
+#define HT_AHEAD 21
+
 // A record of class 0.
 struct ht_stacked {
 	u64 first;
@@ -207,6 +210,7 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	if (ht_unlikely((u64)w > t->short_limit))
 		goto undo;
 	ht_clock_to(&w->time);
+	ht_will_write(w + HT_AHEAD);
 	word = ((const u64 *)p)[-1]; // see ht_usable
 	slack = (word & ~7ull) - size;
 	__asm__("" : "+r"(slack)); // else the compiler works out 8 + size apart
