@@ -100,6 +100,8 @@ int ht_modules_init(void);
 // Called (outside of any walk, busy set) when an event's caller is the dynamic loader: looks for unloaded modules, logs
 // them, drops their rules and raises ht_state.generation so that every memo is dropped too. Takes no lock.
 void ht_modules_check(void);
+// Is any module known that may be unloaded? While there is none, ht_modules_check has nothing to do.
+int ht_modules_may_go(void);
 // In a forked child, before its first event: module ids and tables stay valid, whatever the parent's other threads were
 // doing at the fork.
 void ht_tables_after_fork(void);

@@ -79,6 +79,10 @@ HT_INLINE ht_two ht_two_of(const u64 aligned[2])
 {
 	return *(const ht_two *)aligned;
 }
+HT_INLINE ht_two ht_two_zero(void)
+{
+	return _mm_setzero_si128();
+}
 HT_INLINE ht_two ht_two_xor(ht_two a, ht_two b)
 {
 	return _mm_xor_si128(a, b);

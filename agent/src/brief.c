@@ -173,6 +173,15 @@ HT_FRAMELESS static void plain_free(void *p)
 		ht_real.free(p);
 }
 
+// The same as long as no module is known that may be unloaded.
+HT_FRAMELESS static void settled_free(void *p)
+{
+	if (ht_unlikely(ht_filter_may_hold(p)))
+		long_free(p);
+	else
+		ht_real.free(p);
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Count: see counts.c. Blocks are glibc's: none has more than 2^47 bytes.
 
@@ -265,17 +274,26 @@ void ht_brief_follow(u64 special)
 	if (ht_is_timed()) // the clocks around the real functions look for the hook's frame
 		return;
 	if (special == HT_SP_SAMPLED && ht_state->size_mask)
-		set(bytes_malloc, bytes_calloc, plain_free);
+		set(bytes_malloc, bytes_calloc, settled_free);
 	else if (special == HT_SP_SAMPLED)
-		set(calls_malloc, calls_calloc, plain_free);
+		set(calls_malloc, calls_calloc, settled_free);
 	else if (special == HT_SP_COUNT && ht_glibc)
 		set(count_malloc, count_calloc, ht_filter_is_used() ? count_free : count_only_free);
 	else if (special == HT_SP_OFF)
-		set(off_malloc, off_calloc, plain_free);
+		set(off_malloc, off_calloc, settled_free);
 	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MONITOR) && !ht_state->free_stacks)
 		set(ht_monitored_malloc, ht_told_calloc, ht_monitored_free);
 	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MEASURE) && !ht_state->free_stacks)
 		set(ht_measured_malloc, ht_told_calloc, ht_measured_free);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); // whoever meets such a module sees settled_free, or we see the module
+	if (ht_modules_may_go())
+		ht_brief_watch();
+}
+
+void ht_brief_watch(void)
+{
+	void (*settled)(void *) = settled_free;
+	__atomic_compare_exchange_n(&ht_brief.free, &settled, plain_free, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 void ht_brief_aside(void)

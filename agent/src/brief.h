@@ -28,6 +28,8 @@ HT_INLINE int ht_is_brief(void)
 
 // Goes by what ht_state.special has become.
 HT_COLD void ht_brief_follow(u64 special);
+// From now on there is a module that may be unloaded: deallocations by the loader may mean that it has been.
+HT_COLD void ht_brief_watch(void);
 // The agent does nothing in this process: the hooks jump to the real functions.
 HT_COLD void ht_brief_aside(void);
 

@@ -9,12 +9,13 @@
 
 #define HT_CCT_ROOT 0x243f6a8885a308d3ull // the hash of the empty stack
 
-// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Never 0.
+// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Where that is 0, which takes
+// 2^64 stacks, nothing is found, and the stack gets another node each time. For one pc it is a bijection; two stacks that differ
+// in their last two frames alone never have the same: multiples of the golden ratio by less than 2^24 lie further apart than that.
 HT_INLINE u64 ht_cct_hash(u64 parent, u32 pc)
 {
-	unsigned __int128 m = (unsigned __int128)(parent ^ pc) * 0x9e3779b97f4a7c15ull;
-	u64 h = (u64)m ^ (u64)(m >> 64);
-	return h + (h == 0);
+	u64 h = (parent ^ pc) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
 }
 
 struct ht_cct_entry {
@@ -48,10 +49,10 @@ HT_INLINE u32 ht_cct_find(u64 hash)
 		u32 n0 = ht_load(&e[0].node), n1 = ht_load(&e[1].node), n2 = ht_load(&e[2].node),
 		    n3 = ht_load(&e[3].node);
 		u64 last = ht_load(&e[3].hash);
-		u32 node = -(u32)(ht_load(&e[0].hash) == hash) & n0;
-		node |= -(u32)(ht_load(&e[1].hash) == hash) & n1;
-		node |= -(u32)(ht_load(&e[2].hash) == hash) & n2;
-		node |= -(u32)(last == hash) & n3;
+		u32 node = ht_load(&e[0].hash) == hash ? n0 : 0;
+		node = ht_load(&e[1].hash) == hash ? n1 : node;
+		node = ht_load(&e[2].hash) == hash ? n2 : node;
+		node = last == hash ? n3 : node;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (ht_likely(node != 0))
 			return ht_likely(ht_load(&ht_cct_table) == word) ? node : 0;

@@ -17,6 +17,7 @@
 
 #include <elf.h>
 
+#include "brief.h"
 #include "modules.h"
 #include "rules.h"
 #include "cct.h"
@@ -278,7 +279,8 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	if (!permanent) {
 		// Its code may have been met before the loader knew it (resolvers of indirect functions).
 		ht_rules_drop(d->start, d->end, 1);
-		__atomic_fetch_add(&transient, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&transient, 1, __ATOMIC_SEQ_CST);
+		ht_brief_watch();
 	}
 	ht_store_release(&l->state, LIVE);
 	return l;
@@ -401,6 +403,11 @@ static int is_still_there(const struct ht_loaded *l)
 	if (ht_find_object)
 		return ht_find_object((void *)l->start, &o) == 0 && o.link_map == l->link;
 	return describe_image(&d, l->start) == 0 && d.mark == l->mark;
+}
+
+int ht_modules_may_go(void)
+{
+	return ht_load(&transient) != 0;
 }
 
 void ht_modules_check(void)

@@ -6,6 +6,9 @@
 // is uncommon; it is inlined into their hooks and calls nothing, so that these need no registers but those that a call may
 // change. Whatever it cannot do it leaves to functions of record.c, which begin where it stopped.
 //
+// The clock is read as early as may be: the processor is busy with that alone for 10 ns or so, but does other work meanwhile, and
+// the next event reads it soon.
+//
 // The order of stores is the promise that the recorder relies on: busy is set before the clock is read; the record is
 // written before pos makes it visible; busy is cleared last. x86 keeps stores in order, so compiler barriers are enough
 // there; the release stores say so to other machines.
@@ -171,10 +174,13 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 
 // The whole of an allocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
-// The same from where a stack is needed that is not the last one: busy is set, and the record's address and size are written.
+// The same from where a stack is needed that is not the last one: busy is set, and of the record only the stack is missing.
 HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
 // The whole of a deallocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
+
+// Lines of a chunk come back from the recorder's processor: so many records ahead they are asked for.
+#define HT_AHEAD 21
 
 // A record of class 0.
 struct ht_stacked {
@@ -201,6 +207,8 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	w = (struct ht_stacked *)t->at;
 	if (ht_unlikely((u64)w > t->short_limit))
 		goto undo;
+	ht_clock_to(&w->time);
+	ht_will_write(w + HT_AHEAD);
 	word = ((const u64 *)p)[-1]; // see ht_usable
 	slack = (word & ~7ull) - size;
 	__asm__("" : "+r"(slack)); // else the compiler works out 8 + size apart
@@ -216,7 +224,6 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 		return p;
 	}
 	w->stack = leaf->node;
-	ht_clock_to(&w->time);
 	ht_end(t, s, (u64 *)(w + 1));
 	return p;
 special:

@@ -102,18 +102,15 @@ HT_INLINE struct ht_rule_view ht_rule_view(void)
 	return (struct ht_rule_view){word, (u64)HT_RULE_ENTRIES(word), ((1ull << HT_RULE_BITS(word)) - 4) * 16};
 }
 
-// As ht_rule_get; fast where the rule lies in the cache line that is its first place.
+// As ht_rule_get; fast where the rule lies in the cache line that is its first place. What it returns is to be believed only if
+// afterwards ht_rule_table is still the word of the view; 0 if it has not been published yet.
 HT_INLINE u64 ht_rule_see(const struct ht_rule_view *v, struct ht_memo *memo, u64 pc)
 {
 	u64 offset = (pc >> 6) * 0x9e3779b97f4a7c15ull >> 28 & v->mask; // 16 times ht_rule_slot
 	const struct ht_rule_entry *e = (const struct ht_rule_entry *)(v->entries + offset);
 	for (u32 i = 0; i < 4; i++, e++)
-		if (ht_likely(ht_load_acquire(&e->pc) == pc)) {
-			u64 rule = ht_load_acquire(&e->rule);
-			if (ht_likely(rule != 0 && ht_load(&ht_rule_table) == v->word))
-				return rule;
-			break;
-		}
+		if (ht_likely(ht_load_acquire(&e->pc) == pc))
+			return ht_load_acquire(&e->rule);
 	return ht_rule_get(memo, pc);
 }
 

@@ -55,4 +55,10 @@ static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
 	((half *)to)[1] = high;
 }
 
+// Asks for the cache line at p, which need not be readable, to be written soon. Processors that do not know this pass it over.
+static inline __attribute__((always_inline)) void ht_will_write(const void *p)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+}
+
 #endif

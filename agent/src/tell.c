@@ -73,6 +73,8 @@ HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p
 	w = (struct ht_stacked *)t->at;
 	if (ht_unlikely((u64)w > t->short_limit))
 		goto undo;
+	ht_clock_to(&w->time);
+	ht_will_write(w + HT_AHEAD);
 	word = ((const u64 *)p)[-1]; // see ht_usable_by_header
 	slack = (word & ~7ull) - 8 - size;
 	if (ht_unlikely(slack >= HT_SLACK_EXTRA) || ht_unlikely(word & (~0ull << 32 | 2)))
@@ -83,7 +85,6 @@ HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p
 	if (ht_unlikely(!leaf))
 		return ELSEWHERE;
 	w->stack = leaf->node;
-	ht_clock_to(&w->time);
 	ht_end(t, s, (u64 *)(w + 1));
 	return DONE;
 undo:

@@ -86,105 +86,109 @@ HT_INLINE const struct ht_frame *pass_below(const struct ht_frame *f, u64 sp)
 	return (const struct ht_frame *)((u64)f - step);
 }
 
-// Leaves the loose frames, if they are being compared with, for those below them.
-HT_INLINE void pass_loose(const struct ht_memo *memo, const struct ht_frame **f, const struct ht_frame **last,
-			  u64 *limit)
+HT_INLINE int stands_at(const struct ht_frame *f, u64 pc, u64 sp)
 {
-	if (*last != memo->frames) {
-		*f = &memo->frames[memo->depth - 1];
-		*last = memo->frames;
-		*limit = memo->frames->sp;
+	return ((f->sp ^ sp) | (f->pc ^ pc)) == 0; // one branch: frames often lie where others were
+}
+
+// Where a walk stands, and what it may read.
+struct going {
+	u64 pc, sp, fp;
+	struct ht_frame *x; // the frame found last
+	const struct ht_frame *first; // room for them ends here
+	u64 low, room; // of the thread's own stack: its first byte, and the number of those that a word may begin at
+	u64 limit; // sp of the outermost frame remembered
+};
+
+// One frame up, which the rule is for. 0, or -1 if that is not common.
+HT_INLINE int climb(struct going *g, u64 rule)
+{
+	u64 cfa;
+	u32 type = HT_RULE_TYPE(rule);
+	if (ht_unlikely(g->x == g->first))
+		return -1;
+	struct ht_frame *x = --g->x;
+	x->pc = g->pc;
+	x->sp = g->sp;
+	x->fp = g->fp;
+	x->rule = rule;
+
+	if (ht_likely(type == HT_R_SP)) {
+		cfa = g->sp + HT_RULE_OFFSET(rule);
+	} else if (type == HT_R_FP) {
+		cfa = g->fp + HT_RULE_OFFSET(rule);
+	} else {
+		u64 at = g->fp + HT_RULE_OFFSET(rule);
+		if (type != HT_R_LOAD_FP || at - g->low > g->room)
+			return -1;
+		cfa = *(const u64 *)at;
 	}
+	if (ht_unlikely(cfa > g->limit) || ht_unlikely(cfa < g->sp + 8))
+		return -1;
+	if (!HT_RULE_FP_STAYS(rule)) {
+		u64 at = (HT_RULE_FP(rule) == HT_FP_AT_CFA ? cfa : g->fp) + HT_RULE_FP_OFFSET(rule);
+		if (ht_unlikely(at - g->low > g->room))
+			return -1;
+		g->fp = *(const u64 *)at;
+	}
+	g->pc = *(const u64 *)(cfa - 8);
+	g->sp = cfa;
+	return ht_likely(g->pc != 0) ? 0 : -1;
 }
 
 HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
 	const struct ht_frame *f = memo->top; // the frame that we may meet next
 	const struct ht_frame *known = (const struct ht_frame *)~0ull; // from f down to this one all are as remembered
-	struct ht_frame *end = ht_spare_end(memo), *x = end;
+	struct ht_frame *end = ht_spare_end(memo);
 	struct ht_rule_view rules = ht_rule_view();
-	u64 low = memo->low, room = memo->high - 8 - low, rule, cfa;
+	u64 low = memo->low, rule;
 
 	if (ht_unlikely(!f || memo->generation != ht_load_acquire(&ht_state->generation) || sp < low))
 		return ht_unwind(memo, pc, sp, fp);
 	memo->leaf = 0;
 	memo->top = 0;
 	HT_FENCE();
-	// Where comparing ends: at the frame before the loose ones, or at the outermost one of all. As long as sp is not above
-	// its, no search runs beyond it, and all that is read below it is on the thread's own stack.
-	const struct ht_frame *last = memo->loose ? memo->loose_end - memo->loose - 1 : memo->frames;
-	u64 limit = last->sp;
-	if (ht_unlikely(sp >= limit)) {
-		pass_loose(memo, &f, &last, &limit);
-		if (sp > limit)
-			goto uncommon;
-	}
-	for (;;) {
-		if (last != memo->frames)
-			f = pass_below(f, sp);
-		else
-			while (f->sp < sp)
-				f--;
-		if (f->sp != sp || f->pc != pc) {
-			rule = ht_rule_see(&rules, memo, pc);
-		} else {
-			if (last != memo->frames) {
+	// As long as sp is not above the outermost frame's, no search runs beyond that, and all that is read below it is on the
+	// thread's own stack.
+	struct going g = {pc, sp, fp, end, end - HT_LOOSE_MAX, low, memo->high - 8 - low, memo->frames->sp};
+	if (ht_unlikely(sp > g.limit))
+		goto uncommon;
+	if (memo->loose) {
+		u64 begin = (memo->loose_end - memo->loose - 1)->sp;
+		while (g.sp < begin) {
+			f = pass_below(f, g.sp);
+			if (stands_at(f, g.pc, g.sp)) {
 				if (ht_lay_down(memo, f) < 0)
 					goto uncommon;
-				pass_loose(memo, &f, &last, &limit);
+				break;
 			}
-			if (f->checks & HT_FP_LIVE && f->fp != fp) {
-				rule = ht_rule_see(&rules, memo, pc);
-			} else {
-				if (f < known) {
-					if (ht_likely(ht_all_hold(memo->checks, HT_CHECKS(f))))
-						return x < end ? remember(memo, f, x)
-							       : remain(memo, (struct ht_frame *)f);
-					known = first_intact(memo, f);
-				}
-				rule = f->rule;
-				f--;
-			}
+			if (climb(&g, ht_rule_see(&rules, memo, g.pc)) < 0)
+				goto uncommon;
 		}
-		if (ht_unlikely(x == end - HT_LOOSE_MAX))
-			goto uncommon;
-		x--;
-		x->pc = pc;
-		x->sp = sp;
-		x->fp = fp;
-		x->rule = rule;
-
-		u32 type = HT_RULE_TYPE(rule);
-		if (ht_likely(type == HT_R_SP)) {
-			cfa = sp + HT_RULE_OFFSET(rule);
-		} else if (type == HT_R_FP) {
-			cfa = fp + HT_RULE_OFFSET(rule);
+		f = &memo->frames[memo->depth - 1];
+	}
+	for (;;) {
+		while (f->sp < g.sp)
+			f--;
+		if (stands_at(f, g.pc, g.sp) && !(f->checks & HT_FP_LIVE && f->fp != g.fp)) {
+			if (f < known) {
+				if (ht_likely(ht_all_hold(memo->checks, HT_CHECKS(f))))
+					break;
+				known = first_intact(memo, f);
+			}
+			rule = f->rule;
+			f--;
 		} else {
-			u64 at = fp + HT_RULE_OFFSET(rule);
-			if (type != HT_R_LOAD_FP || at - low > room)
-				goto uncommon;
-			cfa = *(const u64 *)at;
+			rule = ht_rule_see(&rules, memo, g.pc);
 		}
-		if (ht_unlikely(cfa >= limit)) {
-			pass_loose(memo, &f, &last, &limit);
-			if (cfa > limit)
-				goto uncommon;
-		}
-		if (ht_unlikely(cfa < sp + 8))
-			goto uncommon;
-		if (!HT_RULE_FP_STAYS(rule)) {
-			u64 at = (HT_RULE_FP(rule) == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule);
-			if (ht_unlikely(at - low > room))
-				goto uncommon;
-			fp = *(const u64 *)at;
-		}
-		pc = *(const u64 *)(cfa - 8);
-		sp = cfa;
-		if (ht_unlikely(!pc))
+		if (climb(&g, rule) < 0)
 			goto uncommon;
 	}
+	if (g.x == end)
+		return remain(memo, (struct ht_frame *)f);
+	if (ht_likely(ht_load(&ht_rule_table) == rules.word))
+		return remember(memo, f, g.x);
 uncommon:
-	if (x < end)
-		pc = end[-1].pc, sp = end[-1].sp, fp = end[-1].fp;
 	return ht_unwind(memo, pc, sp, fp);
 }
