@@ -21,7 +21,7 @@ import (
 // same words. Passing on the second kind would make of one SIGTERM two, and many programs take the second one as "now".
 type witness struct {
 	pid  int
-	ask  *os.File // a byte: forget what is pending. Its end: end.
+	ask  *os.File // a byte: forget the signal of that number. Its end: end.
 	done *os.File // a byte: forgotten
 }
 
@@ -34,7 +34,7 @@ func sigprocmask(set, old *uint64) {
 
 type witnessArgs struct {
 	ask, done int
-	set       uint64
+	set, one  uint64
 	zero      unix.Timespec
 	name      [16]byte
 	b         byte
@@ -103,8 +103,9 @@ func forkWitness(a *witnessArgs) (pid uintptr, errno syscall.Errno) {
 		if n != 1 {
 			break // run has ended
 		}
+		a.one = 1 << ((a.b - 1) & 63)
 		for {
-			if _, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&a.set)), 0,
+			if _, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&a.one)), 0,
 				uintptr(unsafe.Pointer(&a.zero)), 8, 0, 0); e != 0 && e != syscall.EINTR {
 				break
 			}
@@ -136,16 +137,13 @@ func (w *witness) saw(sig syscall.Signal) bool {
 	if pending&(1<<(uint(sig)-1)) == 0 {
 		return false
 	}
-	w.forget()
+	w.forget(sig) // no other: it may have come since, and its turn comes
 	return true
 }
 
-// forget empties what is pending for the witness.
-func (w *witness) forget() {
-	if w == nil {
-		return
-	}
-	if _, err := w.ask.Write([]byte{0}); err != nil {
+// forget takes away that a signal is pending for the witness.
+func (w *witness) forget(sig syscall.Signal) {
+	if _, err := w.ask.Write([]byte{byte(sig)}); err != nil {
 		return
 	}
 	// It answers at once, unless somebody stopped it.
