@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -131,6 +132,20 @@ func TestSignalToGroupReachesTargetOnce(t *testing.T) {
 	// And the next one, to run alone, is passed on.
 	unix.Kill(r.cmd.Process.Pid, unix.SIGTERM)
 	r.expect("SIGTERM")
+	r.end()
+}
+
+// TestSignalsToGroupAtOnce sends another signal before run has looked where the first one went.
+func TestSignalsToGroupAtOnce(t *testing.T) {
+	r := startTarget(t)
+	for range 3 {
+		unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM)
+		unix.Kill(-r.cmd.Process.Pid, unix.SIGINT)
+		if got := []string{r.line(), r.line()}; !slices.Contains(got, "SIGTERM") || !slices.Contains(got, "SIGINT") {
+			t.Fatalf("the target got %q", got)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	r.end()
 }
 
