@@ -126,7 +126,8 @@ u32 ht_cct_insert(u64 hash, u32 parent, u32 pc)
 	struct ht_cct_entry *entries = HT_CCT_ENTRIES(word);
 	u32 bits = HT_CCT_BITS(word), node = 0;
 
-	if (room(word) <= 1ull << (bits > 8 ? bits - 8 : 0)) { // it could not grow: one free entry must always remain
+	// It could not grow: one free entry must always remain. Or the hash is what a free entry has.
+	if (room(word) <= 1ull << (bits > 8 ? bits - 8 : 0) || !hash) {
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}

@@ -175,6 +175,8 @@ HT_INLINE void *told_malloc(u64 what, size_t size)
 	if (ht_unlikely(r == ELSEWHERE)) {
 		ht_allocated_elsewhere(t, p, HT_FRAME());
 		t = ht_thread_again();
+		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and had no event
+			return p;
 	}
 	tell_allocation(what, t, kept, p);
 	return p;

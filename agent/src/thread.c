@@ -272,19 +272,33 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	return t;
 }
 
+// A handler may have forked that interrupted an event of this thread; the event ends when the handler returns, in the child, too. So
+// nothing else is done with that state there, and what ends the event ends it here.
+static struct ht_stream given_up;
+
+static int is_own(const struct ht_thread *t)
+{
+	const struct ht_thread *own = ht_local.thread;
+	while (own && own != t)
+		own = own->upper;
+	return own != 0;
+}
+
 void ht_threads_after_fork(void)
 {
 	// The other threads' states are copies of what the parent goes on using; their streams are the parent's. If another thread
 	// of the child than its first one came here first, that one may still use its state, whichever it is: then all are given up.
 	u32 then = ht_sys0(__NR_gettid) == ht_sys0(__NR_getpid) ? STATE_FREE : STATE_TAKEN;
 	for (struct ht_thread *t = ht_load(&all); t; t = t->next) {
-		forget(t);
-		t->stream = &no_stream;
+		int own = is_own(t);
+		if (!own)
+			forget(t);
+		t->stream = own ? &given_up : &no_stream;
 		t->counts = 0;
 		t->calling = 0;
 		t->paused = t->serving = 0;
 		t->shadow = 0; // the thread that goes on keeps its own
-		ht_store(&t->state, then);
+		ht_store(&t->state, own ? STATE_TAKEN : then);
 	}
 	ht_local.measures = ht_local.thread->measures; // which go on
 	ht_local.thread->measures = 0;

@@ -237,7 +237,7 @@ struct ht_proc {
 #define HT_MODE_MASK 255u // the rest of ht_header.control is a number that grows with each change
 
 // What a thread has done, counted and not recorded: in count mode all of it, with --time-calls how long its calls took. Rows
-// are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slots 0 of the array is what ended
+// are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slot 0 of the array is what ended
 // threads whose own slots were needed again have done, of all processes together.
 #define HT_SIZE_CLASSES 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all above, too
 #define HT_TIME_CLASSES 32 // class i: 2^i to 2^(i+1) - 1 ticks; the last one: all above, too

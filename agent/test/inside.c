@@ -14,7 +14,9 @@
 #include "../../include/heaptap/heaptap.h"
 
 extern unsigned long probe_walks __attribute__((weak));
+extern void (*probe_signal)(void) __attribute__((weak));
 extern int probe_common(void) __attribute__((weak));
+extern int probe_in_chunk(void) __attribute__((weak));
 
 static int failed;
 
@@ -140,6 +142,33 @@ static void leave(struct away *how)
 	expect(probe_common(), "it is open at the end", probe_common());
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// A signal handler that interrupts an event forks, and both processes go on.
+
+static pid_t forked;
+
+static void forks(void)
+{
+	forked = fork();
+	for (int i = 0; i < 100; i++)
+		one(i);
+}
+
+static void fork_in_handler(void)
+{
+	int status = 0;
+	probe_signal = forks;
+	for (int i = 0; i < 10; i++)
+		one(i);
+	int sound = probe_in_chunk();
+	if (forked == 0)
+		_exit(sound ? 7 : 8);
+	if (forked < 0 || waitpid(forked, &status, 0) < 0)
+		_exit(9);
+	expect(sound, "a process that forked amid an event goes on", sound);
+	expect(status == 7 << 8, "a child that was forked amid an event goes on", status);
+}
+
 int main(void)
 {
 	if (!&probe_walks || !probe_common) {
@@ -150,5 +179,6 @@ int main(void)
 	pool = heaptap_pool_create("pool");
 	leave(&(struct away){"paused", heaptap_pause, heaptap_resume});
 	leave(&(struct away){"serving a pool", serve, serve_none});
+	fork_in_handler();
 	return failed;
 }

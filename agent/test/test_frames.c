@@ -16,6 +16,7 @@
 #include "../src/memo.h"
 #include "check.h"
 #include "fake.h"
+#include "../src/cct.h"
 #include "../src/rules.h"
 
 typedef void (*function)(void);
@@ -350,6 +351,15 @@ static int test_stack_use(void)
 	return failed;
 }
 
+// 0 is the hash of free entries: a stack that has it gets no node, and the next one that comes there its own.
+static int test_no_hash(void)
+{
+	u32 none = ht_cct_insert(0, 0, 1), node = ht_cct_insert(1, 0, 2);
+	int failed = none || !node || ht_nodes[node].pc != 2 || ht_cct_find(0) || ht_cct_find(1) != node;
+	printf("a stack with hash 0           %s\n", failed ? "FAILED" : "ok");
+	return failed;
+}
+
 int main(void)
 {
 	check_start();
@@ -363,5 +373,6 @@ int main(void)
 	failed |= test_interrupted();
 	failed |= test_fork();
 	failed |= test_deep();
+	failed |= test_no_hash();
 	return failed;
 }
