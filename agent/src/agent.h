@@ -102,6 +102,8 @@ int ht_modules_init(void);
 void ht_modules_check(void);
 // Is any module known that may be unloaded? While there is none, ht_modules_check has nothing to do.
 int ht_modules_may_go(void);
+// When a module was logged at last, by the clock: an event through it must not bear an earlier time.
+extern u64 ht_module_met;
 // In a forked child, before its first event: module ids and tables stay valid, whatever the parent's other threads were
 // doing at the fork.
 void ht_tables_after_fork(void);

@@ -183,6 +183,8 @@ static int describe_image(struct description *d, u64 start)
 // ---------------------------------------------------------------------------------------------------------------------
 // The module log
 
+u64 ht_module_met;
+
 static struct ht_module *log_space(u64 size, u32 kind, u32 id)
 {
 	u64 at = __atomic_fetch_add(&ht_header->module_bytes, size, __ATOMIC_RELAXED);
@@ -213,6 +215,9 @@ static void log_load(const struct ht_loaded *l, const struct description *d, con
 	m->path_size = (u32)path_size;
 	__builtin_memcpy(m + 1, d->build_id, d->build_id_size);
 	__builtin_memcpy((u8 *)(m + 1) + d->build_id_size, path, path_size);
+	for (u64 met = ht_load(&ht_module_met); met < m->time;)
+		if (__atomic_compare_exchange_n(&ht_module_met, &met, m->time, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			break;
 	ht_store_release(&m->length, (u32)size);
 }
 

@@ -38,6 +38,8 @@ HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64
 	if (ht_unlikely(ht_in_loader(frame[1])))
 		ht_modules_check();
 	w->stack = ht_walk(&t->memo, frame[1], (u64)(frame + 2), frame[0]);
+	if (ht_unlikely(w->time < ht_load(&ht_module_met)))
+		w->time = ht_clock();
 	ht_end(t, t->stream, (u64 *)(w + 1));
 	if (ht_unlikely((u64)(frame + 2) < t->deep))
 		ht_deeper(ht_caller_of(frame));
