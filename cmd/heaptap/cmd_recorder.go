@@ -58,6 +58,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		},
 		Report: func(r record.Report) {
 			switch r.Kind {
+			case record.Ready:
+				link.Send(launch.Message{Ready: true})
 			case record.Started:
 				link.Send(launch.Message{Started: recordingOf(r)})
 			case record.Finished:

@@ -122,8 +122,8 @@ type Link struct {
 	wait  sync.WaitGroup
 }
 
-// Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which returns
-// when nothing is left to record. Nothing but SIGKILL ends it before.
+// Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which sends Ready when
+// the target may start, and returns when nothing is left to record, or an error if it cannot begin. Nothing but SIGKILL ends it before.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
 	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0) // prctl would name this thread, which may be any of the process's
@@ -155,11 +155,9 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 			broken = broken || link.lines.send(m) != nil
 		}
 	})
-	link.Send(Message{Ready: true})
 	err := work(context.Background(), link)
 	if err != nil {
-		link.Send(Message{Note: "the recorder could not work: " + err.Error()})
-		link.Send(Message{Settled: &Settled{}})
+		link.Send(Message{Failed: err.Error()})
 	}
 	close(link.out)
 	link.wait.Wait()

@@ -112,39 +112,51 @@ func (c *census) serve(stop <-chan struct{}) {
 	}
 }
 
+// look looks at all processes, until a list of them has nobody new: who forks and ends before his turn comes has a child by then.
 func (c *census) look() (inodes map[uint64][]int, young bool) {
 	inodes = map[uint64][]int{}
 	self := os.Getpid()
-	here := map[int]bool{}
-	dir := []byte(c.dir + "/")
-	for _, pid := range pids() {
-		if c.before[pid] {
-			here[pid] = true
-			continue
-		}
-		if pid == self {
-			continue
-		}
-		if maps, err := readProc(pid, "maps"); err == nil && bytes.Contains(maps, dir) {
-			for line := range bytes.Lines(maps) {
-				f := bytes.Fields(line)
-				if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {
-					n, err := strconv.ParseUint(string(f[4]), 10, 64)
-					if l := inodes[n]; err == nil && (len(l) == 0 || l[len(l)-1] != pid) { // it has many lines
-						inodes[n] = append(l, pid)
-					}
-				}
+	seen, here := map[int]bool{self: true}, map[int]bool{}
+	for more := true; more; {
+		more = false
+		for _, pid := range pids() {
+			if seen[pid] {
+				continue
 			}
-			continue
-		}
-		if age(pid) < 2*time.Second {
-			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-			young = young || err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+			seen[pid], more = true, true
+			if c.before[pid] {
+				here[pid] = true
+				continue
+			}
+			young = c.visit(pid, inodes) || young
 		}
 	}
 	// A process that has ended leaves its number to a new one.
 	c.before = here
 	return inodes, young
+}
+
+// visit adds the spools that a process maps. It returns whether it may be about to make one.
+func (c *census) visit(pid int, inodes map[uint64][]int) (young bool) {
+	dir := []byte(c.dir + "/")
+	maps, err := readProc(pid, "maps")
+	if err != nil || !bytes.Contains(maps, dir) {
+		if age(pid) >= 2*time.Second {
+			return false
+		}
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+	}
+	for line := range bytes.Lines(maps) {
+		f := bytes.Fields(line)
+		if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {
+			n, err := strconv.ParseUint(string(f[4]), 10, 64)
+			if l := inodes[n]; err == nil && (len(l) == 0 || l[len(l)-1] != pid) { // it has many lines
+				inodes[n] = append(l, pid)
+			}
+		}
+	}
+	return false
 }
 
 func pids() (list []int) {

@@ -49,7 +49,9 @@ func (p *process) consume(s *stream, limit uint64) bool {
 	if b.n == 0 {
 		b.latest, b.time = p.latest, p.time
 	}
-	s.begins, s.lastBegins = s.at, -1
+	if s.lastBegins = -1; s.x.have == 0 { // else the next record begins where what belongs to it does
+		s.begins = s.at
+	}
 	for {
 		if p.decode(s, limit) || b.n < batchSize && len(s.b)-s.at >= 16 && p.decodeAny(s, limit) {
 			p.until(s)

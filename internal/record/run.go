@@ -70,6 +70,7 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
 	}
 	r := newRun(ctx, config)
+	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
 	var err error
 	if r.journal, err = openJournal(config.RunDir); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
@@ -389,6 +390,12 @@ func (r *run) settled() bool {
 				running = append(running, seen...)
 				busy = busy || len(seen) == 0
 			}
+		}
+		if o.dead && !o.closed {
+			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be closed.
+			seen := r.census.mappers(o.inode, o.deadSince)
+			running = append(running, seen...)
+			busy = busy || len(seen) == 0
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
