@@ -312,6 +312,7 @@ struct ht_thread {
 	u32 serving; // its id while what it allocates serves a pool (heaptap_pool_serve), else 0
 	struct ht_local *local; // its owner's
 	int *errno_at; // its owner's
+	struct ht_memo memo_of_frees; // --free-stacks: the same for deallocations, which take turns with allocations
 };
 
 struct ht_caller {

@@ -17,11 +17,13 @@
 
 #include "brief.h"
 #include "record.h"
+#include "shadow.h"
 
 void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp)
 {
 	const u64 *frame = (const u64 *)caller_sp - 2; // of the hook: see HT_CALLER
-	u32 stack = ht_capture(&t->memo, frame[1], caller_sp, frame[0]);
+	struct ht_memo *memo = ht_unlikely(ht_enter_exit) ? &t->memo : &t->memo_of_frees; // shadow.c knows one memo
+	u32 stack = ht_capture(memo, frame[1], caller_sp, frame[0]);
 	// The kind may bear the lowest byte of a size: it comes to lie in the slack here, too.
 	ht_write_stacked(t, HT_K_STACKED | (kind & 31), (u64)p, 0, kind >> 8, 0, 0, stack);
 }

@@ -190,12 +190,18 @@ static int take(struct ht_thread *t, u32 from)
 	return __atomic_compare_exchange_n(&t->state, &from, STATE_TAKEN, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+static void forget_memo(struct ht_memo *memo)
+{
+	ht_memo_forget(memo);
+	memo->low = memo->high = 0;
+	for (u32 i = 0; i < 4; i++)
+		memo->regions[i].low = memo->regions[i].high = 0;
+}
+
 static void forget(struct ht_thread *t)
 {
-	ht_memo_forget(&t->memo);
-	t->memo.low = t->memo.high = 0;
-	for (u32 i = 0; i < 4; i++)
-		t->memo.regions[i].low = t->memo.regions[i].high = 0;
+	forget_memo(&t->memo);
+	forget_memo(&t->memo_of_frees);
 }
 
 // A thread with our own id that is not us is gone, and its id is ours now.
@@ -343,6 +349,7 @@ static void left_half_way(struct ht_thread *t)
 	if (t->at - published + HT_RECORD_MAX < 2 * HT_RECORD_MAX)
 		t->at = published;
 	ht_memo_forget(&t->memo);
+	ht_memo_forget(&t->memo_of_frees);
 }
 
 struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
