@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"math/bits"
-
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -61,7 +59,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		h := hash(addr)
 		g := &t.segs[h>>(64-segmentBits)]
 		slots := g.slots
-		i := home(h, len(slots))
+		i := home(h, addr, len(slots))
 		var s *slot
 		for {
 			s = &slots[i]
@@ -125,7 +123,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 // touchFrom is the number of live blocks from which their table exceeds a first-level cache.
 const touchFrom = 1024
 
-// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a tight loop overlap;
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each and the next one. The loads of a tight loop overlap;
 // those of Plain do not.
 func (l *Ledger) Fetch(list []event.Plain) {
 	t := l.live
@@ -134,9 +132,14 @@ func (l *Ledger) Fetch(list []event.Plain) {
 	}
 	sum := uint64(0)
 	for k := range list {
-		h := hash(list[k].Addr)
+		addr := list[k].Addr
+		h := hash(addr)
 		slots := t.segs[h>>(64-segmentBits)].slots
-		sum += slots[home(h, len(slots))].key
+		i := home(h, addr, len(slots))
+		sum += slots[i].key
+		if i++; i < len(slots) {
+			sum += slots[i].key
+		}
 	}
 	l.fetched = sum // so that the loads are not optimised away
 }
@@ -153,8 +156,7 @@ func shift(slots []slot, i int) {
 			break
 		}
 		// The block at j may fill the hole at i if its home is not between them.
-		hi, _ := bits.Mul64(hash(k>>16)<<segmentBits, uint64(n))
-		d := j - int(hi)
+		d := j - home(hash(k>>16), k>>16, n)
 		if d < 0 {
 			d += n
 		}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -121,6 +122,48 @@ func TestTableMemory(t *testing.T) {
 		}
 		if longest > 100 {
 			t.Errorf("%s: a run of %d occupied slots: the hash does not spread these addresses", name, longest)
+		}
+	}
+}
+
+// TestTableProbes holds the number of slots that a search looks at to a bound, for addresses that lie as unluckily for the table as may be.
+func TestTableProbes(t *testing.T) {
+	t.Parallel()
+	sets := map[string]func(n uint64) uint64{
+		"every byte":            func(n uint64) uint64 { return 0x7f0000000000 + n },
+		"every group's largest": func(n uint64) uint64 { return n/16<<groupShift | n%16*16 },
+		"one home of groups":    func(n uint64) uint64 { return n/2<<groupShift | n%2*16 },
+		"pools above blocks":    func(n uint64) uint64 { return n/2*16 | n%2*poolBit },
+		"random":                func(n uint64) uint64 { return rand.New(rand.NewPCG(n, 1)).Uint64() & (addrMask >> 1) },
+	}
+	for shift := range 28 {
+		sets[fmt.Sprintf("stride 2^%d", shift)] = func(n uint64) uint64 { return n << shift }
+	}
+	for name, at := range sets {
+		tab := newTable()
+		for n := range uint64(100_000) {
+			addr := at(n) + 1<<20
+			g, i, _ := tab.find(addr)
+			tab.set(g, i, addr, &Op{}, 0, 0)
+		}
+		var sum, most int
+		for k := range tab.segs {
+			slots := tab.segs[k].slots
+			for i := range slots {
+				if slots[i].key == 0 {
+					continue
+				}
+				addr := slots[i].key >> 16
+				probes := i - home(hash(addr), addr, len(slots)) + 1
+				if probes <= 0 {
+					probes += len(slots)
+				}
+				sum += probes
+				most = max(most, probes)
+			}
+		}
+		if mean := float64(sum) / float64(tab.count); mean > 16 || most > 200 {
+			t.Errorf("%s: a search takes %.1f probes, and up to %d", name, mean, most)
 		}
 	}
 }
