@@ -112,23 +112,29 @@ func (c *census) serve(stop <-chan struct{}) {
 	}
 }
 
-// look looks at all processes, until a list of them has nobody new: who forks and ends before his turn comes has a child by then.
+// maxLists bounds how often a look lists the processes, where others than the run's come and go all the time.
+const maxLists = 32
+
+// look looks at all processes, until a list of them has nobody new who is the run's or has gone: who forks and ends before his turn comes
+// has a child by then.
 func (c *census) look() (inodes map[uint64][]int, young bool) {
 	inodes = map[uint64][]int{}
 	self := os.Getpid()
 	seen, here := map[int]bool{self: true}, map[int]bool{}
-	for more := true; more; {
+	more := true
+	for n := 0; more && n < maxLists; n++ {
 		more = false
 		for _, pid := range pids() {
 			if seen[pid] {
 				continue
 			}
-			seen[pid], more = true, true
+			seen[pid] = true
 			if c.before[pid] {
 				here[pid] = true
 				continue
 			}
-			young = c.visit(pid, inodes) || young
+			ours, soon := c.visit(pid, inodes)
+			more, young = more || ours, young || soon
 		}
 	}
 	// A process that has ended leaves its number to a new one.
@@ -136,16 +142,19 @@ func (c *census) look() (inodes map[uint64][]int, young bool) {
 	return inodes, young
 }
 
-// visit adds the spools that a process maps. It returns whether it may be about to make one.
-func (c *census) visit(pid int, inodes map[uint64][]int) (young bool) {
+// visit adds the spools that a process maps. It returns whether the process is the run's, or has gone and may have been, and whether it may
+// be about to make a spool.
+func (c *census) visit(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	dir := []byte(c.dir + "/")
 	maps, err := readProc(pid, "maps")
 	if err != nil || !bytes.Contains(maps, dir) {
+		gone := len(maps) == 0
 		if age(pid) >= 2*time.Second {
-			return false
+			return gone, false
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		return err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		soon = err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		return gone || soon || len(env) == 0, soon
 	}
 	for line := range bytes.Lines(maps) {
 		f := bytes.Fields(line)
@@ -156,7 +165,7 @@ func (c *census) visit(pid int, inodes map[uint64][]int) (young bool) {
 			}
 		}
 	}
-	return false
+	return true, false
 }
 
 func pids() (list []int) {
