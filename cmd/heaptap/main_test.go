@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
@@ -94,6 +96,9 @@ func (m tidy) Run() int {
 	// Scripts wait for programs and recorders more than they compute. -parallel says otherwise.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
+	}
+	if signal.Ignored(unix.SIGHUP) { // as under nohup: what the tests start would inherit it, and not what is handled
+		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
 	defer func() { os.RemoveAll(plainDir) }()
 	return m.M.Run()
