@@ -31,6 +31,8 @@ const (
 	atDwoName         = 0x76
 	atMIPSLinkageName = 0x2007
 	atGNUDwoName      = 0x2130
+	atGNUDwoID        = 0x2131
+	atGNURangesBase   = 0x2132
 	atGNUAddrBase     = 0x2133
 
 	formAddr          = 0x01

@@ -9,6 +9,8 @@
 //   - A unit that covers a wanted address has its line program run once, rows compared with the sorted wanted addresses
 //     as they come and forgotten, and its entries walked once, subtrees without wanted addresses skipped where the
 //     producer left a sibling reference.
+//   - Where a compiler has split a unit (-gsplit-dwarf), its line program, addresses and, before DWARF 5, range lists are in the
+//     program and its entries elsewhere; who asks opens that, and it is closed after the unit.
 //   - Names are read for the functions that were hit, through abstract origins and specifications.
 //
 // Linkers keep the debug information of functions that they drop: duplicates of inline functions, sections without

@@ -27,6 +27,11 @@ type Options struct {
 	Alt *Data
 	// Workers is how many units are read at the same time; 0 means 1.
 	Workers int
+	// Split opens what compilers split off: what describes the functions of a unit lies in a file of its own, whose name, and the
+	// directory that it is relative to, the unit tells, as it was when the unit was compiled; or in a package of many
+	// such. The unit there bears the id. The sections of a package are those of the one unit, but for Str. They are used until
+	// done is called. May be called by several workers at once. Nil: such units are not looked for.
+	Split func(name, dir string, id uint64) (s Sections, done func(), err error)
 	// Release is called now and then: pages of the sections read so far are not needed soon. May be nil.
 	Release func()
 }
@@ -38,6 +43,7 @@ type Data struct {
 	code    []Span
 	workers int
 	release func()
+	open    func(name, dir string, id uint64) (Sections, func(), error)
 	grant   int64 // steps that a lookup may take besides those that the sections' size and the addresses explain
 
 	once  sync.Once
@@ -63,7 +69,7 @@ func New(s Sections, o Options) *Data {
 	if o.Release == nil {
 		o.Release = func() {}
 	}
-	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release, grant: 4 << 20}
+	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release, open: o.Split, grant: 4 << 20}
 }
 
 // index finds where the units are.
@@ -87,12 +93,12 @@ type run struct {
 	ctx     context.Context
 	fuel    atomic.Int64 // steps left
 	frames  atomic.Int64 // inlined frames left
-	split   atomic.Bool  // a unit was split
 	work    atomic.Int64 // bytes of units read since the last release
 	mu      sync.Mutex
 	strings map[string]string
 	bytes   int // of strings left
 	errs    []error
+	split   splitErrors
 }
 
 // worker reads units. It is used by one goroutine.
@@ -113,10 +119,6 @@ func newWorker(d *Data, c *run) *worker {
 	}
 	return w
 }
-
-// ErrSplit says that functions and inlined calls are described in .dwo files, which are not read: lines are known, names
-// and inlining not.
-var ErrSplit = errors.New("functions are described in separate .dwo files, which are not read; inlined calls are missing")
 
 var errTooMuch = errors.New("it takes far more steps to read than its size explains; it is damaged or forged")
 
@@ -193,8 +195,8 @@ func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	if !c.over() && len(claims.unknown) > 0 {
 		d.unranged(c, claims.unknown, addrs, result)
 	}
-	if c.split.Load() {
-		c.fail(ErrSplit)
+	if err := c.split.error(); err != nil {
+		c.fail(err)
 	}
 	return result, errors.Join(c.errs...)
 }
@@ -232,43 +234,48 @@ func (w *worker) do(t task, result [][]Frame) {
 	if !ok {
 		return
 	}
-	if u.split {
-		w.run.split.Store(true)
-	}
 	w.last = u
 	clear(w.names)
+	on, entries := w, u // where the functions are described
+	if len(u.dwo) > 0 {
+		s, done := w.follow(u)
+		defer done()
+		if s != nil {
+			on, entries = s, s.last
+		}
+	}
 	var l *lines
 	if u.hasLines {
 		if l, ok = w.parseLines(u); ok {
 			w.runLines(l, t.hits)
 		}
 	}
-	w.walk(u, t.hits, true)
-	if slices.ContainsFunc(t.hits, func(h hit) bool { return !h.hasFunc }) && !u.split {
+	on.walk(entries, t.hits, true)
+	if slices.ContainsFunc(t.hits, func(h hit) bool { return !h.hasFunc }) {
 		for i := range t.hits {
 			t.hits[i].hasFunc = false
 		}
-		w.walk(u, t.hits, false)
+		on.walk(entries, t.hits, false)
 	}
 	var all []*Frame
 	for i := range t.hits {
-		list := w.frames(l, &t.hits[i])
+		list := w.frames(l, &t.hits[i], on)
 		for k := range list {
 			all = append(all, &list[k])
 		}
 		result[t.hits[i].index] = list
 	}
-	w.qualify(u, all)
+	on.qualify(entries, all)
 	const often = 64 << 20
-	if w.run.work.Add(int64(u.end-u.off)) > often {
+	if w.run.work.Add(int64(u.end-u.off)+int64(entries.end-entries.off)) > often {
 		w.run.work.Store(0)
 		w.data.release()
 	}
 }
 
-// frames builds the frames of one hit, leaf to root: each function with the place where the address, or the call of the
-// function inlined in it, is.
-func (w *worker) frames(l *lines, h *hit) []Frame {
+// frames builds the frames of one hit, leaf to root: each function, which on knows, with the place where the address, or the call of
+// the function inlined in it, is.
+func (w *worker) frames(l *lines, h *hit, on *worker) []Frame {
 	if !h.hasFunc && !h.hasLine {
 		return nil
 	}
@@ -280,13 +287,13 @@ func (w *worker) frames(l *lines, h *hit) []Frame {
 	line := h.line
 	for i := len(h.chain) - 1; i >= 0; i-- {
 		call := &h.chain[i]
-		f := w.nameOf(call.entry)
+		f := on.nameOf(call.entry)
 		list = append(list, Frame{f.name, f.linkage, f.scoped, file, line, true, f.entry})
 		file, line = w.file(l, call.file), call.line
 	}
 	outer := Frame{File: file, Line: line}
 	if h.hasFunc {
-		f := w.nameOf(h.fn)
+		f := on.nameOf(h.fn)
 		outer.Name, outer.Linkage, outer.Scoped, outer.entry = f.name, f.linkage, f.scoped, f.entry
 	}
 	return append(list, outer)

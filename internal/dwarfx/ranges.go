@@ -16,7 +16,7 @@ func (w *worker) each(u *unit, c *coverage, visit func(low, high uint64)) {
 		if u.version >= 5 {
 			w.rnglist(u, c, emit)
 		} else {
-			w.oldRanges(u, c.ranges, emit)
+			w.oldRanges(u, u.oldBase+c.ranges, emit)
 		}
 		return
 	}

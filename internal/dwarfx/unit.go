@@ -12,6 +12,7 @@ type header struct {
 	kind     uint8
 	addrSize uint8
 	is64     bool
+	id       uint64 // what a skeleton and the unit that was split off have in common; 0: none
 }
 
 func (h *header) offsetSize() int {
@@ -28,10 +29,12 @@ type unit struct {
 	strBase  uint64
 	addrBase uint64
 	rngBase  uint64
+	oldBase  uint64 // what offsets in .debug_ranges are relative to
 	low      uint64 // base of the unit's range lists
 	stmtList uint64
 	hasLines bool
-	split    bool // the entries are in a .dwo file
+	dwo      []byte // name of the file that the entries are in, if they are elsewhere
+	dwoBase  uint64 // their oldBase
 	language uint64
 	name     []byte
 	compDir  []byte
@@ -78,7 +81,7 @@ func (d *Data) parseHeader(off uint64) (h header, ok bool, next uint64) {
 		h.abbrev = r.offset(h.is64)
 		switch h.kind {
 		case unitSkeleton, unitSplit:
-			r.skip(8)
+			h.id = r.u64()
 		case unitType, unitSplitTyp:
 			r.skip(uint64(8 + h.offsetSize()))
 		}
@@ -115,8 +118,8 @@ func (w *worker) parseRoot(h header) (unit, bool) {
 	if a == nil || a.tag != tagCompileUnit && a.tag != tagSkeletonUnit && a.tag != tagPartialUnit {
 		return u, false
 	}
-	var nameForm, dirForm uint16
-	var name, dir uint64
+	var nameForm, dirForm, dwoForm uint16
+	var name, dir, dwo uint64
 	attrs := t.of(a)
 	for i := range attrs {
 		v, form := h.value(&r, &attrs[i])
@@ -139,13 +142,17 @@ func (w *worker) parseRoot(h header) (unit, bool) {
 		case atRnglistsBase:
 			u.rngBase = v
 		case atDwoName, atGNUDwoName:
-			u.split = true
+			dwo, dwoForm = v, form
+		case atGNUDwoID:
+			u.id = v
+		case atGNURangesBase:
+			u.dwoBase = v
 		default:
 			u.cover.take(attrs[i].name, form, v)
 		}
 	}
 	w.burn(len(attrs))
-	u.name, u.compDir = d.str(&u, nameForm, name), d.str(&u, dirForm, dir)
+	u.name, u.compDir, u.dwo = d.str(&u, nameForm, name), d.str(&u, dirForm, dir), d.str(&u, dwoForm, dwo)
 	if u.cover.hasLow {
 		u.low, _ = d.addr(&u, u.cover.lowForm, u.cover.low)
 	}

@@ -22,8 +22,10 @@ const (
 	opConst8u           = 0x0e
 	opFormTLSAddress    = 0x9b
 	opAddrx             = 0xa1
+	opConstx            = 0xa2
 	opGNUPushTLSAddress = 0xe0
 	opGNUAddrIndex      = 0xfb
+	opGNUConstIndex     = 0xfc
 )
 
 // Place is where a static variable lies.
@@ -137,9 +139,11 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	}
 	var list []found
 	for at := 0; at+8 <= len(table); at += 8 {
-		p := Place{Addr: binary.LittleEndian.Uint64(table[at:])}
-		if _, ok := wanted[p]; ok && p.Addr != 0 {
-			list = append(list, found{p, uint64(at)})
+		addr := binary.LittleEndian.Uint64(table[at:])
+		for _, p := range [2]Place{{Addr: addr}, {Addr: addr, Thread: true}} {
+			if _, ok := wanted[p]; ok && addr != 0 { // 0 is what linkers leave of what they dropped
+				list = append(list, found{p, uint64(at)})
+			}
 		}
 	}
 	w.burn(len(table) / 8)
@@ -150,7 +154,7 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	var bases []base
 	for _, off := range w.data.units {
 		if h, ok, _ := w.data.parseHeader(off); ok {
-			if u, ok := w.parseRoot(h); ok && u.addrBase > 0 {
+			if u, ok := w.parseRoot(h); ok && (u.addrBase > 0 || len(u.dwo) > 0) {
 				bases = append(bases, base{u.addrBase, off})
 			}
 		}
@@ -173,7 +177,16 @@ func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]in
 	slices.Sort(locations)
 	all := locations[0] == 0
 	last := locations[len(locations)-1]
-	files := map[uint64]*lines{}
+	files := fileNames{on: w, lines: map[uint64]*lines{}}
+	if len(u.dwo) > 0 {
+		s, done := w.follow(u)
+		defer done()
+		if s == nil {
+			return
+		}
+		files.of = u
+		w, u, all = s, s.last, true
+	}
 	r := buf{b: w.data.s.Info[:u.end], off: int(u.die)}
 	depth := 0
 	for !r.bad && (all || uint64(r.off) <= last) {
@@ -195,7 +208,7 @@ func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]in
 		case a.tag == tagVariable || a.tag == tagCommonBlock:
 			if p, ok := w.location(u, &r, a); ok {
 				if i, ok := wanted[p]; ok && out[i] == (Declaration{}) {
-					out[i] = w.declaration(start, files)
+					out[i] = w.declaration(start, &files)
 				}
 			}
 		case a.children:
@@ -254,6 +267,10 @@ func (w *worker) place(u *unit, form uint16, value []byte) (Place, bool) {
 	case opAddrx, opGNUAddrIndex:
 		addr, ok := w.data.addr(u, formAddrx, r.uleb())
 		return Place{Addr: addr}, ok && !r.bad && r.left() == 0
+	case opConstx, opGNUConstIndex:
+		offset, ok := w.data.addr(u, formAddrx, r.uleb())
+		op := r.u8()
+		return Place{Addr: offset, Thread: true}, ok && !r.bad && r.left() == 0 && (op == opFormTLSAddress || op == opGNUPushTLSAddress)
 	case opConst8u:
 		offset, op := r.u64(), r.u8()
 		return Place{Addr: offset, Thread: true}, !r.bad && r.left() == 0 && (op == opFormTLSAddress || op == opGNUPushTLSAddress)
@@ -261,8 +278,30 @@ func (w *worker) place(u *unit, form uint16, value []byte) (Place, bool) {
 	return Place{}, false
 }
 
+// fileNames names files by the line tables of units.
+type fileNames struct {
+	on    *worker
+	of    *unit // whose table it is, if not that of the unit at hand
+	lines map[uint64]*lines
+}
+
+func (f *fileNames) name(u *unit, file uint64) string {
+	if f.of != nil {
+		u = f.of
+	}
+	if !u.hasLines {
+		return ""
+	}
+	l, known := f.lines[u.stmtList]
+	if !known {
+		l, _ = f.on.parseLines(u)
+		f.lines[u.stmtList] = l
+	}
+	return f.on.file(l, file)
+}
+
 // declaration reads what an entry says, and those that it refers to as its specification or origin, nearest first.
-func (w *worker) declaration(entry uint64, files map[uint64]*lines) Declaration {
+func (w *worker) declaration(entry uint64, files *fileNames) Declaration {
 	out := Declaration{Name: w.nameOf(entry).name}
 	for range 8 {
 		u, ok := w.unitAt(entry)
@@ -293,13 +332,8 @@ func (w *worker) declaration(entry uint64, files map[uint64]*lines) Declaration 
 				}
 			}
 		}
-		if hasFile && out.File == "" && u.hasLines {
-			l, known := files[u.stmtList]
-			if !known {
-				l, _ = w.parseLines(u)
-				files[u.stmtList] = l
-			}
-			out.File = w.file(l, file)
+		if hasFile && out.File == "" {
+			out.File = files.name(u, file)
 		}
 		if !more || out.File != "" && out.Line > 0 {
 			break

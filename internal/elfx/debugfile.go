@@ -23,7 +23,7 @@ func (f *File) HasSymtab() bool { return f.HasSection(".symtab") }
 // the result is nil; notes tell what was found and not used.
 func OpenDebug(f *File, path string, buildID []byte, dirs []string) (debug *File, notes []string) {
 	for _, name := range buildIDPaths(buildID, dirs) {
-		d, err := openExisting(name)
+		d, err := OpenExisting(name)
 		if err != nil {
 			notes = append(notes, err.Error())
 		}
@@ -47,7 +47,7 @@ func OpenDebug(f *File, path string, buildID []byte, dirs []string) (debug *File
 		if same(name, path) {
 			continue
 		}
-		d, err := openExisting(name)
+		d, err := OpenExisting(name)
 		if err != nil {
 			notes = append(notes, err.Error())
 		}
@@ -83,7 +83,7 @@ func OpenAlt(f *File, dirs []string) (*File, error) {
 		}
 	}
 	for _, name := range names {
-		d, err := openExisting(name)
+		d, err := OpenExisting(name)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func OpenAlt(f *File, dirs []string) (*File, error) {
 	return nil, fmt.Errorf("%s: its debug information refers to %s (build id %x), which is not there", f.Path, link, id)
 }
 
-// openExisting opens a file; one that does not exist is nil without an error.
-func openExisting(name string) (*File, error) {
+// OpenExisting opens a file; one that does not exist is nil without an error.
+func OpenExisting(name string) (*File, error) {
 	d, err := Open(name)
 	if err != nil && os.IsNotExist(err) {
 		return nil, nil

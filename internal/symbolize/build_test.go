@@ -18,13 +18,13 @@ func build(t testing.TB, source, name string, compiler string, flags ...string) 
 			t.Skipf("%s is not installed", compiler)
 		}
 	}
-	// Compiled elsewhere: the debug information then has absolute paths.
+	// Compiled elsewhere: the debug information then has absolute paths, and what compilers write beside the program is there.
 	source, err = filepath.Abs(filepath.Join("testdata", source))
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), name)
-	run(t, bin, append(flags, "-o", out, source)...)
+	runIn(t, filepath.Dir(out), bin, append(flags, "-o", out, source)...)
 	return out
 }
 
@@ -35,7 +35,14 @@ func exists(path string) bool {
 
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
+	return runIn(t, "", name, args...)
+}
+
+// runIn runs a command in a directory.
+func runIn(t testing.TB, dir, name string, args ...string) string {
+	t.Helper()
 	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

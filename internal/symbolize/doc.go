@@ -7,7 +7,8 @@
 // For one module the sources are, in this order: DWARF of the file itself, DWARF of its separate debug file (found by
 // build id, then by .gnu_debuglink), the symbol table of either, the small one in .gnu_debugdata, the dynamic symbols,
 // the stubs of the procedure linkage table. DWARF gives functions, lines and inlining; the symbol table gives the
-// mangled name where DWARF has only the last part of a name. Code outside of any file is looked up in the map that JIT
+// mangled name where DWARF has only the last part of a name. What a compiler split off (-gsplit-dwarf) is looked for where it put it and
+// beside the program, in a package (.dwp) first. Code outside of any file is looked up in the map that JIT
 // compilers write for perf.
 //
 // A return address belongs to the call before it, so it is looked up one byte earlier; the address of an interrupted

@@ -170,7 +170,7 @@ func TestShrinks(t *testing.T) {
 		t.Error("the symbol table was read although the file is gone")
 	}
 	j := &job{addrs: addrs}
-	if s := New(Options{}); s.dwarf(t.Context(), j, f) == nil && len(j.notes) == 0 {
+	if s := New(Options{}); s.dwarf(t.Context(), j, f, []string{path}) == nil && len(j.notes) == 0 {
 		t.Error("no note says that the debug information could not be read")
 	}
 	if id := f.BuildID(); id != nil {

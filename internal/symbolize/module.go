@@ -30,7 +30,7 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	var lines [][]dwarfx.Frame
 	for _, d := range []*elfx.File{f, debug} {
 		if d != nil && d.HasDWARF() && lines == nil {
-			lines = s.dwarf(ctx, j, d)
+			lines = s.dwarf(ctx, j, d, paths(f, debug))
 		}
 	}
 	if lines == nil {
@@ -60,6 +60,16 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	for i := range j.addrs {
 		j.frames[i] = frames(names, lines[i], symbols[i], plt[i])
 	}
+}
+
+// paths are those of the files that are open.
+func paths(files ...*elfx.File) (list []string) {
+	for _, f := range files {
+		if f != nil {
+			list = append(list, f.Path)
+		}
+	}
+	return list
 }
 
 // mini opens the small symbol table within a file that has lost its full one, nil if there is none or none is needed.
@@ -186,14 +196,19 @@ func id(b []byte) string {
 	return fmt.Sprintf("%x", b)
 }
 
-// dwarf looks all addresses up in a file's DWARF.
-func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File) [][]dwarfx.Frame {
-	sections, err := load(f)
+// dwarf looks all addresses up in a file's DWARF. What was split off it is looked for beside paths, too.
+func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []string) [][]dwarfx.Frame {
+	sections, err := loadSections(f, "")
 	if err != nil {
 		j.note("%v; its lines are unknown", err)
 		return nil
 	}
-	o := dwarfx.Options{Workers: s.o.Workers, Release: f.Release}
+	split := splits{root: s.o.Root, files: paths}
+	defer split.close()
+	o := dwarfx.Options{Workers: s.o.Workers, Split: split.open, Release: func() {
+		f.Release()
+		split.release()
+	}}
 	for _, c := range f.Code() {
 		o.Code = append(o.Code, dwarfx.Span(c))
 	}
@@ -203,7 +218,7 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File) [][]dwarfx
 	}
 	if alt != nil {
 		defer alt.Close()
-		if a, err := load(alt); err != nil {
+		if a, err := loadSections(alt, ""); err != nil {
 			j.note("%v; some names and lines are missing", err)
 		} else {
 			o.Alt = dwarfx.New(a, dwarfx.Options{})
@@ -216,8 +231,8 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File) [][]dwarfx
 	return found
 }
 
-// load reads the sections that dwarfx asks for. Only without the first two is there nothing to be had.
-func load(f *elfx.File) (dwarfx.Sections, error) {
+// loadSections reads the sections that dwarfx asks for, whose names end so. Only without the first two is there nothing to be had.
+func loadSections(f *elfx.File, suffix string) (dwarfx.Sections, error) {
 	var s dwarfx.Sections
 	for _, p := range []struct {
 		name string
@@ -229,7 +244,7 @@ func load(f *elfx.File) (dwarfx.Sections, error) {
 		{".debug_addr", &s.Addr, false}, {".debug_ranges", &s.Ranges, false}, {".debug_rnglists", &s.Rnglists, false},
 	} {
 		var err error
-		if *p.data, err = f.Section(p.name); err != nil && p.must {
+		if *p.data, err = f.Section(p.name + suffix); err != nil && p.must {
 			return s, err
 		}
 	}

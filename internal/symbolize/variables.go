@@ -116,7 +116,7 @@ func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debu
 			return
 		}
 	}
-	sections, err := load(from)
+	sections, err := loadSections(from, "")
 	if err != nil {
 		return
 	}
@@ -124,7 +124,9 @@ func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debu
 	for i := range list {
 		places[i] = dwarfx.Place{Addr: list[i].Addr, Thread: list[i].Kind.PerThread()}
 	}
-	found, _ := dwarfx.New(sections, dwarfx.Options{Release: from.Release}).Variables(ctx, places) // what is known is told
+	split := splits{root: s.o.Root, files: paths(f, debug)}
+	defer split.close()
+	found, _ := dwarfx.New(sections, dwarfx.Options{Split: split.open, Release: from.Release}).Variables(ctx, places) // what is known is told
 	for i, d := range found {
 		v := &list[i]
 		if places[i] == (dwarfx.Place{Thread: true}) && !strings.Contains(v.Name, d.Name) {

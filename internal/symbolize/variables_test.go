@@ -19,7 +19,7 @@ import (
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
-		for _, flags := range []string{"-gdwarf-5 -O0", "-gdwarf-4 -O2", "-gdwarf-3 -O1", "-g -O2 -no-pie", "-g -O2 -gz=zlib", "-g -O1 apart", "-g0 -O2", "-g0 -s"} {
+		for _, flags := range []string{"-gdwarf-5 -O0", "-gdwarf-4 -O2", "-gdwarf-3 -O1", "-g -O2 -no-pie", "-g -O2 -gz=zlib", "-g -O1 apart", "-gdwarf-5 -O1 -gsplit-dwarf", "-gdwarf-4 -O2 -gsplit-dwarf", "-g0 -O2", "-g0 -s"} {
 			t.Run(compiler+" "+flags, func(t *testing.T) {
 				t.Parallel()
 				list, apart := strings.CutSuffix(flags, " apart")
@@ -46,7 +46,7 @@ func TestVariables(t *testing.T) {
 					}
 					return
 				}
-				sameAsNM(t, full, found, !strings.Contains(flags, "-g0"), compiler == "clang++")
+				sameAsNM(t, full, found, flags, compiler == "clang++")
 			})
 		}
 	}
@@ -81,8 +81,9 @@ func marks(t *testing.T) map[string]uint32 {
 // nmLine is a variable in the output of nm -S -l: address, size, kind, name, and perhaps a line.
 var nmLine = regexp.MustCompile(`^([0-9a-f]+) ([0-9a-f]+) ([bBdDrRuV]) ([^\t]*)(?:\t.*:([0-9]+))?$`)
 
-func sameAsNM(t *testing.T, path string, found []event.Variable, lines, clang bool) {
+func sameAsNM(t *testing.T, path string, found []event.Variable, flags string, clang bool) {
 	t.Helper()
+	lines, split := !strings.Contains(flags, "-g0"), strings.Contains(flags, "-gsplit-dwarf")
 	byPlace := map[string]event.Variable{}
 	key := func(addr, size uint64, thread bool) string { return fmt.Sprint(addr, " ", size, " ", thread) }
 	for _, v := range found {
@@ -115,6 +116,9 @@ func sameAsNM(t *testing.T, path string, found []event.Variable, lines, clang bo
 			}
 			continue
 		}
+		if split && thread && !clang {
+			continue // gcc writes no offset in a thread's memory there, but one in the file
+		}
 		want := marked[v.Name]
 		if n := marked["clang: "+v.Name]; clang && n > 0 {
 			want = n
@@ -129,7 +133,7 @@ func sameAsNM(t *testing.T, path string, found []event.Variable, lines, clang bo
 			}
 		}
 	}
-	if large < 14 || lines && !clang && checked < 5 {
+	if large < 14 || lines && !clang && !split && checked < 5 { // nm does not read what was split off
 		t.Errorf("nm has %d variables, and %d lines", large, checked)
 	}
 }

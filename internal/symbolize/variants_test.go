@@ -353,35 +353,3 @@ func TestSupplementaryFile(t *testing.T) {
 		}
 	}
 }
-
-// Debug information that is split into .dwo files: those are not read, which a note says, and lines are known.
-func TestSplitDWARF(t *testing.T) {
-	t.Parallel()
-	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
-		dir := t.TempDir()
-		source, err := filepath.Abs("testdata/plain.c")
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := dir + "/p"
-		run(t, "gcc", version, "-gsplit-dwarf", "-O1", "-c", "-o", dir+"/p.o", source)
-		run(t, "gcc", "-Wl,--build-id=sha1", "-o", path, dir+"/p.o")
-		a, size := symbolAddress(t, path, "exported")
-		var addrs []uint64
-		for i := range size {
-			addrs = append(addrs, a+i)
-		}
-		got, notes := ask(Options{}, path, nil, addrs)
-		if len(notes) != 1 || !strings.Contains(notes[0], ".dwo") {
-			t.Errorf("%s: notes %q", version, notes)
-		}
-		if err := os.Remove(dir + "/p.dwo"); err != nil { // the tools would read it
-			t.Fatal(err)
-		}
-		for i, w := range judge(t, "addr2line", path, addrs) {
-			if len(got[i]) != 1 || got[i][0].Function != "exported" || got[i][0].Line != w[0].Line || got[i][0].Line == 0 {
-				t.Fatalf("%s: %#x: got%s\nwant%s", version, addrs[i], text(got[i]), text(w))
-			}
-		}
-	}
-}

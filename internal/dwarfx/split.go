@@ -1,0 +1,85 @@
+package dwarfx
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// splitErrors are what became of units whose functions are described elsewhere, and could not be read.
+type splitErrors struct {
+	mu    sync.Mutex
+	units int
+	first error
+}
+
+func (s *splitErrors) add(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.units++; s.first == nil {
+		s.first = err
+	}
+}
+
+// error sums them up; nil if there are none.
+func (s *splitErrors) error() error {
+	switch s.units {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("the functions of a file are described in a separate one, so that inlined calls are missing: %w", s.first)
+	}
+	return fmt.Errorf("the functions of %d files are described in separate ones, so that inlined calls are missing: %w", s.units, s.first)
+}
+
+var (
+	errNotOpened = errors.New("separate files are not looked for")
+	errNoUnit    = errors.New("it has no such unit: it belongs to another build")
+)
+
+// follow returns a worker on the unit that was split off u, which is its last one, or nil. What it reads is valid until done is called.
+func (w *worker) follow(u *unit) (s *worker, done func()) {
+	d := w.data
+	if d.open == nil {
+		w.run.split.add(errNotOpened)
+		return nil, func() {}
+	}
+	sections, done, err := d.open(string(u.dwo), string(u.compDir), u.id)
+	if err != nil {
+		w.run.split.add(err)
+		return nil, func() {}
+	}
+	defer func() {
+		if s == nil { // whatever happened
+			done()
+			done = func() {}
+		}
+	}()
+	// Addresses, and lists of ranges before DWARF 5, stay with the program.
+	sections.Addr, sections.Ranges = d.s.Addr, d.s.Ranges
+	on := newWorker(&Data{s: sections, code: d.code, workers: 1, release: d.release}, w.run)
+	if on.last = on.splitUnit(u); on.last == nil {
+		w.run.split.add(fmt.Errorf("%s: %w", u.dwo, errNoUnit))
+		return nil, done
+	}
+	w.run.fuel.Add(16 * (int64(on.last.end-on.last.off) + int64(len(sections.Abbrev))))
+	return on, done
+}
+
+// splitUnit finds the unit that was split off a skeleton, with what only the skeleton says of it; nil if it is not there.
+func (w *worker) splitUnit(skeleton *unit) *unit {
+	w.data.index()
+	for _, off := range w.data.units {
+		w.burn(1)
+		if h, ok, _ := w.data.parseHeader(off); !ok || h.version >= 5 && (h.kind != unitSplit || h.id != skeleton.id) {
+			continue
+		}
+		u, ok := w.load(off)
+		if !ok || u.id != skeleton.id {
+			continue
+		}
+		u.addrBase, u.oldBase, u.low = skeleton.addrBase, skeleton.dwoBase, skeleton.low
+		return u
+	}
+	return nil
+}
