@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"internal/event":              {},
 	"internal/wire":               {},
 	"internal/elfx":               {},
+	"internal/debuginfod":         {},
 	"internal/dwarfx":             {"elfx"},
 	"internal/spill":              {"wire"},
 	"internal/spool":              {"wire", "event", "clock"},

@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/debuginfod"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/view"
 )
 
 // newRecorderCommand is the process that `heaptap run` starts to drain the spools.
@@ -56,6 +58,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			}
 			return dumpOf(recording, q)
 		},
+		Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Ready:
@@ -71,6 +74,23 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			}
 		},
 	})
+}
+
+// debugFiles is a record.Config.Fetch: it asks the servers that the user names in DEBUGINFOD_URLS, and tells of each download. Nil if
+// there are none.
+func debugFiles(tell func(text string)) func(context.Context, []byte) (string, error) {
+	c := debuginfod.FromEnvironment()
+	if c == nil {
+		return nil
+	}
+	c.Begin = func(url string, bytes int64) {
+		size := ""
+		if bytes >= 0 {
+			size = view.Size(uint64(bytes)) + " of "
+		}
+		tell("downloading " + size + "debug information: " + url)
+	}
+	return c.DebugFile
 }
 
 func statusOf(e launch.MainEnd) record.Status {
@@ -100,7 +120,7 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
 		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
-		MinEvents: config.MinEvents, NotMain: !main,
+		MinEvents: config.MinEvents, NotMain: !main, Fetch: debugFiles(func(string) {}),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil && !r.Dropped {
 				list = append(list, *recordingOf(r))

@@ -154,6 +154,8 @@ HEAPTAP_SPILL_LIMIT   without a recorder: how much may be written to the spill f
 CLICKHOUSE_USER       user and password of heaptap push --clickhouse, if the URL has none
 CLICKHOUSE_PASSWORD
 XDG_CACHE_HOME        below it, in heaptap/, lies the unpacked library
+DEBUGINFOD_URLS       servers that are asked for debug information that is not here, by build id; DEBUGINFOD_CACHE_PATH, _TIMEOUT, _MAXTIME and
+                      _MAXSIZE as for gdb
 NO_COLOR              no colours; --color always overrides it
 TERM                  dumb: no colours
 GITHUB_WORKSPACE      the folder that file names begin in, in the annotations of heaptap check --format github

@@ -143,6 +143,7 @@ type session struct {
 	recorderDied bool
 	mainEnd      *MainEnd
 	notes        []string
+	doing        string // what the recorder says it does; "": nothing in particular
 	result       Result
 }
 
@@ -342,7 +343,7 @@ func (s *session) hear(m fromRecorder) {
 	case m.Settled != nil:
 		s.offered = m.Settled
 		s.consider()
-	case m.Progress != "" && !s.ended.IsZero() && time.Since(s.ended) > time.Second:
-		s.console.Progress(m.Progress)
+	case m.Progress != "":
+		s.doing = m.Progress
 	}
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func (s *session) collect() {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var stoppedSince time.Time
-	told, slow := false, false
+	told, shown := false, ""
 	for s.settled == nil {
 		select {
 		case m, ok := <-s.recorder.messages:
@@ -121,9 +122,9 @@ func (s *session) collect() {
 				continue
 			}
 			told = false
-			if !slow && time.Since(s.ended) > time.Second {
-				slow = true
-				s.console.Progress("completing the recording; Ctrl-C leaves that to the background ...")
+			if doing := cmp.Or(s.doing, "completing the recording"); doing != shown && time.Since(s.ended) > time.Second {
+				shown = doing
+				s.console.Progress(doing + "; Ctrl-C leaves that to the background ...")
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/control"
@@ -52,6 +53,8 @@ type Config struct {
 	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is called from other
 	// goroutines. nil: such requests are errors.
 	Dump func(recording string, q control.Request) ([]byte, error)
+	// Fetch is asked for the debug files that are not on this machine, see symbolize.Options, when a recording ends; nil: nobody is asked.
+	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
 	Report func(Report)
 

@@ -342,6 +342,6 @@ func (p *process) flushNow() error {
 	if err := p.out.Flush(); err != nil { // also if this was no moment for a checkpoint
 		return err
 	}
-	p.symbols()
+	p.symbols(nil)
 	return p.out.Err()
 }

@@ -273,7 +273,7 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.loadModules()
-	p.symbols()
+	p.symbols(p.w.run.config.Fetch)
 	p.statics()
 	p.tellCounts(true)
 	p.tellPools()

@@ -35,8 +35,8 @@ func newSymbolCache() *symbolCache {
 	return &symbolCache{files: map[fileKey]uint32{}, frames: map[placeKey][]event.Frame{}}
 }
 
-// symbols names the program counters that have not been named yet.
-func (p *process) symbols() {
+// symbols names the program counters that have not been named yet. With fetch that may take minutes.
+func (p *process) symbols(fetch func(context.Context, []byte) (string, error)) {
 	pcs := p.pcs[p.named:]
 	_ = p.pools.frames(p.named, pcs, p.out.Symbols) // its error is seen with those of the others
 	if len(pcs) == 0 || p.uncreated || p.w.run.config.nameless {
@@ -57,7 +57,7 @@ func (p *process) symbols() {
 		}
 		ctx, cancel := context.WithTimeout(p.w.run.symbols, symbolsTime)
 		defer cancel()
-		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID}).Resolve(ctx, modules, places)
+		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID, Fetch: fetch}).Resolve(ctx, modules, places)
 		for i, f := range found {
 			if i < len(missing) && len(f) > 0 {
 				frames[missing[i]] = f

@@ -20,7 +20,7 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 		s.perfMap(ctx, j)
 		return
 	}
-	f, debug := s.open(j)
+	f, debug := s.open(ctx, j)
 	if f != nil {
 		defer f.Close()
 	}
@@ -122,9 +122,9 @@ func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt stri
 	return nil
 }
 
-// open opens the module's file and its separate debug file, where there are such. Both belong to the build that was
+// open opens the module's file and its separate debug file, where there are such or Fetch finds one. Both belong to the build that was
 // loaded, or are nil.
-func (s *Symbolizer) open(j *job) (f, debug *elfx.File) {
+func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	m := j.module
 	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") || strings.HasPrefix(m.Path, "linux-gate") {
 		v, err := elfx.VDSO()
@@ -167,6 +167,12 @@ func (s *Symbolizer) open(j *job) (f, debug *elfx.File) {
 		buildID = f.BuildID()
 	}
 	debug, notes := elfx.OpenDebug(f, path, buildID, s.o.DebugDirs)
+	if debug == nil && (f == nil || !f.HasDWARF()) {
+		var err error
+		if debug, err = s.fetch(ctx, buildID); err != nil {
+			notes = append(notes, fmt.Sprintf("%s: its debug information could not be downloaded: %v", m.Path, err))
+		}
+	}
 	for _, n := range notes {
 		j.note("%s", n)
 	}
@@ -178,6 +184,23 @@ func (s *Symbolizer) open(j *job) (f, debug *elfx.File) {
 		debug = nil
 	}
 	return f, debug
+}
+
+// fetch opens a debug file that is elsewhere; nil if nobody has it.
+func (s *Symbolizer) fetch(ctx context.Context, id []byte) (*elfx.File, error) {
+	if s.o.Fetch == nil || len(id) == 0 {
+		return nil, nil
+	}
+	path, err := s.o.Fetch(ctx, id)
+	if path == "" || err != nil {
+		return nil, err
+	}
+	f, err := elfx.Open(path)
+	if err == nil && !bytes.Equal(f.BuildID(), id) {
+		f.Close()
+		return nil, fmt.Errorf("%s does not have this build id", path)
+	}
+	return f, err
 }
 
 // reason words an error of opening a file, without the path if the note has it already.
@@ -213,6 +236,13 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []st
 		o.Code = append(o.Code, dwarfx.Span(c))
 	}
 	alt, err := elfx.OpenAlt(f, s.o.DebugDirs)
+	if _, id, ok := f.AltLink(); err != nil && ok {
+		if fetched, fetchErr := s.fetch(ctx, id); fetched != nil {
+			alt, err = fetched, nil
+		} else if fetchErr != nil {
+			err = fmt.Errorf("%w; it could not be downloaded: %w", err, fetchErr)
+		}
+	}
 	if err != nil {
 		j.note("%v; some names and lines are missing", err)
 	}

@@ -21,6 +21,9 @@ type Options struct {
 	Root string
 	// DebugDirs are where separate debug files lie; nil means elfx.DebugDirs.
 	DebugDirs []string
+	// Fetch is asked for the debug file with a build id if none is here: it returns its path, "" if nobody has it. May be nil, and
+	// called by several goroutines at once.
+	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// PerfMap is the perf map's path; "" means /tmp/perf-PID.map.
 	PerfMap string
 	// Workers is how many modules, and units of a module, are read at the same time; 0 means one per processor.

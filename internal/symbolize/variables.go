@@ -41,7 +41,7 @@ func (s *Symbolizer) Variables(ctx context.Context, m event.Module) (list []even
 }
 
 func (s *Symbolizer) variables(ctx context.Context, m event.Module) ([]event.Variable, []event.DataSection) {
-	f, debug := s.open(&job{module: m})
+	f, debug := s.open(ctx, &job{module: m})
 	if f != nil {
 		defer f.Close()
 	}

@@ -1,7 +1,9 @@
 package symbolize
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -351,5 +353,58 @@ func TestSupplementaryFile(t *testing.T) {
 		if lines < len(addrs)*9/10 {
 			t.Errorf("%s: without the shared file only %d of %d lines are right", version, lines, len(addrs))
 		}
+	}
+}
+
+// What is not here is asked for, and believed only if it has the right build id.
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	program := build(t, "plain.c", "p", "gcc", "-g", "-O2", "-Wl,--build-id=sha1")
+	other := build(t, "plain.c", "p", "gcc", "-g", "-O0", "-Wl,--build-id=sha1")
+	f, err := elfx.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	addrs, id := functionBytes(t, f), f.BuildID()
+	want := resolve(t, program, id, addrs)
+	stripped := filepath.Join(t.TempDir(), "p")
+	run(t, "objcopy", "--strip-all", program, stripped)
+	for _, c := range []struct {
+		answer string
+		err    error
+		note   string
+	}{{program, nil, ""}, {"", nil, "none"}, {other, nil, "build id"}, {"", errors.New("no way"), "no way"}, {stripped + ".gone", nil, "no such file"}} {
+		asked := 0
+		o := Options{DebugDirs: []string{}, Fetch: func(_ context.Context, which []byte) (string, error) {
+			if asked++; !bytes.Equal(which, id) {
+				t.Errorf("asked for %x", which)
+			}
+			return c.answer, c.err
+		}}
+		got, notes := ask(o, stripped, id, addrs)
+		if asked != 1 {
+			t.Errorf("%q: asked %d times", c.answer, asked)
+		}
+		switch {
+		case c.note == "":
+			sameFrames(t, got, want)
+		case c.note == "none":
+			noLines(t, got)
+		default:
+			noLines(t, got)
+			if len(notes) != 1 || !strings.Contains(notes[0], c.note) {
+				t.Errorf("%q: notes %q", c.answer, notes)
+			}
+			continue
+		}
+		if len(notes) > 0 {
+			t.Errorf("%q: notes %q", c.answer, notes)
+		}
+	}
+	asked := false
+	ask(Options{Fetch: func(context.Context, []byte) (string, error) { asked = true; return "", nil }}, program, id, addrs)
+	if asked {
+		t.Error("what is here is asked for")
 	}
 }
