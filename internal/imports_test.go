@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	"internal/dump":               {"event", "moment", "recording", "view"},
 	"internal/control":            {},
 	"internal/launch":             {"elfx", "event", "../agent"},
-	"cmd/heaptap":                 {"control", "source", "launch", "record", "recording", "symbolize", "profile", "view", "moment", "verify", "dump", "event", "wire", "query", "diff", "merge", "check", "export", "export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp", "push/parca", "push/pyroscope", "import", "scrub"},
+	"cmd/heaptap":                 {"control", "debuginfod", "source", "launch", "record", "recording", "symbolize", "profile", "view", "moment", "verify", "dump", "event", "wire", "query", "diff", "merge", "check", "export", "export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp", "push/parca", "push/pyroscope", "import", "scrub"},
 	"tests/programs":              {"event", "recording", "../tests/count"},
 	"tests/programs/run":          {"../tests/programs"},
 	"tests/programs/time":         {"../tests/programs"},
