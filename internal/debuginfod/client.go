@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,10 +31,16 @@ type Client struct {
 	most    time.Duration // for one file; 0: no limit
 	maxSize int64         // of one file; 0: no limit
 	http    *http.Client
+
+	mu   sync.Mutex
+	down map[string]bool // servers that did not answer: they are not asked again
 }
 
 // slowBytes must come within DEBUGINFOD_TIMEOUT, else a server is given up, as debuginfod_find_debuginfo(3) says.
 const slowBytes = 100 << 10
+
+// connectTime is how long a server may take to be reached: a firewall may swallow all there is.
+const connectTime = 10 * time.Second
 
 // missFor is how long it is remembered that no server has a file.
 const missFor = 10 * time.Minute
@@ -41,7 +49,7 @@ const missFor = 10 * time.Minute
 // DEBUGINFOD_TIMEOUT (seconds), DEBUGINFOD_MAXTIME (seconds) and DEBUGINFOD_MAXSIZE (bytes) mean what debuginfod_find_debuginfo(3)
 // says.
 func FromEnvironment() *Client {
-	c := &Client{slow: 90 * time.Second, dir: cacheDir()}
+	c := &Client{slow: 90 * time.Second, dir: cacheDir(), down: map[string]bool{}}
 	for url := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
 		if strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://") {
 			c.servers = append(c.servers, strings.TrimSuffix(url, "/"))
@@ -60,7 +68,9 @@ func FromEnvironment() *Client {
 	if n, err := strconv.ParseInt(os.Getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
 		c.maxSize = n
 	}
-	c.http = &http.Client{}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: connectTime}).DialContext
+	c.http = &http.Client{Transport: transport}
 	return c
 }
 
@@ -104,12 +114,21 @@ func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err err
 	}
 	var problems []error
 	for _, server := range c.servers {
+		if c.isDown(server) {
+			problems = append(problems, fmt.Errorf("%s: it did not answer before", server))
+			continue
+		}
 		err := c.download(ctx, server+"/buildid/"+name+"/debuginfo", path)
 		switch {
 		case err == nil:
 			return path, nil
 		case ctx.Err() != nil:
 			return "", ctx.Err()
+		case errors.Is(err, errSilent):
+			c.mu.Lock()
+			c.down[server] = true
+			c.mu.Unlock()
+			problems = append(problems, err)
 		case !errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, err)
 		}
@@ -118,6 +137,12 @@ func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err err
 		c.remember(path)
 	}
 	return "", errors.Join(problems...)
+}
+
+func (c *Client) isDown(server string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.down[server]
 }
 
 // remember notes that no server has a file, by an empty one. It does not matter if that fails.
@@ -131,6 +156,9 @@ func (c *Client) remember(path string) {
 	}
 }
 
+// errSilent is the error, in a chain, for a server that does not answer.
+var errSilent = errors.New("it does not answer")
+
 // download fetches one file. The error is fs.ErrNotExist, in a chain, if the server does not have it.
 func (c *Client) download(ctx context.Context, url, path string) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -143,6 +171,9 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 	defer slow.Stop()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil {
+			if errors.Is(err, errSilent) {
+				cause = fmt.Errorf("%w (%w)", errSilent, cause)
+			}
 			err = cause
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +187,7 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 	request.Header.Set("User-Agent", "heaptap")
 	answer, err := c.http.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (%w)", errSilent, err)
 	}
 	defer answer.Body.Close()
 	switch {
