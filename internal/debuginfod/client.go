@@ -97,7 +97,7 @@ func isDir(path string) bool {
 }
 
 // DebugFile returns the path of the debug file with a build id: one that was downloaded before, or now. It is "" without an error if
-// no server has it. The file's contents are as the server sent them.
+// no server has it. A server that did not answer is an error once, and not asked again. The file's contents are as the server sent them.
 func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err error) {
 	if len(id) < 2 {
 		return "", nil
@@ -113,9 +113,10 @@ func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err err
 		}
 	}
 	var problems []error
+	all := true
 	for _, server := range c.servers {
 		if c.isDown(server) {
-			problems = append(problems, fmt.Errorf("%s: it did not answer before", server))
+			all = false // which was told
 			continue
 		}
 		err := c.download(ctx, server+"/buildid/"+name+"/debuginfo", path)
@@ -133,7 +134,7 @@ func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err err
 			problems = append(problems, err)
 		}
 	}
-	if len(problems) == 0 {
+	if all && len(problems) == 0 {
 		c.remember(path)
 	}
 	return "", errors.Join(problems...)

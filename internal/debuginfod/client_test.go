@@ -134,10 +134,14 @@ func TestTrouble(t *testing.T) {
 	}
 	close(release)
 	s.Close()
-	for _, want := range []string{"does not answer", "did not answer before"} {
-		if _, err := c.DebugFile(t.Context(), []byte{1, 1}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("of a server that is gone: %v", err)
-		}
+	if _, err := c.DebugFile(t.Context(), []byte{1, 1}); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("of a server that is gone: %v", err)
+	}
+	if path, err := c.DebugFile(t.Context(), []byte{1, 1}); path != "" || err != nil {
+		t.Errorf("of a server that is gone, once more: %q, %v", path, err)
+	}
+	if left, _ := filepath.Glob(os.Getenv("DEBUGINFOD_CACHE_PATH") + "/*/*"); len(left) > 0 {
+		t.Errorf("that it did not answer is remembered as that it has none: %q", left)
 	}
 }
 
