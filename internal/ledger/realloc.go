@@ -17,6 +17,7 @@ type begin struct {
 	thread    uint32
 	freeStack uint32
 	region    uint32
+	time      int64
 	index     int // in streams.open
 	fate      fate
 	silent    bool // the block serves a pool: its end is no event
@@ -77,7 +78,7 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 	} else {
 		b = new(begin)
 	}
-	b.addr, b.ref = addr, 0
+	b.addr, b.ref, b.time = addr, 0, op.Time
 	b.stream, b.thread, b.freeStack, b.region, b.function = op.Stream, op.Thread, op.FreeStack, op.Region, op.Func
 	b.index, b.fate, b.silent = len(s.open), unknownBlock, false
 	s.open = append(s.open, b)
@@ -231,10 +232,13 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.alloc(op, addr, 0, emit)
 		return
 	}
+	if b.fate == undecided && l.resultWaits(b, op, addr, emit) {
+		return
+	}
 	l.decide(b, emit)
 	if l.waits.ops > 0 && b.fate == marked {
-		if c := l.waits.byAddr[b.addr]; c != nil && !c.ops[0].ties(op) {
-			l.settleAddr(b.addr, emit) // a deallocation before the result
+		if c := l.waits.byAddr[b.addr]; c != nil {
+			l.otherWay(c, b, op, addr, emit)
 		}
 	}
 	if addr == 0 && op.Size > 0 {
@@ -282,5 +286,136 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	}
 	if addr != 0 {
 		l.alloc(op, addr, born, emit)
+	}
+}
+
+// otherWay: ops wait at the address of a realloc whose result has come. It began after the first of them if its own clock, and not theirs, was
+// read too early.
+func (l *Ledger) otherWay(c *contest, b *begin, result *Op, addr uint64, emit func(*event.Event)) {
+	if w := &c.ops[0]; !w.late && !result.Late && !l.near(result, &w.op) && !w.allocates() {
+		l.settleAddr(b.addr, emit) // a deallocation before the result
+		return
+	}
+	if addr == 0 && result.Size > 0 {
+		return
+	}
+	for len(c.ops) > 1 && !c.ops[0].allocates() && !c.ops[0].begins() {
+		j := 1
+		for j < len(c.ops) && !c.ops[j].allocates() {
+			j++
+		}
+		if j == len(c.ops) || c.ops[j].op.Time-b.time > l.Skew {
+			return
+		}
+		born := c.ops[j].op.Time
+		switch {
+		case addr == b.addr: // in place: nobody else had the address meanwhile
+			theirs := int64(0)
+			for _, w := range c.ops[:j+1] {
+				theirs += max(0, result.Time-w.op.Time)
+			}
+			if theirs <= born-b.time {
+				return
+			}
+		case !c.before(j):
+			return
+		}
+		g, i, ok := l.live.find(c.addr)
+		if !ok || g.slots[i].ref>>16&refMask != b.ref {
+			return
+		}
+		g.slots[i].ref &^= inRealloc
+		l.outOfOrder(true)
+		l.ends(c, 0, g, i, emit)
+		if _, _, live := l.live.find(c.addr); live || len(c.ops) < j || !c.ops[j-1].allocates() {
+			return
+		}
+		l.emitWaiting(c, j-1, emit)
+		l.mark(b)
+	}
+}
+
+// resultWaits lets the result of a realloc wait whose begin does, as long as another op may tell which block it was given: the begin becomes a
+// deallocation, and the new block an allocation.
+func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Event)) bool {
+	c := l.waits.byAddr[b.addr]
+	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew {
+		return false
+	}
+	k := 0
+	for ; k < len(c.ops) && c.ops[k].begin != b; k++ {
+	}
+	if k == len(c.ops) || k < c.candidates {
+		return false
+	}
+	w := &c.ops[k]
+	if addr == 0 && op.Size > 0 { // it has not ended anything
+		if w.parents {
+			l.known.remove(b.addr)
+		}
+		l.drop(c, k)
+		l.fail(op, emit)
+		l.resolve(c, emit)
+		return true
+	}
+	freed := *l.by(op, b.freeStack)
+	freed.Kind, freed.Stream, freed.Addr = OpFree, op.Stream, b.addr
+	w.op, w.begin = freed, nil
+	if addr != 0 {
+		w.flags, w.other = event.Realloc, addr
+	}
+	l.hasten(c, k, emit)
+	if addr != 0 {
+		flags := event.Realloc
+		if addr == b.addr {
+			flags |= event.InPlace
+		}
+		d := l.at(addr)
+		l.wait(d, op, flags).other = b.addr
+		if l.resolve(d, emit); d != c {
+			l.crowded(d, emit)
+		}
+	}
+	l.resolve(c, emit)
+	if len(c.ops) > 0 {
+		l.crowded(c, emit)
+	}
+	return true
+}
+
+// joined: what became of a waiting realloc's old block is known, so its new one need not wait for that any more.
+func (l *Ledger) joined(c *contest, end *waiting, known bool, emit func(*event.Event)) {
+	if end.other == 0 {
+		return
+	}
+	d := l.waits.byAddr[end.other]
+	if d == nil {
+		return
+	}
+	for j := range d.ops {
+		w := &d.ops[j]
+		if w.other != c.addr || !w.allocates() || w.op.Stream != end.op.Stream {
+			continue
+		}
+		if w.other = 0; !known && !l.Partial {
+			w.flags = 0
+		}
+		if d != c { // else that is what goes on
+			l.resolve(d, emit)
+		}
+		return
+	}
+}
+
+// part: a waiting realloc's new block is born before it is known what became of its old one, so they are no halves of one event.
+func (l *Ledger) part(birth *waiting) {
+	birth.flags = 0
+	if c := l.waits.byAddr[birth.other]; c != nil {
+		for j := range c.ops {
+			if w := &c.ops[j]; !w.allocates() && w.other == birth.op.Addr&addrMask && w.op.Stream == birth.op.Stream {
+				w.flags, w.other = 0, 0
+				return
+			}
+		}
 	}
 }
