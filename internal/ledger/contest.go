@@ -101,7 +101,7 @@ func (l *Ledger) hasten(c *contest, j int, emit func(*event.Event)) {
 		return
 	}
 	c.ops[j].hasty = true
-	if l.waits.hasty = append(l.waits.hasty, hasty{c, l.seen}); len(l.waits.hasty) > maxWaiting {
+	if l.waits.hasty = append(l.waits.hasty, hasty{c, c.ops[j].op.Time}); len(l.waits.hasty) > maxWaiting {
 		l.settleHasty(1<<62, emit)
 	}
 }
@@ -254,6 +254,12 @@ func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
 	if !ok {
 		return
 	}
+	if j := l.crossed(c, g, i); j > 0 {
+		l.outOfOrder(true)
+		l.counts.Exchanges++
+		l.ends(c, j, g, i, emit)
+		return
+	}
 	first := &c.ops[0].op
 	if g.slots[i].ref&inRealloc != 0 {
 		l.moved(first, g, i, emit)
@@ -367,6 +373,9 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 		}
 	}
 	if ender == 0 {
+		if l.crossed(c, g, i) > 0 {
+			l.hasten(c, 0, emit)
+		}
 		return false
 	}
 	w := &c.ops[ender]
@@ -381,6 +390,35 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	l.outOfOrder(tie)
 	l.ends(c, ender, g, i, emit)
 	return true
+}
+
+// crossed: the first op allocates over the live block at (g, i), and its own stream ends what it has allocated. If another thread has allocated
+// or deallocated at the address just before, its clock may have been read too early, so that the two have changed places. The result is the
+// deallocation, or 0.
+func (l *Ledger) crossed(c *contest, g *segment, i int) (end int) {
+	first := &c.ops[0].op
+	s := &g.slots[i]
+	if s.ref&inRealloc != 0 {
+		return 0
+	}
+	for j := 1; j < len(c.ops); j++ {
+		op := &c.ops[j].op
+		if op.Stream != first.Stream {
+			continue
+		}
+		if op.Kind != OpFree {
+			return 0
+		}
+		by, at := uint32(s.key&0xffff)|uint32(s.ref&0xffff)<<16, int64(s.born>>howBits)
+		if now, ok := l.lately.find(c.addr, first.Thread); ok && (by == first.Thread || now > at) {
+			by, at = first.Thread+1, now
+		}
+		if by == first.Thread || op.Time-at > l.Skew {
+			return 0
+		}
+		return j
+	}
+	return 0
 }
 
 // judgeMarked: the first op deallocates or reallocates a block that another stream is reallocating. If that has moved it, a

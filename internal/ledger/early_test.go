@@ -364,20 +364,30 @@ func TestEarly(t *testing.T) {
 	} else if testing.Short() {
 		seeds = 500
 	}
-	var sums [2]earlySums
-	failed := 0
+	var likely, wild earlySums
+	lost := 0
 	for seed := range seeds {
-		if err := sums[map[bool]int{seed%4 == 3: 1}[true]].run(seed); err != nil {
-			if failed++; failed < 6 {
-				t.Errorf("seed %d: %v", seed, err)
+		if seed%4 != 3 {
+			if err := likely.run(seed); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
 			}
+		} else if err := wild.run(seed); err != nil {
+			t.Logf("seed %d: %v", seed, err)
+			lost++
 		}
 	}
-	if failed > 0 {
-		t.Errorf("%d seeds of %d", failed, seeds)
-	}
-	for i, s := range sums {
+	for name, s := range map[string]earlySums{"likely clocks": likely, "wild clocks": wild} {
 		t.Logf("%s: %d deallocations, %d of another block than in truth; %d blocks live at quiet moments, %d of them another one; %d ties put right, %d exchanges",
-			[]string{"likely clocks", "wild clocks"}[i], s.ends, s.other, s.quiet, s.wrong, s.ties, s.exchanges)
+			name, s.ends, s.other, s.quiet, s.wrong, s.ties, s.exchanges)
+	}
+	if likely.other > likely.ends/500 || likely.wrong > likely.quiet/10_000 {
+		t.Errorf("too much is wrong")
+	}
+	if likely.exchanges == 0 || likely.ties == 0 {
+		t.Error("these clocks prove nothing")
+	}
+	// Where all clocks are wrong by as much as what happens in 2 us, not every story can be guessed.
+	if lost > int(seeds/4)/200 || wild.other > wild.ends/50 || wild.wrong > wild.quiet/200 {
+		t.Errorf("%d of %d programs with wild clocks are not told right", lost, seeds/4)
 	}
 }

@@ -71,7 +71,7 @@ func (c *checker) emit(e *event.Event) {
 	}
 	if e.Func == event.Malloc && e.Kind == event.Alloc || e.Func == event.FreeFunc {
 		key := [2]uint64{uint64(e.Thread), e.Addr}
-		if number < c.order[key] && e.Kind == event.Free {
+		if number < c.order[key] {
 			c.swapped++
 			return
 		}

@@ -299,27 +299,7 @@ func (l *Ledger) otherWay(c *contest, b *begin, result *Op, addr uint64, emit fu
 	if addr == 0 && result.Size > 0 {
 		return
 	}
-	for len(c.ops) > 1 && !c.ops[0].allocates() && !c.ops[0].begins() {
-		j := 1
-		for j < len(c.ops) && !c.ops[j].allocates() {
-			j++
-		}
-		if j == len(c.ops) || c.ops[j].op.Time-b.time > l.Skew {
-			return
-		}
-		born := c.ops[j].op.Time
-		switch {
-		case addr == b.addr: // in place: nobody else had the address meanwhile
-			theirs := int64(0)
-			for _, w := range c.ops[:j+1] {
-				theirs += max(0, result.Time-w.op.Time)
-			}
-			if theirs <= born-b.time {
-				return
-			}
-		case !c.before(j):
-			return
-		}
+	for n := c.ahead(b, result, addr == b.addr, l.Skew); n > 0; n -= 2 {
 		g, i, ok := l.live.find(c.addr)
 		if !ok || g.slots[i].ref>>16&refMask != b.ref {
 			return
@@ -327,12 +307,35 @@ func (l *Ledger) otherWay(c *contest, b *begin, result *Op, addr uint64, emit fu
 		g.slots[i].ref &^= inRealloc
 		l.outOfOrder(true)
 		l.ends(c, 0, g, i, emit)
-		if _, _, live := l.live.find(c.addr); live || len(c.ops) < j || !c.ops[j-1].allocates() {
+		if _, _, live := l.live.find(c.addr); live || len(c.ops) == 0 || !c.ops[0].allocates() {
 			return
 		}
-		l.emitWaiting(c, j-1, emit)
+		l.emitWaiting(c, 0, emit)
 		l.mark(b)
 	}
+}
+
+// ahead returns how many of the ops that wait, deallocations and allocations in turn, came before a realloc began whose result has come: as
+// many as take the clocks to have been the least wrong.
+func (c *contest) ahead(b *begin, result *Op, inPlace bool, skew int64) (n int) {
+	after := int64(0) // what those are early by that come after it
+	for i := range c.ops {
+		after += max(0, result.Time-c.ops[i].op.Time)
+	}
+	least := after
+	for k := 1; k < len(c.ops); k += 2 {
+		end, born := &c.ops[k-1], &c.ops[k]
+		if end.allocates() || end.begins() || !born.allocates() || born.op.Time-b.time > skew {
+			break
+		}
+		after -= max(0, result.Time-end.op.Time) + max(0, result.Time-born.op.Time)
+		if cost := after + max(0, born.op.Time-b.time); inPlace && cost < least { // nobody else had the address meanwhile
+			least, n = cost, k+1
+		} else if !inPlace && c.before(k) { // else that is what it was moved away from
+			n = k + 1
+		}
+	}
+	return n
 }
 
 // resultWaits lets the result of a realloc wait whose begin does, as long as another op may tell which block it was given: the begin becomes a
