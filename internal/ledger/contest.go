@@ -207,16 +207,11 @@ func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 		l.begun(c)
 	case c.candidates == 0 && !live && l.exchange(c, emit):
 	case live && c.candidates == 0: // and in a realloc
-		l.endsLive(c, g, i, emit)
+		l.ends(c, 0, g, i, emit)
 	default:
 		l.endsNothing(c, emit)
 	}
 	l.resolve(c, emit)
-}
-
-// endsLive settles that the deallocation that is first in c ended the live block at (g, i).
-func (l *Ledger) endsLive(c *contest, g *segment, i int, emit func(*event.Event)) {
-	l.ends(c, 0, g, i, emit)
 }
 
 // ends settles that op j of c ended the live block at (g, i).
@@ -307,7 +302,7 @@ func (l *Ledger) resolve(c *contest, emit func(*event.Event)) {
 		case first.begins():
 			progress = l.judgeBegin(c, emit)
 		case live:
-			l.endsLive(c, g, i, emit)
+			l.ends(c, 0, g, i, emit)
 			progress = true
 		default:
 			progress = l.judgeFree(c, emit)
@@ -392,35 +387,6 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	return true
 }
 
-// crossed: the first op allocates over the live block at (g, i), and its own stream ends what it has allocated. If another thread has allocated
-// or deallocated at the address just before, its clock may have been read too early, so that the two have changed places. The result is the
-// deallocation, or 0.
-func (l *Ledger) crossed(c *contest, g *segment, i int) (end int) {
-	first := &c.ops[0].op
-	s := &g.slots[i]
-	if s.ref&inRealloc != 0 {
-		return 0
-	}
-	for j := 1; j < len(c.ops); j++ {
-		op := &c.ops[j].op
-		if op.Stream != first.Stream {
-			continue
-		}
-		if op.Kind != OpFree {
-			return 0
-		}
-		by, at := uint32(s.key&0xffff)|uint32(s.ref&0xffff)<<16, int64(s.born>>howBits)
-		if now, ok := l.lately.find(c.addr, first.Thread); ok && (by == first.Thread || now > at) {
-			by, at = first.Thread+1, now
-		}
-		if by == first.Thread || op.Time-at > l.Skew {
-			return 0
-		}
-		return j
-	}
-	return 0
-}
-
 // judgeMarked: the first op deallocates or reallocates a block that another stream is reallocating. If that has moved it, a
 // later one has allocated at its address; if it has failed, the result says so. Both bear the same time or come late.
 func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Event)) bool {
@@ -434,7 +400,7 @@ func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Eve
 			l.begun(c)
 			return true
 		case !w.late && !l.near(&w.op, &first.op):
-			l.endsLive(c, g, i, emit)
+			l.ends(c, 0, g, i, emit)
 			return true
 		case w.allocates() && !c.before(j):
 			l.moved(&w.op, g, i, emit)
@@ -481,45 +447,6 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 		l.hasten(c, 0, emit)
 	}
 	return false
-}
-
-// exchangeable: nothing is live, and of a deallocation and an allocation that wait, both of one stream, the deallocation came first. So it ended
-// the block before, and a deallocation of another thread, which belongs to the allocation and whose clock was read too early, had taken its
-// place. That one's event has been written; which of the two ended which of the two blocks is all that will be wrong. The results are the
-// waiting deallocation and allocation, or 0, 0, and by how much the clock must have been wrong.
-func (l *Ledger) exchangeable(c *contest) (k, j int, early int64) {
-	for j = 1; j < len(c.ops); j++ {
-		w := &c.ops[j]
-		if !w.allocates() || !c.before(j) {
-			continue
-		}
-		n := 0
-		for i := range j {
-			if c.ops[i].op.Stream == w.op.Stream {
-				k, n = i, n+1
-			}
-		}
-		at, ok := l.lately.find(c.addr, w.op.Thread)
-		if early = w.op.Time - at; ok && n == 1 && early <= l.Skew && c.ops[k].op.Kind == OpFree {
-			return k, j, early
-		}
-		break
-	}
-	return 0, 0, 0
-}
-
-// exchange settles what is exchangeable.
-func (l *Ledger) exchange(c *contest, emit func(*event.Event)) bool {
-	k, j, _ := l.exchangeable(c)
-	if j == 0 {
-		return false
-	}
-	l.outOfOrder(true)
-	l.counts.Exchanges++
-	l.emitWaiting(c, j, emit)
-	g, i, _ := l.live.find(c.addr)
-	l.ends(c, k, g, i, emit)
-	return true
 }
 
 // judgeBegin: the first op begins to reallocate what is not live. Did one of the later ones allocate it in the same tick?
