@@ -18,12 +18,6 @@ type waits struct {
 	barrier uint64     // barriers so far
 }
 
-// hasty is a contest of which an op waits no longer than for the clocks' skew.
-type hasty struct {
-	*contest
-	since int64
-}
-
 // contest is an address at which ops wait. The first op contradicts the table, or candidates > 0.
 type contest struct {
 	addr uint64
@@ -93,17 +87,6 @@ func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*even
 		l.hasten(c, 0, emit)
 	}
 	l.bound(emit)
-}
-
-// hasten has op j of a contest wait for the clock only.
-func (l *Ledger) hasten(c *contest, j int, emit func(*event.Event)) {
-	if c.ops[j].hasty {
-		return
-	}
-	c.ops[j].hasty = true
-	if l.waits.hasty = append(l.waits.hasty, hasty{c, c.ops[j].op.Time}); len(l.waits.hasty) > maxWaiting {
-		l.settleHasty(1<<62, emit)
-	}
 }
 
 func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) *waiting {
@@ -176,19 +159,6 @@ func (l *Ledger) settleAddr(addr uint64, emit func(*event.Event)) {
 			l.settleHead(c, emit)
 		}
 	}
-}
-
-// settleHasty settles what only waited for the clock to move on.
-func (l *Ledger) settleHasty(now int64, emit func(*event.Event)) {
-	w := &l.waits
-	n := 0
-	for ; n < len(w.hasty) && now-w.hasty[n].since > l.Skew; n++ {
-		c := w.hasty[n].contest
-		if len(c.ops) > 0 && c.ops[0].hasty && c.candidates == 0 {
-			l.settleHead(c, emit)
-		}
-	}
-	w.hasty = append(w.hasty[:0], w.hasty[n:]...)
 }
 
 // settleHead settles the first op of a contest by its time, and what follows from it.
