@@ -55,7 +55,7 @@ func (c *contest) ahead(b *begin, result *Op, inPlace bool, skew int64) (n int) 
 // deallocation, and the new block an allocation.
 func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Event)) bool {
 	c := l.waits.byAddr[b.addr]
-	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew {
+	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial { // many are of blocks that were not recorded
 		return false
 	}
 	k := 0
@@ -113,7 +113,7 @@ func (l *Ledger) joined(c *contest, end *waiting, known bool, emit func(*event.E
 		if w.other != c.addr || !w.allocates() || w.op.Stream != end.op.Stream {
 			continue
 		}
-		if w.other = 0; !known && !l.Partial {
+		if w.other = 0; !known {
 			w.flags = 0
 		}
 		if d != c { // else that is what goes on
