@@ -138,11 +138,14 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		}
 	}
 	var others []other
+	apart := make(map[block]bool)    // the new blocks of reallocs that are told as an allocation and a deallocation
 	owner := make(map[uint64]uint32) // thread that has freed an address last
 	for _, s := range said.events {
 		at := address[s.block]
 		if s.what&allocated != 0 {
-			if born[s.block] != s.what || s.tid != s.block.tid {
+			if s.what == allocated && born[s.block] == allocated|moved && s.tid == s.block.tid {
+				apart[s.block] = true
+			} else if born[s.block] != s.what || s.tid != s.block.tid {
 				problem("the recording has thread %d allocate block %v (%d); the program says %d", s.tid, s.block, s.what, born[s.block])
 			}
 			delete(born, s.block)
@@ -159,8 +162,8 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		key := place{s.tid, at}
 		list := ended[key]
 		switch {
-		case len(list) > 0 && list[0].what == s.what && list[0].block != s.block:
-			others = append(others, other{s, at, list[0].block})
+		case len(list) > 0 && list[0].what&^moved == s.what&^moved && list[0].block != s.block:
+			others = append(others, other{s, at, list[0]})
 		case len(list) == 0 || list[0] != (entry{s.what, s.block, at}):
 			problem("the recording has thread %d end block %v at %#x (%d); the program says %v", s.tid, s.block, at, s.what, list[:min(len(list), 2)])
 		}
@@ -174,7 +177,10 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 			order[s.tid] = o[1:]
 		}
 	}
-	rest := exchanges(others)
+	rest := exchanges(others, apart)
+	for b := range apart {
+		problem("the recording has block %v allocated, and the program reallocated", b)
+	}
 	n.exchanged = len(others) - len(rest)
 	for _, o := range rest {
 		problem("the recording has thread %d end block %v at %#x (%d); the program says %v", o.tid, o.block, o.address, o.what, o.truth)
@@ -203,21 +209,25 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 type other struct {
 	said
 	address uint64
-	truth   block
+	truth   entry
 }
 
 // exchangedWithin is how far apart, in ns, two deallocations at one address may be of which the clocks do not tell which came first: what a clock
 // may be read early, and how long the ledger waits for evidence.
 const exchangedWithin = 5000
 
-// exchanges removes the pairs of deallocations that have taken each other's places.
-func exchanges(list []other) (rest []other) {
+// exchanges removes the pairs of deallocations that have taken each other's places. If one of them is a realloc's, the recording has that end its own
+// new block, and so tells it as an allocation and a deallocation: that block is removed from apart.
+func exchanges(list []other, apart map[block]bool) (rest []other) {
 	paired := make([]bool, len(list))
 	for i, a := range list {
 		for j := i + 1; j < len(list) && !paired[i]; j++ {
 			b := list[j]
-			if !paired[j] && a.address == b.address && a.tid != b.tid && a.block == b.truth && b.block == a.truth && b.time-a.time <= exchangedWithin {
+			if !paired[j] && a.address == b.address && a.tid != b.tid && a.block == b.truth.block && b.block == a.truth.block &&
+				b.time-a.time <= exchangedWithin && a.fits(apart) && b.fits(apart) {
 				paired[i], paired[j] = true, true
+				delete(apart, a.block)
+				delete(apart, b.block)
 			}
 		}
 		if !paired[i] {
@@ -225,4 +235,9 @@ func exchanges(list []other) (rest []other) {
 		}
 	}
 	return rest
+}
+
+// fits says whether the recording tells rightly what the thread did, whichever block it ended.
+func (o *other) fits(apart map[block]bool) bool {
+	return o.what == o.truth.what || o.what == freed && o.truth.what == freed|moved && apart[o.block]
 }
