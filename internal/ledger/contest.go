@@ -13,7 +13,7 @@ type waits struct {
 	byAddr  map[uint64]*contest
 	queue   []*contest // all of them, and some that are over, in order of their beginning
 	head    int        // of queue
-	tick    []*contest // those that only wait for time to move on
+	hasty   []hasty    // those that only wait for time to move on
 	ops     int        // waiting, in all
 	barrier uint64     // barriers so far
 }
@@ -34,14 +34,15 @@ type waiting struct {
 	begin   *begin // if op is a realloc's begin
 	late    bool   // it may have happened before what arrived before it, whatever its time
 	parents bool   // a deallocation or begin at an address that this ledger of a forked child had never seen
+	hasty   bool   // when the clock has moved on, it is settled as it stands
 	barrier uint64
+	// The halves of a realloc that had begun at an address where ops wait know of each other: the end, where the birth waits, and the
+	// birth, where the end does. What becomes of the end tells whether there was a block to reallocate.
+	other uint64
 }
 
 func (w *waiting) allocates() bool { return w.op.Kind == OpAlloc || w.op.Kind == OpReallocResult }
 func (w *waiting) begins() bool    { return w.op.Kind == OpReallocBegin }
-
-// ties says whether w may have happened after op, which arrives after it, or in the same tick.
-func (w *waiting) ties(op *Op) bool { return w.op.Time == op.Time || op.Late || w.late }
 
 // join lets op wait if others do at its address.
 func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) bool {
@@ -51,33 +52,44 @@ func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.E
 	}
 	l.wait(c, op, flags)
 	l.resolve(c, emit)
+	l.crowded(c, emit)
+	return true
+}
+
+// crowded keeps the ops that wait in a contest, and all of them, within bounds.
+func (l *Ledger) crowded(c *contest, emit func(*event.Event)) {
 	if len(c.ops) >= maxContest {
 		l.counts.Overflows++
 		l.settleHead(c, emit)
 	}
 	l.bound(emit)
-	return true
+}
+
+// at returns the contest at an address; if there is none, it opens one.
+func (l *Ledger) at(addr uint64) *contest {
+	c := l.waits.byAddr[addr]
+	if c == nil {
+		c = &contest{addr: addr}
+		l.waits.byAddr[addr] = c
+		l.waits.queue = append(l.waits.queue, c)
+	}
+	return c
 }
 
 // contest opens a contest: op contradicts the table.
 func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
-	c := &contest{addr: addr}
-	l.waits.byAddr[addr] = c
-	l.waits.queue = append(l.waits.queue, c)
-	l.wait(c, op, flags)
-	if c.ops[0].parents {
+	c := l.at(addr)
+	if l.wait(c, op, flags).parents {
 		if op.Time < l.seen {
 			l.settleHead(c, emit)
 			return
 		}
-		if l.waits.tick = append(l.waits.tick, c); len(l.waits.tick) > maxWaiting {
-			l.settleTick(emit)
-		}
+		l.hasten(c, 0, emit)
 	}
 	l.bound(emit)
 }
 
-func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) {
+func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) *waiting {
 	w := waiting{op: *op, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
 	w.parents = l.known != nil && !w.allocates() && l.known.add(c.addr)
 	if w.begins() {
@@ -85,6 +97,7 @@ func (l *Ledger) wait(c *contest, op *Op, flags event.Flags) {
 	}
 	c.ops = append(c.ops, w)
 	l.waits.ops++
+	return &c.ops[len(c.ops)-1]
 }
 
 // bound keeps the waiting ops and the memory of contests that are over within bounds.
@@ -148,37 +161,35 @@ func (l *Ledger) settleAddr(addr uint64, emit func(*event.Event)) {
 	}
 }
 
-// settleTick settles the deallocations that only waited for the clock to move on.
-func (l *Ledger) settleTick(emit func(*event.Event)) {
-	for _, c := range l.waits.tick {
-		if len(c.ops) > 0 && c.candidates == 0 && !c.ops[0].allocates() {
-			l.settleHead(c, emit)
-		}
-	}
-	clear(l.waits.tick)
-	l.waits.tick = l.waits.tick[:0]
-}
-
 // settleHead settles the first op of a contest by its time, and what follows from it.
 func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 	g, i, live := l.live.find(c.addr)
 	switch {
 	case c.ops[0].allocates():
-		l.unseen(c, emit)
+		if w := &c.ops[0]; w.other != 0 {
+			from := w.other
+			w.other = 0
+			l.settleAddr(from, emit)
+		} else {
+			l.unseen(c, emit)
+		}
 	case c.ops[0].begins():
 		l.begun(c)
+	case c.candidates == 0 && !live && l.exchange(c, emit):
 	case live && c.candidates == 0: // and in a realloc
-		l.endsLive(c, g, i, emit)
+		l.ends(c, 0, g, i, emit)
 	default:
 		l.endsNothing(c, emit)
 	}
 	l.resolve(c, emit)
 }
 
-// endsLive settles that the deallocation that is first in c ended the live block at (g, i).
-func (l *Ledger) endsLive(c *contest, g *segment, i int, emit func(*event.Event)) {
-	l.end(&c.ops[0].op, g, i, c.ops[0].flags, emit)
-	l.drop(c, 0)
+// ends settles that op j of c ended the live block at (g, i).
+func (l *Ledger) ends(c *contest, j int, g *segment, i int, emit func(*event.Event)) {
+	w := c.ops[j]
+	l.drop(c, j)
+	l.end(&w.op, g, i, w.flags, emit)
+	l.joined(c, &w, true, emit)
 }
 
 // begun settles that the realloc that is first in c was given the block that is live, or none.
@@ -196,14 +207,22 @@ func (l *Ledger) endsNothing(c *contest, emit func(*event.Event)) {
 	if c.ops[0].parents {
 		kind = event.Inherited
 	}
-	l.unknown(&c.ops[0].op, c.addr, kind, c.ops[0].flags, emit)
+	w := c.ops[0]
 	l.drop(c, 0)
+	l.unknown(&w.op, c.addr, kind, w.flags, emit)
+	l.joined(c, &w, false, emit)
 }
 
 // unseen ends the block below the allocation that is first in c.
 func (l *Ledger) unseen(c *contest, emit func(*event.Event)) {
 	g, i, ok := l.live.find(c.addr)
 	if !ok {
+		return
+	}
+	if j := l.crossed(c, g, i); j > 0 {
+		l.outOfOrder(true)
+		l.counts.Exchanges++
+		l.ends(c, j, g, i, emit)
 		return
 	}
 	first := &c.ops[0].op
@@ -242,9 +261,9 @@ func (l *Ledger) resolve(c *contest, emit func(*event.Event)) {
 		case first.allocates() && live:
 			progress = l.judgeAlloc(c, g, i, emit)
 		case first.allocates():
-			l.born(&first.op, c.addr, g, i, first.flags, emit)
-			l.drop(c, 0)
-			progress = true
+			if progress = first.other == 0; progress {
+				l.emitWaiting(c, 0, emit)
+			}
 		case live && g.slots[i].ref&inRealloc != 0:
 			progress = l.judgeMarked(c, g, i, emit)
 		case first.begins() && live:
@@ -253,7 +272,7 @@ func (l *Ledger) resolve(c *contest, emit func(*event.Event)) {
 		case first.begins():
 			progress = l.judgeBegin(c, emit)
 		case live:
-			l.endsLive(c, g, i, emit)
+			l.ends(c, 0, g, i, emit)
 			progress = true
 		default:
 			progress = l.judgeFree(c, emit)
@@ -274,12 +293,22 @@ func (c *contest) before(j int) bool {
 	return false
 }
 
+// mayPrecede says whether the block at (g, i) may end, and another one be born, before the realloc that has marked it begins: what came last
+// at its address is not too late for that. The result will tell.
+func (l *Ledger) mayPrecede(last *Op, g *segment, i int) bool {
+	b := l.streams.of(g.slots[i].ref >> 16 & refMask)
+	return b != nil && last.Time-b.time <= l.Skew && !last.Late
+}
+
 // near says whether two ops happened at the same time, as far as their clocks can tell.
 func (l *Ledger) near(later, earlier *Op) bool { return later.Time-earlier.Time <= l.Skew }
 
 // judgeAlloc: the first op allocates over the live block at (g, i). Did one of the later ones end that?
 func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Event)) bool {
 	if g.slots[i].ref&inRealloc != 0 {
+		if l.mayPrecede(&c.ops[len(c.ops)-1].op, g, i) {
+			return false
+		}
 		l.moved(&c.ops[0].op, g, i, emit)
 		return true
 	}
@@ -309,6 +338,9 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 		}
 	}
 	if ender == 0 {
+		if l.crossed(c, g, i) > 0 {
+			l.hasten(c, 0, emit)
+		}
 		return false
 	}
 	w := &c.ops[ender]
@@ -321,8 +353,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 		return true
 	}
 	l.outOfOrder(tie)
-	l.end(&w.op, g, i, w.flags, emit)
-	l.drop(c, ender)
+	l.ends(c, ender, g, i, emit)
 	return true
 }
 
@@ -330,13 +361,16 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 // later one has allocated at its address; if it has failed, the result says so. Both bear the same time or come late.
 func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Event)) bool {
 	first := &c.ops[0]
+	if l.mayPrecede(&c.ops[len(c.ops)-1].op, g, i) {
+		return false
+	}
 	for j := 1; j < len(c.ops); j++ {
 		switch w := &c.ops[j]; {
 		case !w.late && !l.near(&w.op, &first.op) && first.begins():
 			l.begun(c)
 			return true
 		case !w.late && !l.near(&w.op, &first.op):
-			l.endsLive(c, g, i, emit)
+			l.ends(c, 0, g, i, emit)
 			return true
 		case w.allocates() && !c.before(j):
 			l.moved(&w.op, g, i, emit)
@@ -349,6 +383,7 @@ func (l *Ledger) judgeMarked(c *contest, g *segment, i int, emit func(*event.Eve
 // judgeFree: the first op deallocates what is not live. Did one of the later ones allocate it?
 func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 	first := &c.ops[0]
+	_, swap, cost := l.exchangeable(c)
 	for j := 1; j < len(c.ops); j++ {
 		w := &c.ops[j]
 		if !w.allocates() {
@@ -361,18 +396,25 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 			if l.near(&last.op, &first.op) {
 				continue
 			}
-			l.endsNothing(c, emit)
+			if !l.exchange(c, emit) {
+				l.endsNothing(c, emit)
+			}
 		case tie:
+			if swap > 0 && swap < j && cost < w.op.Time-first.op.Time+w.op.Time-c.ops[swap].op.Time {
+				return l.exchange(c, emit)
+			}
 			l.outOfOrder(true)
 			l.emitWaiting(c, j, emit)
 			g, i, _ := l.live.find(c.addr)
-			l.end(&c.ops[0].op, g, i, c.ops[0].flags, emit)
-			l.drop(c, 0)
+			l.ends(c, 0, g, i, emit)
 		default:
 			l.emitWaiting(c, j, emit)
 			c.candidates = j
 		}
 		return true
+	}
+	if swap > 0 {
+		l.hasten(c, 0, emit)
 	}
 	return false
 }
@@ -401,12 +443,10 @@ func (l *Ledger) judgeCandidates(c *contest, g *segment, i int, emit func(*event
 	if c.candidates == len(c.ops) {
 		return false
 	}
-	first := &c.ops[0]
 	if c.ops[c.candidates].allocates() {
 		l.outOfOrder(false)
-		l.end(&first.op, g, i, first.flags, emit)
 		c.candidates = 0
-		l.drop(c, 0)
+		l.ends(c, 0, g, i, emit)
 		return true
 	}
 	l.endsNothing(c, emit)
@@ -415,9 +455,13 @@ func (l *Ledger) judgeCandidates(c *contest, g *segment, i int, emit func(*event
 
 // emitWaiting gives birth to the block that op j of a contest allocated.
 func (l *Ledger) emitWaiting(c *contest, j int, emit func(*event.Event)) {
-	g, i, _ := l.live.find(c.addr)
-	l.born(&c.ops[j].op, c.addr, g, i, c.ops[j].flags, emit)
+	w := c.ops[j]
 	l.drop(c, j)
+	if w.other != 0 {
+		l.part(&w)
+	}
+	g, i, _ := l.live.find(c.addr)
+	l.born(&w.op, c.addr, g, i, w.flags, emit)
 }
 
 func (l *Ledger) outOfOrder(tie bool) {

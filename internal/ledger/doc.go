@@ -19,18 +19,28 @@
 // # Contradictions
 //
 // The agent records a deallocation before the real function runs and an allocation after it returned, so the timestamps
-// order all ops on one address, save when two are equal (coarse counters), when a record comes late, or when clocks of
-// different cores disagree. What shows is a deallocation of an address that is not live, or an allocation over a live
-// block. Such an op waits, and with it the later ops on that address; a realloc's begin waits at most for its result. The
-// ops of one stream are never reordered.
+// order all ops on one address, save when two are equal (coarse counters), when a record comes late, or when a clock is read too early
+// (by at most Skew; never too late: see Ledger.Skew). What shows is a deallocation of an address that is not live, or an allocation over a
+// live block. Such an op waits, and with it the later ops on that address. One rule tells what has happened: allocations and ends of blocks
+// alternate at an address, the ops of a stream came in its order, no clock was wrong by more than Skew, and of the stories that leaves the one
+// with the clocks least wrong is taken.
 //
 //   - An op that contradicts is settled at once by one that arrives after it from another stream with the same time, at
 //     most Skew later, or late: that one happened before. The pairs: allocation over a live block, then its deallocation or the begin of the
 //     realloc that moved it; deallocation or begin at an address, then its allocation; deallocation or begin of a block
 //     that another stream reallocates, then the result that it failed, or the allocation that proves it to have moved.
 //     (Within one tick, an address may pass to another thread after one op, and any number of ops of that thread may
-//     follow, but no whole realloc. More than that would take a tick longer than a cache line's way between cores.)
-//   - If the times differ, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
+//     follow. More than that would take a tick longer than a cache line's way between cores.)
+//   - A realloc whose begin waits is settled with it: its end of the old block waits as a deallocation does, and its new block until it is
+//     known what became of the old one, but no longer than Skew. A realloc that has marked a block may have begun too early as well: what
+//     comes to its address within Skew waits for the result, which tells whether it was that block.
+//   - What fits is told at once, without waiting for what may contradict it within Skew. So a deallocation that was read early may have ended
+//     another thread's block before the deallocation of that came, which then finds nothing to end, or another block that its own thread has
+//     allocated since (and likewise with allocations). Both are known by then to have come in the other order: within Skew of each other
+//     at one address, of two threads. They are exchanged (counted as Exchanges): the second ends the block that the first one
+//     did end. How many blocks are live, and what each thread has allocated and freed, is right nevertheless; which
+//     of two threads ended which of two blocks, one after the other at one address, is not.
+//   - If the times differ by more, they are believed, unless that takes two things to have gone unrecorded where one wrong clock
 //     explains all (counted as Inversions). Whether it does, the next op on the address shows: over a live block, an
 //     allocation, a later deallocation and another deallocation mean that both blocks ended in turn.
 //   - What nothing has settled when Barrier has been called twice is settled by its time: a deallocation is Unmatched, or
@@ -40,9 +50,13 @@
 // An op that waited keeps its time unless a later one has been written meanwhile: then its event has that time and is
 // flagged Late.
 //
+// What cannot be told: clocks that were read early such that all fits in their order, though it happened in another. Then two blocks at one
+// address have exchanged their ends, or their births. And a block of nobody's (Inherited, Unmatched), freed less than Skew before another thread
+// allocates at its address, looks like a deallocation of that thread's block that was read early.
+//
 // # Fork
 //
 // The ledger of a forked child starts empty while the child's memory is full of its parent's blocks. The first
 // deallocation of an address that this ledger has never seen is Inherited; later ones are Unmatched. It waits only for
-// the clock to move on, since it contradicts nothing.
+// the clock to move on by Skew, since it contradicts nothing.
 package ledger

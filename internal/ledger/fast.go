@@ -116,8 +116,24 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	if n > 0 {
 		l.allocs, t.count, t.bytes = allocs, count, total
 		l.seen, l.written = last, last
+		if len(latest) > 1 && l.Skew > 0 {
+			l.remember(list[:n], last-l.Skew)
+		}
 	}
 	return n
+}
+
+// remember notes the deallocations since then among those of list that one of another thread may have changed places with.
+func (l *Ledger) remember(list []event.Plain, since int64) {
+	for k := len(list) - 1; k >= max(0, len(list)-latelyMax); k-- {
+		p := &list[k]
+		if int64(p.Time) < since {
+			break
+		}
+		if p.Way != event.PlainAlloc {
+			l.lately.add(p.Addr, int64(p.Time), p.Thread)
+		}
+	}
 }
 
 // touchFrom is the number of live blocks from which their table exceeds a first-level cache.

@@ -26,6 +26,7 @@ func plainOf(op *Op) event.Plain {
 // many Plain has taken.
 func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger, taken int) {
 	l = New(forked)
+	l.Skew = 12
 	emit := func(e *event.Event) { events = append(events, *e) }
 	for at := 0; at < len(ops); {
 		if ops[at] == nil {
@@ -100,10 +101,11 @@ func mostlyPlain(rng *rand.Rand) (ops []*Op) {
 func TestShortWay(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
-	all, taken := 0, 0
+	all, taken, exchanged := 0, 0, uint64(0)
 	for n := range 1000 {
 		ops := mostlyPlain(rng)
 		want, one, _ := allPlain(ops, n&1 == 0, 0)
+		exchanged += one.Counts().Exchanges
 		for _, most := range []int{1, 7, 300} {
 			got, other, k := allPlain(ops, n&1 == 0, most)
 			if !slices.Equal(got, want) {
@@ -116,7 +118,7 @@ func TestShortWay(t *testing.T) {
 			taken += k
 		}
 	}
-	if taken < all/8 {
-		t.Errorf("only %d of %d ops were plain", taken, all)
+	if taken < all/8 || exchanged == 0 {
+		t.Errorf("only %d of %d ops were plain, %d were exchanged", taken, all, exchanged)
 	}
 }

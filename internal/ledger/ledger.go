@@ -23,6 +23,7 @@ type Ledger struct {
 	streams streams
 	known   *addresses // addresses this ledger has seen; only in a forked child
 	waits   waits
+	lately  lately
 	pools   pools
 	counts  Counts
 	event   event.Event // the one handed to emit
@@ -43,6 +44,7 @@ type Counts struct {
 	Unseen     uint64 // blocks whose deallocation was not recorded: their address was given out again
 	Inversions uint64 // pairs of ops put right against their timestamps
 	Ties       uint64 // pairs of ops put right that had the same timestamp, or of which one came late
+	Exchanges  uint64 // of the ties, deallocations that were given each other's blocks
 	Late       uint64 // events whose time was corrected
 	Overflows  uint64 // ops settled early because too many were waiting
 	Reallocs   uint64 // begins forgotten because a stream had too many without a result
@@ -66,8 +68,8 @@ func New(forked bool) *Ledger {
 func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	if op.Time > l.seen {
 		l.seen = op.Time
-		if len(l.waits.tick) > 0 {
-			l.settleTick(emit)
+		if len(l.waits.hasty) > 0 {
+			l.settleHasty(op.Time, emit)
 		}
 	}
 	addr := op.key()
@@ -164,7 +166,7 @@ func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.
 	}
 	g, i, ok := l.live.find(addr)
 	if ok {
-		if g.slots[i].ref&inRealloc == 0 {
+		if g.slots[i].ref&inRealloc == 0 || l.mayPrecede(op, g, i) {
 			l.contest(op, addr, flags, emit)
 			return
 		}
@@ -238,6 +240,9 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 	quiet := g.slots[i].ref&silent != 0
 	l.live.get(g, i, b)
 	l.live.remove(g, i, b)
+	if op.Func != event.FuncUnknown {
+		l.lately.add(b.Addr, op.Time, op.Thread)
+	}
 	if quiet {
 		l.returned(op, b.Addr, emit)
 		return

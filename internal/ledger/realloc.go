@@ -17,6 +17,7 @@ type begin struct {
 	thread    uint32
 	freeStack uint32
 	region    uint32
+	time      int64
 	index     int // in streams.open
 	fate      fate
 	silent    bool // the block serves a pool: its end is no event
@@ -77,7 +78,7 @@ func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
 	} else {
 		b = new(begin)
 	}
-	b.addr, b.ref = addr, 0
+	b.addr, b.ref, b.time = addr, 0, op.Time
 	b.stream, b.thread, b.freeStack, b.region, b.function = op.Stream, op.Thread, op.FreeStack, op.Region, op.Func
 	b.index, b.fate, b.silent = len(s.open), unknownBlock, false
 	s.open = append(s.open, b)
@@ -231,10 +232,13 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.alloc(op, addr, 0, emit)
 		return
 	}
+	if b.fate == undecided && l.resultWaits(b, op, addr, emit) {
+		return
+	}
 	l.decide(b, emit)
 	if l.waits.ops > 0 && b.fate == marked {
-		if c := l.waits.byAddr[b.addr]; c != nil && !c.ops[0].ties(op) {
-			l.settleAddr(b.addr, emit) // a deallocation before the result
+		if c := l.waits.byAddr[b.addr]; c != nil {
+			l.otherWay(c, b, op, addr, emit)
 		}
 	}
 	if addr == 0 && op.Size > 0 {

@@ -66,7 +66,13 @@ func addrName(addr uint64) string {
 
 func events(t *testing.T, forked bool, text string) (string, *Ledger) {
 	t.Helper()
+	return eventsOf(t, forked, 0, text)
+}
+
+func eventsOf(t *testing.T, forked bool, skew int64, text string) (string, *Ledger) {
+	t.Helper()
 	s := &script{ledger: New(forked)}
+	s.ledger.Skew = skew
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch {

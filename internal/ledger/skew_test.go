@@ -3,6 +3,8 @@ package ledger
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -40,5 +42,117 @@ func TestSkew(t *testing.T) {
 		if n := l.Counts(); blocks != c.live || n.Unmatched != c.unmatched || n.Unseen != c.unseen {
 			t.Errorf("%s: %d live, %+v", c.what, blocks, n)
 		}
+	}
+}
+
+// TestSkewOfStories: clocks that were read a little early, where something tells what happened.
+func TestSkewOfStories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, ops, want string
+		counts          Counts
+	}{
+		{"a block that its thread has allocated where it had freed another, freed early", `
+			1 B malloc a 1
+			20 A free a
+			24 B free a
+			26 B malloc a 2
+			99 B malloc a 3`, `
+			1 B alloc a 1
+			20 A free a 1 #0 born 1 by B
+			26 B alloc a 2
+			26 B free a 2 #1 born 26 by B temporary late
+			99 B alloc a 3`, Counts{Ties: 1, Exchanges: 1, Late: 1}},
+		{"the same, but that was another thread's, and the clocks less wrong", `
+			1 B malloc a 1
+			20 A free a
+			34 B free a
+			35 B malloc a 2
+			36 C malloc a 3`, `
+			1 B alloc a 1
+			20 A free a 1 #0 born 1 by B
+			36 C alloc a 3
+			36 B free a 3 #1 born 36 by C late
+			36 B alloc a 2 late`, Counts{Ties: 1, Late: 2}},
+		{"freed twice: the first was too early to have been the second", `
+			1 B malloc a 1
+			20 A free a
+			90 B free a
+			91 B malloc a 2
+			170 B free a`, `
+			1 B alloc a 1
+			20 A free a 1 #0 born 1 by B
+			90 B unmatched a
+			91 B alloc a 2
+			170 B free a 2 #1 born 91 by B temporary`, Counts{Unmatched: 1}},
+		{"an allocation read early", `
+			10 A malloc a 1
+			14 B malloc a 2
+			20 B free a
+			60 A malloc b 3
+			99 A free a`, `
+			10 A alloc a 1
+			20 B free a 1 #0 born 10 by A
+			20 B alloc a 2 late
+			60 A alloc b 3
+			99 A free a 2 #1 born 20 by B`, Counts{Ties: 1, Exchanges: 1, Late: 1}},
+		{"freed after the result in place that made it", `
+			1 B malloc a 1
+			10 A begin a
+			14 B free a
+			19 A result a 2`, `
+			1 B alloc a 1
+			19 A free a 1 #0 born 1 by B realloc
+			19 A alloc a 2 realloc inplace
+			19 B free a 2 #1 born 19 by A late`, Counts{Ties: 1, Late: 1}},
+		{"a whole realloc early", `
+			10 A begin a
+			15 A result b 2
+			18 B malloc a 1
+			60 A free b`, `
+			18 B alloc a 1
+			18 A free a 1 #0 born 18 by B realloc late
+			18 A alloc b 2 realloc late
+			60 A free b 2 #1 born 18 by A temporary`, Counts{Ties: 1, Late: 2}},
+		{"a realloc of nobody's block", `
+			10 A begin a
+			15 A result b 2
+			60 A free b`, `
+			15 A unmatched a realloc
+			15 A alloc b 2
+			60 A free b 2 #0 born 15 by A temporary`, Counts{Unmatched: 1}},
+		{"a begin read early, of a block that was then another one", `
+			1 B malloc a 1
+			10 A begin a
+			12 B free a
+			14 B malloc a 2
+			16 A result - 9
+			60 A free a`, `
+			1 B alloc a 1
+			12 B free a 1 #0 born 1 by B temporary
+			14 B alloc a 2
+			16 A fail 9
+			60 A free a 2 #1 born 14 by B`, Counts{}},
+		{"the same, which the realloc ends", `
+			1 B malloc a 1
+			10 A begin a
+			12 B free a
+			14 B malloc a 2
+			16 A result b 9`, `
+			1 B alloc a 1
+			12 B free a 1 #0 born 1 by B temporary
+			14 B alloc a 2
+			16 A free a 2 #1 born 14 by B realloc
+			16 A alloc b 9 realloc`, Counts{Ties: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, l := eventsOf(t, false, 20, c.ops)
+			if d := cmp.Diff(trim(c.want), got); d != "" {
+				t.Errorf("events (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(c.counts, l.Counts()); d != "" {
+				t.Errorf("counts (-want +got):\n%s", d)
+			}
+		})
 	}
 }

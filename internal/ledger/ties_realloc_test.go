@@ -26,9 +26,9 @@ func TestTiesOfReallocs(t *testing.T) {
 			3 B result b 3`, want: `
 			1 C alloc a 1
 			|
-			2 B free a 1 #0 born 1 by C realloc
-			2 A alloc a 2
-			3 B alloc b 3 realloc`, counts: Counts{Ties: 1}},
+			3 B free a 1 #0 born 1 by C realloc
+			3 A alloc a 2 late
+			3 B alloc b 3 realloc`, counts: Counts{Ties: 1, Late: 1}},
 		{name: "begin sorted before its allocation", ops: `
 			2 A begin a
 			2 B malloc a 2

@@ -15,6 +15,7 @@ type said struct {
 	what  uint32 // as in an entry
 	tid   uint32 // that did it
 	block block
+	time  int64 // ns
 }
 
 // hear reads a recording.
@@ -23,7 +24,7 @@ func hear(rec *recording.Reader) (*heard, error) {
 	n := numbers{rec, make(map[uint32]int)}
 	var blocks []block // by number of the allocation; tid 0: none of the program's
 	err := rec.Events(func(e *event.Event) bool {
-		s := said{tid: rec.Threads()[e.Thread].TID}
+		s := said{tid: rec.Threads()[e.Thread].TID, time: e.Time}
 		if e.Flags&event.Realloc != 0 {
 			s.what = moved
 		}

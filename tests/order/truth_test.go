@@ -96,6 +96,7 @@ type result struct {
 	pairs     int // deallocations of blocks that the program made
 	foreign   int // by another thread than the block's
 	handed    int // allocations at an address that another thread has freed last
+	exchanged int // deallocations that have taken another's place, see exchange
 	reordered int // deallocations that come earlier or later among their thread's than they happened
 }
 
@@ -136,11 +137,15 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 			}
 		}
 	}
+	var others []other
+	apart := make(map[block]bool)    // the new blocks of reallocs that are told as an allocation and a deallocation
 	owner := make(map[uint64]uint32) // thread that has freed an address last
 	for _, s := range said.events {
 		at := address[s.block]
 		if s.what&allocated != 0 {
-			if born[s.block] != s.what || s.tid != s.block.tid {
+			if s.what == allocated && born[s.block] == allocated|moved && s.tid == s.block.tid {
+				apart[s.block] = true
+			} else if born[s.block] != s.what || s.tid != s.block.tid {
 				problem("the recording has thread %d allocate block %v (%d); the program says %d", s.tid, s.block, s.what, born[s.block])
 			}
 			delete(born, s.block)
@@ -156,7 +161,10 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		}
 		key := place{s.tid, at}
 		list := ended[key]
-		if len(list) == 0 || list[0] != (entry{s.what, s.block, at}) {
+		switch {
+		case len(list) > 0 && list[0].what&^moved == s.what&^moved && list[0].block != s.block:
+			others = append(others, other{s, at, list[0]})
+		case len(list) == 0 || list[0] != (entry{s.what, s.block, at}):
 			problem("the recording has thread %d end block %v at %#x (%d); the program says %v", s.tid, s.block, at, s.what, list[:min(len(list), 2)])
 		}
 		if len(list) > 0 {
@@ -168,6 +176,17 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 			}
 			order[s.tid] = o[1:]
 		}
+	}
+	rest := exchanges(others, apart)
+	for b := range apart {
+		problem("the recording has block %v allocated, and the program reallocated", b)
+	}
+	n.exchanged = len(others) - len(rest)
+	for _, o := range rest {
+		problem("the recording has thread %d end block %v at %#x (%d); the program says %v", o.tid, o.block, o.address, o.what, o.truth)
+	}
+	if n.exchanged/2 > n.pairs/100_000+1 {
+		problem("%d deallocations of %d are exchanged", n.exchanged, n.pairs)
 	}
 	for b := range born {
 		problem("block %v is not in the recording", b)
@@ -184,4 +203,41 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		t.Errorf("%d problems in all", problems)
 	}
 	return n
+}
+
+// other is a deallocation that has ended another block, according to the recording, than it did.
+type other struct {
+	said
+	address uint64
+	truth   entry
+}
+
+// exchangedWithin is how far apart, in ns, two deallocations at one address may be of which the clocks do not tell which came first: what a clock
+// may be read early, and how long the ledger waits for evidence.
+const exchangedWithin = 5000
+
+// exchanges removes the pairs of deallocations that have taken each other's places. If one of them is a realloc's, the recording has that end its own
+// new block, and so tells it as an allocation and a deallocation: that block is removed from apart.
+func exchanges(list []other, apart map[block]bool) (rest []other) {
+	paired := make([]bool, len(list))
+	for i, a := range list {
+		for j := i + 1; j < len(list) && !paired[i]; j++ {
+			b := list[j]
+			if !paired[j] && a.address == b.address && a.tid != b.tid && a.block == b.truth.block && b.block == a.truth.block &&
+				b.time-a.time <= exchangedWithin && a.fits(apart) && b.fits(apart) {
+				paired[i], paired[j] = true, true
+				delete(apart, a.block)
+				delete(apart, b.block)
+			}
+		}
+		if !paired[i] {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+// fits says whether the recording tells rightly what the thread did, whichever block it ended.
+func (o *other) fits(apart map[block]bool) bool {
+	return o.what == o.truth.what || o.what == freed && o.truth.what == freed|moved && apart[o.block]
 }
