@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,12 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = child.Process.Kill() }()
-	time.Sleep(50 * time.Millisecond)
+	for range 1000 { // until it has its own image
+		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child.Process.Pid)); strings.HasPrefix(string(b), "sleep") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	slot := g.Proc(child.Process.Pid, 0, clock.Now())
 	random, _ := auxRandom(child.Process.Pid)
 	g.SetRandom(slot, random)
