@@ -30,16 +30,19 @@ func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) er
 }
 
 func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
-	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
+	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
 		sights, dones := make([]sight, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			sights[i], dones[i] = begin(b)
 		}
 		selected := selected()
-		each := func(n, ref uint64, e *event.Event) bool {
-			counts := selected(e, ref)
-			for _, see := range sights {
-				see(n, ref, e, counts)
+		each := func(list *recording.Batch) bool {
+			for i := range list.Events {
+				n, ref, e := list.First+uint64(i), list.Refs[i], &list.Events[i]
+				counts := selected(e, ref)
+				for _, see := range sights {
+					see(n, ref, e, counts)
+				}
 			}
 			return true
 		}

@@ -22,7 +22,7 @@ func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref ui
 }
 
 // visit goes through the blocks of events between two cuts until yield wants no more, and notes their damage.
-func (r *Reader) visit(ctx context.Context, from, to uint64, yield take) error {
+func (r *Reader) visit(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (r *Reader) visit(ctx context.Context, from, to uint64, yield take) error {
 			gone = r.foldedError(math.MaxUint64)
 			continue
 		}
-		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
+		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, oneByOne(yield)))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)
