@@ -11,9 +11,8 @@ import (
 // blocks, with what came of that. begin and see run on several goroutines, each block's on one; see must change only what begin made.
 type collector func(b recording.Stretch) (see sight, done func())
 
-// sight gets an event. Of a deallocation, ref is the allocation that it ends; counts says whether the block is selected. The first
-// events of a block may lie before the range that is scanned.
-type sight func(n, ref uint64, e *event.Event, counts bool)
+// sight gets events, and of each whether its block is selected. The first events of a block may lie before the range that is scanned.
+type sight func(b *recording.Batch, counts []bool)
 
 // scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these fields. Damage ends it
 // and is kept for the answer. Events that were folded are an error: it says from when on there are events.
@@ -26,7 +25,7 @@ func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error
 
 // scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
 func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
-	return a.show(from, to, f, func() selection { return func(*event.Event, uint64) bool { return false } }, list...)
+	return a.show(from, to, f, noBlocks, list...)
 }
 
 func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
@@ -36,13 +35,11 @@ func (a *ask) show(from, to uint64, f recording.Fields, selected func() selectio
 			sights[i], dones[i] = begin(b)
 		}
 		selected := selected()
-		each := func(list *recording.Batch) bool {
-			for i := range list.Events {
-				n, ref, e := list.First+uint64(i), list.Refs[i], &list.Events[i]
-				counts := selected(e, ref)
-				for _, see := range sights {
-					see(n, ref, e, counts)
-				}
+		var counts []bool
+		each := func(b *recording.Batch) bool {
+			counts = selected(b, counts[:0])
+			for _, see := range sights {
+				see(b, counts)
 			}
 			return true
 		}
@@ -72,22 +69,36 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// selection reports whether the block of an event is selected.
-type selection func(e *event.Event, ref uint64) bool
+// selection appends for each event whether its block is selected.
+type selection func(b *recording.Batch, counts []bool) []bool
+
+// noBlocks selects none.
+func noBlocks() selection {
+	return func(b *recording.Batch, counts []bool) []bool {
+		for range b.Events {
+			counts = append(counts, false)
+		}
+		return counts
+	}
+}
 
 // counter returns what tells on one goroutine which blocks count.
 func (a *ask) counter() selection {
 	blocks := a.blocks.shared()
-	return func(e *event.Event, ref uint64) bool {
-		switch {
-		case e.Kind > event.Free || !a.stacks.keep(e.Stack):
-			return false
-		case blocks == nil:
-			return true
-		case e.Kind == event.Alloc:
-			return blocks.alloc(e, ref)
+	return func(b *recording.Batch, counts []bool) []bool {
+		for i := range b.Events {
+			e := &b.Events[i]
+			count := e.Kind <= event.Free && a.stacks.keep(e.Stack)
+			if count && blocks != nil {
+				if e.Kind == event.Alloc {
+					count = blocks.alloc(e, b.Refs[i])
+				} else {
+					count = blocks.free(e, b.Refs[i])
+				}
+			}
+			counts = append(counts, count)
 		}
-		return blocks.free(e, ref)
+		return counts
 	}
 }
 
