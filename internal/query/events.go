@@ -25,7 +25,7 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 	selected := a.counter()
 	var counts []bool
 	return &a.Answer, a.each(a.From, a.To, func(b *recording.Batch) error {
-		counts = selected(b, counts[:0])
+		counts = selected(b, counts)
 		for i := range b.Events {
 			e, ref := &b.Events[i], b.Refs[i]
 			if e.Kind > event.Free {

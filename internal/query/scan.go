@@ -37,7 +37,7 @@ func (a *ask) show(from, to uint64, f recording.Fields, selected func() selectio
 		selected := selected()
 		var counts []bool
 		each := func(b *recording.Batch) bool {
-			counts = selected(b, counts[:0])
+			counts = selected(b, counts)
 			for _, see := range sights {
 				see(b, counts)
 			}
@@ -69,34 +69,45 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// selection appends for each event whether its block is selected.
-type selection func(b *recording.Batch, counts []bool) []bool
+// selection says for each event whether its block is selected, in the memory of a slice.
+type selection func(b *recording.Batch, memory []bool) []bool
 
 // noBlocks selects none.
 func noBlocks() selection {
-	return func(b *recording.Batch, counts []bool) []bool {
-		for range b.Events {
-			counts = append(counts, false)
-		}
-		return counts
+	return func(b *recording.Batch, memory []bool) []bool { return boolsOf(len(b.Events), memory) }
+}
+
+// boolsOf returns a slice of n.
+func boolsOf(n int, memory []bool) []bool {
+	if cap(memory) < n {
+		return make([]bool, n)
 	}
+	return memory[:n]
 }
 
 // counter returns what tells on one goroutine which blocks count.
 func (a *ask) counter() selection {
 	blocks := a.blocks.shared()
-	return func(b *recording.Batch, counts []bool) []bool {
-		for i := range b.Events {
+	return func(b *recording.Batch, memory []bool) []bool {
+		counts := boolsOf(len(b.Events), memory)
+		for i := range counts {
+			counts[i] = b.Events[i].Kind <= event.Free
+		}
+		if blocks == nil && a.stacks == nil {
+			return counts
+		}
+		for i := range counts {
 			e := &b.Events[i]
-			count := e.Kind <= event.Free && a.stacks.keep(e.Stack)
-			if count && blocks != nil {
-				if e.Kind == event.Alloc {
-					count = blocks.alloc(e, b.Refs[i])
-				} else {
-					count = blocks.free(e, b.Refs[i])
-				}
+			switch {
+			case !counts[i]:
+			case !a.stacks.keep(e.Stack):
+				counts[i] = false
+			case blocks == nil:
+			case e.Kind == event.Alloc:
+				counts[i] = blocks.alloc(e, b.Refs[i])
+			default:
+				counts[i] = blocks.free(e, b.Refs[i])
 			}
-			counts = append(counts, count)
 		}
 		return counts
 	}

@@ -2,14 +2,14 @@ package recording
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Batch is events that follow one another. It is used again for the next ones.
+// Batch is some events that follow one another. Its memory is used again for the next ones.
 type Batch struct {
-	First  uint64        // number of the first one
-	Events []event.Event //
-	Refs   []uint64      // of each, the number of the allocation that it makes or ends (event.NoRef: neither)
+	First  uint64 // number of the first one, counting from 0
+	Events []event.Event
+	Refs   []uint64 // for each of them the number of the allocation that it makes or ends (event.NoRef: neither)
 }
 
-// batchEvents is how many events a batch has at most: so few that they stay in the processor's first cache.
+// batchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they are looked at.
 const batchEvents = 128
 
 // take gets events. It returns whether it wants more.
@@ -28,6 +28,9 @@ func between(h *eventsHead, from, to uint64, yield take) take {
 		begin, end := max(from, b.First)-b.First, min(max(to, b.First)-b.First, n)
 		if begin >= end {
 			return false
+		}
+		if begin == 0 && end == n {
+			return yield(b)
 		}
 		part := Batch{b.First + begin, b.Events[begin:end], b.Refs[begin:end]}
 		return yield(&part) && end == n
