@@ -15,6 +15,7 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 	at, sizeAt, refAt := c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p
 	third := c[colStack2-perThread].left() > 0
 	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
+	stacks := x.stacks
 	news, now, number, quantum := x.news, x.now, x.number, x.quantum
 	timed, sized, usable, counts := x.fields&Times != 0, x.fields&Sizes != 0, x.fields&Usable != 0, x.fields&Counts != 0
 	firstAlloc, end, thread := x.head.firstAlloc, x.head.end, t.index
@@ -46,10 +47,10 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			if third {
 				local |= uint32(c[colStack2-perThread].lazy()) << 16
 			}
-			if uint(local) >= uint(len(x.stacks)) {
+			if uint(local) >= uint(len(stacks)) {
 				return false
 			}
-			s := &x.stacks[local]
+			s := &stacks[local]
 			var token uint64
 			if sized {
 				if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
