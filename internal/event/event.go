@@ -36,22 +36,22 @@ func (k Kind) String() string {
 // NoRef is the Ref of an event that ends no allocation of this recording.
 const NoRef = ^uint64(0)
 
-// Event is one event. Fields that do not apply to its kind are 0 (Ref: NoRef).
+// Event is one event. Fields that do not apply to its kind are 0 (Ref: NoRef). What nearly every event has comes first and lies in 64 bytes.
 type Event struct {
 	Time   int64  // nanoseconds since the recording's start, never less than the event before
+	Ref    uint64 // Free: number of the allocation (counting Alloc events from 0) that it ends; else NoRef
+	Size   uint64 // requested bytes: of the block, also for the Free that ends it
+	Usable uint64 // usable bytes, if HasUsable
+	Born   int64  // Free: time of the allocation that it ends
+	Addr   uint64 // of the block
+	Stack  uint32 // call stack: of the allocation, also for the Free that ends it; 0: unknown
+	Thread uint32 // index into the recording's threads
+	BornBy uint32 // Free: thread of that allocation
 	Kind   Kind   //
 	Func   Func   // the function that the program called
-	Thread uint32 // index into the recording's threads
-	Stack  uint32 // call stack: of the allocation, also for the Free that ends it; 0: unknown
+	Flags  Flags
 	// FreeStack is the call stack of a deallocation itself, 0 unless it was recorded (--free-stacks).
 	FreeStack uint32
-	Flags     Flags
-	Ref       uint64 // Free: number of the allocation (counting Alloc events from 0) that it ends; else NoRef
-	Addr      uint64 // of the block
-	Size      uint64 // requested bytes: of the block, also for the Free that ends it
-	Usable    uint64 // usable bytes, if HasUsable
-	Born      int64  // Free: time of the allocation that it ends
-	BornBy    uint32 // Free: thread of that allocation
 	Align     uint64 // alignment that was asked for; 0: none
 	Count     uint64 // calloc's and reallocarray's first argument; 0: not told
 	OldAddr   uint64 // Map, mremap: the old range; brk: the break before

@@ -110,34 +110,37 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 		s.times.allocs = *timedPool.Get().(*[]timed)
 	}
 	var last, at uint32 // the label of the event before, if stacks do not matter; the number of its cell, plus 1
-	see := func(n, ref uint64, e *event.Event, counts bool) {
-		in := k.From <= n && n < k.To
-		if e.Kind > event.Free {
+	see := func(b *recording.Batch, counts []bool) {
+		for i := range b.Events {
+			n, ref, e := b.First+uint64(i), b.Refs[i], &b.Events[i]
+			in := k.From <= n && n < k.To
+			if e.Kind > event.Free {
+				if k.time && in {
+					s.times.see(e, 0)
+				}
+				continue
+			}
+			l := label(ref, e)
+			if n < k.begin {
+				continue
+			}
+			number := uint32(0) // of the cell that it counts in, plus 1
+			if counts[i] {
+				if number = at; at == 0 || l != last || !k.noStacks {
+					number = s.c.number(k.stack(e), l) + 1
+					last, at = l, number
+				}
+				s.add(&s.c.list[number-1], n, ref, e, in)
+			}
+			if !in {
+				number = 0
+			}
+			if k.copied {
+				s.reforms.see(e, number, s.c)
+			}
 			if k.time && in {
-				s.times.see(e, 0)
+				s.times.see(e, number)
 			}
-			return
-		}
-		l := label(ref, e)
-		if n < k.begin {
-			return
-		}
-		number := uint32(0) // of the cell that it counts in, plus 1
-		if counts {
-			if number = at; at == 0 || l != last || !k.noStacks {
-				number = s.c.number(k.stack(e), l) + 1
-				last, at = l, number
-			}
-			s.add(&s.c.list[number-1], n, ref, e, in)
-		}
-		if !in {
-			number = 0
-		}
-		if k.copied {
-			s.reforms.see(e, number, s.c)
-		}
-		if k.time && in {
-			s.times.see(e, number)
 		}
 	}
 	return see, func() { k.add(s, b.First+b.Events > k.From) }

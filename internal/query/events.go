@@ -23,18 +23,22 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 		return nil, err
 	}
 	selected := a.counter()
-	return &a.Answer, a.each(a.From, a.To, func(n, ref uint64, e *event.Event) error {
-		counts := false
-		switch e.Kind {
-		case event.Alloc, event.Free:
-			counts = selected(e, ref)
-		default:
-			ref, counts = event.NoRef, a.blocks == nil && a.stacks.keep(e.Stack)
+	var counts []bool
+	return &a.Answer, a.each(a.From, a.To, func(b *recording.Batch) error {
+		counts = selected(b, counts)
+		for i := range b.Events {
+			e, ref := &b.Events[i], b.Refs[i]
+			if e.Kind > event.Free {
+				ref, counts[i] = event.NoRef, a.blocks == nil && a.stacks.keep(e.Stack)
+			}
+			if !counts[i] {
+				continue
+			}
+			if err := yield(b.First+uint64(i), ref, e); err != nil {
+				return err
+			}
 		}
-		if !counts {
-			return nil
-		}
-		return yield(n, ref, e)
+		return nil
 	})
 }
 
@@ -43,16 +47,15 @@ const progressEvery = 1 << 18
 
 // each yields the events between two cuts in order, with progress, up to an error. Damage ends it and is kept for the answer. Events
 // that were folded are an error: it says from when on there are events.
-func (a *ask) each(from, to uint64, yield func(n, ref uint64, e *event.Event) error) error {
-	left := 0
+func (a *ask) each(from, to uint64, yield func(*recording.Batch) error) error {
+	next := from // event at which progress is told
 	var failed error
-	err := a.Reader.EventsBetween(a.ctx, from, to, func(n, ref uint64, e *event.Event) bool {
-		if left == 0 {
-			left = progressEvery
-			a.progress(n-from, to-from)
+	err := a.Reader.Batches(a.ctx, from, to, func(b *recording.Batch) bool {
+		if b.First >= next {
+			next = b.First + progressEvery
+			a.progress(b.First-from, to-from)
 		}
-		left--
-		failed = yield(n, ref, e)
+		failed = yield(b)
 		return failed == nil
 	})
 	if failed != nil {

@@ -175,9 +175,11 @@ func newBlockFilter(s *Source, q *Query) *blockFilter {
 // mark is a collector that takes note of lifetimes.
 func (f *blockFilter) mark(recording.Stretch) (sight, func()) {
 	marked := &bitset{}
-	see := func(_, ref uint64, e *event.Event, _ bool) {
-		if e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
-			marked.set(ref)
+	see := func(b *recording.Batch, _ []bool) {
+		for i := range b.Events {
+			if e := &b.Events[i]; e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
+				marked.set(b.Refs[i])
+			}
 		}
 	}
 	return see, func() { f.marked.add(marked) }

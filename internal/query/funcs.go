@@ -16,12 +16,15 @@ type funcs struct {
 func (f *funcs) collect(b recording.Stretch) (sight, func()) {
 	near := newNearFuncs(b)
 	var older []uint64
-	see := func(_, ref uint64, e *event.Event, _ bool) {
-		if e.Kind > event.Free {
-			return
-		}
-		if _, ok := near.see(ref, e); !ok {
-			older = append(older, ref)
+	see := func(b *recording.Batch, _ []bool) {
+		for i := range b.Events {
+			e, ref := &b.Events[i], b.Refs[i]
+			if e.Kind > event.Free {
+				continue
+			}
+			if _, ok := near.see(ref, e); !ok {
+				older = append(older, ref)
+			}
 		}
 	}
 	return see, func() {

@@ -92,13 +92,16 @@ type distribution struct {
 // collect is a collector.
 func (d *distribution) collect(recording.Stretch) (sight, func()) {
 	part := &distribution{a: d.a, refFrom: d.refFrom, refTo: d.refTo}
-	see := func(n, ref uint64, e *event.Event, counts bool) {
-		if n < d.a.From || e.Kind > event.Free {
-			return
-		}
-		part.jumps.see(e, counts && n < d.a.To)
-		if counts {
-			part.see(n, ref, e)
+	see := func(b *recording.Batch, counts []bool) {
+		for i := range b.Events {
+			n, e := b.First+uint64(i), &b.Events[i]
+			if n < d.a.From || e.Kind > event.Free {
+				continue
+			}
+			part.jumps.see(e, counts[i] && n < d.a.To)
+			if counts[i] {
+				part.see(n, b.Refs[i], e)
+			}
 		}
 	}
 	return see, func() { d.add(part) }

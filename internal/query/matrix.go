@@ -61,19 +61,22 @@ func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) 
 // collect is a collector.
 func (m *crossings) collect(recording.Stretch) (sight, func()) {
 	part := &crossings{a: m.a}
-	see := func(n, _ uint64, e *event.Event, counts bool) {
-		if !counts || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
-			return
+	see := func(b *recording.Batch, counts []bool) {
+		for i := range b.Events {
+			n, e := b.First+uint64(i), &b.Events[i]
+			if !counts[i] || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
+				continue
+			}
+			x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
+			x.Blocks, x.Bytes = e.Weight()
+			part.total.Deallocations += x.Blocks
+			part.total.FreedBytes += x.Bytes
+			part.total.countError(e)
+			if e.Func == event.FuncUnknown {
+				x.Freed, x.Unseen = 0, true
+			}
+			part.add(x)
 		}
-		x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
-		x.Blocks, x.Bytes = e.Weight()
-		part.total.Deallocations += x.Blocks
-		part.total.FreedBytes += x.Bytes
-		part.total.countError(e)
-		if e.Func == event.FuncUnknown {
-			x.Freed, x.Unseen = 0, true
-		}
-		part.add(x)
 	}
 	return see, func() {
 		m.total.add(&part.total)

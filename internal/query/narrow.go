@@ -120,9 +120,11 @@ func (a *ask) doings(p *profile.Profile) error {
 	}
 	return a.scan(a.From, a.To, 0, func(recording.Stretch) (sight, func()) {
 		part := &doings{threads: make(map[uint32]*tally.Thread)}
-		see := func(n, _ uint64, e *event.Event, counts bool) {
-			if counts && a.From <= n && n < a.To {
-				part.see(e)
+		see := func(b *recording.Batch, counts []bool) {
+			for i := range b.Events {
+				if n := b.First + uint64(i); counts[i] && a.From <= n && n < a.To {
+					part.see(&b.Events[i])
+				}
 			}
 		}
 		return see, func() { part.addTo(p) }

@@ -176,20 +176,23 @@ func (p *peaks) follow(all int32) error {
 		part := make(levels, n)
 		before := b.First < a.From && begin < a.From
 		in := !before
-		see := func(n, ref uint64, e *event.Event, counts bool) {
-			if e.Kind > event.Free {
-				return
-			}
-			l := label(ref, e)
-			if !counts || n < begin {
-				return
-			}
-			if !in && n >= a.From {
-				in = true
-				part.begin()
-			}
-			if i := p.c.find(a.stack(e), l); i >= 0 {
-				part.move(p.list[i], e, in)
+		see := func(b *recording.Batch, counts []bool) {
+			for i := range b.Events {
+				n, e := b.First+uint64(i), &b.Events[i]
+				if e.Kind > event.Free {
+					continue
+				}
+				l := label(b.Refs[i], e)
+				if !counts[i] || n < begin {
+					continue
+				}
+				if !in && n >= a.From {
+					in = true
+					part.begin()
+				}
+				if i := p.c.find(a.stack(e), l); i >= 0 {
+					part.move(p.list[i], e, in)
+				}
 			}
 		}
 		return see, func() {

@@ -86,9 +86,11 @@ func (r reallocs) add(s *reformSheet, of func(number uint32) *Values) {
 // collect is a collector that only takes note of what is being given a new form.
 func (r reallocs) collect(recording.Stretch) (sight, func()) {
 	var s reformSheet
-	see := func(_, _ uint64, e *event.Event, _ bool) {
-		if e.Kind <= event.Free {
-			s.see(e, 0, nil)
+	see := func(b *recording.Batch, _ []bool) {
+		for i := range b.Events {
+			if e := &b.Events[i]; e.Kind <= event.Free {
+				s.see(e, 0, nil)
+			}
 		}
 	}
 	return see, func() { r.add(&s, nil) }

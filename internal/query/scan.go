@@ -11,9 +11,8 @@ import (
 // blocks, with what came of that. begin and see run on several goroutines, each block's on one; see must change only what begin made.
 type collector func(b recording.Stretch) (see sight, done func())
 
-// sight gets an event. Of a deallocation, ref is the allocation that it ends; counts says whether the block is selected. The first
-// events of a block may lie before the range that is scanned.
-type sight func(n, ref uint64, e *event.Event, counts bool)
+// sight gets events, and of each whether its block is selected. The first events of a block may lie before the range that is scanned.
+type sight func(b *recording.Batch, counts []bool)
 
 // scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these fields. Damage ends it
 // and is kept for the answer. Events that were folded are an error: it says from when on there are events.
@@ -26,20 +25,21 @@ func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error
 
 // scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
 func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
-	return a.show(from, to, f, func() selection { return func(*event.Event, uint64) bool { return false } }, list...)
+	return a.show(from, to, f, noBlocks, list...)
 }
 
 func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
-	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
+	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
 		sights, dones := make([]sight, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			sights[i], dones[i] = begin(b)
 		}
 		selected := selected()
-		each := func(n, ref uint64, e *event.Event) bool {
-			counts := selected(e, ref)
+		var counts []bool
+		each := func(b *recording.Batch) bool {
+			counts = selected(b, counts)
 			for _, see := range sights {
-				see(n, ref, e, counts)
+				see(b, counts)
 			}
 			return true
 		}
@@ -69,22 +69,47 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// selection reports whether the block of an event is selected.
-type selection func(e *event.Event, ref uint64) bool
+// selection says for each event whether its block is selected, in the memory of a slice.
+type selection func(b *recording.Batch, memory []bool) []bool
+
+// noBlocks selects none.
+func noBlocks() selection {
+	return func(b *recording.Batch, memory []bool) []bool { return boolsOf(len(b.Events), memory) }
+}
+
+// boolsOf returns a slice of n.
+func boolsOf(n int, memory []bool) []bool {
+	if cap(memory) < n {
+		return make([]bool, n)
+	}
+	return memory[:n]
+}
 
 // counter returns what tells on one goroutine which blocks count.
 func (a *ask) counter() selection {
 	blocks := a.blocks.shared()
-	return func(e *event.Event, ref uint64) bool {
-		switch {
-		case e.Kind > event.Free || !a.stacks.keep(e.Stack):
-			return false
-		case blocks == nil:
-			return true
-		case e.Kind == event.Alloc:
-			return blocks.alloc(e, ref)
+	return func(b *recording.Batch, memory []bool) []bool {
+		counts := boolsOf(len(b.Events), memory)
+		for i := range counts {
+			counts[i] = b.Events[i].Kind <= event.Free
 		}
-		return blocks.free(e, ref)
+		if blocks == nil && a.stacks == nil {
+			return counts
+		}
+		for i := range counts {
+			e := &b.Events[i]
+			switch {
+			case !counts[i]:
+			case !a.stacks.keep(e.Stack):
+				counts[i] = false
+			case blocks == nil:
+			case e.Kind == event.Alloc:
+				counts[i] = blocks.alloc(e, b.Refs[i])
+			default:
+				counts[i] = blocks.free(e, b.Refs[i])
+			}
+		}
+		return counts
 	}
 }
 

@@ -270,46 +270,58 @@ func (d *developing) collect(b recording.Stretch) (sight, func()) {
 	var p *pace
 	var cells places // of p
 	last := len(d.out.Times) - 1
-	see := func(n, ref uint64, e *event.Event, counts bool) {
-		l := uint32(0)
-		if e.Kind <= event.Free {
-			l = label(ref, e)
-		}
-		if n < d.begin {
-			return
-		}
-		if step := 0; p == nil || n >= d.From && (p.step == 0 || p.step < last && e.Time > d.out.Times[p.step]) {
-			if n >= d.From { // the first one at whose end it is not past
-				step = 1 + sort.Search(last-1, func(i int) bool { return d.out.Times[i+1] >= e.Time })
+	see := func(b *recording.Batch, counts []bool) {
+		for i := range b.Events {
+			n, e := b.First+uint64(i), &b.Events[i]
+			l := uint32(0)
+			if e.Kind <= event.Free {
+				l = label(b.Refs[i], e)
 			}
-			if p != nil {
-				for i := range p.points {
-					*cells.at(p.points[i].stack, p.points[i].label) = 0
-				}
+			if n < d.begin {
+				continue
 			}
-			p = &pace{step: step, first: n}
-			list = append(list, p)
-		}
-		if !counts {
-			return
-		}
-		p.level.move(e, true)
-		point := p.point(&cells, d.stack(e), l)
-		move(&point.Live, &point.LiveBlocks, e)
-		weight, bytes := e.Weight()
-		switch {
-		case p.step == 0:
-		case e.Kind == event.Alloc:
-			point.Allocations += weight
-			point.Bytes += bytes
-		default:
-			point.Deallocations += weight
+			if p == nil || n >= d.From && (p.step == 0 || p.step < last && e.Time > d.out.Times[p.step]) {
+				p = d.next(p, &cells, n, e.Time)
+				list = append(list, p)
+			}
+			if counts[i] {
+				p.see(p.point(&cells, d.stack(e), l), e)
+			}
 		}
 	}
 	return see, func() {
 		for _, p := range list {
 			d.add(p)
 		}
+	}
+}
+
+// next begins what comes after p, which may be nil, at an event. cells are empty then.
+func (d *developing) next(p *pace, cells *places, n uint64, time int64) *pace {
+	step := 0
+	if n >= d.From { // the first one at whose end it is not past
+		step = 1 + sort.Search(len(d.out.Times)-2, func(i int) bool { return d.out.Times[i+1] >= time })
+	}
+	if p != nil {
+		for i := range p.points {
+			*cells.at(p.points[i].stack, p.points[i].label) = 0
+		}
+	}
+	return &pace{step: step, first: n}
+}
+
+// see counts an event at its point.
+func (p *pace) see(point *Point, e *event.Event) {
+	p.level.move(e, true)
+	move(&point.Live, &point.LiveBlocks, e)
+	weight, bytes := e.Weight()
+	switch {
+	case p.step == 0:
+	case e.Kind == event.Alloc:
+		point.Allocations += weight
+		point.Bytes += bytes
+	default:
+		point.Deallocations += weight
 	}
 }
 

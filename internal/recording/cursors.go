@@ -31,9 +31,9 @@ type threadCursors struct {
 type gapCursor struct{ zeros uint64 }
 
 func (g *gapCursor) open(c *cursor) {
-	g.zeros = math.MaxUint64
+	g.zeros = math.MaxUint64 / 2 // no number of events is added to it that makes it overflow
 	if c.left() > 0 {
-		g.zeros = c.uint()
+		g.zeros = min(c.uint(), g.zeros)
 	}
 }
 

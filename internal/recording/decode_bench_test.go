@@ -3,8 +3,6 @@ package recording
 import (
 	"os"
 	"testing"
-
-	"github.com/heaptap/heaptap/internal/event"
 )
 
 // BenchmarkDecode decodes the recording that HEAPTAP_RECORDING names.
@@ -22,7 +20,7 @@ func BenchmarkDecode(b *testing.B) {
 	from := cpu()
 	b.ResetTimer()
 	for b.Loop() {
-		if err := r.EventsBetween(b.Context(), 0, 20e6, func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
+		if err := r.Batches(b.Context(), 0, 20e6, func(list *Batch) bool { n += len(list.Events); return true }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ func (x *eventDecoder) dictionaries() error {
 		if x.known != nil && !x.known(id) {
 			id = 0
 		}
-		x.stacks = append(x.stacks, stackAt{id: id})
+		x.stacks = append(x.stacks, stackAt{id: id, shape: shapeAt{class: newClass}})
 	}
 	if c, err = x.column(colShapes); err != nil {
 		return err
@@ -73,9 +73,6 @@ func (x *eventDecoder) dictionaries() error {
 		}
 		s := &x.shapes[i+1] // they count from 1
 		*s = shapeAt{class: classOf[k], kind: event.Kind(k), fn: event.Func(f), flags: event.Flags(fl), counted: counted[f]}
-		if s.flags&event.Realloc == 0 {
-			s.flip = event.Temporary
-		}
 		x.sampled = x.sampled || event.Flags(fl)&event.Sampled != 0
 	}
 	return nil

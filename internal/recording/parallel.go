@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"github.com/heaptap/heaptap/internal/event"
 )
 
 // Stretch is a block of events, as Scan goes through it.
@@ -20,12 +18,11 @@ const maxScanners = 16
 
 // Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is always seen
 // from its first event on. Blocks are decoded on all processors. begin is called for each, from any goroutine, and says what is to be
-// done with its events: each gets them in order, with their numbers and that of the allocation that they make or end (event.NoRef:
-// neither); an *event.Event is used again for the next one, and has the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan
+// done with its events: each gets them in order, in batches, until it wants no more; they have the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan
 // and in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after the done of
 // its events before the damage; of later ones nothing is told.
 func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
-	begin func(Stretch) (each func(n, ref uint64, e *event.Event) bool, done func())) error {
+	begin func(Stretch) (each func(*Batch) bool, done func())) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}

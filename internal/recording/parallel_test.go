@@ -21,9 +21,9 @@ type seen struct {
 
 // scanned gathers what Scan tells, block by block.
 func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
-	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(n, ref uint64, e *event.Event) bool, func()) {
+	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(*Batch) bool, func()) {
 		var part []seen
-		return func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }, func() {
+		return oneByOne(func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }), func() {
 			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
 				panic("blocks are not in order")
 			}

@@ -117,20 +117,12 @@ func (r *Reader) blockOf(cut uint64) int {
 }
 
 // decodeBlock yields the events of one block, with those fields, until yield returns false.
-func (r *Reader) decodeBlock(i int, f Fields, yield take) error {
+func (r *Reader) decodeBlock(i int, f Fields, yield func(n, ref uint64, e *event.Event) bool) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
 	d.wanted = f
-	_, err := r.decodeWith(d, i, yield)
+	_, err := r.decodeWith(d, i, oneByOne(yield))
 	return err
-}
-
-// between yields, of the events of a block, those between two cuts.
-func between(h *eventsHead, from, to uint64, yield take) take {
-	if from <= h.firstEvent && h.firstEvent+h.events <= to {
-		return yield
-	}
-	return func(n, ref uint64, e *event.Event) bool { return n < from || n < to && yield(n, ref, e) }
 }
 
 // decodeWith returns what yield returned last.
@@ -184,9 +176,14 @@ func (r *Reader) decoder() *eventDecoder {
 }
 
 // EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting from 0, and that
-// of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for the next one. A block that
+// of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for another one. A block that
 // is damaged ends it.
 func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
+	return r.Batches(ctx, from, to, oneByOne(yield))
+}
+
+// Batches is EventsBetween for who goes through many events: it yields them in batches.
+func (r *Reader) Batches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}

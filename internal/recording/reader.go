@@ -421,7 +421,7 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 	if r.stored != nil {
 		t, from = tally.Resume(r.stored), r.stored.Totals.Events
 	}
-	err := r.Walk(context.Background(), from, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { t.Add(e); return true })
+	err := r.WalkBatches(context.Background(), from, math.MaxUint64, adding(t))
 	var damage *DamageError
 	if errors.As(err, &damage) {
 		err = nil
@@ -436,6 +436,16 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 // Recount counts the events. Those that were folded are not counted: a *FoldedError says so.
 func (r *Reader) Recount() (*tally.Summary, error) {
 	t := tally.New()
-	err := r.Events(func(e *event.Event) bool { t.Add(e); return true })
+	err := r.WalkBatches(context.Background(), 0, math.MaxUint64, adding(t))
 	return t.Summary(), err
+}
+
+// adding counts events.
+func adding(t *tally.Tally) take {
+	return func(b *Batch) bool {
+		for i := range b.Events {
+			t.Add(&b.Events[i])
+		}
+		return true
+	}
 }

@@ -13,16 +13,16 @@ import (
 // one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end. What
 // was folded is left out as well; at the end a *FoldedError says so.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
-	return r.visit(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
+	return r.Walk(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
 }
 
 // Walk is Events between two cuts, with the numbers of EventsBetween. Where blocks are damaged, the numbers leap.
 func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
-	return r.visit(ctx, from, to, yield)
+	return r.WalkBatches(ctx, from, to, oneByOne(yield))
 }
 
-// visit goes through the blocks of events between two cuts until yield wants no more, and notes their damage.
-func (r *Reader) visit(ctx context.Context, from, to uint64, yield take) error {
+// WalkBatches is Walk for who goes through many events: it yields them in batches. None of them leaps.
+func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"context"
 	"fmt"
+	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -65,9 +67,9 @@ func (v *events) read() (*tally.Summary, error) {
 		}
 	}
 	r := newRelay(checks...)
-	err := v.rec.Events(func(e *event.Event) bool {
-		v.count++
-		r.event(v.count, e)
+	err := v.rec.WalkBatches(context.Background(), 0, math.MaxUint64, func(b *recording.Batch) bool {
+		r.take(v.count+1, b.Events)
+		v.count += uint64(len(b.Events))
 		return true
 	})
 	if r.end(); v.regions != nil {
@@ -194,7 +196,7 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	if is != b {
 		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
 	}
-	if v.at[b.addr] == e.Ref {
+	if b.addr != 0 && v.at[b.addr] == e.Ref {
 		delete(v.at, b.addr)
 	}
 	blocks, bytes := e.Weight()

@@ -21,35 +21,46 @@ func (b live) String() string {
 // liveBlocks are the blocks that have not ended yet, by the number of their allocation. Numbers that are near are kept together: most
 // blocks end soon after they are made.
 type liveBlocks struct {
-	pages  map[uint64]*livePage
-	latest *livePage // that was asked for
-	at     uint64    // its number
+	groups []*liveGroup // nil: none of its blocks is live
+	unused []*livePage  // their blocks have ended
 	count  uint64
 }
 
-const pageBlocks = 64
+const (
+	pageBlocks = 64
+	groupPages = 1 << 10
+)
+
+type liveGroup struct {
+	here  int // pages
+	pages [groupPages]*livePage
+}
 
 type livePage struct {
 	here  uint64 // which ones are live: a bit each
 	block [pageBlocks]live
 }
 
-func (l *liveBlocks) page(n uint64) *livePage {
-	if l.latest == nil || l.at != n {
-		l.latest, l.at = l.pages[n], n
-	}
-	return l.latest
-}
-
-// add adds a block, which is not there yet.
+// add adds a block, which is not there yet. Numbers rise.
 func (l *liveBlocks) add(ref uint64, b live) {
-	p := l.page(ref / pageBlocks)
+	n := ref / pageBlocks / groupPages
+	for uint64(len(l.groups)) <= n {
+		l.groups = append(l.groups, nil)
+	}
+	g := l.groups[n]
+	if g == nil {
+		g = &liveGroup{}
+		l.groups[n] = g
+	}
+	p := g.pages[ref/pageBlocks%groupPages]
 	if p == nil {
-		if l.pages == nil {
-			l.pages = make(map[uint64]*livePage)
+		if k := len(l.unused); k > 0 {
+			p, l.unused = l.unused[k-1], l.unused[:k-1]
+		} else {
+			p = &livePage{}
 		}
-		p = &livePage{}
-		l.pages[ref/pageBlocks], l.latest = p, p
+		g.pages[ref/pageBlocks%groupPages] = p
+		g.here++
 	}
 	p.here |= 1 << (ref % pageBlocks)
 	p.block[ref%pageBlocks] = b
@@ -58,15 +69,25 @@ func (l *liveBlocks) add(ref uint64, b live) {
 
 // take takes a block out; false if it is not there.
 func (l *liveBlocks) take(ref uint64) (live, bool) {
-	p := l.page(ref / pageBlocks)
+	n := ref / pageBlocks / groupPages
+	if n >= uint64(len(l.groups)) || l.groups[n] == nil {
+		return live{}, false
+	}
+	g := l.groups[n]
+	p := g.pages[ref/pageBlocks%groupPages]
 	bit := uint64(1) << (ref % pageBlocks)
 	if p == nil || p.here&bit == 0 {
 		return live{}, false
 	}
+	b := p.block[ref%pageBlocks]
 	l.count--
-	if p.here &^= bit; p.here == 0 {
-		delete(l.pages, ref/pageBlocks)
-		l.latest = nil
+	if p.here &^= bit; p.here != 0 {
+		return b, true
 	}
-	return p.block[ref%pageBlocks], true
+	l.unused = append(l.unused, p)
+	g.pages[ref/pageBlocks%groupPages] = nil
+	if g.here--; g.here == 0 {
+		l.groups[n] = nil
+	}
+	return b, true
 }

@@ -47,13 +47,13 @@ func newRelay(checks ...func(n uint64, e *event.Event)) *relay {
 	return r
 }
 
-// event takes the event of that number. Numbers follow one another.
-func (r *relay) event(n uint64, e *event.Event) {
+// take takes events, the first of which has that number. Numbers follow one another.
+func (r *relay) take(first uint64, list []event.Event) {
 	if r.next == nil {
 		r.next = r.pool.Get().(*batch)
-		r.next.first, r.next.events = n, r.next.events[:0]
+		r.next.first, r.next.events = first, r.next.events[:0]
 	}
-	if r.next.events = append(r.next.events, *e); len(r.next.events) == batchEvents {
+	if r.next.events = append(r.next.events, list...); len(r.next.events) >= batchEvents {
 		r.send()
 	}
 }

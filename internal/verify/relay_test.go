@@ -24,10 +24,10 @@ func TestRelay(t *testing.T) {
 			})
 		}
 		r := newRelay(checks...)
-		var e event.Event // used again, as a reader does
+		var e event.Event
 		for i := range n {
 			e.Size = 3 * (10 + i)
-			r.event(10+i, &e)
+			r.take(10+i, []event.Event{e})
 		}
 		r.end()
 		for i := range seen {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,8 +20,9 @@ type summaries struct {
 	rec    *recording.Reader
 	check  *Check
 	cuts   []uint64
-	now    map[uint32]*sums // by call stack
-	stacks []map[uint32]sums
+	now    []sums           // since the latest cut
+	number *byStack[uint32] // in now, or in what is being compared, plus 1
+	stacks [][]sums         // at each cut
 }
 
 // sums is what happened at a call stack since the latest cut, and what is live there.
@@ -30,7 +32,7 @@ type sums struct {
 }
 
 func newSummaries(r *recording.Reader, c *Check) *summaries {
-	s := &summaries{rec: r, check: c, now: make(map[uint32]*sums)}
+	s := &summaries{rec: r, check: c, number: newByStack[uint32](r.Nodes().Len())}
 	_, last := r.Cuts()
 	for i := range uint64(parts) {
 		if at := last / parts * (i + 1); at > 0 && (i < parts-1 || at != last) {
@@ -46,16 +48,20 @@ func newSummaries(r *recording.Reader, c *Check) *summaries {
 // add counts an event; number is the cut after it.
 func (s *summaries) add(e *event.Event, number uint64) {
 	if e.Kind == event.Alloc || e.Kind == event.Free {
-		n := s.now[e.Stack]
-		if n == nil {
-			n = &sums{change: recording.Change{Stack: e.Stack}, live: recording.Live{Stack: e.Stack}}
-			s.now[e.Stack] = n
+		n := s.number.at(e.Stack)
+		if *n == 0 {
+			s.now = append(s.now, sumsOf(e.Stack))
+			*n = uint32(len(s.now))
 		}
-		n.add(e)
+		s.now[*n-1].add(e)
 	}
 	if i := len(s.stacks); i < len(s.cuts) && number == s.cuts[i] {
 		s.stacks = append(s.stacks, s.cut())
 	}
+}
+
+func sumsOf(stack uint32) sums {
+	return sums{change: recording.Change{Stack: stack}, live: recording.Live{Stack: stack}}
 }
 
 func (n *sums) add(e *event.Event) {
@@ -81,13 +87,15 @@ func (n *sums) add(e *event.Event) {
 }
 
 // cut returns the sums at this moment, and begins anew.
-func (s *summaries) cut() map[uint32]sums {
-	all := make(map[uint32]sums)
-	for id, n := range s.now {
-		all[id] = *n
-		n.change = recording.Change{Stack: id}
-		if n.live.Blocks == 0 && n.live.Bytes == 0 {
-			delete(s.now, id)
+func (s *summaries) cut() []sums {
+	all := s.now
+	s.now = nil
+	for _, n := range all {
+		at := s.number.at(n.change.Stack)
+		if *at = 0; n.live.Blocks != 0 || n.live.Bytes != 0 {
+			n.change = recording.Change{Stack: n.change.Stack}
+			s.now = append(s.now, n)
+			*at = uint32(len(s.now))
 		}
 	}
 	return all
@@ -96,6 +104,9 @@ func (s *summaries) cut() map[uint32]sums {
 // compare asks the recording.
 func (s *summaries) compare(peak tally.Peak) error {
 	ctx := context.Background()
+	for i := range s.now {
+		*s.number.at(s.now[i].change.Stack) = 0
+	}
 	asked := 0
 	from := uint64(0)
 	for i, want := range s.stacks {
@@ -125,31 +136,39 @@ func (s *summaries) compare(peak tally.Peak) error {
 }
 
 // same compares the answers about one part.
-func (s *summaries) same(want map[uint32]sums, changes []recording.Change, live []recording.Live, from, at uint64) {
-	got := make(map[uint32]sums)
+func (s *summaries) same(want []sums, changes []recording.Change, live []recording.Live, from, at uint64) {
+	for i := range want {
+		*s.number.at(want[i].change.Stack) = uint32(i + 1)
+	}
+	got := make([]sums, len(want))
+	for i := range got {
+		got[i] = sumsOf(want[i].change.Stack)
+	}
+	find := func(stack uint32) *sums {
+		n := s.number.at(stack)
+		if *n == 0 {
+			want, got = append(want, sumsOf(stack)), append(got, sumsOf(stack))
+			*n = uint32(len(got))
+		}
+		return &got[*n-1]
+	}
 	for _, c := range changes {
-		got[c.Stack] = sums{change: c}
+		find(c.Stack).change = c
 	}
 	for _, l := range live {
-		n := got[l.Stack]
-		n.live = l
-		got[l.Stack] = n
+		find(l.Stack).live = l
 	}
-	ids := make([]uint32, 0, len(want))
-	for id := range want {
-		ids = append(ids, id)
-	}
-	for id := range got {
-		if _, ok := want[id]; !ok {
-			ids = append(ids, id)
+	var differ []int
+	for i := range want {
+		if *s.number.at(want[i].change.Stack) = 0; want[i] != got[i] {
+			differ = append(differ, i)
 		}
 	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		w, g := want[id], got[id]
-		w.change.Stack, g.change.Stack, w.live.Stack, g.live.Stack = id, id, id, id
+	slices.SortFunc(differ, func(a, b int) int { return cmp.Compare(want[a].change.Stack, want[b].change.Stack) })
+	for _, i := range differ {
+		w, g := &want[i], &got[i]
 		if w.change != g.change {
-			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events %+v", from, at, id, g.change, w.change)
+			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events %+v", from, at, w.change.Stack, g.change, w.change)
 		}
 		if w.live != g.live {
 			s.check.problem("after event %d: the summaries say that %+v is live, the events %+v", at, g.live, w.live)

@@ -17,17 +17,29 @@ var always = span{0, math.MaxInt64}
 
 func (s span) and(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
+// lifespan is the time in which all code of a stack was there, once that is known.
+type lifespan struct {
+	span
+	state uint8
+}
+
+// States of a lifespan; 0: nobody asked yet.
+const (
+	walking = 1 + iota // it is being found out
+	known
+)
+
 // tree is the calling-context tree, and when each stack can have been.
 type tree struct {
 	nodes   *recording.Table[event.Node]
 	modules *Check
-	spans   map[uint32]span // by node
+	spans   *byStack[lifespan]
 	loaded  map[uint32]event.Module
 	used    uint64 // stacks that were compared with their modules
 }
 
 func newTree(r *recording.Reader, tables, modules *Check) *tree {
-	t := &tree{nodes: r.Nodes(), modules: modules, spans: make(map[uint32]span, r.Nodes().Len()), loaded: make(map[uint32]event.Module)}
+	t := &tree{nodes: r.Nodes(), modules: modules, spans: newByStack[lifespan](r.Nodes().Len()), loaded: make(map[uint32]event.Module)}
 	for _, m := range r.Modules() {
 		t.loaded[m.ID] = m
 		modules.require(m.ID != 0 && m.Start <= m.End && (m.Unload == -1 || m.Unload >= m.Loaded),
@@ -67,13 +79,13 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	var way []uint32
 	at := always
 	for id != 0 {
-		s, ok := t.spans[id]
-		if ok && s == walking {
+		s := t.spans.at(id)
+		if s.state == walking {
 			tables.problem("node %d is its own ancestor", id)
 			break
 		}
-		if ok {
-			at = s
+		if s.state == known {
+			at = s.span
 			break
 		}
 		n, ok := t.nodes.Get(id)
@@ -81,7 +93,7 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 			tables.problem("node %d has a parent %d, which does not exist", way[len(way)-1], id)
 			break
 		}
-		t.spans[id] = walking
+		s.state = walking
 		way = append(way, id)
 		id = n.Parent
 	}
@@ -95,11 +107,9 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 			}
 			at = at.and(s)
 		}
-		t.spans[id] = at
+		*t.spans.at(id) = lifespan{at, known}
 	}
 }
-
-var walking = span{-1, -1}
 
 // slack is by how much the clock of the modules and that of the events may differ, in ns: both are converted from the same
 // counter, but not at the same moment.
@@ -107,8 +117,8 @@ const slack = 1_000_000
 
 // there checks that the code of a stack was loaded when it was seen.
 func (t *tree) there(stack uint32, time int64, number uint64) {
-	s, ok := t.spans[stack]
-	if !ok {
+	s := t.spans.at(stack)
+	if s.state != known {
 		return
 	}
 	t.used++

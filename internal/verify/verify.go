@@ -3,7 +3,7 @@
 //
 // Two of the checks are a second opinion, and share no code with what they judge: the file's blocks and index are read by
 // the specification (package recording's documentation), and live blocks, pairs, peak and temporaries are counted by
-// maps and sums as the definitions say.
+// tables and sums as the definitions say.
 //
 // It goes through the events once and needs memory in proportion to the blocks that are live, the threads and the tree.
 // Of a recording that was cut short or damaged, it checks what is before the first block that is not whole; of one whose older

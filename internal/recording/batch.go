@@ -1,0 +1,50 @@
+package recording
+
+import "github.com/heaptap/heaptap/internal/event"
+
+// Batch is some events that follow one another. Its memory is used again for the next ones.
+type Batch struct {
+	First  uint64 // number of the first one, counting from 0
+	Events []event.Event
+	Refs   []uint64 // for each of them the number of the allocation that it makes or ends (event.NoRef: neither)
+}
+
+// batchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they are looked at.
+const batchEvents = 128
+
+// take gets events. It returns whether it wants more.
+type take func(b *Batch) bool
+
+// between yields of the events those between two cuts.
+func between(h *eventsHead, from, to uint64, yield take) take {
+	if from <= h.firstEvent && h.firstEvent+h.events <= to {
+		return yield
+	}
+	return func(b *Batch) bool {
+		n := uint64(len(b.Events))
+		if b.First+n <= from {
+			return true
+		}
+		begin, end := max(from, b.First)-b.First, min(max(to, b.First)-b.First, n)
+		if begin >= end {
+			return false
+		}
+		if begin == 0 && end == n {
+			return yield(b)
+		}
+		part := Batch{b.First + begin, b.Events[begin:end], b.Refs[begin:end]}
+		return yield(&part) && end == n
+	}
+}
+
+// oneByOne yields events one by one, with their numbers and that of the allocation that they make or end.
+func oneByOne(yield func(n, ref uint64, e *event.Event) bool) take {
+	return func(b *Batch) bool {
+		for i := range b.Events {
+			if !yield(b.First+uint64(i), b.Refs[i], &b.Events[i]) {
+				return false
+			}
+		}
+		return true
+	}
+}

@@ -1,0 +1,84 @@
+package recording
+
+import (
+	"math"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// batching is the batch that is being filled. Its arrays have 256 places, so that a byte that says where an event is needs no check.
+type batching struct {
+	n      int  // events so far
+	rare   bool // some of them have fields that most have not
+	events [256]event.Event
+	refs   [256]uint64
+	out    Batch
+}
+
+// clear makes the batch empty, and all fields of its places what they are where they do not apply.
+func (b *batching) clear() {
+	b.n, b.rare = 0, false
+	for i := range b.events {
+		b.events[i] = event.Event{Ref: event.NoRef}
+	}
+}
+
+// hand yields the batch, and begins the next one.
+func (x *eventDecoder) hand(yield take) (more bool) {
+	b := &x.batch
+	if b.n == 0 {
+		return true
+	}
+	b.out = Batch{x.head.firstEvent + x.number - uint64(b.n), b.events[:b.n], b.refs[:b.n]}
+	more = yield(&b.out)
+	if b.rare {
+		b.clear()
+	}
+	b.n = 0
+	return more
+}
+
+// stretch decodes the next events, which are all of one thread, and yields them as batches become full.
+func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (more, ok bool) {
+	b := &x.batch
+	for events > 0 {
+		n, special := min(events, uint64(batchEvents-b.n)), x.nextSparse-x.number
+		if special < n {
+			n = special + 1
+		}
+		first := b.n
+		if !x.fill(t, int(n)) || special < n && !x.special() {
+			return true, false
+		}
+		if x.sampled {
+			for i := first; i < b.n; i++ {
+				x.sampling.Weigh(&b.events[i], b.refs[i])
+			}
+		}
+		events -= n
+		if b.n == batchEvents && !x.hand(yield) {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// special gives the latest event its rare fields.
+func (x *eventDecoder) special() bool {
+	b := &x.batch
+	at, number := b.n-1, x.number-1
+	e := &b.events[at]
+	for number == x.nextSparse {
+		if !x.rare(e) {
+			return false
+		}
+		x.nextSparse = math.MaxUint64
+		if x.sparse.left() > 0 {
+			x.nextSparse = number + x.sparse.uint()
+		}
+	}
+	if b.rare = true; e.Kind != event.Alloc {
+		b.refs[at] = e.Ref
+	}
+	return true
+}
