@@ -23,21 +23,26 @@ type batch struct {
 	latest uint64 // timestamp of the latest of them
 	time   int64  // and its time, in the recording's units
 
-	op ledger.Op // memory for settle
+	op      ledger.Op // memory for settle
+	counted extras    // and for extrasOf
 }
 
 // rest is what a plain event does not say of its record.
 type rest struct {
 	w0    uint64 // address, kind, slack
 	time  uint64
-	extra uint32 // number in batch.more plus 1, or 0
+	extra uint32 // number in batch.more plus 1, or onlyCount, or 0
 }
+
+// onlyCount says that the first argument of a calloc came before the record, and nothing else: the plain event has it.
+const onlyCount = ^uint32(0)
 
 // ready is a record in its order.
 type ready struct {
 	rest
 	size  uint32
 	stack uint32 // the recording's id
+	count uint64 // of onlyCount
 }
 
 // batchRun is records of one stream in a row.
@@ -48,21 +53,24 @@ type batchRun struct {
 
 // extend adds what came before the batch's last record.
 func (b *batch) extend(x *extras) {
-	b.more = append(b.more, *x)
 	r, e := &b.rest[b.n-1], &b.list[b.n-1]
-	r.extra = uint32(len(b.more))
-	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) { // their first argument, and nothing else
-		e.Born = x.count
+	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) {
+		r.extra, e.Born = onlyCount, x.count
 	} else {
-		e.Way = event.NotPlain
+		b.more = append(b.more, *x)
+		r.extra, e.Way = uint32(len(b.more)), event.NotPlain
 	}
 	*x = extras{}
 }
 
-// extrasOf are what came before a record; nil if nothing did.
+// extrasOf are what came before a record, valid until the next call; nil if nothing did.
 func (b *batch) extrasOf(r *ready) *extras {
-	if r.extra == 0 {
+	switch r.extra {
+	case 0:
 		return nil
+	case onlyCount:
+		b.counted = extras{have: 1 << (wire.XCount & 15), count: r.count}
+		return &b.counted
 	}
 	return &b.more[r.extra-1]
 }
@@ -113,7 +121,8 @@ func (p *process) settle() {
 			for b.runs[run].end <= at {
 				run++
 			}
-			r := ready{b.rest[at], uint32(b.list[at].Size), b.list[at].Stack}
+			e := &b.list[at]
+			r := ready{b.rest[at], uint32(e.Size), e.Stack, e.Born}
 			p.long(b.runs[run].stream, &r)
 			at++
 		}
@@ -195,8 +204,7 @@ func (p *process) long(s *stream, r *ready) {
 	if m.op == ledger.OpFree {
 		p.pairs.listen(r, m.fn, s.thread, p.w.batch.extrasOf(r))
 	}
-	if r.extra != 0 {
-		x := &p.w.batch.more[r.extra-1]
+	if x := p.w.batch.extrasOf(r); x != nil {
 		if x.has(wire.XSampled) {
 			p.sampled(x.sampling)
 		}

@@ -151,19 +151,29 @@ func (p *process) decodeAny(s *stream, limit uint64) bool {
 	bt, b := &p.w.batch, s.b[s.at:]
 	w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	kind := uint8(w0 >> wire.KindShift)
-	t, n := w1, 16
+	n, count, counted := 0, uint64(0), false
+	if kind == wire.XCount && len(b) >= 16+24 && uint8(b[16+wire.KindShift/8]) == wire.KCalloc && s.x.have == 0 {
+		// All that is told ahead of a calloc is, mostly, its first argument.
+		n, count, counted = 16, w1, true
+		b = b[16:]
+		w0, w1 = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		kind = wire.KCalloc
+	}
+	t := w1
 	switch class := kind >> wire.ClassShift; {
 	case class == wire.ClassExtra:
 		s.x.add(kind, w1)
 		s.at += 16
 		return false
 	case class == wire.ClassStack && len(b) >= 24:
-		t, n = binary.LittleEndian.Uint64(b[16:]), 24
+		t = binary.LittleEndian.Uint64(b[16:])
+		n += 24
 	case class == wire.ClassStack: // it is cut off
 		p.broken(s)
 		return false
 	default:
 		w1 = 0
+		n += 16
 	}
 	if t < s.last {
 		t = s.last // within a stream the order is beyond doubt
@@ -174,12 +184,19 @@ func (p *process) decodeAny(s *stream, limit uint64) bool {
 		s.time = t
 		return true
 	}
-	stack, m := uint32(w1>>32), &meanings[kind]
-	e := &bt.list[bt.n]
-	*e = event.Plain{Addr: w0 & wire.AddrMask, Size: uint64(uint32(w1)), Ref: w0 >> wire.SlackShift, Thread: s.thread, Way: m.plain, Func: m.fn}
-	if stack != 0 {
+	m := &meanings[kind]
+	r, e := &bt.rest[bt.n], &bt.list[bt.n]
+	e.Addr = w0 & wire.AddrMask
+	e.Size = uint64(uint32(w1))
+	e.Ref = w0 >> wire.SlackShift
+	e.Born = count
+	e.Stack = 0
+	if stack := uint32(w1 >> 32); stack != 0 {
 		e.Stack = p.stack(stack)
 	}
+	e.Thread = s.thread
+	e.Way = m.plain
+	e.Func = m.fn
 	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra || e.Ref == wire.SlackExtra && m.plain == event.PlainAlloc {
 		e.Way = event.NotPlain
 	} else {
@@ -187,9 +204,13 @@ func (p *process) decodeAny(s *stream, limit uint64) bool {
 	}
 	bt.latest = max(bt.latest, t)
 	e.Time = uint64(bt.time)
-	bt.rest[bt.n] = rest{w0: w0, time: t}
+	r.w0 = w0
+	r.time = t
+	r.extra = 0
 	bt.n++
-	if s.x.have != 0 {
+	if counted {
+		r.extra = onlyCount
+	} else if s.x.have != 0 {
 		bt.extend(&s.x)
 	}
 	s.at += n

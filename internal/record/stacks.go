@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -123,6 +124,9 @@ func (t *tree) child(parent, pc uint32, truncated bool) (id uint32, isNew bool) 
 		}
 		t.far[key] = id
 	}
+	if id == uint32(cap(t.nodes)) {
+		t.nodes = slices.Grow(t.nodes, len(t.nodes)) // append would grow a large one by a quarter only
+	}
 	t.nodes = append(t.nodes, node)
 	return id, true
 }
@@ -131,7 +135,7 @@ func grown(list []uint32, i uint32) []uint32 {
 	if uint64(i) < uint64(len(list)) {
 		return list
 	}
-	g := make([]uint32, max(int(i)+1, len(list)*3/2, 1024))
+	g := make([]uint32, max(int(i)+1, 2*len(list), 1024))
 	copy(g, list)
 	return g
 }

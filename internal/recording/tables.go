@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -47,6 +48,9 @@ func move[T any](t, o *[]T) {
 	if len(*t) == 0 {
 		*t, *o = *o, *t
 		return
+	}
+	if n := len(*t) + len(*o); n > cap(*t) {
+		*t = slices.Grow(*t, max(len(*t), len(*o))) // append would grow long ones by a quarter only
 	}
 	*t = append(*t, *o...)
 	*o = (*o)[:0]
@@ -163,16 +167,19 @@ func encodeNodes(p *payload, w *columnWriter, list []entry[event.Node]) {
 	w.reset()
 	p.uint(uint64(len(list)))
 	last := int64(0)
-	for _, e := range list {
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(e.id)-last))
+	ids, parents, pcs := w.id, w.a, w.b // in variables: these are the longest tables
+	for i := range list {
+		e := &list[i]
+		ids = appendUint(ids, zigzag(int64(e.id)-last))
 		last = int64(e.id)
-		w.a = binary.AppendUvarint(w.a, zigzag(int64(e.id)-int64(e.v.Parent)))
+		parents = appendUint(parents, zigzag(int64(e.id)-int64(e.v.Parent)))
 		pc := uint64(e.v.PC) << 1
 		if e.v.Truncated {
 			pc |= 1
 		}
-		w.b = binary.AppendUvarint(w.b, pc)
+		pcs = appendUint(pcs, pc)
 	}
+	w.id, w.a, w.b = ids, parents, pcs
 	w.store(p)
 }
 

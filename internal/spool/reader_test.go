@@ -303,7 +303,15 @@ func TestTables(t *testing.T) {
 	defer tb.Close()
 	for i := range uint32(2000) {
 		pc := a.PC(uint64(i)+0x1000, i)
+		if n, ok := tb.Node(i + 1); ok {
+			t.Fatalf("node %d is %+v, before it is there", i+1, n)
+		}
 		a.Node(i, pc)
+		if i%3 == 0 { // those beside it come later
+			if n, ok := tb.Node(i + 1); !ok || n != (Node{Parent: i, PC: pc}) {
+				t.Fatalf("node %d is %+v, %v", i+1, n, ok)
+			}
+		}
 		a.Module(wire.Module{Kind: wire.ModuleLoad, ID: i + 1, Start: uint64(i)}, "build", fmt.Sprintf("/lib/%d.so", i))
 	}
 	a.Module(wire.Module{Kind: wire.ModuleUnload, ID: 5}, "", "")

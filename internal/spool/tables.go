@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -18,7 +17,13 @@ type Tables struct {
 	modules *array
 	at      uint64 // where the next module is in the log
 	names   nameLog
+	copied  [copiedNodes]Node // of nodes, from a multiple of copiedNodes on
+	from    uint32
 }
+
+// copiedNodes is how many nodes are copied at a time: those of a stack that is new lie side by side. They are a page of the spool, and so in
+// one segment.
+const copiedNodes = 4096 / uint32(unsafe.Sizeof(wire.Node{}))
 
 // PC is a program counter.
 type PC struct {
@@ -90,20 +95,34 @@ func (t *Tables) PC(id uint32) (pc PC, ok bool) {
 
 // Node returns a node; false if it is not there, or not yet.
 func (t *Tables) Node(id uint32) (n Node, ok bool) {
-	_ = guard(t.s.path, func() error {
-		n, ok = t.node(id)
-		return nil
-	})
+	n, ok, _ = t.node(id)
 	return n, ok
 }
 
-func (t *Tables) node(id uint32) (n Node, ok bool) {
-	p := (*wire.Node)(t.nodes.at(id))
-	if p == nil {
-		return n, false
+func (t *Tables) node(id uint32) (n Node, ok bool, err error) {
+	if i := id - t.from; i < copiedNodes && t.copied[i].PC != 0 {
+		return t.copied[i], true, nil
 	}
-	v := atomic.LoadUint32(&p.PC)
-	return Node{Parent: p.Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}, v != 0
+	err = guard(t.s.path, func() error {
+		t.copyNodes(id &^ (copiedNodes - 1))
+		return nil
+	})
+	n = t.copied[id-t.from]
+	return n, n.PC != 0 && err == nil, err
+}
+
+// copyNodes copies the nodes from that id on.
+func (t *Tables) copyNodes(from uint32) {
+	t.copied, t.from = [copiedNodes]Node{}, from
+	p := (*[copiedNodes]wire.Node)(unsafe.Pointer(unsafe.SliceData(t.nodes.bytes(uint64(from)*t.nodes.element, 4096))))
+	if p == nil {
+		return
+	}
+	for i := range p {
+		if v := atomic.LoadUint32(&p[i].PC); v != 0 { // before what was written before it
+			t.copied[i] = Node{Parent: p[i].Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
+		}
+	}
 }
 
 // Step is a node on a path to the root.
@@ -115,28 +134,32 @@ type Step struct {
 // Path appends the nodes from id towards the root to dst, up to the root or a node that known has (not 0). missing is the
 // node that is not there, or not yet, or 0. The path is too long to be one if ok is false: the tables are damaged.
 func (t *Tables) Path(dst []Step, id uint32, known []uint32) (path []Step, missing uint32, ok bool) {
-	err := guard(t.s.path, func() error {
-		n := len(dst)
-		most := 0
-		for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) {
-			s, there := t.node(id)
-			if !there {
-				missing = id
-				return nil
-			}
-			if dst = append(dst, Step{id, s}); len(dst)-n > 1000 {
-				if most == 0 {
-					most = int(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
-				}
-				if len(dst)-n > most {
-					return errors.New("a circle")
-				}
-			}
-			id = s.Parent
+	n, most := len(dst), 1000
+	for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) {
+		s, there, err := t.node(id)
+		if err != nil {
+			return dst, 0, false
 		}
+		if !there {
+			return dst, id, true
+		}
+		if dst = append(dst, Step{id, s}); len(dst)-n > most {
+			if most = t.mostNodes(); len(dst)-n > most {
+				return dst, 0, false // a circle
+			}
+		}
+		id = s.Parent
+	}
+	return dst, 0, true
+}
+
+// mostNodes is how many nodes there can be.
+func (t *Tables) mostNodes() (n int) {
+	_ = guard(t.s.path, func() error {
+		n = int(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
 		return nil
 	})
-	return dst, missing, err == nil
+	return n
 }
 
 // Longest path and build id of a module that are believed.

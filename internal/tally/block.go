@@ -285,6 +285,9 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 		all.LastTime = max(all.LastTime, last)
 	}
 	list := b.stacks
+	if cap(spare) < len(list) {
+		spare = make([]Local, 0, cap(list)) // the next block will have as many, more or less
+	}
 	b.stacks, b.events, b.peak, b.most = spare[:0], 0, 0, all.LiveBytes
 	clear(b.sampled)
 	return list

@@ -75,15 +75,30 @@ func appendStacks(b []byte, list []Stack) []byte {
 		b = binary.AppendUvarint(b, uint64(list[i].ID-last))
 		last = list[i].ID
 	}
-	for c := range columns {
-		of, guess := columns[c].of, columns[c].guess
-		for i := range list {
-			v := *of(&list[i])
-			if c == lifetimeColumn {
-				v /= unit
+	// All columns of some stacks, and then of the next ones: all stacks together may be more than a cache holds.
+	parts := make([][]byte, len(columns))
+	for c := range parts {
+		parts[c] = make([]byte, 0, len(list)+len(list)/8)
+	}
+	for some := range slices.Chunk(list, 256) {
+		for c := range columns {
+			of, guess, part := columns[c].of, columns[c].guess, parts[c]
+			for i := range some {
+				v := *of(&some[i])
+				if c == lifetimeColumn {
+					v /= unit
+				}
+				if v = zigzag(v - guess(&some[i])); v < 0x80 {
+					part = append(part, byte(v))
+				} else {
+					part = binary.AppendUvarint(part, v)
+				}
 			}
-			b = binary.AppendUvarint(b, zigzag(v-guess(&list[i])))
+			parts[c] = part
 		}
+	}
+	for _, part := range parts {
+		b = append(b, part...)
 	}
 	return b
 }
