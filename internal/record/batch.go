@@ -18,7 +18,7 @@ type batch struct {
 	n    int
 	told int // how many of them runs tells of
 	runs []batchRun
-	more []extras
+	more []batchExtras
 
 	latest uint64 // timestamp of the latest of them
 	time   int64  // and its time, in the recording's units
@@ -28,16 +28,22 @@ type batch struct {
 
 // rest is what a plain event does not say of its record.
 type rest struct {
-	w0    uint64 // address, kind, slack
-	time  uint64
-	extra uint32 // number in batch.more plus 1, or 0
+	w0   uint64 // address, kind, slack
+	time uint64
 }
 
 // ready is a record in its order.
 type ready struct {
 	rest
 	size  uint32
-	stack uint32 // the recording's id
+	stack uint32  // the recording's id
+	x     *extras // what came before it, or nil
+}
+
+// batchExtras is what came before a record.
+type batchExtras struct {
+	at int // the record, in the batch
+	extras
 }
 
 // batchRun is records of one stream in a row.
@@ -48,23 +54,14 @@ type batchRun struct {
 
 // extend adds what came before the batch's last record.
 func (b *batch) extend(x *extras) {
-	b.more = append(b.more, *x)
-	r, e := &b.rest[b.n-1], &b.list[b.n-1]
-	r.extra = uint32(len(b.more))
+	b.more = append(b.more, batchExtras{b.n - 1, *x})
+	e := &b.list[b.n-1]
 	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) { // their first argument, and nothing else
 		e.Born = x.count
 	} else {
 		e.Way = event.NotPlain
 	}
 	*x = extras{}
-}
-
-// extrasOf are what came before a record; nil if nothing did.
-func (b *batch) extrasOf(r *ready) *extras {
-	if r.extra == 0 {
-		return nil
-	}
-	return &b.more[r.extra-1]
 }
 
 // until says that the records up to here which runs does not tell of are a stream's.
@@ -98,7 +95,7 @@ func (p *process) settle() {
 	}
 	watched := p.mayMark(b)
 	p.ledger.Fetch(b.list[:b.n])
-	run := 0
+	run, more := 0, b.more
 	for at := 0; at < b.n; {
 		list := b.list[at:b.n]
 		if watched { // then each is looked at
@@ -113,7 +110,13 @@ func (p *process) settle() {
 			for b.runs[run].end <= at {
 				run++
 			}
-			r := ready{b.rest[at], uint32(b.list[at].Size), b.list[at].Stack}
+			r := ready{rest: b.rest[at], size: uint32(b.list[at].Size), stack: b.list[at].Stack}
+			for len(more) > 0 && more[0].at < at { // plain
+				more = more[1:]
+			}
+			if len(more) > 0 && more[0].at == at {
+				r.x = &more[0].extras
+			}
 			p.long(b.runs[run].stream, &r)
 			at++
 		}
@@ -193,10 +196,9 @@ func (p *process) long(s *stream, r *ready) {
 		op.Region = p.regions.moves[s.thread]
 	}
 	if m.op == ledger.OpFree {
-		p.pairs.listen(r, m.fn, s.thread, p.w.batch.extrasOf(r))
+		p.pairs.listen(r, m.fn, s.thread, r.x)
 	}
-	if r.extra != 0 {
-		x := &p.w.batch.more[r.extra-1]
+	if x := r.x; x != nil {
 		if x.has(wire.XSampled) {
 			p.sampled(x.sampling)
 		}
