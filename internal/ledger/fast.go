@@ -42,19 +42,14 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	t := l.live
 	last := max(l.written, l.seen)
 	latest := l.latest.dense
-	allocs, count, total := l.allocs, t.count, t.bytes
+	allocs, total := l.allocs, t.bytes
 	n := 0
+loop:
 	for ; n < len(list); n++ {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
-		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree {
+		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree || int(thread) >= len(latest) {
 			break
-		}
-		if int(thread) >= len(latest) {
-			if thread >= denseThreads {
-				break
-			}
-			latest = l.latest.reach(thread)
 		}
 		h := hash(addr)
 		g := &t.segs[h>>(64-segmentBits)]
@@ -81,11 +76,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 			allocs++
 			latest[thread] = allocs
 			g.count++
-			count++
 			total += p.Size
-			if l.known != nil {
-				l.known.add(addr)
-			}
 			last = now
 			continue
 		}
@@ -104,17 +95,43 @@ func (l *Ledger) Plain(list []event.Plain) int {
 			p.Way = event.PlainTemporary
 		}
 		total -= size & bigSize
-		count--
 		g.count--
-		if next := i + 1; next < len(slots) && slots[next].key == 0 {
-			*s = slot{}
-		} else {
-			shift(slots, i)
-		}
 		last = now
+		// shift, without a call
+		for j := i; ; {
+			if j++; j == len(slots) {
+				j = 0
+			}
+			k := slots[j].key
+			if k == 0 {
+				*s = slot{}
+				continue loop
+			}
+			d := j - home(hash(k>>16), k>>16, len(slots))
+			if d < 0 {
+				d += len(slots)
+			}
+			e := j - i
+			if e < 0 {
+				e += len(slots)
+			}
+			if d >= e {
+				*s = slots[j]
+				i = j
+				s = &slots[i]
+			}
+		}
 	}
 	if n > 0 {
-		l.allocs, t.count, t.bytes = allocs, count, total
+		if l.known != nil {
+			for i := range list[:n] {
+				if list[i].Way == event.PlainAlloc {
+					l.known.add(list[i].Addr)
+				}
+			}
+		}
+		t.count += 2*(allocs-l.allocs) - uint64(n)
+		l.allocs, t.bytes = allocs, total
 		l.seen, l.written = last, last
 	}
 	return n
