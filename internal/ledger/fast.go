@@ -148,15 +148,19 @@ func (l *Ledger) Fetch(list []event.Plain) {
 		return
 	}
 	sum := uint64(0)
-	for k := range list {
-		addr := list[k].Addr
-		h := hash(addr)
-		slots := t.segs[h>>(64-segmentBits)].slots
-		i := home(h, addr, len(slots))
-		sum += slots[i].key
-		if i++; i < len(slots) {
-			sum += slots[i].key
+	for len(list) > 0 {
+		var places [64]*slot
+		n := min(len(list), len(places))
+		for k := range list[:n] {
+			addr := list[k].Addr
+			h := hash(addr)
+			slots := t.segs[h>>(64-segmentBits)].slots
+			places[k&63] = &slots[home(h, addr, len(slots))]
 		}
+		for _, s := range places[:n] {
+			sum += s.key
+		}
+		list = list[n:]
 	}
 	l.fetched = sum // so that the loads are not optimised away
 }
