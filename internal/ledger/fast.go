@@ -44,12 +44,11 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	latest := l.latest.dense
 	allocs, total := l.allocs, t.bytes
 	n := 0
-loop:
 	for ; n < len(list); n++ {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
 		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree || int(thread) >= len(latest) {
-			break
+			break // a thread's first deallocation, too
 		}
 		h := hash(addr)
 		g := &t.segs[h>>(64-segmentBits)]
@@ -97,33 +96,14 @@ loop:
 		total -= size & bigSize
 		g.count--
 		last = now
-		// shift, without a call
-		for j := i; ; {
-			if j++; j == len(slots) {
-				j = 0
-			}
-			k := slots[j].key
-			if k == 0 {
-				*s = slot{}
-				continue loop
-			}
-			d := j - home(hash(k>>16), k>>16, len(slots))
-			if d < 0 {
-				d += len(slots)
-			}
-			e := j - i
-			if e < 0 {
-				e += len(slots)
-			}
-			if d >= e {
-				*s = slots[j]
-				i = j
-				s = &slots[i]
-			}
+		if next := i + 1; next < len(slots) && slots[next].key == 0 {
+			*s = slot{}
+		} else {
+			g.shift(i)
 		}
 	}
 	if n > 0 {
-		if l.known != nil {
+		if l.known != nil { // only what is not plain asks
 			for i := range list[:n] {
 				if list[i].Way == event.PlainAlloc {
 					l.known.add(list[i].Addr)
@@ -140,22 +120,22 @@ loop:
 // touchFrom is the number of live blocks from which their table exceeds a first-level cache.
 const touchFrom = 1024
 
-// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each and the next one. The loads of a tight loop overlap;
-// those of Plain do not.
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a loop that does nothing
+// else overlap; those of Plain do not, and few do while places are computed.
 func (l *Ledger) Fetch(list []event.Plain) {
 	t := l.live
 	if t.count < touchFrom {
 		return
 	}
 	sum := uint64(0)
+	var places [64]*slot
 	for len(list) > 0 {
-		var places [64]*slot
 		n := min(len(list), len(places))
 		for k := range list[:n] {
 			addr := list[k].Addr
 			h := hash(addr)
 			slots := t.segs[h>>(64-segmentBits)].slots
-			places[k&63] = &slots[home(h, addr, len(slots))]
+			places[k%len(places)] = &slots[home(h, addr, len(slots))]
 		}
 		for _, s := range places[:n] {
 			sum += s.key
@@ -166,7 +146,8 @@ func (l *Ledger) Fetch(list []event.Plain) {
 }
 
 // shift empties place i and moves blocks that were displaced by it back towards their homes.
-func shift(slots []slot, i int) {
+func (g *segment) shift(i int) {
+	slots := g.slots
 	n := len(slots)
 	for j := i; ; {
 		if j++; j == n {

@@ -82,8 +82,12 @@ const (
 	groupMask  = 1<<(groupShift-grainShift) - 1
 )
 
-// hash scatters the groups of addresses: its highest bits depend on all of theirs, and neighbours are far apart.
-func hash(addr uint64) uint64 { return addr &^ inGroup * 0x9e3779b97f4a7c15 }
+// hash scatters the groups of addresses: the golden ratio's multiples of consecutive numbers are as far apart as may be (Knuth, volume 3), so
+// neighbouring groups are seldom in each other's way.
+func hash(addr uint64) uint64 { return addr &^ inGroup * golden }
+
+// golden is 2^64 divided by the golden ratio, for multiples of a group's 256 bytes; what it makes of the lowest bits is arbitrary.
+const golden = 0xd69e3779b97f4a7d
 
 // home is the position, of n, where the search for an address begins, whose hash is h.
 func home(h, addr uint64, n int) int {
@@ -167,7 +171,7 @@ func (t *table) remove(g *segment, i int, b *Block) {
 	}
 	t.count--
 	g.count--
-	shift(g.slots, i)
+	g.shift(i)
 }
 
 // release gives the memory back and leaves an empty table.
