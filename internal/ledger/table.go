@@ -82,12 +82,9 @@ const (
 	groupMask  = 1<<(groupShift-grainShift) - 1
 )
 
-// hash scatters the groups of addresses: the golden ratio's multiples of consecutive numbers are as far apart as may be (Knuth, volume 3), so
-// neighbouring groups are seldom in each other's way.
-func hash(addr uint64) uint64 { return addr &^ inGroup * golden }
-
-// golden is 2^64 divided by the golden ratio, for multiples of a group's 256 bytes; what it makes of the lowest bits is arbitrary.
-const golden = 0xd69e3779b97f4a7d
+// hash scatters the groups of addresses: multiples of the golden ratio (Knuth, volume 3) put neighbouring groups far apart, and more evenly than
+// chance would.
+func hash(addr uint64) uint64 { return addr &^ inGroup * 0x9e3779b97f4a7c15 }
 
 // home is the position, of n, where the search for an address begins, whose hash is h.
 func home(h, addr uint64, n int) int {
