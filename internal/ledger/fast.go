@@ -42,19 +42,13 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	t := l.live
 	last := max(l.written, l.seen)
 	latest := l.latest.dense
-	allocs, count, total := l.allocs, t.count, t.bytes
+	allocs, total := l.allocs, t.bytes
 	n := 0
 	for ; n < len(list); n++ {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
-		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree {
-			break
-		}
-		if int(thread) >= len(latest) {
-			if thread >= denseThreads {
-				break
-			}
-			latest = l.latest.reach(thread)
+		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree || int(thread) >= len(latest) {
+			break // a thread's first deallocation, too
 		}
 		h := hash(addr)
 		g := &t.segs[h>>(64-segmentBits)]
@@ -81,11 +75,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 			allocs++
 			latest[thread] = allocs
 			g.count++
-			count++
 			total += p.Size
-			if l.known != nil {
-				l.known.add(addr)
-			}
 			last = now
 			continue
 		}
@@ -104,17 +94,24 @@ func (l *Ledger) Plain(list []event.Plain) int {
 			p.Way = event.PlainTemporary
 		}
 		total -= size & bigSize
-		count--
 		g.count--
+		last = now
 		if next := i + 1; next < len(slots) && slots[next].key == 0 {
 			*s = slot{}
 		} else {
-			shift(slots, i)
+			g.shift(i)
 		}
-		last = now
 	}
 	if n > 0 {
-		l.allocs, t.count, t.bytes = allocs, count, total
+		if l.known != nil { // only what is not plain asks
+			for i := range list[:n] {
+				if list[i].Way == event.PlainAlloc {
+					l.known.add(list[i].Addr)
+				}
+			}
+		}
+		t.count += 2*(allocs-l.allocs) - uint64(n)
+		l.allocs, t.bytes = allocs, total
 		l.seen, l.written = last, last
 		if len(latest) > 1 && l.Skew > 0 {
 			l.remember(list[:n], last-l.Skew)
@@ -139,29 +136,34 @@ func (l *Ledger) remember(list []event.Plain, since int64) {
 // touchFrom is the number of live blocks from which their table exceeds a first-level cache.
 const touchFrom = 1024
 
-// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each and the next one. The loads of a tight loop overlap;
-// those of Plain do not.
+// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a loop that does nothing
+// else overlap; those of Plain do not, and few do while places are computed.
 func (l *Ledger) Fetch(list []event.Plain) {
 	t := l.live
 	if t.count < touchFrom {
 		return
 	}
 	sum := uint64(0)
-	for k := range list {
-		addr := list[k].Addr
-		h := hash(addr)
-		slots := t.segs[h>>(64-segmentBits)].slots
-		i := home(h, addr, len(slots))
-		sum += slots[i].key
-		if i++; i < len(slots) {
-			sum += slots[i].key
+	var places [64]*slot
+	for len(list) > 0 {
+		n := min(len(list), len(places))
+		for k := range list[:n] {
+			addr := list[k].Addr
+			h := hash(addr)
+			slots := t.segs[h>>(64-segmentBits)].slots
+			places[k%len(places)] = &slots[home(h, addr, len(slots))]
 		}
+		for _, s := range places[:n] {
+			sum += s.key
+		}
+		list = list[n:]
 	}
 	l.fetched = sum // so that the loads are not optimised away
 }
 
 // shift empties place i and moves blocks that were displaced by it back towards their homes.
-func shift(slots []slot, i int) {
+func (g *segment) shift(i int) {
+	slots := g.slots
 	n := len(slots)
 	for j := i; ; {
 		if j++; j == n {

@@ -343,8 +343,8 @@ func (t *latest) reach(thread uint32) []uint64 {
 }
 
 func (t *latest) is(thread uint32, ref uint64) bool {
-	if int(thread) < len(t.dense) {
-		return t.dense[thread] == ref+1
+	if thread < denseThreads {
+		return t.reach(thread)[thread] == ref+1
 	}
 	return t.far != nil && t.far[thread] == ref+1
 }

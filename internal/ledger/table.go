@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"math/bits"
-
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -84,20 +82,13 @@ const (
 	groupMask  = 1<<(groupShift-grainShift) - 1
 )
 
-// hash scatters the groups of addresses.
-func hash(addr uint64) uint64 {
-	hi, lo := bits.Mul64(addr&^inGroup^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return hi ^ lo
-}
+// hash scatters the groups of addresses: multiples of the golden ratio (Knuth, volume 3) put neighbouring groups far apart, and more evenly than
+// chance would.
+func hash(addr uint64) uint64 { return addr &^ inGroup * 0x9e3779b97f4a7c15 }
 
 // home is the position, of n, where the search for an address begins, whose hash is h.
 func home(h, addr uint64, n int) int {
-	first, _ := bits.Mul64(h<<segmentBits, uint64(n))
-	i := int(first + addr>>grainShift&groupMask)
-	if i >= n {
-		i -= n
-	}
-	return i
+	return int(h<<segmentBits>>32*uint64(n-groupMask)>>32 + addr>>grainShift&groupMask)
 }
 
 // find returns the place of an address, or the empty place where it belongs.
@@ -177,7 +168,7 @@ func (t *table) remove(g *segment, i int, b *Block) {
 	}
 	t.count--
 	g.count--
-	shift(g.slots, i)
+	g.shift(i)
 }
 
 // release gives the memory back and leaves an empty table.

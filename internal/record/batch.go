@@ -18,31 +18,33 @@ type batch struct {
 	n    int
 	told int // how many of them runs tells of
 	runs []batchRun
-	more []extras
+	more []batchExtras
 
 	latest uint64 // timestamp of the latest of them
 	time   int64  // and its time, in the recording's units
 
-	op      ledger.Op // memory for settle
-	counted extras    // and for extrasOf
+	op ledger.Op // memory for settle
 }
 
 // rest is what a plain event does not say of its record.
 type rest struct {
-	w0    uint64 // address, kind, slack
-	time  uint64
-	extra uint32 // number in batch.more plus 1, or onlyCount, or 0
+	w0   uint64 // address, kind, slack
+	time uint64
 }
-
-// onlyCount says that the first argument of a calloc came before the record, and nothing else: the plain event has it.
-const onlyCount = ^uint32(0)
 
 // ready is a record in its order.
 type ready struct {
 	rest
 	size  uint32
-	stack uint32 // the recording's id
-	count uint64 // of onlyCount
+	stack uint32  // the recording's id
+	count uint64  // calloc's and reallocarray's first argument
+	x     *extras // what came before it, or nil
+}
+
+// batchExtras is what came before a record.
+type batchExtras struct {
+	at int // the record, in the batch
+	extras
 }
 
 // batchRun is records of one stream in a row.
@@ -53,26 +55,14 @@ type batchRun struct {
 
 // extend adds what came before the batch's last record.
 func (b *batch) extend(x *extras) {
-	r, e := &b.rest[b.n-1], &b.list[b.n-1]
+	e := &b.list[b.n-1]
 	if x.have == 1<<(wire.XCount&15) && (e.Func == event.Calloc || e.Func == event.Reallocarray) {
-		r.extra, e.Born = onlyCount, x.count
+		e.Born = x.count // which is all there is
 	} else {
-		b.more = append(b.more, *x)
-		r.extra, e.Way = uint32(len(b.more)), event.NotPlain
+		b.more = append(b.more, batchExtras{b.n - 1, *x})
+		e.Way = event.NotPlain
 	}
 	*x = extras{}
-}
-
-// extrasOf are what came before a record, valid until the next call; nil if nothing did.
-func (b *batch) extrasOf(r *ready) *extras {
-	switch r.extra {
-	case 0:
-		return nil
-	case onlyCount:
-		b.counted = extras{have: 1 << (wire.XCount & 15), count: r.count}
-		return &b.counted
-	}
-	return &b.more[r.extra-1]
 }
 
 // until says that the records up to here which runs does not tell of are a stream's.
@@ -106,7 +96,7 @@ func (p *process) settle() {
 	}
 	watched := p.mayMark(b)
 	p.ledger.Fetch(b.list[:b.n])
-	run := 0
+	run, more := 0, b.more
 	for at := 0; at < b.n; {
 		list := b.list[at:b.n]
 		if watched { // then each is looked at
@@ -122,7 +112,11 @@ func (p *process) settle() {
 				run++
 			}
 			e := &b.list[at]
-			r := ready{b.rest[at], uint32(e.Size), e.Stack, e.Born}
+			r := ready{rest: b.rest[at], size: uint32(e.Size), stack: e.Stack, count: e.Born}
+			if len(more) > 0 && more[0].at == at {
+				r.x = &more[0].extras
+				more = more[1:]
+			}
 			p.long(b.runs[run].stream, &r)
 			at++
 		}
@@ -202,9 +196,10 @@ func (p *process) long(s *stream, r *ready) {
 		op.Region = p.regions.moves[s.thread]
 	}
 	if m.op == ledger.OpFree {
-		p.pairs.listen(r, m.fn, s.thread, p.w.batch.extrasOf(r))
+		p.pairs.listen(r, m.fn, s.thread, r.x)
 	}
-	if x := p.w.batch.extrasOf(r); x != nil {
+	op.Count = r.count
+	if x := r.x; x != nil {
 		if x.has(wire.XSampled) {
 			p.sampled(x.sampling)
 		}

@@ -20,6 +20,17 @@ type meaning struct {
 // meanings is the translation of the agent's words into ours.
 var meanings = makeMeanings()
 
+// simple is what kinds of records are mostly.
+var simple = func() (list [256]struct {
+	way event.Way
+	fn  event.Func
+}) {
+	for k := range meanings {
+		list[k].way, list[k].fn = meanings[k].plain, meanings[k].fn
+	}
+	return list
+}()
+
 func makeMeanings() (m [256]meaning) {
 	for k := range m {
 		m[k].plain = event.NotPlain

@@ -11,7 +11,7 @@ import (
 // deeper takes a record that a thread's stack has become deeper than ever before.
 func (p *process) deeper(s *stream, r *ready) {
 	size := uint64(r.size)
-	if x := p.w.batch.extrasOf(r); x != nil && r.size == wire.SizeExtra {
+	if x := r.x; x != nil && r.size == wire.SizeExtra {
 		size = x.size
 	}
 	now := p.now(r.time) * recording.Quantum

@@ -77,39 +77,55 @@ func (p *process) consume(s *stream, limit uint64) bool {
 
 // decode adds the stream's next records to the batch, as long as there is room for them and nothing about them that only decodeAny
 // understands. It returns true if the next record is not older than limit.
-func (p *process) decode(s *stream, limit uint64) bool {
+func (p *process) decode(s *stream, limit uint64) (done bool) {
 	bt, c, nodes, thread := &p.w.batch, p.clock, p.nodeID, s.thread
-	b, at, n, latest, now := s.b, s.at, bt.n, bt.latest, bt.time
-	begins, lastBegins := s.begins, s.lastBegins
-	done := false
+	latest, now := bt.latest, bt.time
 	if s.x.have != 0 || s.last > latest {
 		return false
 	}
-	for len(b)-at >= 24 && n < batchSize {
+	b, at, n := s.b, s.at, bt.n
+	for ; n < batchSize && len(b)-at >= 24; n++ {
 		d := b[at : at+24 : at+24]
-		w0 := binary.LittleEndian.Uint64(d)
+		w0, w1 := binary.LittleEndian.Uint64(d), binary.LittleEndian.Uint64(d[8:])
 		class := w0 >> (wire.KindShift + wire.ClassShift) & 3
 		if class > wire.ClassShort {
 			break
 		}
-		// Which of the two it is has no pattern that a processor could learn: without a branch.
+		// What is known is written at once, whatever comes of the record: a composite literal, or all in the end, takes longer than all else.
+		r, e, m := &bt.rest[n], &bt.list[n], &simple[uint8(w0>>wire.KindShift)]
+		r.w0 = w0
+		e.Way = m.way
+		e.Func = m.fn
+		e.Born = 0
+		e.Thread = thread
+		addr, slack := w0&wire.AddrMask, w0>>wire.SlackShift
+		e.Addr = addr
+		e.Ref = slack
+		if addr == 0 || slack == wire.SlackExtra {
+			break
+		}
+		// Whether a record is long or short has no pattern that a processor could learn: without a branch.
 		stacked := wire.ClassShort - class
-		w1 := binary.LittleEndian.Uint64(d[8:])
 		t := w1 ^ (w1^binary.LittleEndian.Uint64(d[16:]))&-stacked
-		w1 &= -stacked
-		if t < latest || t == never {
+		if t < latest {
 			break
 		}
 		if t >= limit {
-			s.time, done = t, true
+			if t != never {
+				s.time, done = t, true
+			}
 			break
 		}
-		stack, addr, size, slack := w1>>32, w0&wire.AddrMask, uint64(uint32(w1)), w0>>wire.SlackShift
-		id := uint32(0)
-		if stack < uint64(len(nodes)) {
-			id = nodes[stack]
+		r.time = t
+		w1 &= -stacked
+		stack, size := w1>>32, uint64(uint32(w1))
+		e.Size = size
+		if stack >= uint64(len(nodes)) || size == wire.SizeExtra {
+			break
 		}
-		if id == 0 && stack != 0 || addr == 0 || size == wire.SizeExtra || slack == wire.SlackExtra {
+		id := nodes[stack]
+		e.Stack = id
+		if id == 0 && stack != 0 {
 			break
 		}
 		if ticks := t - c.from; ticks < c.span {
@@ -117,30 +133,14 @@ func (p *process) decode(s *stream, limit uint64) bool {
 		} else {
 			now = max(now, c.unitsAnew(t))
 		}
-		latest = t
-		m := &meanings[uint8(w0>>wire.KindShift)]
-		// Field by field: a composite literal is built elsewhere and copied, which takes longer than all else.
-		r, e := &bt.rest[n], &bt.list[n]
-		n++
-		r.w0 = w0
-		r.time = t
-		r.extra = 0
 		e.Time = uint64(now)
-		e.Addr = addr
-		e.Size = size
-		e.Ref = slack
-		e.Born = 0
-		e.Stack = id
-		e.Thread = thread
-		e.Way = m.plain
-		e.Func = m.fn
-		lastBegins = begins
+		latest = t
 		at += 16 + 8*int(stacked)
-		begins = at
 	}
 	if n > bt.n {
 		s.at, s.last, bt.n, bt.latest, bt.time = at, latest, n, latest, now
-		s.begins, s.lastBegins = begins, lastBegins
+		class := bt.rest[n-1].w0 >> (wire.KindShift + wire.ClassShift) & 3
+		s.begins, s.lastBegins = at, at-16-8*int(wire.ClassShort-class)
 	}
 	return done
 }
@@ -151,10 +151,10 @@ func (p *process) decodeAny(s *stream, limit uint64) bool {
 	bt, b := &p.w.batch, s.b[s.at:]
 	w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	kind := uint8(w0 >> wire.KindShift)
-	n, count, counted := 0, uint64(0), false
+	n, count := 0, uint64(0)
 	if kind == wire.XCount && len(b) >= 16+24 && uint8(b[16+wire.KindShift/8]) == wire.KCalloc && s.x.have == 0 {
 		// All that is told ahead of a calloc is, mostly, its first argument.
-		n, count, counted = 16, w1, true
+		n, count = 16, w1
 		b = b[16:]
 		w0, w1 = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		kind = wire.KCalloc
@@ -206,11 +206,8 @@ func (p *process) decodeAny(s *stream, limit uint64) bool {
 	e.Time = uint64(bt.time)
 	r.w0 = w0
 	r.time = t
-	r.extra = 0
 	bt.n++
-	if counted {
-		r.extra = onlyCount
-	} else if s.x.have != 0 {
+	if s.x.have != 0 {
 		bt.extend(&s.x)
 	}
 	s.at += n

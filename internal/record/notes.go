@@ -22,12 +22,12 @@ func (p *process) noted(s *stream, kind uint8, r *ready) {
 		p.out.Thread(s.thread, event.Thread{TID: s.tid, Name: name, Start: p.started[s.thread]})
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
-		if x := p.w.batch.extrasOf(r); x != nil {
+		if x := r.x; x != nil {
 			ids = x.ids[:x.count]
 		}
 		p.region(s, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:
-		if x := p.w.batch.extrasOf(r); x != nil && x.oldLen > 0 {
+		if x := r.x; x != nil && x.oldLen > 0 {
 			p.rangeName(event.NamedRange{Time: now, Thread: s.thread, Event: p.out.Handed(), Start: x.oldAddr, Size: x.oldLen, Name: name})
 		}
 	}

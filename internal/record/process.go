@@ -54,7 +54,7 @@ type process struct {
 	threads map[threadKey]uint32
 	numbers uint32 // threads ever
 
-	nodeID    []uint32     // of the spool's node in the recording, 0: none yet
+	nodeID    []uint32     // of the spool's node in the recording, 0: none yet; 0 is none
 	steps     []spool.Step // memory for newNode
 	tree      tree
 	pcID      []uint32 // of the spool's pc, plus 1
@@ -94,7 +94,7 @@ type threadKey struct {
 
 func (w *worker) newProcess(info spool.Process, main bool) *process {
 	p := &process{
-		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0),
+		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),

@@ -113,10 +113,13 @@ func (p *process) mayMark(b *batch) bool {
 	}
 	live, _ := p.out.Live()
 	more := uint64(0)
+	if len(b.more) > 0 {
+		more = 1 << 62 // one may be of any size, and stand for many
+	}
 	for i := range b.list[:b.n] {
 		size := b.list[i].Size
-		if size == wire.SizeExtra || b.rest[i].extra != 0 {
-			more = 1 << 62 // it may be of any size, and stand for many
+		if size == wire.SizeExtra {
+			more = 1 << 62
 		}
 		more += size
 	}
