@@ -84,7 +84,7 @@ func (l *Ledger) contest(op *Op, addr uint64, flags event.Flags, emit func(*even
 			l.settleHead(c, emit)
 			return
 		}
-		l.hasten(c, 0, emit)
+		l.hasten(c, 0)
 	}
 	l.bound(emit)
 }
@@ -339,7 +339,7 @@ func (l *Ledger) judgeAlloc(c *contest, g *segment, i int, emit func(*event.Even
 	}
 	if ender == 0 {
 		if l.crossed(c, g, i) > 0 {
-			l.hasten(c, 0, emit)
+			l.hasten(c, 0)
 		}
 		return false
 	}
@@ -414,7 +414,7 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 		return true
 	}
 	if swap > 0 {
-		l.hasten(c, 0, emit)
+		l.hasten(c, 0)
 	}
 	return false
 }

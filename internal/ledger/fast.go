@@ -120,14 +120,15 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	return n
 }
 
-// remember notes the deallocations since then among those of list that one of another thread may have changed places with.
+// remember notes the deallocations since then among those of list, that one of another thread may have changed places with: with them, lately
+// says no less than if Add had taken them.
 func (l *Ledger) remember(list []event.Plain, since int64) {
-	for k := len(list) - 1; k >= max(0, len(list)-latelyMax); k-- {
-		p := &list[k]
-		if int64(p.Time) < since {
-			break
-		}
-		if p.Way != event.PlainAlloc {
+	k := len(list)
+	for k > 0 && int64(list[k-1].Time) >= since {
+		k--
+	}
+	for i := range list[k:] {
+		if p := &list[k+i]; p.Way != event.PlainAlloc {
 			l.lately.add(p.Addr, int64(p.Time), p.Thread)
 		}
 	}

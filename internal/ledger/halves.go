@@ -80,7 +80,7 @@ func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Eve
 	if addr != 0 {
 		w.flags, w.other = event.Realloc, addr
 	}
-	l.hasten(c, k, emit)
+	l.hasten(c, k)
 	if addr != 0 {
 		flags := event.Realloc
 		if addr == b.addr {

@@ -9,13 +9,10 @@ type hasty struct {
 }
 
 // hasten has op j of a contest wait for the clock only.
-func (l *Ledger) hasten(c *contest, j int, emit func(*event.Event)) {
-	if c.ops[j].hasty {
-		return
-	}
-	c.ops[j].hasty = true
-	if l.waits.hasty = append(l.waits.hasty, hasty{c, c.ops[j].op.Time}); len(l.waits.hasty) > maxWaiting {
-		l.settleHasty(1<<62, emit)
+func (l *Ledger) hasten(c *contest, j int) {
+	if w := &c.ops[j]; !w.hasty {
+		w.hasty = true
+		l.waits.hasty = append(l.waits.hasty, hasty{c, w.op.Time})
 	}
 }
 
@@ -23,9 +20,9 @@ func (l *Ledger) hasten(c *contest, j int, emit func(*event.Event)) {
 func (l *Ledger) settleHasty(now int64, emit func(*event.Event)) {
 	w := &l.waits
 	n := 0
-	for ; n < len(w.hasty) && now-w.hasty[n].since > l.Skew; n++ {
+	for ; n < len(w.hasty) && now-w.hasty[n].since > l.Skew; n++ { // what is settled may hasten others
 		c := w.hasty[n].contest
-		if len(c.ops) > 0 && c.ops[0].hasty && c.candidates == 0 {
+		if len(c.ops) > 0 && c.ops[0].hasty && now-c.ops[0].op.Time > l.Skew && c.candidates == 0 {
 			l.settleHead(c, emit)
 		}
 	}

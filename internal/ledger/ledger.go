@@ -71,6 +71,8 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 		if len(l.waits.hasty) > 0 {
 			l.settleHasty(op.Time, emit)
 		}
+	} else if len(l.waits.hasty) > maxWaiting {
+		l.settleHasty(1<<62, emit)
 	}
 	addr := op.key()
 	switch op.Kind {

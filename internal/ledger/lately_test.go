@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// TestLately: many deallocations within what a clock may be wrong by are remembered alike, whatever way they take and however many at once.
+func TestLately(t *testing.T) {
+	t.Parallel()
+	var ops []*Op
+	add := func(kind OpKind, f event.Func, thread uint32, addr uint64) {
+		ops = append(ops, &Op{Kind: kind, Time: 10, Func: f, Thread: thread, Stream: thread, Addr: addr, Size: 1})
+	}
+	add(OpAlloc, event.Malloc, 1, 16)
+	add(OpAlloc, event.Malloc, 2, 32)
+	for n := range uint64(latelyMax + latelyMax/2) {
+		add(OpAlloc, event.Malloc, 1, 64+16*n)
+		add(OpFree, event.FreeFunc, 1, 64+16*n)
+	}
+	_, one, _ := allPlain(ops, false, 0)
+	for _, most := range []int{1, 50, 100, 1000} {
+		_, other, taken := allPlain(ops, false, most)
+		if taken < len(ops)/2 {
+			t.Errorf("%d at once: only %d are plain", most, taken)
+		}
+		for _, op := range ops {
+			at, ok := one.lately.find(op.Addr, 0)
+			if now, is := other.lately.find(op.Addr, 0); now != at || is != ok {
+				t.Fatalf("%d at once: of address %d: at %d (%v), one by one: at %d (%v)", most, op.Addr, now, is, at, ok)
+			}
+		}
+	}
+}
