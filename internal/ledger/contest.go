@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // Bounds of what waits, so that a recording with gaps costs no more than these: beyond them the oldest are settled.
 const (
@@ -407,6 +411,8 @@ func (l *Ledger) judgeFree(c *contest, emit func(*event.Event)) bool {
 			l.emitWaiting(c, j, emit)
 			g, i, _ := l.live.find(c.addr)
 			l.ends(c, 0, g, i, emit)
+		case slices.ContainsFunc(c.ops[:j], func(w waiting) bool { return w.begins() }): // nor did that
+			l.endsNothing(c, emit)
 		default:
 			l.emitWaiting(c, j, emit)
 			c.candidates = j

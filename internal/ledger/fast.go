@@ -113,7 +113,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		t.count += 2*(allocs-l.allocs) - uint64(n)
 		l.allocs, t.bytes = allocs, total
 		l.seen, l.written = last, last
-		if len(latest) > 1 && l.Skew > 0 {
+		if l.Skew > 0 && (len(latest) > 1 || n < len(list) && list[n].Thread > 0) { // there is another thread, or here it comes
 			l.remember(list[:n], last-l.Skew)
 		}
 	}

@@ -21,6 +21,7 @@ type checker struct {
 	born    int
 	fails   int
 	swapped int // deallocations that come later among their stream's than they happened
+	halves  map[uint32]int // of a thread's reallocs: ends without births
 	problem string
 }
 
@@ -36,6 +37,15 @@ func (c *checker) emit(e *event.Event) {
 	}
 	c.last = e.Time
 	number := e.Align
+	switch {
+	case e.Flags&event.Realloc == 0:
+	case e.Kind == event.Alloc:
+		if c.halves[e.Thread]--; c.halves[e.Thread] < 0 {
+			c.fail(e, "half of a realloc, without the other")
+		}
+	default:
+		c.halves[e.Thread]++
+	}
 	switch e.Kind {
 	case event.Alloc:
 		c.born++
@@ -116,7 +126,7 @@ func opsOf(data []byte) (ops []*Op) {
 func checkOps(ops []*Op, forked bool, skew int64) error {
 	l := New(forked)
 	l.Skew = skew
-	c := &checker{at: make(map[uint64]uint64), order: make(map[[2]uint64]uint64)}
+	c := &checker{at: make(map[uint64]uint64), order: make(map[[2]uint64]uint64), halves: make(map[uint32]int)}
 	var frees, mallocs, fails int
 	for _, op := range ops {
 		if op == nil {

@@ -33,3 +33,20 @@ func TestLately(t *testing.T) {
 		}
 	}
 }
+
+// TestLatelyAlone: the first that comes of a second thread is that a clock of the first one was read early.
+func TestLatelyAlone(t *testing.T) {
+	t.Parallel()
+	ops := []*Op{
+		{Kind: OpAlloc, Time: 1, Func: event.Malloc, Addr: 16},
+		{Kind: OpAlloc, Time: 2, Func: event.Malloc, Addr: 32},
+		{Kind: OpFree, Time: 10, Func: event.FreeFunc, Addr: 32},
+		{Kind: OpFree, Time: 14, Func: event.FreeFunc, Thread: 1, Stream: 1, Addr: 32},
+		{Kind: OpAlloc, Time: 16, Func: event.Malloc, Thread: 1, Stream: 1, Addr: 32},
+	}
+	for _, most := range []int{0, 3, 10} {
+		if _, l, _ := allPlain(ops, false, most); l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
+			t.Errorf("%d at once: %+v, %d live", most, l.Counts(), l.live.count)
+		}
+	}
+}

@@ -121,6 +121,17 @@ func TestSkewOfStories(t *testing.T) {
 			15 A unmatched a realloc
 			15 A alloc b 2
 			60 A free b 2 #0 born 15 by A temporary`, Counts{Unmatched: 1}},
+		{"a deallocation and a realloc of nobody's block, long before its address is given out", `
+			10 A free a
+			12 A begin a
+			50 B malloc a 1
+			80 B free a
+			90 A result b 2`, `
+			10 A unmatched a
+			50 B alloc a 1
+			80 B free a 1 #0 born 50 by B temporary
+			90 A unmatched a realloc
+			90 A alloc b 2`, Counts{Unmatched: 2}},
 		{"a begin read early, of a block that was then another one", `
 			1 B malloc a 1
 			10 A begin a
