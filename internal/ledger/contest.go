@@ -170,9 +170,7 @@ func (l *Ledger) settleHead(c *contest, emit func(*event.Event)) {
 	g, i, live := l.live.find(c.addr)
 	switch {
 	case c.ops[0].allocates():
-		if w := &c.ops[0]; w.other != 0 {
-			from := w.other
-			w.other = 0
+		if from := c.ops[0].other; from != 0 { // an end comes to wait before its birth does, so they wait in no circle
 			l.settleAddr(from, emit)
 		} else {
 			l.unseen(c, emit)

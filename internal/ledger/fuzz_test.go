@@ -20,7 +20,7 @@ type checker struct {
 	frees   int                  // events of OpFree
 	born    int
 	fails   int
-	swapped int // deallocations that come later among their stream's than they happened
+	swapped int            // deallocations that come later among their stream's than they happened
 	halves  map[uint32]int // of a thread's reallocs: ends without births
 	problem string
 }
@@ -43,7 +43,7 @@ func (c *checker) emit(e *event.Event) {
 		if c.halves[e.Thread]--; c.halves[e.Thread] < 0 {
 			c.fail(e, "half of a realloc, without the other")
 		}
-	default:
+	case e.Kind == event.Free:
 		c.halves[e.Thread]++
 	}
 	switch e.Kind {

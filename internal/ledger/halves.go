@@ -125,10 +125,11 @@ func (l *Ledger) joined(c *contest, end *waiting, known bool, emit func(*event.E
 
 // part: a waiting realloc's new block is born before it is known what became of its old one, so they are no halves of one event.
 func (l *Ledger) part(birth *waiting) {
-	birth.flags = 0
-	if c := l.waits.byAddr[birth.other]; c != nil {
+	c := l.waits.byAddr[birth.other]
+	birth.flags, birth.other = 0, 0
+	if c != nil {
 		for j := range c.ops {
-			if w := &c.ops[j]; !w.allocates() && w.other == birth.op.Addr&addrMask && w.op.Stream == birth.op.Stream {
+			if w := &c.ops[j]; !w.allocates() && w.other == birth.op.key() && w.op.Stream == birth.op.Stream {
 				w.flags, w.other = 0, 0
 				return
 			}

@@ -132,6 +132,18 @@ func TestSkewOfStories(t *testing.T) {
 			80 B free a 1 #0 born 50 by B temporary
 			90 A unmatched a realloc
 			90 A alloc b 2`, Counts{Unmatched: 2}},
+		{"a realloc of nobody's block, the result of which waits behind others", `
+			1 A malloc b 1
+			2 A malloc b 2
+			5 C begin a
+			7 C result b 3
+			finish`, `
+			1 A alloc b 1
+			2 A free b 1 #0 born 1 by A unseen
+			2 A alloc b 2
+			7 C unmatched a realloc
+			7 C free b 2 #1 born 2 by A unseen
+			7 C alloc b 3`, Counts{Unmatched: 1, Unseen: 2}},
 		{"a begin read early, of a block that was then another one", `
 			1 B malloc a 1
 			10 A begin a
