@@ -32,7 +32,7 @@
 //     (Within one tick, an address may pass to another thread after one op, and any number of ops of that thread may
 //     follow. More than that would take a tick longer than a cache line's way between cores.)
 //   - A realloc whose begin waits is settled with it: its end of the old block waits as a deallocation does, and its new block until it is
-//     known what became of the old one, but no longer than Skew. A realloc that has marked a block may have begun too early as well: what
+//     known what became of the old one, but no longer than Skew unless others wait before it. A realloc that has marked a block may have begun too early as well: what
 //     comes to its address within Skew waits for the result, which tells whether it was that block.
 //   - What fits is told at once, without waiting for what may contradict it within Skew. So a deallocation that was read early may have ended
 //     another thread's block before the deallocation of that came, which then finds nothing to end, or another block that its own thread has

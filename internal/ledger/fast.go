@@ -120,8 +120,8 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	return n
 }
 
-// remember notes the deallocations since then among those of list, that one of another thread may have changed places with: with them, lately
-// says no less than if Add had taken them.
+// remember notes the deallocations of list since then, those that one of another thread may have changed places with. They are noted in their
+// order, since lately forgets the first ones first.
 func (l *Ledger) remember(list []event.Plain, since int64) {
 	k := len(list)
 	for k > 0 && int64(list[k-1].Time) >= since {
