@@ -115,7 +115,8 @@ func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count - l.pools.s
 func (l *Ledger) Sums() (allocs, bytes uint64) { return l.allocs, l.live.bytes }
 
 // Settled says whether what has been emitted is all that the ledger knows: then another ledger with the same live blocks goes on as
-// this one does, if it is told again of the begins of reallocs whose results have not come.
+// this one does, if it is told again of the begins of reallocs whose results have not come; save that it does not know of the deallocations just
+// before, which the next ones might be exchanged with.
 func (l *Ledger) Settled() bool {
 	if l.waits.ops > 0 {
 		return false
