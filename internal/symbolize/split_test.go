@@ -16,7 +16,7 @@ import (
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
-		for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		for _, version := range []string{"-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section"} {
 			t.Run(compiler+version, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -160,7 +160,7 @@ func compileSplit(t *testing.T, dir, name, compiler string, flags ...string) str
 			t.Fatal(err)
 		}
 		o := filepath.Join(dir, name+strings.TrimSuffix(source, ".cc")+".o")
-		args := append([]string{"-std=c++17", "-O2", "-c", "-o", o}, flags...)
+		args := append([]string{"-std=c++17", "-O2", "-c", "-o", o}, strings.Fields(strings.Join(flags, " "))...)
 		if source == "statics.cc" {
 			args = append(args, "-Dmain=other") // one of them is enough
 		}
