@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" { // with the race detector, each command would sleep for a second before it ends
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	os.Unsetenv("DEBUGINFOD_URLS") // which some distributions set: tests must not wait for servers
 	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,
@@ -98,6 +97,7 @@ func (m tidy) Run() int {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
+	os.Unsetenv("DEBUGINFOD_URLS") // which some distributions set: tests must not wait for servers
 	if signal.Ignored(unix.SIGHUP) { // as under nohup: what the tests start would inherit it, and not what is handled
 		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
