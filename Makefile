@@ -9,6 +9,8 @@ GO ?= go
 # By a version, so that the same sources give the same findings.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED ?= 0
+# Some distributions set it: no test or measurement waits for servers of debug information.
+unexport DEBUGINFOD_URLS
 
 .PHONY: help
 help: ## list the targets

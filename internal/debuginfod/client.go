@@ -162,31 +162,29 @@ var errSilent = errors.New("it does not answer")
 
 // download fetches one file. The error is fs.ErrNotExist, in a chain, if the server does not have it.
 func (c *Client) download(ctx context.Context, url, path string) (err error) {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("DEBUGINFOD_URLS: %w", err)
+	}
+	shown := request.URL.Redacted() // it may have a password
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if c.most > 0 {
 		t := time.AfterFunc(c.most, func() { cancel(fmt.Errorf("it takes more than %s", c.most)) })
 		defer t.Stop()
 	}
-	slow := time.AfterFunc(c.slow, func() { cancel(fmt.Errorf("less than %d KiB came within %s", slowBytes>>10, c.slow)) })
+	slow := time.AfterFunc(c.slow, func() { cancel(fmt.Errorf("%w: less than %d KiB came within %s", errSilent, slowBytes>>10, c.slow)) })
 	defer slow.Stop()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil {
-			if errors.Is(err, errSilent) {
-				cause = fmt.Errorf("%w (%w)", errSilent, cause)
-			}
 			err = cause
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: %w", url, err)
+			err = fmt.Errorf("%s: %w", shown, err)
 		}
 	}()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
 	request.Header.Set("User-Agent", "heaptap")
-	answer, err := c.http.Do(request)
+	answer, err := c.http.Do(request.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("%w (%w)", errSilent, err)
 	}
@@ -201,7 +199,7 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 		return fmt.Errorf("it has %d bytes, more than DEBUGINFOD_MAXSIZE allows (%d)", max(answer.ContentLength, size(answer)), c.maxSize)
 	}
 	if c.Begin != nil {
-		c.Begin(url, max(answer.ContentLength, size(answer)))
+		c.Begin(shown, max(answer.ContentLength, size(answer)))
 	}
 	return c.keep(answer.Body, path, slow)
 }

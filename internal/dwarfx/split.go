@@ -58,6 +58,13 @@ func (w *worker) follow(u *unit) (s *worker, done func()) {
 	// Addresses, and lists of ranges before DWARF 5, stay with the program.
 	sections.Addr, sections.Ranges = d.s.Addr, d.s.Ranges
 	on := newWorker(&Data{s: sections, code: d.code, workers: 1, release: d.release}, w.run)
+	on.fuel = w.fuel / 2 // and what is left comes back, else each unit would cost a batch
+	w.fuel -= on.fuel
+	closeFile := done
+	done = func() {
+		w.fuel += on.fuel
+		closeFile()
+	}
 	if on.last = on.splitUnit(u); on.last == nil {
 		w.run.split.add(fmt.Errorf("%s: %w", u.dwo, errNoUnit))
 		return nil, done

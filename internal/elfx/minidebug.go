@@ -2,7 +2,6 @@ package elfx
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -21,10 +20,11 @@ const (
 // of the functions that .dynsym does not have. Without such a section the result is nil without an error.
 func (f *File) MiniDebug() (mini *File, err error) {
 	const name = ".gnu_debugdata"
-	s := f.find(name)
-	if s == nil || s.Flags&elf.SHF_COMPRESSED != 0 {
+	list := f.find(name)
+	if len(list) == 0 || compressed(list[0]) {
 		return nil, nil
 	}
+	s := list[0]
 	err = Contain(func() error {
 		raw := f.slice(s.Offset, s.FileSize)
 		if raw == nil || len(raw) > maxMini {

@@ -65,34 +65,40 @@ func (c *sectionCache) release() {
 
 // HasSection reports whether the file has a section with contents of that name. For a .debug_ name its old compressed
 // form .zdebug_ counts too.
-func (f *File) HasSection(name string) bool { return f.find(name) != nil }
+func (f *File) HasSection(name string) bool { return len(f.find(name)) > 0 }
 
-func (f *File) find(name string) *elf.Section {
+func (f *File) find(name string) (list []*elf.Section) {
 	old := ""
 	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
 		old = ".zdebug_" + rest
 	}
 	for _, s := range f.elf.Sections {
 		if s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL && (s.Name == name || s.Name == old && old != "") {
-			return s
+			list = append(list, s)
 		}
 	}
-	return nil
+	return list
 }
 
-// Section returns a section's contents, decompressed, or nil without an error if there is no such section. The bytes
-// are valid until Close and must not be changed.
+// Section returns a section's contents, decompressed, or nil without an error if there is no such section. Where there are several, as
+// of type units that were split off, they follow one another. The bytes are valid until Close and must not be changed.
 func (f *File) Section(name string) ([]byte, error) {
-	s := f.find(name)
-	if s == nil {
+	list := f.find(name)
+	if len(list) == 0 {
 		return nil, nil
 	}
-	raw := f.slice(s.Offset, s.FileSize)
-	if raw == nil {
-		return nil, fmt.Errorf("%s: section %s lies beyond the end of the file; it is truncated", f.Path, s.Name)
-	}
-	if s.Flags&elf.SHF_COMPRESSED == 0 && !strings.HasPrefix(s.Name, ".zdebug_") {
-		return raw, nil
+	total := 0
+	for _, s := range list {
+		raw := f.slice(s.Offset, s.FileSize)
+		if raw == nil {
+			return nil, fmt.Errorf("%s: section %s lies beyond the end of the file; it is truncated", f.Path, s.Name)
+		}
+		if len(list) == 1 && !compressed(s) {
+			return raw, nil
+		}
+		if total += len(raw); total > len(f.data) {
+			return nil, fmt.Errorf("%s: sections %s overlap", f.Path, s.Name)
+		}
 	}
 	f.sections.mu.Lock()
 	defer f.sections.mu.Unlock()
@@ -100,19 +106,50 @@ func (f *File) Section(name string) ([]byte, error) {
 		return c.data, c.err
 	}
 	var c content
-	c.err = Contain(func() error {
-		var err error
-		c.data, c.mapped, err = f.decompress(s, raw)
+	c.err = Contain(func() (err error) {
+		if len(list) == 1 {
+			c.data, c.mapped, err = f.decompress(list[0], f.slice(list[0].Offset, list[0].FileSize))
+		} else {
+			c.data, err = f.join(list)
+		}
 		return err
 	})
 	if c.err != nil {
-		c.err = fmt.Errorf("%s: decompressing section %s: %w", f.Path, s.Name, c.err)
+		c.err = fmt.Errorf("%s: decompressing section %s: %w", f.Path, list[0].Name, c.err)
 	}
 	if f.sections.contents == nil {
 		f.sections.contents = map[string]content{}
 	}
 	f.sections.contents[name] = c
 	return c.data, c.err
+}
+
+func compressed(s *elf.Section) bool {
+	return s.Flags&elf.SHF_COMPRESSED != 0 || strings.HasPrefix(s.Name, ".zdebug_")
+}
+
+// join returns the contents of several sections as one.
+func (f *File) join(list []*elf.Section) (all []byte, err error) {
+	for _, s := range list {
+		part, mapped := f.slice(s.Offset, s.FileSize), false
+		if compressed(s) {
+			if part, mapped, err = f.decompress(s, part); err != nil {
+				return nil, err
+			}
+		}
+		if len(all)+len(part) <= maxInMemory {
+			all = append(all, part...)
+		} else {
+			err = fmt.Errorf("%d of them are larger than %d bytes together", len(list), maxInMemory)
+		}
+		if mapped {
+			err = errors.Join(err, unix.Munmap(part))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {

@@ -273,7 +273,7 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.loadModules()
-	p.symbols(p.w.run.config.Fetch)
+	p.symbols(p.fetch())
 	p.statics()
 	p.tellCounts(true)
 	p.tellPools()

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,21 @@ func newSymbolCache() *symbolCache {
 	return &symbolCache{files: map[fileKey]uint32{}, frames: map[placeKey][]event.Frame{}}
 }
 
+// fetchTime bounds the downloads for one recording: what is on this machine must be found in the rest of symbolsTime.
+const fetchTime = symbolsTime / 2
+
+var errFetchTime = fmt.Errorf("the downloads for one recording may take no more than %s", fetchTime)
+
+// fetch is Config.Fetch, or nil while other processes of the spool go on: their records come to this goroutine, and would wait.
+func (p *process) fetch() func(context.Context, []byte) (string, error) {
+	for _, o := range p.w.procs {
+		if o != nil && !o.ended && !p.w.final {
+			return nil
+		}
+	}
+	return p.w.run.config.Fetch
+}
+
 // symbols names the program counters that have not been named yet. With fetch that may take minutes.
 func (p *process) symbols(fetch func(context.Context, []byte) (string, error)) {
 	pcs := p.pcs[p.named:]
@@ -57,13 +73,24 @@ func (p *process) symbols(fetch func(context.Context, []byte) (string, error)) {
 		}
 		ctx, cancel := context.WithTimeout(p.w.run.symbols, symbolsTime)
 		defer cancel()
+		if ask := fetch; ask != nil {
+			until, cancel := context.WithTimeoutCause(ctx, fetchTime, errFetchTime)
+			defer cancel()
+			fetch = func(_ context.Context, id []byte) (string, error) {
+				path, err := ask(until, id)
+				if err != nil && until.Err() != nil {
+					err = context.Cause(until)
+				}
+				return path, err
+			}
+		}
 		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID, Fetch: fetch}).Resolve(ctx, modules, places)
 		for i, f := range found {
 			if i < len(missing) && len(f) > 0 {
 				frames[missing[i]] = f
 			}
 		}
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && (fetch != nil || p.w.run.config.Fetch == nil) { // else others may find more
 			p.w.run.cache.add(keys, missing, frames)
 		}
 		for _, n := range notes {

@@ -108,6 +108,21 @@ func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	if !errors.As(err, &damage) || len(a.Events) != 30 {
 		t.Errorf("first block damaged: %d events, %v", len(a.Events), err)
 	}
+	// It is told also if the range ends within a block, and not to who has had enough.
+	for _, enough := range []bool{false, true} {
+		d, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err = d.Walk(t.Context(), 0, 60, func(_, _ uint64, _ *event.Event) bool {
+			n++
+			return !enough
+		})
+		if errors.As(err, &damage) == enough || !enough && n != 10 || enough && n != 1 {
+			t.Errorf("up to event 60: %d events, %v", n, err)
+		}
+	}
 }
 
 func TestOpenErrors(t *testing.T) {

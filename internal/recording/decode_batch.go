@@ -47,13 +47,20 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			n = special + 1
 		}
 		first := b.n
-		if !x.fill(t, int(n)) || special < n && !x.special() {
+		if !x.fill(t, int(n)) {
 			return true, false
+		}
+		if ok = special >= n || x.special(); !ok { // the others are whole
+			b.n--
+			x.number--
 		}
 		if x.sampled {
 			for i := first; i < b.n; i++ {
 				x.sampling.Weigh(&b.events[i], b.refs[i])
 			}
+		}
+		if !ok {
+			return true, false
 		}
 		events -= n
 		if b.n == batchEvents && !x.hand(yield) {

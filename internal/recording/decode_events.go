@@ -109,6 +109,8 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 				a.born = e.Time
 				a.stack = e.Stack
 				a.thread = thread
+			} else {
+				e.Addr = 0
 			}
 			b.refs[place&255] = ref
 			place++
@@ -168,7 +170,7 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 				} else if e.Usable = 0; !x.far(t, e) {
 					return false
 				}
-			} else if e.Ref, e.Stack, e.Size, e.Usable, e.Born, e.BornBy, e.Count = ref, 0, 0, 0, 0, 0, 0; shape.class != classOther {
+			} else if e.Ref, e.Addr, e.Stack, e.Size, e.Usable, e.Born, e.BornBy, e.Count = ref, 0, 0, 0, 0, 0, 0, 0; shape.class != classOther {
 				return false
 			}
 			b.refs[place&255] = ref

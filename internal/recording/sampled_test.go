@@ -1,6 +1,11 @@
 package recording
 
 import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -145,5 +150,59 @@ func TestSampledRoundTrip(t *testing.T) {
 		if got[i] != events[i] { // Writer.Event has weighed them
 			t.Fatalf("event %d:\n%+v became\n%+v", i, events[i], got[i])
 		}
+	}
+}
+
+// TestSampledDamage: what is told of a damaged block is weighed as the rest is.
+func TestSampledDamage(t *testing.T) {
+	t.Parallel()
+	events := sampledEvents(7, 60)
+	for i := range events {
+		if events[i].Kind == event.Alloc {
+			events[i].Align = 64 // which is rare, and lies elsewhere in the block
+		}
+	}
+	path := filepath.Join(t.TempDir(), "a.htap")
+	sampling := event.Sampling{Bytes: 4096}
+	w, err := Create(path, event.Process{Sampling: sampling}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		if err := w.Event(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Flush(), w.Abort()); err != nil { // an index would know that the block is damaged
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	cut := 0
+	for range 4000 / thinner {
+		b := bytes.Clone(whole)
+		b[rng.IntN(len(b))] = byte(rng.IntN(256))
+		r, err := NewReader(bytes.NewReader(fixChecksums(b)), int64(len(b)), "a")
+		if err != nil || r.Process().Sampling != sampling {
+			continue
+		}
+		n := 0
+		err = r.Walk(t.Context(), 0, math.MaxUint64, func(_, ref uint64, e *event.Event) bool {
+			n++
+			want := *e
+			if sampling.Weigh(&want, ref); *e != want {
+				t.Fatalf("%+v, want %+v", *e, want)
+			}
+			return true
+		})
+		if err != nil && n > 0 {
+			cut++
+		}
+	}
+	if cut == 0 {
+		t.Errorf("only %d blocks ended early", cut)
 	}
 }

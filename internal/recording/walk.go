@@ -30,6 +30,11 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 	defer r.decoders.Put(d)
 	var lost []string
 	var gone error
+	enough := false
+	each := func(b *Batch) bool {
+		enough = !yield(b)
+		return !enough
+	}
 	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -38,13 +43,13 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 			gone = r.foldedError(math.MaxUint64)
 			continue
 		}
-		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
+		_, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, each))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)
 			lost = append(lost, s)
 		}
-		if !more {
+		if enough {
 			return nil
 		}
 	}

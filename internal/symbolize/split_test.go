@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
-		for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		for _, version := range []string{"-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -fdebug-types-section"} {
 			t.Run(compiler+version, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -160,7 +161,7 @@ func compileSplit(t *testing.T, dir, name, compiler string, flags ...string) str
 			t.Fatal(err)
 		}
 		o := filepath.Join(dir, name+strings.TrimSuffix(source, ".cc")+".o")
-		args := append([]string{"-std=c++17", "-O2", "-c", "-o", o}, flags...)
+		args := append([]string{"-std=c++17", "-O2", "-c", "-o", o}, strings.Fields(strings.Join(flags, " "))...)
 		if source == "statics.cc" {
 			args = append(args, "-Dmain=other") // one of them is enough
 		}
@@ -178,6 +179,43 @@ func linesOnly(t *testing.T, got, want [][]event.Frame) {
 	for i := range want {
 		if n := len(want[i]); len(got[i]) != 1 || got[i][0].Line != want[i][0].Line || got[i][0].File != want[i][0].File || got[i][0].Function != want[i][n-1].Function {
 			t.Fatalf("address %d: got%s\nof%s", i, text(got[i]), text(want[i]))
+		}
+	}
+}
+
+// A program of many small files, each of which was split, is not taken for a forged one.
+func TestSplitMany(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const files = 90
+	args := []string{"-gdwarf-5", "-gsplit-dwarf", "-O1", "-c"}
+	var objects []string
+	for i := range files {
+		text := fmt.Sprintf("int f%d(int a)\n{\n\treturn a + %d;\n}\n", i, i)
+		if i == 0 {
+			text += "int main(void)\n{\n\treturn 0;\n}\n"
+		}
+		name := fmt.Sprintf("f%d.c", i)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+		objects = append(objects, fmt.Sprintf("f%d.o", i))
+	}
+	runIn(t, dir, "gcc", args...)
+	runIn(t, dir, "gcc", append([]string{"-o", "p"}, objects...)...)
+	var addrs []uint64
+	for i := range files {
+		a, _ := symbolAddress(t, dir+"/p", fmt.Sprintf("f%d", i))
+		addrs = append(addrs, a)
+	}
+	got, notes := ask(Options{}, dir+"/p", nil, addrs)
+	if len(notes) > 0 {
+		t.Errorf("notes: %q", notes)
+	}
+	for i, f := range got {
+		if name := fmt.Sprintf("f%d", i); len(f) != 1 || f[0].Function != name || filepath.Base(f[0].File) != name+".c" {
+			t.Errorf("%s: got%s", name, text(f))
 		}
 	}
 }

@@ -1,0 +1,39 @@
+package recording
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// TestPlacesAreUsedAgain: an event has nothing of the one that had its place in a batch before, of whatever kinds they are.
+func TestPlacesAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	var events []event.Event
+	add := func(e event.Event) {
+		e.Time = int64(len(events)) * Quantum
+		events = append(events, e)
+	}
+	for i := range uint64(batchEvents) {
+		add(event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef, Addr: 0x1000 + 64*i, Size: 48, Usable: 56, Flags: event.HasUsable, Stack: 1})
+	}
+	for range batchEvents / 4 {
+		add(event.Event{Kind: event.Fail, Func: event.Malloc, Ref: event.NoRef, Size: 48, Stack: 1})
+		add(event.Event{Kind: event.Map, Func: event.Mmap, Ref: event.NoRef, Size: 48, Stack: 1})
+		add(event.Event{Kind: event.Inherited, Func: event.FreeFunc, Ref: event.NoRef, Stack: 1})
+		add(event.Event{Kind: event.Unrecorded, Func: event.FreeFunc, Ref: event.NoRef})
+	}
+	path := filepath.Join(t.TempDir(), "a.htap")
+	write(t, path, events, Options{Addresses: true})
+	got := read(t, path)
+	if len(got) != len(events) {
+		t.Fatal(len(got), "events")
+	}
+	for i := range events {
+		if !reflect.DeepEqual(got[i], events[i]) {
+			t.Fatalf("event %d:\n%+v, want\n%+v", i, got[i], events[i])
+		}
+	}
+}
