@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/elfx"
 )
@@ -77,4 +80,59 @@ func TestDebuginfod(t *testing.T) {
 	if given.Load() != 1 {
 		t.Errorf("it was downloaded %d times", given.Load())
 	}
+}
+
+// TestImpatience: who does not want to wait for a download ends that by Ctrl-C. The recording is completed all the same.
+func TestImpatience(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "p")
+	if err := os.WriteFile(program+".c", []byte("#include <stdlib.h>\nint main(void) { return malloc(7) == 0; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-s", "-O0", "-fno-builtin", "-Wl,--build-id=sha1", "-o", program, program+".c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	asked, release := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-release
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	cmd := command(t, "heaptap", "run", "-o", program+".htap", "--", program)
+	cmd.Env = append(cmd.Env, "DEBUGINFOD_URLS="+server.URL, "DEBUGINFOD_CACHE_PATH="+dir+"/cache")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Fatal("the server is not asked")
+	}
+	if err := cmd.Process.Signal(unix.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	if text := stderr.String(); err != nil || !strings.Contains(text, "not waiting any longer") || strings.Contains(text, "recording complete") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	verified := func() string {
+		text, _ := command(t, "heaptap", "verify", program+".htap").CombinedOutput()
+		return string(text)
+	}
+	if text := verified(); !strings.Contains(text, "ok, incomplete") {
+		t.Errorf("before the server has answered: %s", text)
+	}
+	close(release)
+	text := ""
+	for range 600 {
+		if text = verified(); strings.Contains(text, "ok") && !strings.Contains(text, "incomplete") {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("the recording is not completed: %s", text)
 }

@@ -120,8 +120,10 @@ func files(console *launch.Console, list []launch.Recording) {
 // costs tells heaptap's own overhead.
 func costs(console *launch.Console, result *launch.Result) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-13s target %s (%s CPU), recording complete after %s", "time", view.Duration(int64(result.Wall)),
-		view.Duration(int64(result.TargetCPU)), view.Duration(int64(result.Complete)))
+	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", view.Duration(int64(result.Wall)), view.Duration(int64(result.TargetCPU)))
+	if result.Complete > 0 {
+		fmt.Fprintf(&b, ", recording complete after %s", view.Duration(int64(result.Complete)))
+	}
 	if result.RecorderCPU > 0 {
 		fmt.Fprintf(&b, "; recorder %s CPU, %s", view.Duration(int64(result.RecorderCPU)), view.Size(uint64(result.RecorderRSS)))
 	}

@@ -59,7 +59,7 @@ type Result struct {
 	// Recorded is false if nothing was to be recorded, and the user was told so.
 	Recorded    bool
 	Wall        time.Duration // from the target's start to its end
-	Complete    time.Duration // from the target's start until everything was written
+	Complete    time.Duration // from the target's start until everything was written; 0: that was not waited for
 	TargetCPU   time.Duration // of the target and the children that it waited for
 	RecorderCPU time.Duration
 	RecorderRSS int64

@@ -37,7 +37,7 @@ func (s *session) settle() {
 	}
 	s.collect()
 	s.console.Clear()
-	s.result.Complete = time.Since(s.started)
+	complete := time.Since(s.started)
 	for _, note := range s.notes {
 		if !s.toldLater(note) {
 			s.console.Warn("%s", note)
@@ -56,7 +56,7 @@ func (s *session) settle() {
 		}
 		return
 	}
-	s.result.RecorderCPU, s.result.RecorderRSS = s.settled.CPU, s.settled.MaxRSS
+	s.result.Complete, s.result.RecorderCPU, s.result.RecorderRSS = complete, s.settled.CPU, s.settled.MaxRSS
 	s.result.Running = s.settled.Running
 	if s.mainExpected && s.settled.Seen == 0 {
 		s.result.Recorded = false
