@@ -24,6 +24,9 @@ const (
 	packRnglists   = 8
 )
 
+// packHead is how many bytes of the index lie before its hash table.
+const packHead = 16
+
 // maxPackColumns is how many columns an index may have: the specification knows eight.
 const maxPackColumns = 64
 
@@ -51,8 +54,6 @@ func NewPackage(s Sections, index []byte) (*Package, error) {
 	}
 	return p, nil
 }
-
-const packHead = 16 // bytes before the index's hash table
 
 // Unit returns the sections of the unit with an id.
 func (p *Package) Unit(id uint64) (s Sections, err error) {

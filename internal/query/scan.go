@@ -74,10 +74,14 @@ type selection func(b *recording.Batch, memory []bool) []bool
 
 // noBlocks selects none.
 func noBlocks() selection {
-	return func(b *recording.Batch, memory []bool) []bool { return boolsOf(len(b.Events), memory) }
+	return func(b *recording.Batch, memory []bool) []bool {
+		counts := boolsOf(len(b.Events), memory)
+		clear(counts)
+		return counts
+	}
 }
 
-// boolsOf returns a slice of n.
+// boolsOf returns a slice of n, in memory if there is room, whose values are any.
 func boolsOf(n int, memory []bool) []bool {
 	if cap(memory) < n {
 		return make([]bool, n)
