@@ -2,7 +2,6 @@ package elfx
 
 import (
 	"bytes"
-	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 )
@@ -206,17 +206,35 @@ func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
 		}
 	}
 	if size <= inMemory || err != nil && size <= maxInMemory {
-		var b bytes.Buffer // grows with what is really there
-		if _, err := io.CopyN(&b, r, int64(size)); err != nil {
-			return nil, false, tooShort(err, b.Len(), size)
-		}
-		return b.Bytes(), false, nil
+		data, err := toMemory(r, size, uint64(len(raw)))
+		return data, false, err
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("for its %d bytes a temporary file is needed (TMPDIR sets where): %w", size, err)
 	}
 	data, err := toTemporary(t, r, size)
 	return data, err == nil, err
+}
+
+// usualRatio is what debug information hardly ever shrinks by: a section that claims no more gets its memory at once.
+const usualRatio = 8
+
+// toMemory reads size bytes of r, which decompresses packed bytes. The memory grows with what is really there, since a forged
+// section claims anything.
+func toMemory(r io.Reader, size, packed uint64) ([]byte, error) {
+	data := make([]byte, min(size, packed*usualRatio+4096))
+	for done := 0; ; {
+		n, err := io.ReadFull(r, data[done:])
+		if done += n; err != nil {
+			return nil, tooShort(err, done, size)
+		}
+		if uint64(done) == size {
+			return data, nil
+		}
+		bigger := make([]byte, min(size, 2*uint64(done)))
+		copy(bigger, data)
+		data = bigger
+	}
 }
 
 // toTemporary writes size bytes of r to a temporary file without a name and maps it: the contents then are the kernel's
