@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/debuginfod"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -58,7 +59,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			}
 			return dumpOf(recording, q)
 		},
-		Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
+		Names: cachedNames(), Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
 		Report: func(r record.Report) {
 			switch r.Kind {
 			case record.Ready:
@@ -74,6 +75,15 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			}
 		},
 	})
+}
+
+// cachedNames opens the user's cache of names. Nil if it cannot be used, which costs only time ("heaptap cache" says why).
+func cachedNames() *namecache.Cache {
+	c, err := namecache.Open(namecache.Dir())
+	if err != nil {
+		return nil
+	}
+	return c
 }
 
 // debugFiles is a record.Config.Fetch: it asks the servers that the user names in DEBUGINFOD_URLS, and tells of each download. Nil if
@@ -120,7 +130,7 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
 		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
-		MinEvents: config.MinEvents, NotMain: !main, Fetch: debugFiles(func(string) {}),
+		MinEvents: config.MinEvents, NotMain: !main, Names: cachedNames(), Fetch: debugFiles(func(string) {}),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil && !r.Dropped {
 				list = append(list, *recordingOf(r))

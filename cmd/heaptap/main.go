@@ -85,7 +85,7 @@ recompiling, no root and no change to the program.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.Replace(usageTemplate, "TOPICS", strings.Join(topicNames(), ", "), 1))
-	root.AddCommand(newRunCommand(), newCtlCommand(), newReportCommand(), newTopCommand(), newTreeCommand(), newTimelineCommand(), newHistCommand(), newRegionsCommand(), newThreadsCommand(), newLeaksCommand(), newSourceCommand(), newGlobalsCommand(), newMismatchesCommand(), newCheckCommand(), newDiffCommand(), newMergeCommand(), newExportCommand(), newPushCommand(), newImportCommand(), newScrubCommand(), newVerifyCommand(), newDumpCommand(), newLogCommand(), newRepairCommand(), newEnvCommand(), newAgentCommand(), newVersionCommand(),
+	root.AddCommand(newRunCommand(), newCtlCommand(), newReportCommand(), newTopCommand(), newTreeCommand(), newTimelineCommand(), newHistCommand(), newRegionsCommand(), newThreadsCommand(), newLeaksCommand(), newSourceCommand(), newGlobalsCommand(), newMismatchesCommand(), newCheckCommand(), newDiffCommand(), newMergeCommand(), newExportCommand(), newPushCommand(), newImportCommand(), newScrubCommand(), newVerifyCommand(), newDumpCommand(), newLogCommand(), newRepairCommand(), newEnvCommand(), newAgentCommand(), newCacheCommand(), newVersionCommand(),
 		newCompletionCommand(), newManCommand(), newRecorderCommand())
 	root.SetHelpCommand(newHelpCommand())
 	root.Version = version()

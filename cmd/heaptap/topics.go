@@ -153,7 +153,7 @@ HEAPTAP_...           each flag of heaptap run: HEAPTAP_MARK_EVERY is --mark-eve
 HEAPTAP_SPILL_LIMIT   without a recorder: how much may be written to the spill file, as 512m or 4g
 CLICKHOUSE_USER       user and password of heaptap push --clickhouse, if the URL has none
 CLICKHOUSE_PASSWORD
-XDG_CACHE_HOME        below it, in heaptap/, lies the unpacked library
+XDG_CACHE_HOME        below it, in heaptap/, lie the unpacked library and the names of functions (heaptap cache)
 DEBUGINFOD_URLS       servers that are asked for debug information that is not here, by build id; DEBUGINFOD_CACHE_PATH, _TIMEOUT, _MAXTIME and
                       _MAXSIZE as for gdb
 NO_COLOR              no colours; --color always overrides it

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -53,6 +54,8 @@ type Config struct {
 	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is called from other
 	// goroutines. nil: such requests are errors.
 	Dump func(recording string, q control.Request) ([]byte, error)
+	// Names keeps the names of functions for the next run; nil: none are kept.
+	Names *namecache.Cache
 	// Fetch is asked for the debug files that are not on this machine, see symbolize.Options, when a recording ends; nil: nobody is asked.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.

@@ -11,6 +11,9 @@
 // beside the program, in a package (.dwp) first. Code outside of any file is looked up in the map that JIT
 // compilers write for perf.
 //
+// What was found is kept by build id and address (package namecache), if the caller gives a cache: the next run asks the files
+// only for addresses that are new. Names are kept only when nothing was wrong with the files.
+//
 // A return address belongs to the call before it, so it is looked up one byte earlier; the address of an interrupted
 // instruction is looked up as it is.
 package symbolize

@@ -3,15 +3,19 @@ package symbolize
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/dwarfx"
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/namecache"
 )
 
 // resolve fills in the frames of one job.
@@ -27,6 +31,55 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	if debug != nil {
 		defer debug.Close()
 	}
+	key, ok := nameKey(j.module, f, debug)
+	if s.o.Names == nil || !ok {
+		s.lookUp(ctx, j, f, debug, names)
+		return
+	}
+	frames, known := s.o.Names.Find(key, j.addrs)
+	missing := &job{module: j.module}
+	var where []int
+	for i, a := range j.addrs {
+		if known[i] {
+			j.frames[i] = frames[i]
+		} else {
+			missing.addrs, where = append(missing.addrs, a), append(where, i)
+		}
+	}
+	if len(where) == 0 {
+		return
+	}
+	missing.frames = make([][]event.Frame, len(where))
+	s.lookUp(ctx, missing, f, debug, names)
+	for k, i := range where {
+		j.frames[i] = missing.frames[k]
+	}
+	if len(j.notes)+len(missing.notes) == 0 && !missing.split && ctx.Err() == nil {
+		_ = s.o.Names.Add(key, missing.addrs, missing.frames) // it only costs time to find them again
+	}
+	j.notes = append(j.notes, missing.notes...)
+}
+
+// nameFormat changes whenever this package, dwarfx or elfx would give an address another name: names from before are not used then.
+const nameFormat = 1
+
+// nameKey says whose names these files have. Without a build id nobody can tell.
+func nameKey(m event.Module, f, debug *elfx.File) (k namecache.Key, ok bool) {
+	h := fnv.New64a()
+	fmt.Fprint(h, nameFormat)
+	for _, d := range []*elfx.File{f, debug} {
+		if d == nil {
+			fmt.Fprint(h, " none")
+			continue
+		}
+		size, modified := d.Stamp()
+		fmt.Fprintf(h, " %d %d", size, modified.UnixNano())
+	}
+	return namecache.Key{BuildID: hex.EncodeToString(m.BuildID), Source: h.Sum64()}, len(m.BuildID) > 0 && (f != nil || debug != nil)
+}
+
+// lookUp asks the files.
+func (s *Symbolizer) lookUp(ctx context.Context, j *job, f, debug *elfx.File, names *demangler) {
 	var lines [][]dwarfx.Frame
 	for _, d := range []*elfx.File{f, debug} {
 		if d != nil && d.HasDWARF() && lines == nil {
@@ -57,8 +110,24 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 			plt = names
 		}
 	}
+	startup(f, j.addrs, symbols)
 	for i := range j.addrs {
 		j.frames[i] = frames(names, lines[i], symbols[i], plt[i])
+	}
+}
+
+// startup names _start and main where no symbol table does any more.
+func startup(f *elfx.File, addrs []uint64, symbols []elfx.Symbol) {
+	if f == nil || !slices.ContainsFunc(symbols, func(s elfx.Symbol) bool { return s.Name == "" }) {
+		return
+	}
+	for _, s := range f.Startup() {
+		i, _ := slices.BinarySearch(addrs, s.Start)
+		for ; i < len(addrs) && addrs[i]-s.Start < s.Size; i++ {
+			if symbols[i].Name == "" {
+				symbols[i] = s
+			}
+		}
 	}
 }
 
@@ -255,6 +324,7 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []st
 		}
 	}
 	found, err := dwarfx.New(sections, o).Lookup(ctx, j.addrs)
+	j.split = j.split || split.used()
 	if err != nil && ctx.Err() == nil {
 		j.note("%s: some names or lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

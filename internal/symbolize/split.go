@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/dwarfx"
 	"github.com/heaptap/heaptap/internal/elfx"
@@ -15,6 +16,8 @@ type splits struct {
 	root  string   // put before paths, as Options.Root
 	files []string // paths of the program, and of the file with its debug information
 
+	asked atomic.Bool // for any unit
+
 	mu     sync.Mutex // of what follows
 	looked bool       // for the .dwp file
 	packed *elfx.File
@@ -24,6 +27,7 @@ type splits struct {
 
 // open is a dwarfx.Options.Split. The package comes first, as for debuggers: who makes one may delete the others.
 func (s *splits) open(name, dir string, id uint64) (dwarfx.Sections, func(), error) {
+	s.asked.Store(true)
 	sections, err := s.unpack(id)
 	if sections.Info != nil {
 		return sections, func() {}, nil
@@ -47,6 +51,9 @@ func (s *splits) open(name, dir string, id uint64) (dwarfx.Sections, func(), err
 	}
 	return dwarfx.Sections{}, nil, err
 }
+
+// used reports whether anything was looked for that was split off.
+func (s *splits) used() bool { return s.asked.Load() }
 
 // candidates are where a .dwo file may lie: where the compiler put it, or beside the program.
 func (s *splits) candidates(name, dir string) []string {

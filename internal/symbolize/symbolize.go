@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/namecache"
 )
 
 // Options qualify New. The zero value is good for a process of this machine that has no JIT compiler.
@@ -24,6 +25,8 @@ type Options struct {
 	// Fetch is asked for the debug file with a build id if none is here: it returns its path, "" if nobody has it. May be nil, and
 	// called by several goroutines at once.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
+	// Names keeps names for the next time; nil: nothing is kept.
+	Names *namecache.Cache
 	// PerfMap is the perf map's path; "" means /tmp/perf-PID.map.
 	PerfMap string
 	// Workers is how many modules, and units of a module, are read at the same time; 0 means one per processor.
@@ -98,6 +101,7 @@ type job struct {
 	where  [][]int // for each address the indexes of the pcs that have it
 	frames [][]event.Frame
 	notes  []string
+	split  bool // the names also come from files that were split off
 }
 
 func (j *job) note(format string, args ...any) {
