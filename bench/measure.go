@@ -17,6 +17,9 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
+// hangs is what went wrong with a run that ended only because patience did. It is not tried again.
+const hangs = "hangs"
+
 // patience is how long a run may take.
 const patience = 5 * time.Minute
 
@@ -77,9 +80,10 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 		var exit *exec.ExitError
 		switch {
 		case v.class == rival && time.Since(start) > patience:
-			s.failed = "hangs"
+			s.failed = hangs
 		case v.class == rival:
 			s.failed = "crashes"
+			fmt.Fprintf(os.Stderr, "%s, %s: %v: %s\n", w.name, v.name, errors.Join(runErr, finishErr), bytes.TrimSpace(stderr.Bytes()))
 		case runErr != nil && !errors.As(runErr, &exit):
 			return s, runErr
 		default:

@@ -36,7 +36,7 @@ func made() *results {
 	set("cc1plus", bare, 1, 2e9, 2e9)
 	set("cc1plus", shim, 1, 2e9, 2e9)
 	set("cc1plus", exact, 1, 2.2e9, 2.2e9)
-	r.samples["cc1plus"][heaptrackName] = []sample{{failed: "crashes"}}
+	r.samples["cc1plus"][heaptrackName] = []sample{{failed: "crashes"}, {failed: "crashes"}}
 	return r
 }
 
@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 	page := made().page("docs/performance.md", slowUnmeasured, bigUnmeasured)
 	for _, line := range []string{
 		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns |",
-		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes | - | - |",
+		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - |",
 		"| W1 | exact | +15.0 ns | +12.0 ns | **+19.0 ns ± 0.2 ns** |",
 		"| W1 | sampled | +2.0 ns | +1.0 ns | +0.5 ns ± 0.0 ns |",
 		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per pair ± 0.05 |",

@@ -47,7 +47,7 @@ func (b *bench) measure(r *results, w *workload, reps int) error {
 	for rep := range reps {
 		for i := range r.variants {
 			v := &r.variants[i]
-			if rep >= runs(w, v, reps) || v.class == rival && rep > 0 && of[v.name][rep-1].failed != "" {
+			if rep >= runs(w, v, reps) || v.class == rival && rep > 0 && of[v.name][rep-1].failed == hangs {
 				continue
 			}
 			s, err := b.run(w, v)
@@ -93,7 +93,8 @@ func (b *bench) open(r *results, w *workload, file string) (err error) {
 	return err
 }
 
-// of returns the medians of a workload in a variant; ok is false if it was not measured, or never ended well.
+// of returns the medians of a workload in a variant; ok is false if it was not measured, or never ended well. failed says what
+// went wrong in how many runs.
 func (r *results) of(w *workload, variant string) (m sample, ok bool) {
 	var good []sample
 	for _, s := range r.samples[w.name][variant] {
@@ -102,6 +103,9 @@ func (r *results) of(w *workload, variant string) (m sample, ok bool) {
 		} else {
 			m.failed = s.failed
 		}
+	}
+	if bad := len(r.samples[w.name][variant]) - len(good); bad > 0 {
+		m.failed += fmt.Sprintf(" %d of %d", bad, bad+len(good))
 	}
 	if len(good) == 0 {
 		return m, false
@@ -152,6 +156,8 @@ func (r *results) cell(w *workload, v *variant) string {
 		return m.failed
 	case measured && v.class == baseline:
 		return duration(m.perUnit())
+	case measured && compared && m.failed != "":
+		return w.costText(c.median) + " (" + m.failed + ")"
 	case measured && compared:
 		return w.costText(c.median)
 	}

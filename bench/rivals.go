@@ -22,12 +22,21 @@ func (b *bench) rivals() (all []variant, missing []string) {
 			zip = "zstd -c"
 		}
 		all = append(all,
-			variant{name: heaptrackName, what: "Debian's, with its interpreter and compressor: `heaptrack PROGRAM`", class: rival, tenth: true, rarely: true,
+			variant{name: heaptrackName, what: heaptrackVersion() + ", with its interpreter and compressor: `heaptrack PROGRAM`", class: rival, tenth: true, rarely: true,
 				start: heaptrack(lib, interpret+` <"$1" | `+zip+` >"$2"`)},
 			variant{name: heaptrackRaw, what: "the same without the interpreter", class: rival, tenth: true, rarely: true, start: heaptrack(lib, zip+` <"$1" >"$2"`)})
 	}
 	more, none := b.jemalloc(19, true)
 	return append(all, more...), append(missing, none...)
+}
+
+// heaptrackVersion is what heaptrack calls itself.
+func heaptrackVersion() string {
+	out, err := exec.Command("heaptrack", "--version").Output()
+	if err != nil {
+		return "of unknown version"
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // slowRivals are those that take more than ten times the program's time where it does nothing but allocate.
