@@ -49,6 +49,7 @@ typedef int32_t i32;
 
 struct ht_frame; // private to unwind.c
 struct ht_check_pair;
+struct ht_deep;
 
 // One per stream, all zero at first; owned by unwind.c. It lives in private memory of the process.
 struct ht_memo {
@@ -73,6 +74,9 @@ struct ht_memo {
 	struct ht_frame *buffers; // of the loose frames
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
+	struct ht_deep *deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
+	u32 near_capacity; // frames that may be laid down in the short way, see deep.h
+	u32 reserved;
 };
 
 // Forgets what it remembers, but keeps the memory: for another thread, or after something made it doubtful.

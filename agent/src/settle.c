@@ -10,6 +10,7 @@
 #include "memo.h"
 #include "rules.h"
 #include "cct.h"
+#include "deep.h"
 
 HT_INLINE u32 add(struct ht_check_pair *c, u32 n, const u64 *at, u64 value)
 {
@@ -114,8 +115,12 @@ HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermo
 	memo->top = 0;
 	memo->loose = 0;
 	HT_FENCE();
-	if (ht_unlikely(base + n > memo->frame_capacity && ht_memo_more_frames(memo, 0) < 0))
-		goto none;
+	if (ht_unlikely(base + n > memo->near_capacity)) {
+		if (base + n > HT_NEAR)
+			return -1;
+		if (ht_memo_more_frames(memo, 0) < 0)
+			goto none;
+	}
 	// At most three checks a frame.
 	u32 checks = HT_CHECKS(&memo->frames[base - 1]) + 3 * n;
 	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0)

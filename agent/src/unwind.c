@@ -34,6 +34,7 @@
 #include "stack.h"
 #include "full.h"
 #include "shadow.h"
+#include "deep.h"
 #include "sys.h"
 
 #define SWITCHES_MAX 32 // changes of stack in one walk
@@ -46,6 +47,7 @@ struct walk {
 	u32 foreign; // number (1: leaf) of the new frame nearest to the root that lies on a foreign stack
 	u32 complex; // the same for frames that cannot be remembered
 	u32 switches;
+	u32 bounded; // not all checks need be made, see deep.h
 	struct ht_full full;
 };
 
@@ -209,7 +211,9 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		    (!(frames[k].checks & HT_FP_LIVE) || frames[k].fp == fp)) {
 			if (k < known) {
 				i32 m;
-				if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
+				if (ht_unlikely(w->bounded))
+					m = ht_deep_mismatch(memo, (u32)k);
+				else if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
 					m = ht_all_hold(memo->checks, HT_CHECKS(&frames[k]))
 						    ? -1
 						    : ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
@@ -321,7 +325,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	// Not on the target's stack, which may be small.
 	_Static_assert(sizeof(struct walk) <= HT_WALK_SIZE, "the walk's room");
 	struct walk *w = (struct walk *)ht_walk_room(memo);
-	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
+	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	if (memo->loose)
 		ht_lay_down(memo, memo->loose_end - 1);
 	depth = memo->depth;
@@ -333,6 +337,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TRUNCATED);
 		return 0;
 	}
+	if (ht_unlikely(depth > HT_NEAR))
+		w->bounded = (u32)ht_deep_begin(memo, depth);
 	how = climb(w, depth, &base);
 	if (ht_unlikely(how == CUT))
 		ht_count(HT_C_TRUNCATED);
@@ -359,9 +365,14 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	}
 	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
 		memo->first_foreign = ht_unlikely(w->foreign) ? base + (w->n - w->foreign) + 1 : 0;
+	depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
+	if (ht_unlikely(depth > HT_NEAR) && !memo->first_foreign)
+		ht_deep_end(memo, base, depth);
+	else
+		ht_deep_none(memo);
 	HT_FENCE();
-	memo->depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
-	if (memo->first_foreign || !memo->depth || ht_enter_exit) // then every event asks ht_shadow_capture first
+	memo->depth = depth;
+	if (memo->first_foreign || !depth || depth > HT_NEAR || ht_enter_exit) // then every event asks ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))
