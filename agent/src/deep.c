@@ -108,12 +108,18 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 	return outer ? take_turn(memo, HT_CHECKS(&memo->frames[k])) : -1;
 }
 
+u32 ht_deep_floor(const struct ht_memo *memo)
+{
+	return memo->deep->gap_count ? 0 : floor_of(memo, memo->deep->met);
+}
+
 static int is_odd(const struct ht_frame *f, u32 index)
 {
 	switch (HT_RULE_TYPE(f->rule)) {
 	case HT_R_SP:
 	case HT_R_FP:
 	case HT_R_LOAD_FP:
+	case HT_R_COMPLEX:
 		return !ht_pcs[HT_RULE_PC_ID(f->rule)].module; // generated, see frames.c
 	}
 	return index > 0; // the outermost frame has no caller that could change

@@ -47,6 +47,8 @@ extern u32 ht_deep_distrusted;
 int ht_deep_begin(struct ht_memo *memo, u32 depth);
 // The highest check of the frames up to k that does not hold, or -1.
 HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k);
+// After that: the outermost frame that was compared for what the thread can have rewritten since.
+u32 ht_deep_floor(const struct ht_memo *memo);
 // The end of a walk after which `depth` frames are remembered, all on the thread's own stack, the first `base` of which have stayed.
 void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth);
 // The same where the stack is not deep.

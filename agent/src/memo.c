@@ -6,6 +6,7 @@
 // (What is lost that way is lost; what is kept is whole.)
 
 #include "memo.h"
+#include "complex.h"
 #include "deep.h"
 #include "stack.h"
 
@@ -117,6 +118,8 @@ void ht_memo_free(struct ht_memo *memo)
 		ht_unmap(memo->buffers, BUFFERS);
 	if (memo->scratch)
 		ht_unmap(memo->scratch, memo->scratch_size);
+	if (memo->complex)
+		ht_unmap(memo->complex, memo->complex_capacity * sizeof(struct ht_complex));
 	if (memo->deep)
 		ht_unmap(memo->deep, sizeof(struct ht_deep));
 	__builtin_memset(memo, 0, sizeof(*memo));
