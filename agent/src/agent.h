@@ -49,6 +49,8 @@ typedef int32_t i32;
 
 struct ht_frame; // private to unwind.c
 struct ht_check_pair;
+struct ht_deep;
+struct ht_complex;
 
 // One per stream, all zero at first; owned by unwind.c. It lives in private memory of the process.
 struct ht_memo {
@@ -73,6 +75,10 @@ struct ht_memo {
 	struct ht_frame *buffers; // of the loose frames
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
+	struct ht_deep *deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
+	u32 near_capacity; // frames that may be laid down in the short way, see deep.h
+	u32 complex_count, complex_noted, complex_capacity; // remembered; those and the ones noted in this walk; see complex.h
+	struct ht_complex *complex;
 };
 
 // Forgets what it remembers, but keeps the memory: for another thread, or after something made it doubtful.

@@ -4,6 +4,7 @@
 #ifndef HT_FULL_H
 #define HT_FULL_H
 
+#include "rules.h"
 #include "stack.h"
 
 struct ht_full {
@@ -13,7 +14,12 @@ struct ht_full {
 };
 
 // Goes from the leaf, or from where it stopped last, up to the frame (pc, sp), and one further: its caller's pc, sp and fp
-// are returned. 0; 1 at the end of the stack; -1 if that frame cannot be reached.
+// are returned; scratch->needs tells what that step depends on. 0; 1 at the end of the stack; -1 if that frame cannot be reached.
 int ht_full_step(struct ht_memo *memo, struct ht_full *f, u64 *pc, u64 *sp, u64 *fp);
+// The same up to the frame (pc, sp) itself. 0 or -1.
+int ht_full_reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp);
+// At the frame that was reached: register i of HT_KEPT, and where it is kept.
+u64 ht_full_register(const struct ht_memo *memo, u32 i);
+struct ht_kept ht_full_kept(const struct ht_memo *memo, u32 i);
 
 #endif

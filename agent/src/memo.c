@@ -6,6 +6,8 @@
 // (What is lost that way is lost; what is kept is whole.)
 
 #include "memo.h"
+#include "complex.h"
+#include "deep.h"
 #include "stack.h"
 
 #define FIRST_FRAMES 340 // 4 pages
@@ -34,7 +36,7 @@ int ht_memo_start(struct ht_memo *memo)
 		struct ht_frame *f = ht_map(FIRST_FRAMES * sizeof(*f));
 		if (!f)
 			return -1;
-		memo->frame_capacity = FIRST_FRAMES;
+		memo->frame_capacity = memo->near_capacity = FIRST_FRAMES;
 		HT_FENCE();
 		memo->frames = f;
 	}
@@ -63,8 +65,8 @@ int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames)
 	u32 old = memo->frame_capacity, capacity = larger(old);
 	struct ht_frame *frames = memo->frames, *f;
 
-	if (capacity > HT_FRAMES_MAX)
-		capacity = HT_FRAMES_MAX;
+	if (capacity > HT_FRAMES_MAX + HT_FRAMES_NEW)
+		capacity = HT_FRAMES_MAX + HT_FRAMES_NEW;
 	if (capacity <= old)
 		return -1;
 	memo->frames = 0;
@@ -76,6 +78,7 @@ int ht_memo_more_frames(struct ht_memo *memo, u32 new_frames)
 	}
 	__builtin_memmove(f + capacity - new_frames, f + old - new_frames, new_frames * sizeof(*f));
 	memo->frame_capacity = capacity;
+	memo->near_capacity = capacity < HT_NEAR ? capacity : HT_NEAR;
 	HT_FENCE();
 	memo->frames = f;
 	return 0;
@@ -115,5 +118,9 @@ void ht_memo_free(struct ht_memo *memo)
 		ht_unmap(memo->buffers, BUFFERS);
 	if (memo->scratch)
 		ht_unmap(memo->scratch, memo->scratch_size);
+	if (memo->complex)
+		ht_unmap(memo->complex, memo->complex_capacity * sizeof(struct ht_complex));
+	if (memo->deep)
+		ht_unmap(memo->deep, sizeof(struct ht_deep));
 	__builtin_memset(memo, 0, sizeof(*memo));
 }

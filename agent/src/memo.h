@@ -28,7 +28,8 @@ struct ht_check_pair {
 
 // ht_unwind keeps its new frames at the end of the array, the leaf in the last element: so they need no memory of their own
 // until they are complete.
-#define HT_FRAMES_MAX (1u << 20)
+#define HT_FRAMES_MAX (1u << 20) // that are remembered
+#define HT_FRAMES_NEW (1u << 18) // more than that, and one walk may have found so many new ones
 
 // ht_walk keeps its new frames in buffers of their own, with one element before them.
 #define HT_LOOSE_MAX 40
@@ -98,8 +99,8 @@ HT_INLINE int ht_all_hold(const struct ht_check_pair *c, u32 n)
 void ht_settle(struct ht_memo *memo, u32 base, const struct ht_frame *new, u32 n, const struct ht_frame *up, u32 flag);
 // Makes the nodes that the path to frames[leaf] lacks; returns the deepest one there is. `flag` as above.
 HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag);
-// Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: there is no
-// memory, and nothing is remembered.
+// Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: they are dropped, too,
+// since the stack is a deep one (deep.h); or there is no memory, and nothing is remembered.
 HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost);
 
 // If the leaf is not the same: a walk, until it meets what is remembered.

@@ -37,11 +37,32 @@ enum ht_rule_fp {
 #define HT_RULE_OFFSET(r) ((u64)((i64)(r) >> 40) * 8)
 #define HT_PC_IDS (1u << 24)
 
+// Registers besides rbp that a call preserves: rbx, r12 to r15.
+#define HT_KEPT 5
+// Where one of them is kept by an inner frame: the cell, and that frame's sp, which is below the leaf's for one of our own.
+struct ht_kept {
+	u64 at; // 0: it still is in the register; ~0: not known
+	u64 sp;
+};
+
+// What a step depends on besides sp and fp.
+#define HT_FULL_CELLS 3
+struct ht_full_needs {
+	u64 cells[HT_FULL_CELLS]; // memory that it reads for pc, fp and CFA; 0: none
+	u32 registers; // as bits
+	u32 unknown; // there may be more
+	u64 values[HT_KEPT];
+	struct ht_kept kept[HT_KEPT];
+};
+
 // Working memory of the slow paths, at ht_memo.scratch.
 struct ht_scratch {
 	struct ht_cfi_text text; // of the frame that is stepped, see full.c
 	struct ht_cfi_work cfi;
 	u64 registers[HT_REGS]; // of the walk with all registers, see full.c
+	u64 before[HT_REGS]; // the same, one frame further in
+	struct ht_kept kept[HT_KEPT]; // where the former come from
+	struct ht_full_needs needs; // of the last step
 	char buffer[HT_MODULE_WORK] __attribute__((aligned(8)));
 };
 // Maps it if it is not there yet; null if there is no memory.

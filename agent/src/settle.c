@@ -10,6 +10,8 @@
 #include "memo.h"
 #include "rules.h"
 #include "cct.h"
+#include "complex.h"
+#include "deep.h"
 
 HT_INLINE u32 add(struct ht_check_pair *c, u32 n, const u64 *at, u64 value)
 {
@@ -19,9 +21,11 @@ HT_INLINE u32 add(struct ht_check_pair *c, u32 n, const u64 *at, u64 value)
 }
 
 // Appends the checks of one frame, whose caller is `up`, and tells whether its fp is live.
-static HT_NOINLINE u32 add_checks_uncommon(struct ht_check_pair *c, u32 n, const struct ht_frame *f,
+static HT_NOINLINE u32 add_checks_uncommon(const struct ht_memo *memo, u32 n, const struct ht_frame *f,
 					   const struct ht_frame *up, u32 *live)
 {
+	struct ht_check_pair *c = memo->checks;
+	const struct ht_complex *complex;
 	u64 up_pc = up->pc & ~HT_PC_INTERRUPTED;
 	switch (HT_RULE_TYPE(f->rule)) {
 	case HT_R_SIGNAL:
@@ -37,6 +41,13 @@ static HT_NOINLINE u32 add_checks_uncommon(struct ht_check_pair *c, u32 n, const
 			n = add(c, n, (const u64 *)f->fp, up->fp);
 			n = add(c, n, (const u64 *)f->fp + 1, up_pc);
 		}
+		*live = HT_FP_LIVE;
+		break;
+	case HT_R_COMPLEX:
+		complex = ht_complex_at(memo, (u32)(f - memo->frames));
+		for (u32 i = 0; complex && i < HT_FULL_CELLS; i++)
+			if (complex->needs.cells[i])
+				n = add(c, n, (const u64 *)complex->needs.cells[i], *(const u64 *)complex->needs.cells[i]);
 		*live = HT_FP_LIVE;
 		break;
 	default: // the end, or not to be remembered
@@ -78,7 +89,7 @@ void ht_settle(struct ht_memo *memo, u32 base, const struct ht_frame *new, u32 c
 			n = add(checks, n, (const u64 *)(cfa - 8), up->pc); // a return address: no flag
 			live = type != HT_R_SP || where == HT_FP_AT_FP ? HT_FP_LIVE : where == HT_FP_SAME ? live : 0;
 		} else {
-			n = add_checks_uncommon(checks, n, f, up, &live);
+			n = add_checks_uncommon(memo, n, f, up, &live);
 		}
 		f->checks = n | live;
 	}
@@ -114,8 +125,12 @@ HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermo
 	memo->top = 0;
 	memo->loose = 0;
 	HT_FENCE();
-	if (ht_unlikely(base + n > memo->frame_capacity && ht_memo_more_frames(memo, 0) < 0))
-		goto none;
+	if (ht_unlikely(base + n > memo->near_capacity)) {
+		if (base + n > HT_NEAR)
+			return -1;
+		if (ht_memo_more_frames(memo, 0) < 0)
+			goto none;
+	}
 	// At most three checks a frame.
 	u32 checks = HT_CHECKS(&memo->frames[base - 1]) + 3 * n;
 	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0)

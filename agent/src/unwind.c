@@ -34,6 +34,8 @@
 #include "stack.h"
 #include "full.h"
 #include "shadow.h"
+#include "complex.h"
+#include "deep.h"
 #include "sys.h"
 
 #define SWITCHES_MAX 32 // changes of stack in one walk
@@ -46,6 +48,7 @@ struct walk {
 	u32 foreign; // number (1: leaf) of the new frame nearest to the root that lies on a foreign stack
 	u32 complex; // the same for frames that cannot be remembered
 	u32 switches;
+	u32 bounded; // not all checks need be made, see deep.h
 	struct ht_full full;
 };
 
@@ -71,6 +74,14 @@ static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 			return (i32)n;
 	}
 	return -1;
+}
+
+// A check of the innermost frame that does not find its registers as they were, or -1. All cells are as they were.
+static HT_NOINLINE i32 changed_register(struct walk *w, u32 k)
+{
+	struct ht_memo *memo = w->memo;
+	u32 frame = ht_complex_differs(memo, &w->full, k, w->bounded ? ht_deep_floor(memo) : 0);
+	return frame > 1 ? (i32)HT_CHECKS(&memo->frames[frame - 2]) : (i32)frame - 1;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -119,13 +130,16 @@ static int step_from_signal(struct walk *w)
 
 static int step_fully(struct walk *w)
 {
-	int r = ht_full_step(w->memo, &w->full, &w->pc, &w->sp, &w->fp);
-	w->complex = w->n;
+	int r = ht_full_step(w->memo, &w->full, &w->pc, &w->sp, &w->fp), own = (int)w->bounds.own;
 	if (r < 0) {
+		w->complex = w->n;
 		ht_count(HT_C_BAD_CFI);
 		return CUT;
 	}
-	return r == 1 || !(w->pc & ~HT_PC_INTERRUPTED) ? END : switch_stack(w);
+	int how = r == 1 || !(w->pc & ~HT_PC_INTERRUPTED) ? END : switch_stack(w);
+	if (r == 1 || !own || !w->bounds.own || ht_complex_note(w->memo, w->n) < 0)
+		w->complex = w->n;
+	return how;
 }
 
 // A frame whose caller's frame ends beyond the known bounds, or below it: code that runs on a stack of its own.
@@ -209,12 +223,16 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		    (!(frames[k].checks & HT_FP_LIVE) || frames[k].fp == fp)) {
 			if (k < known) {
 				i32 m;
-				if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
+				if (ht_unlikely(w->bounded))
+					m = ht_deep_mismatch(memo, (u32)k);
+				else if (ht_likely(!memo->first_foreign || (u32)k + 1 < memo->first_foreign))
 					m = ht_all_hold(memo->checks, HT_CHECKS(&frames[k]))
 						    ? -1
 						    : ht_find_mismatch(memo->checks, HT_CHECKS(&frames[k]));
 				else
 					m = find_mismatch_carefully(w, HT_CHECKS(&frames[k]));
+				if (m < 0 && ht_unlikely(memo->complex_count != 0))
+					m = changed_register(w, (u32)k);
 				if (m < 0) {
 					*base = (u32)k + 1;
 					w->n = n;
@@ -321,11 +339,12 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	// Not on the target's stack, which may be small.
 	_Static_assert(sizeof(struct walk) <= HT_WALK_SIZE, "the walk's room");
 	struct walk *w = (struct walk *)ht_walk_room(memo);
-	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, {pc, sp, 0, 0}};
+	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, {pc, sp, 0, 0}};
 	if (memo->loose)
 		ht_lay_down(memo, memo->loose_end - 1);
 	depth = memo->depth;
 	ht_memo_forget(memo);
+	ht_complex_begin(memo);
 	HT_FENCE();
 	if (ht_likely(ht_on_own_stack(memo, sp))) {
 		w->bounds = (struct ht_bounds){memo->low, memo->high, 1};
@@ -333,6 +352,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TRUNCATED);
 		return 0;
 	}
+	if (ht_unlikely(depth > HT_NEAR))
+		w->bounded = (u32)ht_deep_begin(memo, depth);
 	how = climb(w, depth, &base);
 	if (ht_unlikely(how == CUT))
 		ht_count(HT_C_TRUNCATED);
@@ -345,6 +366,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
 	}
+	if (ht_unlikely(memo->complex_noted != 0))
+		ht_complex_place(memo, base, w->n);
 	struct ht_frame *up = ht_spare_end(memo) - 1; // what the outermost frame returned to
 	*up = (struct ht_frame){w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0};
 	ht_settle(memo, base, &memo->frames[memo->frame_capacity - w->n], w->n, up,
@@ -359,9 +382,15 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	}
 	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
 		memo->first_foreign = ht_unlikely(w->foreign) ? base + (w->n - w->foreign) + 1 : 0;
+	depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
+	ht_complex_keep(memo, depth);
+	if (ht_unlikely(depth > HT_NEAR) && !memo->first_foreign)
+		ht_deep_end(memo, base, depth);
+	else
+		ht_deep_none(memo);
 	HT_FENCE();
-	memo->depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
-	if (memo->first_foreign || !memo->depth || ht_enter_exit) // then every event asks ht_shadow_capture first
+	memo->depth = depth;
+	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count || ht_enter_exit) // then every event asks ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))

@@ -50,7 +50,7 @@ static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_
 		memo->top = end - 1;
 		return node;
 	}
-	// A stack that there was not before.
+	// A stack that there was not before; or the long way must be gone.
 	if (ht_lay_down(memo, end - 1) < 0)
 		return 0;
 	node = ht_make_path(memo->frames, memo->depth - 1, 0);
@@ -187,8 +187,11 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	}
 	if (g.x == end)
 		return remain(memo, (struct ht_frame *)f);
-	if (ht_likely(ht_load(&ht_rule_table) == rules.word))
-		return remember(memo, f, g.x);
+	if (ht_likely(ht_load(&ht_rule_table) == rules.word)) {
+		u32 node = remember(memo, f, g.x);
+		if (ht_likely(node != 0))
+			return node;
+	}
 uncommon:
 	return ht_unwind(memo, pc, sp, fp);
 }

@@ -12,7 +12,7 @@ failed=0
 
 warn=(-Wall -Wextra -Werror -g)
 pure=(../src/frames.c ../src/cfi_find.c ../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c)
-all=(frames cfi_find cfi cfi_step maps modules rules cct stack full memo settle walk unwind)
+all=(frames cfi_find cfi cfi_step maps modules rules cct stack full complex memo settle deep walk unwind)
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }

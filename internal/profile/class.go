@@ -2,6 +2,7 @@ package profile
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -15,25 +16,68 @@ const emergencyPool = 72704
 // classify says whose a stack is: the runtime's, if no function of the program is on it, or if it is the C++ library's
 // reserve, which is allocated from the library's initialiser wherever the library is loaded from.
 func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
-	leaf := true
-	all := true
-	any := false
-	pool := false
-	p.PCs(s.ID, func(pc uint32) bool {
-		pcv, _ := p.symbols.reader.PCs().Get(pc)
-		if leaf {
-			leaf = false
-			pool = p.isPool(s, pc, pcv)
-		}
-		any = true
-		all = all && pcv.Module != 0 && p.symbols.runtime[pcv.Module]
-		return true
-	})
-	truncated = p.truncated(s.ID)
-	if pool || any && all && !truncated {
+	l := p.lineage.of(p, s.ID)
+	truncated = l&isTruncated != 0
+	if l&hasFrames != 0 && l&(hasProgram|isTruncated) == 0 {
 		return Runtime, truncated
 	}
+	if n, ok := p.nodes.Get(s.ID); ok && s.ID != 0 {
+		if at, _ := p.symbols.reader.PCs().Get(n.PC); p.isPool(s, n.PC, at) {
+			return Runtime, truncated
+		}
+	}
 	return Program, truncated
+}
+
+// lineage keeps what is known of the frames from each node to its root. Stacks share their outer frames: each node is looked at
+// once, however deep the stacks are.
+type lineage struct {
+	known []traits // by node
+	path  []uint32
+}
+
+type traits uint8
+
+const (
+	isKnown traits = 1 << iota
+	hasFrames
+	hasProgram  // a frame is of the program, not of the loader or a runtime
+	isTruncated // the unwinder could not reach the root
+)
+
+func (l *lineage) of(p *Profile, node uint32) traits {
+	var t traits
+	l.path = l.path[:0]
+	for len(l.path) <= p.nodes.Len() { // or it is a circle
+		if uint64(node) < uint64(len(l.known)) && l.known[node] != 0 {
+			t = l.known[node]
+			break
+		}
+		n, ok := p.nodes.Get(node)
+		if node == 0 || !ok {
+			break
+		}
+		l.path = append(l.path, node)
+		node = n.Parent
+	}
+	for _, id := range slices.Backward(l.path) {
+		n, _ := p.nodes.Get(id)
+		pc, _ := p.symbols.reader.PCs().Get(n.PC)
+		t |= isKnown | hasFrames
+		if pc.Module == 0 || !p.symbols.runtime[pc.Module] {
+			t |= hasProgram
+		}
+		if n.Truncated {
+			t |= isTruncated
+		}
+		if l.known == nil {
+			l.known = make([]traits, p.nodes.Len()+1) // ids are without gaps, unless the tree is forged
+		}
+		if uint64(id) < uint64(len(l.known)) {
+			l.known[id] = t
+		}
+	}
+	return t
 }
 
 func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
@@ -58,20 +102,4 @@ func (p *Profile) processes(stack uint32) uint64 {
 		return 1
 	}
 	return p.Merged.Spreads[stack].Inputs
-}
-
-func (p *Profile) truncated(stack uint32) bool {
-	for range maxDepth {
-		n, ok := p.nodes.Get(stack)
-		if !ok {
-			return false
-		}
-		if n.Truncated {
-			return true
-		}
-		if stack = n.Parent; stack == 0 {
-			return false
-		}
-	}
-	return false
 }

@@ -41,6 +41,7 @@ type Profile struct {
 	Variances *tally.Variances
 
 	nodes   *recording.Table[event.Node]
+	lineage lineage
 	symbols symbols
 	hide    func(*Frame) bool // frames that are taken out of the stacks; nil: none
 }

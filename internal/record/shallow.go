@@ -7,7 +7,8 @@ import (
 
 // cutNode is newNode where call stacks have at most a given number of frames (--max-depth): the innermost ones stay, and what
 // lies above is one root that all of them share. So a node of the agent's tree stands for itself only as the innermost
-// frame of a stack; as a caller it may occur in many places.
+// frame of a stack; as a caller it may occur in many places. path has one node more than deepest if the stack has more; what
+// lies above that is not looked at.
 func (p *process) cutNode(path []spool.Step, deepest int) uint32 {
 	up := uint32(0)
 	if len(path) > deepest {

@@ -31,11 +31,11 @@ func (p *process) newNode(id uint32) uint32 {
 	if id >= maxNodes {
 		return damaged()
 	}
-	known, deepest := p.nodeID, p.w.run.config.MaxDepth
+	known, deepest, limit := p.nodeID, p.w.run.config.MaxDepth, 0
 	if deepest > 0 {
-		known = nil
+		known, limit = nil, deepest+1
 	}
-	path, missing, ok := p.w.tables.Path(p.steps[:0], id, known)
+	path, missing, ok := p.w.tables.Path(p.steps[:0], id, known, limit)
 	for ok && missing != 0 {
 		if missing >= maxNodes {
 			return damaged()
@@ -43,7 +43,7 @@ func (p *process) newNode(id uint32) uint32 {
 		if !p.await(missing) {
 			return 0 // and perhaps the next time it is there
 		}
-		path, missing, ok = p.w.tables.Path(path, missing, known)
+		path, missing, ok = p.w.tables.Path(path, missing, known, limit)
 	}
 	p.steps = path[:0]
 	if !ok {

@@ -73,7 +73,7 @@ func use(t testing.TB, path string, live bool) {
 	_, _ = s.Meta()
 	_, _ = tb.Modules()
 	for id := range uint32(30) {
-		tb.Path(nil, id, nil)
+		tb.Path(nil, id, nil, 0)
 		tb.Node(id)
 		tb.PC(id)
 	}

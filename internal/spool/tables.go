@@ -131,11 +131,12 @@ type Step struct {
 	Node
 }
 
-// Path appends the nodes from id towards the root to dst, up to the root or a node that known has (not 0). missing is the
-// node that is not there, or not yet, or 0. The path is too long to be one if ok is false: the tables are damaged.
-func (t *Tables) Path(dst []Step, id uint32, known []uint32) (path []Step, missing uint32, ok bool) {
+// Path appends the nodes from id towards the root to dst, up to the root, to a node that known has (not 0), or until dst has
+// limit nodes; 0: no limit. missing is the node that is not there, or not yet, or 0. The path is too long to be one if ok is
+// false: the tables are damaged.
+func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []Step, missing uint32, ok bool) {
 	n, most := len(dst), 1000
-	for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) {
+	for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) && (limit == 0 || len(dst) < limit) {
 		s, there, err := t.node(id)
 		if err != nil {
 			return dst, 0, false
