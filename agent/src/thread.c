@@ -91,7 +91,7 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	ht_store_release(&c->seq, seq);
 	t->chunk = (u8 *)c;
 	t->at = (u64)c + HT_CHUNK_HEADER;
-	t->limit = (u64)c + HT_CHUNK_SIZE - HT_RECORD_MAX;
+	t->limit = ht_chunk_limit(c);
 	t->timed = HT_TIMED;
 	t->short_limit = 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
@@ -103,6 +103,12 @@ void ht_thread_next_chunk(struct ht_thread *t)
 	u64 seq = c->seq;
 	u32 index = HT_NONE;
 
+	if (ht_chunk_more(c) == 0) {
+		t->limit = ht_chunk_limit(c);
+		if (t->short_limit)
+			t->short_limit = t->limit;
+		return;
+	}
 	ht_store_release(&c->fill, (u32)(t->at - (u64)c));
 	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		index = ht_chunk_take();

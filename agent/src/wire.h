@@ -161,7 +161,7 @@ struct ht_chunk {
 	uint32_t tid; // copies of the stream's fields, so that a spilled chunk explains itself
 	uint32_t proc;
 	uint32_t level;
-	uint32_t reserved;
+	uint32_t there; // bytes of it that have memory, as far as the agent has noted; 0: it was never used
 	uint64_t start; // the stream's start timestamp
 	uint64_t reserved1;
 };
@@ -331,7 +331,7 @@ struct ht_name {
 
 // Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
 // that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a segment's
-// place in it is published when its pages are there.
+// place in it is published when its first part is there. What has no memory yet, nobody refers to.
 #define HT_SEGMENTS 28
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every

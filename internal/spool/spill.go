@@ -106,7 +106,7 @@ func parseChunk(b []byte) (c wire.Chunk, ok bool) {
 	c = wire.Chunk{
 		Magic: le.Uint32(b), Stream: le.Uint32(b[4:]), UID: le.Uint64(b[8:]), Seq: le.Uint64(b[16:]),
 		Fill: le.Uint32(b[24:]), Next: le.Uint32(b[28:]), TID: le.Uint32(b[32:]), Proc: le.Uint32(b[36:]),
-		Level: le.Uint32(b[40:]), Reserved: le.Uint32(b[44:]), Start: le.Uint64(b[48:]), Reserved1: le.Uint64(b[56:]),
+		Level: le.Uint32(b[40:]), There: le.Uint32(b[44:]), Start: le.Uint64(b[48:]), Reserved1: le.Uint64(b[56:]),
 	}
 	ok = c.Magic == wire.ChunkMagic && c.UID != 0 && c.Fill >= wire.ChunkHeaderSize && c.Fill <= wire.ChunkSize &&
 		c.Fill%8 == 0 && c.Seq < 1<<(64-wire.PosShift)

@@ -11,7 +11,7 @@ type Chunk struct {
 	TID       uint32
 	Proc      uint32
 	Level     uint32
-	Reserved  uint32
+	There     uint32
 	Start     uint64
 	Reserved1 uint64
 }
