@@ -120,6 +120,15 @@ func (a *array) capacity() uint64 {
 	return n
 }
 
+// forget takes the pages out of the reader's own memory; they stay in the file, and are found there again.
+func (a *array) forget() {
+	for _, m := range a.segments {
+		if m != nil {
+			_ = unix.Madvise(m, unix.MADV_DONTNEED)
+		}
+	}
+}
+
 func (a *array) close() {
 	for i, m := range a.segments {
 		if m != nil {

@@ -39,6 +39,8 @@ type Reader struct {
 	gap     uint32           // a process that is not complete, and since when
 	gapAt   time.Time        //
 
+	touched int // chunks that were looked at since the array's pages were last forgotten
+
 	heeded   uint32 // the latest ht_header.control that all processes have seen
 	unheeded bool   // there is one that some have not seen
 
@@ -140,6 +142,16 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 		}
 		return r.orphans(sink, spilled)
 	})
+}
+
+// maxTouched bounds how many chunks are in the reader's own memory, up to 64 KiB each: a program with many threads has many.
+const maxTouched = 1024
+
+func (r *Reader) touch() {
+	if r.touched++; r.touched > maxTouched {
+		r.touched = 0
+		r.chunks.forget()
+	}
 }
 
 // slot looks at one slot of the table of streams.

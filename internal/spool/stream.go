@@ -72,6 +72,7 @@ func (r *Reader) inPool(st *Stream) (chunk uint32, seq uint64) {
 
 // own returns the chunk that the reader stands in if it is in the pool.
 func (r *Reader) own(st *Stream) *wire.Chunk {
+	r.touch()
 	c := (*wire.Chunk)(r.chunks.at(st.chunk))
 	if c == nil || c.Magic != wire.ChunkMagic || atomic.LoadUint64(&c.UID) != st.UID ||
 		atomic.LoadUint64(&c.Seq) != st.seq {
