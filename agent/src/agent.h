@@ -152,7 +152,8 @@ extern struct ht_pc *ht_pcs;
 extern struct ht_node *ht_nodes;
 extern u8 *ht_module_log, *ht_name_log;
 extern struct ht_counts *ht_counts;
-extern u64 ht_mapped[HT_SEG_TYPES]; // elements (bytes for META, MODULES, NAMES) mapped in this process, from the first on
+extern u64
+	ht_mapped[HT_SEG_TYPES]; // elements (bytes for META, MODULES, NAMES) mapped in this process, from the first on
 
 // Makes elements up to and including `index` of the array accessible, whether another process has added them or not. 0, or -1
 // (no memory, no file access, limits): the caller degrades. Reentrant, waits for nobody.
