@@ -19,6 +19,7 @@
 
 #include "mode.h"
 #include "spool.h"
+#include "sum.h"
 #include "sys.h"
 
 #define PATH_MAX_HERE 4096
@@ -470,6 +471,7 @@ static void write_meta(const char *exe)
 	out += meta->host_size;
 
 	meta->env_size = (u32)ht_environ_copy(out, (u64)(end - out));
+	meta->sum = (u32)ht_sum(meta + 1, arrays[HT_SEG_META].first - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
 }
 
 static void fill_header(u64 pid, const char *run)
@@ -494,8 +496,10 @@ static void fill_header(u64 pid, const char *run)
 	h->next_module = h->next_pc = h->next_node = h->next_counts = 1;
 	h->free_chunks = h->free_streams = HT_LIST_EMPTY;
 	h->recorder_state = run ? HT_RECORDER_EXPECTED : HT_RECORDER_NONE;
-	for (int type = 1; type < HT_SEG_TYPES; type++)
+	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		h->segment_first[type] = arrays[type].first;
+		h->places[type] = array_place[type];
+	}
 	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost on ours.
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
@@ -549,5 +553,6 @@ void ht_spool_drop(void)
 
 void ht_spool_publish(void)
 {
+	ht_header->sum = ht_sum_header(ht_header);
 	ht_store_release(&ht_header->magic, HT_SPOOL_MAGIC);
 }

@@ -338,6 +338,11 @@ func (k *sink) End(st *spool.Stream) {
 	k.items = append(k.items, item{kind: itemStream, stream: k.stream(st), n: st.Lost})
 }
 
+// Doubtful takes the reason why events of a stream are left out.
+func (k *sink) Doubtful(st *spool.Stream, events int, err error) {
+	k.items = append(k.items, item{kind: itemLost, stream: k.stream(st), n: uint64(events)}, item{kind: itemNote, text: err.Error()})
+}
+
 // Damaged takes the reason why a stream ends early.
 func (k *sink) Damaged(st *spool.Stream, err error) {
 	k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf("%v. Its later events are missing.", err)})
