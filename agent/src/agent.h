@@ -149,7 +149,8 @@ extern struct ht_state ht_state[1];
 
 // spool.c: the mapped spool. Null until it is usable.
 extern struct ht_header *ht_header;
-// Arrays in reserved address space; element i is mapped if i < ht_mapped[type].
+// Arrays; element i is mapped if i < ht_mapped[type], looked at before the array's address: an array that has no room to grow
+// gets a new one, while the old one holds on for what it had.
 extern struct ht_proc *ht_procs;
 extern struct ht_stream *ht_streams;
 extern u8 *ht_chunks; // chunk i is at ht_chunks + i * HT_CHUNK_SIZE
@@ -157,10 +158,11 @@ extern struct ht_pc *ht_pcs;
 extern struct ht_node *ht_nodes;
 extern u8 *ht_module_log, *ht_name_log;
 extern struct ht_counts *ht_counts;
-extern u64 ht_mapped[HT_SEG_TYPES]; // elements (bytes for META, MODULES) mapped in this process, from the first on
+extern u64
+	ht_mapped[HT_SEG_TYPES]; // elements (bytes for META, MODULES, NAMES) mapped in this process, from the first on
 
-// Makes elements up to and including `index` of the array accessible: maps segments that another process added, or adds
-// one. 0, or -1 (no memory, no file access, limits): the caller degrades. Reentrant, waits for nobody.
+// Makes elements up to and including `index` of the array accessible, whether another process has added them or not. 0, or -1
+// (no memory, no file access, limits): the caller degrades. Reentrant, waits for nobody.
 HT_COLD int ht_array_reach(int type, u64 index);
 
 // True if element `index` may be touched.
@@ -203,6 +205,10 @@ void ht_spool_publish(void);
 HT_COLD u32 ht_chunk_take(void);
 // Gives a chunk back to the free list.
 void ht_chunk_give(u32 index);
+// A chunk may have memory for its first part only. Where the last record must begin that fits into it; and more of it: 0, or -1 if
+// there is no more, or no memory.
+u64 ht_chunk_limit(const struct ht_chunk *chunk);
+HT_COLD int ht_chunk_more(struct ht_chunk *chunk);
 // A stream slot, from the free list or a new one; HT_NONE if there is none.
 u32 ht_stream_take(void);
 void ht_stream_give(u32 index);
@@ -377,7 +383,7 @@ HT_INLINE int ht_on_stack(const struct ht_thread *t, u64 a, u64 b)
 }
 // Records that the thread's stack reaches down to the caller's. To be called where c.sp is below ht_thread.deep.
 HT_COLD void ht_deeper(struct ht_caller c);
-// Makes room for HT_RECORD_MAX bytes: hands the chunk over and takes another one.
+// Makes room for HT_RECORD_MAX bytes: in the chunk, or else hands it over and takes another one.
 HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
 
 // 1 when the agent is up, 0 when it is not and never will be. Called by the first event or the constructor.

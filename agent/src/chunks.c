@@ -57,24 +57,60 @@ static u32 pop_chunk(void)
 	return index;
 }
 
-// The next element never used, as long as there are fewer than `limit` and what `more` holds. That is read after the number
-// of those used, anew for every try: others may have added to both since.
-static u32 claim(u32 *next, int type, u32 limit, const u32 *more)
+// A chunk begins with one page, and gets more as it is filled: of many threads that allocate little none takes 64 KiB. It keeps
+// them when it is used again.
+#define FIRST_PAGES 4096u
+
+static u32 pages_of(const struct ht_chunk *c)
 {
-	u32 index = ht_load_acquire(next);
+	u32 there = c->there;
+	return there == HT_CHUNK_SIZE || there == HT_CHUNK_SIZE / 4 ? there : FIRST_PAGES;
+}
+
+u64 ht_chunk_limit(const struct ht_chunk *c)
+{
+	return (u64)c + pages_of(c) - HT_RECORD_MAX;
+}
+
+int ht_chunk_more(struct ht_chunk *c)
+{
+	u32 there = pages_of(c), more = 4 * there;
+	if (there == HT_CHUNK_SIZE || ht_provide((u8 *)c + there, more - there) < 0)
+		return -1;
+	c->there = more;
+	return 0;
+}
+
+// A chunk never used before, as long as there are fewer than `limit` and what `more` holds. That is read after the number of those
+// used, anew for every try: others may have added to both since. Its first page is there before it is taken, so that none is taken in vain: of several threads that
+// want the same one, each asks for that page, and all but one go on to the next.
+static u32 claim_chunk(u32 limit, const u32 *more)
+{
+	u32 index = ht_load_acquire(&ht_header->next_chunk);
 	do {
-		if (index >= limit + (more ? ht_load_acquire(more) : 0) || !ht_array_has(type, index))
+		if (index >= limit + (more ? ht_load_acquire(more) : 0) || !ht_array_has(HT_SEG_CHUNKS, index) ||
+		    ht_provide((u8 *)ht_chunk_at(index), FIRST_PAGES) < 0)
 			return HT_NONE;
-	} while (!__atomic_compare_exchange_n(next, &index, index + 1, 1, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	} while (!__atomic_compare_exchange_n(&ht_header->next_chunk, &index, index + 1, 1, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
 	return index;
 }
 
 static u32 chunk_at_once(void)
 {
 	u32 index = pop_chunk();
-	if (index != HT_NONE)
-		return index;
-	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, POOL_CHUNKS, &ht_header->next_stream);
+	return index != HT_NONE ? index : claim_chunk(POOL_CHUNKS, &ht_header->next_stream);
+}
+
+static u32 claim_stream(void)
+{
+	u32 index = ht_load_acquire(&ht_header->next_stream);
+	do {
+		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index))
+			return HT_NONE;
+	} while (!__atomic_compare_exchange_n(&ht_header->next_stream, &index, index + 1, 1, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+	return index;
 }
 
 u32 ht_stream_take(void)
@@ -84,7 +120,7 @@ u32 ht_stream_take(void)
 	do {
 		index = (u32)old;
 		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index))
-			return claim(&ht_header->next_stream, HT_SEG_STREAMS, HT_NONE, 0);
+			return claim_stream();
 		new = ((old >> 32) + 1) << 32 | ht_load(&ht_streams[index].next_free);
 	} while (!__atomic_compare_exchange_n(&ht_header->free_streams, &old, new, 1, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
@@ -189,5 +225,5 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 u32 ht_chunk_add(void)
 {
 	u64 limit = ht_load(&ht_header->spill_limit) / HT_CHUNK_SIZE;
-	return claim(&ht_header->next_chunk, HT_SEG_CHUNKS, limit < HT_NONE ? (u32)limit : HT_NONE, 0);
+	return claim_chunk(limit < HT_NONE ? (u32)limit : HT_NONE, 0);
 }

@@ -11,6 +11,7 @@
 #include "mode.h"
 #include "shadow.h"
 #include "special.h"
+#include "sum.h"
 #include "threshold.h"
 #include "sys.h"
 #include "timed.h"
@@ -58,6 +59,7 @@ static void claim_process(u32 parent)
 	p->parent = parent;
 	p->fork_time = parent == HT_NONE ? 0 : ht_clock();
 	p->random = ht_auxv(25 /* AT_RANDOM */);
+	p->sum = ht_sum_proc(p);
 	ht_mode_claim(p);
 	ht_store_release(&p->state, HT_PROC_LIVE);
 }

@@ -21,6 +21,7 @@
 #include "modules.h"
 #include "rules.h"
 #include "cct.h"
+#include "sum.h"
 #include "sys.h"
 
 #define SLOTS 65536
@@ -218,14 +219,17 @@ static void log_load(const struct ht_loaded *l, const struct description *d, con
 	for (u64 met = ht_load(&ht_module_met); met < m->time;)
 		if (__atomic_compare_exchange_n(&ht_module_met, &met, m->time, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			break;
+	m->sum = ht_sum_module(m, size);
 	ht_store_release(&m->length, (u32)size);
 }
 
 static void log_unload(u32 id)
 {
 	struct ht_module *m = log_space(sizeof(*m), HT_MODULE_UNLOAD, id);
-	if (m)
-		ht_store_release(&m->length, (u32)sizeof(*m));
+	if (!m)
+		return;
+	m->sum = ht_sum_module(m, sizeof(*m));
+	ht_store_release(&m->length, (u32)sizeof(*m));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

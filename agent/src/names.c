@@ -6,6 +6,7 @@
 // or was forked writes a text a second time, which readers expect.
 
 #include "names.h"
+#include "sum.h"
 
 #define BUCKETS 16384
 #define ENTRY(place) ((struct ht_name *)(ht_name_log + ((u64)(place)-1) * 8)) // of a place in a list; 0: its end
@@ -54,6 +55,7 @@ static u32 write_entry(const char *text, u32 size, u32 next)
 	name->size = size;
 	name->next = next;
 	__builtin_memcpy(name + 1, text, size);
+	name->sum = ht_sum_name(name, length);
 	ht_store_release(&name->length, (u32)length);
 	return (u32)(at / 8 + 1);
 }

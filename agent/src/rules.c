@@ -14,6 +14,7 @@
 
 #include "rules.h"
 #include "frames.h"
+#include "sum.h"
 #include "sys.h"
 
 #define FIRST_BITS 12
@@ -150,6 +151,7 @@ u32 ht_pc_add(u64 key, u32 module)
 	if (id >= HT_PC_IDS || !ht_array_has(HT_SEG_PCS, id))
 		return 0;
 	ht_pcs[id].module = module;
+	ht_pcs[id].sum = ht_sum_pc(id, key, module);
 	ht_store_release(&ht_pcs[id].pc, key);
 	return id;
 }

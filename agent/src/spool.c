@@ -2,13 +2,13 @@
 //
 // spool.c: the shared file through which events leave the process: how it is made, mapped and enlarged.
 //
-// The whole file is mapped once, at the start, as long as it may ever become: it is sparse, and most of the mapping is
-// inaccessible. An array grows by segments that become accessible one after the other. That takes neither a descriptor nor
-// a path nor a right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its
-// namespaces goes on being recorded. A page is asked of the kernel before it is touched: a store to a page that a full
-// tmpfs cannot provide would be a SIGBUS in the target.
+// The file is as long as it may ever become from the start, and sparse. Of it, only what is used is mapped: each array has
+// a mapping of its own, which begins small and is made longer by mremap. That takes neither a descriptor nor a path nor a
+// right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its namespaces goes
+// on being recorded; and no address space is reserved, which a target that limits its own would miss. A page is asked of
+// the kernel before it is touched: a store to a page that a full tmpfs cannot provide would be a SIGBUS in the target.
 //
-// Nothing here takes a lock.
+// Nothing here takes a lock, and any number of threads and signal handlers may make the same array longer at once.
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,6 +19,7 @@
 
 #include "mode.h"
 #include "spool.h"
+#include "sum.h"
 #include "sys.h"
 
 #define PATH_MAX_HERE 4096
@@ -33,7 +34,7 @@ u8 *ht_module_log, *ht_name_log;
 struct ht_counts *ht_counts;
 u64 ht_mapped[HT_SEG_TYPES];
 
-static u8 *array_base[HT_SEG_TYPES];
+static u8 *meta_base;
 static char spool_path[PATH_MAX_HERE];
 static char spill_folder[PATH_MAX_HERE];
 static char spill_name[256];
@@ -42,21 +43,25 @@ static u64 spill_folder_device, spill_folder_inode;
 static const struct array {
 	u64 element; // bytes of an element
 	u64 first; // bytes of the first segment
-	u64 reserved; // bytes of address space
+	u64 most; // bytes of the file that the array may come to
+	u64 limited; // the same where the size of files is limited, to be halved until it fits
+	u8 **base; // where the array is mapped
 } arrays[HT_SEG_TYPES] = {
-	[HT_SEG_META] = {1, 64u << 10, 64u << 10},
-	[HT_SEG_PROCS] = {sizeof(struct ht_proc), 4096, 4u << 20},
-	[HT_SEG_STREAMS] = {sizeof(struct ht_stream), 8192, 16u << 20},
-	[HT_SEG_CHUNKS] = {HT_CHUNK_SIZE, 256u << 10, 1u << 30},
-	[HT_SEG_PCS] = {sizeof(struct ht_pc), 16u << 10, 256u << 20},
-	[HT_SEG_NODES] = {sizeof(struct ht_node), 64u << 10, 1u << 30},
-	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20},
-	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20},
-	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20},
+	[HT_SEG_META] = {1, 64u << 10, 64u << 10, 64u << 10, &meta_base},
+	[HT_SEG_PROCS] = {sizeof(struct ht_proc), 4096, 4u << 20, 4u << 20, (u8 **)&ht_procs},
+	[HT_SEG_STREAMS] = {sizeof(struct ht_stream), 8192, 64u << 20, 16u << 20, (u8 **)&ht_streams},
+	[HT_SEG_CHUNKS] = {HT_CHUNK_SIZE, 256u << 10, 16ull << 30, 1u << 30, &ht_chunks},
+	[HT_SEG_PCS] = {sizeof(struct ht_pc), 16u << 10, 256u << 20, 256u << 20, (u8 **)&ht_pcs},
+	[HT_SEG_NODES] = {sizeof(struct ht_node), 64u << 10, 1u << 30, 1u << 30, (u8 **)&ht_nodes},
+	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20, 64u << 20, &ht_module_log},
+	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20, 512u << 20, (u8 **)&ht_counts},
+	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20, 16u << 20, &ht_name_log},
 };
-static u64 spool_size; // of the mapping
+static u64 array_place[HT_SEG_TYPES]; // where the array begins in the file
+static u64 spool_size; // of the file
+static u64 taken; // address space that the arrays take
 static int in_run; // of heaptap run; else the library was preloaded by hand
-static u32 reserve_shift; // address space or file size is limited: reserve less by this power of two
+static u32 size_shift; // the size of files is limited: the file is shorter by this power of two
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
 void *ht_map(u64 size)
@@ -95,10 +100,10 @@ int ht_size_allowed(u64 end)
 	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-// Counts take the space of half of the nodes: who counts takes few call stacks.
-static u64 reserved(int type)
+// Counts take the place of half of the nodes: who counts takes few call stacks.
+static u64 most(int type)
 {
-	u64 size = arrays[type].reserved >> reserve_shift;
+	u64 size = size_shift ? arrays[type].limited >> size_shift : arrays[type].most;
 	if (type == HT_SEG_COUNTS && !counts_wanted)
 		size = 0;
 	if (type == HT_SEG_NODES && counts_wanted)
@@ -106,18 +111,24 @@ static u64 reserved(int type)
 	return size > arrays[type].first ? size : arrays[type].first;
 }
 
-static u64 segment_length(int type, u32 n)
+// An array grows to twice its size, but by no more than this at once: the thread that needs it waits for the pages.
+#define STEP (2ull << 20)
+static u64 next_length(int type, u64 length)
 {
-	return n == 0 ? arrays[type].first : arrays[type].first << (n - 1);
+	u64 step = length < STEP ? length : STEP;
+	return length ? length + step : arrays[type].first;
 }
 
-// Makes the pages of a part of the mapping accessible, and has the kernel find memory or disk for them. What they hold
-// already, they keep: any number of threads and processes may do this to the same pages at the same time.
-static int provide(u8 *at, u64 length)
+// The segment in which a byte of an array lies, see HT_SEGMENTS.
+static u32 segment_of(int type, u64 at)
 {
-	long r = ht_sys3(__NR_mprotect, at, length, PROT_READ | PROT_WRITE);
-	if (r < 0)
-		return -1;
+	u64 n = at / arrays[type].first;
+	return n ? 64 - (u32)__builtin_clzll(n) : 0;
+}
+
+int ht_provide(u8 *at, u64 length)
+{
+	long r;
 	do
 		r = ht_sys3(__NR_madvise, at, length, 23 /* MADV_POPULATE_WRITE */);
 	while (r == -4 /* EINTR */);
@@ -132,6 +143,72 @@ static int provide(u8 *at, u64 length)
 	return 0;
 }
 
+// Where the address space is limited, now or later, the agent takes little of it: that much, or what was a quarter of what was
+// free at the start, or a 64th of the limit. Nothing is tried out later: it would be missing to another thread meanwhile.
+// docs/guide.md says what that comes to.
+#define LITTLE (38ull << 20)
+static u64 allowance = LITTLE;
+
+static u64 space_limit(void)
+{
+	struct rlimit space;
+	return ht_sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &space) < 0 ? RLIM_INFINITY : space.rlim_cur;
+}
+
+static int has_space(u64 more)
+{
+	u64 limit = space_limit(), all = ht_load(&taken) + more;
+	return limit == RLIM_INFINITY || all <= allowance || all <= limit / 64;
+}
+
+// No other thread is there yet.
+static int find_allowance(void)
+{
+	if (space_limit() == RLIM_INFINITY)
+		return 0;
+	for (; allowance >= LITTLE / 4; allowance /= 2) {
+		u64 size = 4 * allowance;
+		long p = ht_sys6(__NR_mmap, 0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p >= 0 || p <= -4096) {
+			ht_sys2(__NR_munmap, p, size);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+// Is the array's mapping this long, because another thread was faster? Asked of the kernel in a way that tells our own
+// mapping from one that happens to lie behind it: to make it so long that it would have to lie over META is EFAULT if it
+// is shorter than the length that it is said to have, and impossible (ENOMEM, EAGAIN where memory is locked) if it is not.
+static int is_long(u8 *base, u64 length)
+{
+	long r = ht_sys4(__NR_mremap, base, length, (u64)(meta_base - base) + arrays[HT_SEG_META].first, 0);
+	return r == -12 || r == -11;
+}
+
+// Makes an array's mapping longer: where it is, or, if something lies in its way there, by another mapping of the same
+// pages. The old one stays then: others may be using it.
+static int lengthen(int type, u64 length, u64 longer)
+{
+	u8 *base = ht_load_acquire(arrays[type].base);
+	if (base < meta_base) {
+		long r = ht_sys4(__NR_mremap, base, length, longer, 0);
+		if (r == (long)base)
+			__atomic_fetch_add(&taken, longer - length, __ATOMIC_RELAXED);
+		if (r == (long)base || is_long(base, longer))
+			return 0;
+	}
+	long r = ht_sys4(__NR_mremap, base, 0, longer, MREMAP_MAYMOVE);
+	if (r < 0 && r > -4096)
+		return -1;
+	ht_sys3(__NR_madvise, r, longer, MADV_DONTDUMP);
+	if (__atomic_compare_exchange_n(arrays[type].base, &base, (u8 *)r, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&taken, longer, __ATOMIC_RELAXED);
+	else
+		ht_sys2(__NR_munmap, r, longer);
+	return 0;
+}
+
 // Where there was no memory, there will hardly be any for the next event: tries are RETRY ticks of the clock apart.
 #define RETRY (1ull << 28)
 static u64 refused[HT_SEG_TYPES]; // clock at the latest failure, 0 if there was none
@@ -140,23 +217,24 @@ int ht_array_reach(int type, u64 index)
 {
 	const struct array *a = &arrays[type];
 	for (;;) {
-		u64 have = ht_load_acquire(&ht_mapped[type]), bytes = have * a->element;
-		u32 n = bytes == 0 ? 0 : 1 + (u32)__builtin_ctzll(bytes / a->first);
+		u64 have = ht_load_acquire(&ht_mapped[type]), length = have * a->element;
 		if (index < have)
 			return 0;
-		u64 length = segment_length(type, n);
-		u8 *at = array_base[type] + bytes;
-		if (n >= HT_SEGMENTS || bytes + length > reserved(type))
+		u64 longer = next_length(type, length);
+		if (longer > most(type))
 			return -1;
 		u64 before = ht_load(&refused[type]);
 		if (before && ht_clock() - before < RETRY)
 			return -1;
-		if (provide(at, length) < 0) {
+		// The first segment is mapped from the start. Chunks get their pages one after the other, see chunks.c.
+		if ((length && (!has_space(longer - length) || lengthen(type, length, longer) < 0)) ||
+		    (type != HT_SEG_CHUNKS && ht_provide(ht_load_acquire(a->base) + length, longer - length) < 0)) {
 			ht_store(&refused[type], ht_clock());
 			return -1;
 		}
-		ht_store_release(&ht_header->segments[type][n], (u64)(at - (u8 *)ht_header));
-		__atomic_compare_exchange_n(&ht_mapped[type], &have, have + length / a->element, 0, __ATOMIC_ACQ_REL,
+		u32 n = segment_of(type, length);
+		ht_store_release(&ht_header->segments[type][n], array_place[type] + (n ? a->first << (n - 1) : 0));
+		__atomic_compare_exchange_n(&ht_mapped[type], &have, longer / a->element, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}
 }
@@ -290,49 +368,73 @@ static void complain(const char *what)
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
-// May the address space grow by this much, and by three times as much for the target?
-static int has_space(u64 size)
+static u8 *map_file(u8 *where, u64 length, long fd, u64 place)
 {
-	struct rlimit space;
-	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_AS, 0, &space) < 0 || space.rlim_cur == RLIM_INFINITY)
-		return 1;
-	if (size > 38u << 20 && size > space.rlim_cur / 64)
-		return 0;
-	long p = ht_sys6(__NR_mmap, 0, 4 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long p = ht_sys6(__NR_mmap, where, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, place);
 	if (p < 0 && p > -4096)
 		return 0;
-	ht_sys2(__NR_munmap, p, 4 * size);
-	return 1;
+	ht_sys3(__NR_madvise, p, length, MADV_DONTDUMP);
+	taken += length;
+	return (u8 *)p;
 }
 
-// Maps header and arrays, with as much room to grow as limits allow. docs/guide.md says what that comes to.
+// Arrays are mapped far from where the kernel maps what the target asks for, and far enough from each other, so that each
+// can become longer where it is. META, which never does, lies above all others, see is_long. Wishes that the kernel does
+// not grant cost a second mapping later.
+#define AWAY (256ull << 30)
+
+static int map_arrays(long fd)
+{
+	ht_header = (struct ht_header *)map_file(0, HT_HEADER_SIZE, fd, 0);
+	if (!ht_header)
+		return -1;
+	u64 near = (u64)ht_header & ~((1ull << 30) - 1);
+	u64 at = near > 2 * AWAY ? near - AWAY : near + AWAY, place = HT_HEADER_SIZE;
+	for (int type = 1; type < HT_SEG_TYPES; type++) {
+		if (type != HT_SEG_META)
+			at -= (most(type) + (4ull << 20)) & ~((2ull << 20) - 1);
+		*arrays[type].base = map_file((u8 *)at, arrays[type].first, fd, place);
+		if (!*arrays[type].base)
+			return -1;
+		array_place[type] = place;
+		place += most(type);
+	}
+	return ht_provide((u8 *)ht_header, HT_HEADER_SIZE);
+}
+
+static void unmap_arrays(void)
+{
+	for (int type = 1; type < HT_SEG_TYPES; type++) {
+		u64 length = ht_mapped[type] * arrays[type].element;
+		if (*arrays[type].base)
+			ht_sys2(__NR_munmap, *arrays[type].base, length ? length : arrays[type].first);
+		*arrays[type].base = 0;
+		ht_mapped[type] = 0;
+	}
+	if (ht_header)
+		ht_sys2(__NR_munmap, ht_header, HT_HEADER_SIZE);
+	ht_header = 0;
+	taken = 0;
+}
+
+// Makes the file as long as it may become, and maps the beginnings of its arrays.
 static int map_spool(long fd)
 {
-	for (reserve_shift = 0; reserve_shift <= 8; reserve_shift++) {
-		u64 total = HT_HEADER_SIZE;
+	if (find_allowance() < 0)
+		return -1;
+	for (size_shift = 0; size_shift <= 8; size_shift++) {
+		spool_size = HT_HEADER_SIZE;
 		for (int type = 1; type < HT_SEG_TYPES; type++)
-			total += reserved(type);
-		if (!has_space(total) || !ht_size_allowed(total) || ht_sys2(__NR_ftruncate, fd, total) < 0)
-			continue;
-		long p = ht_sys6(__NR_mmap, 0, total, PROT_NONE, MAP_SHARED, fd, 0);
-		if (p < 0 && p > -4096)
-			continue;
-		ht_sys3(__NR_madvise, p, total, MADV_DONTDUMP);
-		ht_header = (struct ht_header *)p;
-		spool_size = total;
-		u8 *next = (u8 *)p + HT_HEADER_SIZE;
-		for (int type = 1; type < HT_SEG_TYPES; type++) {
-			array_base[type] = next;
-			next += reserved(type);
-		}
-		return provide((u8 *)p, HT_HEADER_SIZE);
+			spool_size += most(type);
+		if (ht_size_allowed(spool_size) && ht_sys2(__NR_ftruncate, fd, spool_size) == 0)
+			return map_arrays(fd);
 	}
 	return -1;
 }
 
 static void write_meta(const char *exe)
 {
-	struct ht_meta *meta = (struct ht_meta *)array_base[HT_SEG_META];
+	struct ht_meta *meta = (struct ht_meta *)meta_base;
 	char *out = (char *)(meta + 1), *end = (char *)meta + arrays[HT_SEG_META].first;
 	struct {
 		char field[6][65];
@@ -369,6 +471,7 @@ static void write_meta(const char *exe)
 	out += meta->host_size;
 
 	meta->env_size = (u32)ht_environ_copy(out, (u64)(end - out));
+	meta->sum = (u32)ht_sum(meta + 1, arrays[HT_SEG_META].first - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
 }
 
 static void fill_header(u64 pid, const char *run)
@@ -393,8 +496,10 @@ static void fill_header(u64 pid, const char *run)
 	h->next_module = h->next_pc = h->next_node = h->next_counts = 1;
 	h->free_chunks = h->free_streams = HT_LIST_EMPTY;
 	h->recorder_state = run ? HT_RECORDER_EXPECTED : HT_RECORDER_NONE;
-	for (int type = 1; type < HT_SEG_TYPES; type++)
+	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		h->segment_first[type] = arrays[type].first;
+		h->places[type] = array_place[type];
+	}
 	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost on ours.
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
@@ -429,14 +534,6 @@ int ht_spool_init(void)
 	for (u32 i = 0; i < sizeof(first_types); i++)
 		if (ht_array_reach(first_types[i], 0) < 0)
 			goto fail;
-	ht_procs = (struct ht_proc *)array_base[HT_SEG_PROCS];
-	ht_streams = (struct ht_stream *)array_base[HT_SEG_STREAMS];
-	ht_chunks = array_base[HT_SEG_CHUNKS];
-	ht_pcs = (struct ht_pc *)array_base[HT_SEG_PCS];
-	ht_nodes = (struct ht_node *)array_base[HT_SEG_NODES];
-	ht_module_log = array_base[HT_SEG_MODULES];
-	ht_name_log = array_base[HT_SEG_NAMES];
-	ht_counts = (struct ht_counts *)array_base[HT_SEG_COUNTS];
 	write_meta(exe);
 	return 0;
 
@@ -449,14 +546,13 @@ fail:
 
 void ht_spool_drop(void)
 {
-	if (ht_header)
-		ht_sys2(__NR_munmap, ht_header, spool_size);
-	ht_header = 0;
+	unmap_arrays();
 	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
 	leave_mark();
 }
 
 void ht_spool_publish(void)
 {
+	ht_header->sum = ht_sum_header(ht_header);
 	ht_store_release(&ht_header->magic, HT_SPOOL_MAGIC);
 }

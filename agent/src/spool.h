@@ -11,6 +11,9 @@ long ht_spill_open(void);
 // Past RLIMIT_FSIZE the kernel does not only refuse, it sends SIGXFSZ: may a file reach this size?
 int ht_size_allowed(u64 end);
 u64 ht_now_ns(int clock);
+// Has the kernel find memory or disk for a part of what is mapped: 0, or -1 if there is none. What its pages hold already, they
+// keep; any number of threads and processes may ask for the same pages at once.
+int ht_provide(u8 *at, u64 length);
 
 // Name of the spool, and the run's folder in which it lies, without a slash at its end; 0 if there is none, or it does not fit.
 const char *ht_spool_name(void);

@@ -22,6 +22,7 @@
 #include "measure.h"
 #include "regions.h"
 #include "special.h"
+#include "sum.h"
 #include "sys.h"
 
 #define MAX_LEVEL 4
@@ -79,6 +80,8 @@ static u32 spill(struct ht_thread *t)
 static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 {
 	struct ht_stream *s = t->stream;
+	ht_store(&c->seal, 0);
+	HT_FENCE();
 	c->magic = HT_CHUNK_MAGIC;
 	c->stream = t->slot;
 	c->uid = s->uid;
@@ -91,7 +94,7 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	ht_store_release(&c->seq, seq);
 	t->chunk = (u8 *)c;
 	t->at = (u64)c + HT_CHUNK_HEADER;
-	t->limit = (u64)c + HT_CHUNK_SIZE - HT_RECORD_MAX;
+	t->limit = ht_chunk_limit(c);
 	t->timed = HT_TIMED;
 	t->short_limit = 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
@@ -103,7 +106,14 @@ void ht_thread_next_chunk(struct ht_thread *t)
 	u64 seq = c->seq;
 	u32 index = HT_NONE;
 
+	if (ht_chunk_more(c) == 0) {
+		t->limit = ht_chunk_limit(c);
+		if (t->short_limit)
+			t->short_limit = t->limit;
+		return;
+	}
 	ht_store_release(&c->fill, (u32)(t->at - (u64)c));
+	ht_store(&c->seal, ht_sum_chunk(c, c->fill));
 	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		index = ht_chunk_take();
 	if (index == HT_NONE)
@@ -148,6 +158,7 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	__builtin_memset(s->name, 0, sizeof(s->name));
 	ht_sys5(__NR_prctl, 16 /* PR_GET_NAME */, s->name, 0, 0, 0);
 	s->start = ht_clock();
+	s->sum = ht_sum_stream(s);
 	t->stream = s;
 	t->slot = slot;
 	if (t->counts)
@@ -166,7 +177,9 @@ static void close_stream(struct ht_thread *t)
 		return;
 	ht_store(&s->busy, 0);
 	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
-		((struct ht_chunk *)t->chunk)->fill = (u32)(t->at - (u64)t->chunk);
+		struct ht_chunk *c = (struct ht_chunk *)t->chunk;
+		c->fill = (u32)(t->at - (u64)c);
+		ht_store(&c->seal, ht_sum_chunk(c, c->fill));
 		u32 other = spill(t);
 		ht_store_release(&s->state, HT_STREAM_ENDED);
 		if (other == HT_NONE) {
@@ -180,6 +193,18 @@ static void close_stream(struct ht_thread *t)
 	}
 	t->stream = &no_stream;
 	ht_counts_leave(t);
+}
+
+// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read at once.
+__attribute__((destructor)) static void seal_last(void)
+{
+	if (!ht_header || ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE || ht_local.thread->pid != ht_pid)
+		return;
+	for (struct ht_thread *t = ht_local.thread; t; t = t->upper) {
+		struct ht_chunk *c = (struct ht_chunk *)t->chunk;
+		if (c && t->stream->busy <= HT_BUSY_CONTROL)
+			ht_store(&c->seal, ht_sum_chunk(c, (u32)(t->at - (u64)c)));
+	}
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@
 // .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that could not be written there either is lost, and its
 // events are counted in ht_stream.lost and HT_C_LOST; the last one in the file may be cut short.
 //
+// What is complete bears a checksum (sum.h), which tells damage from data; 0 means that there is none yet.
+//
 // Everything is little-endian, fixed-width and naturally aligned. The Go mirror is internal/wire; a test there compiles
 // this header and compares every size, offset and constant. Any change here changes HT_WIRE_VERSION.
 #ifndef HT_WIRE_H
@@ -18,7 +20,7 @@
 
 #include <stdint.h>
 
-#define HT_WIRE_VERSION 3
+#define HT_WIRE_VERSION 4
 #define HT_SPOOL_MAGIC 0x314c4f4f50535448ull // "HTSPOOL1"
 #define HT_CHUNK_MAGIC 0x4b484354u // "TCHK"
 #define HT_NONE 0xffffffffu // no index
@@ -161,10 +163,11 @@ struct ht_chunk {
 	uint32_t tid; // copies of the stream's fields, so that a spilled chunk explains itself
 	uint32_t proc;
 	uint32_t level;
-	uint32_t reserved;
+	uint32_t there; // bytes of it that have memory, as far as the agent has noted; 0: it was never used
 	uint64_t start; // the stream's start timestamp
-	uint64_t reserved1;
+	uint64_t seal; // how many of its bytes, header included, are covered by the checksum in the rest of the word
 };
+#define HT_SEAL_FILL 0x1ffffu
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Streams
@@ -181,9 +184,9 @@ struct ht_chunk {
 // 1 and on. All streams of a thread have the same tid.
 #define HT_BUSY_CONTROL 1
 #define HT_STREAM_FREE 0
-#define HT_STREAM_LIVE 1
+#define HT_STREAM_LIVE 0x4556494c // no state is near another one, or 0
 #define HT_STREAM_ENDED \
-	2 // no more records; the reader drains it, frees its last chunk, pushes the slot on free_streams
+	0x454e4f44 // no more records; the reader drains it, frees its last chunk, pushes the slot on free_streams
 
 #define HT_POS_SHIFT 24 // pos = chunk sequence number << 24 | bytes used in that chunk, header included
 
@@ -193,7 +196,8 @@ struct ht_stream {
 	uint64_t busy; // 0, or the stack pointer of the hook that is recording, or HT_BUSY_CONTROL
 	uint64_t lost; // events of this stream that were not recorded
 	uint64_t stack_low, stack_high; // the thread's own stack as far as it is known; 0: not yet
-	uint64_t reserved0[3];
+	uint64_t sum; // of what does not change while the stream lives
+	uint64_t reserved0[2];
 	// written rarely
 	uint64_t uid;
 	uint64_t start; // timestamp of its first event
@@ -211,7 +215,7 @@ struct ht_stream {
 // ---------------------------------------------------------------------------------------------------------------------
 // Processes: slot 0 is the image that made the spool; forked children claim further ones at their first event.
 #define HT_PROC_FREE 0
-#define HT_PROC_LIVE 1
+#define HT_PROC_LIVE 0x434f5250
 
 struct ht_proc {
 	uint32_t state; // stored last
@@ -222,7 +226,8 @@ struct ht_proc {
 	uint64_t random; // address of the AT_RANDOM bytes: differs from /proc/PID/auxv's once the process has exec'd
 	uint32_t mode; // the ht_header.control by which it goes
 	uint32_t reserved;
-	uint64_t reserved1[3];
+	uint64_t sum; // of pid, parent, fork_time and random
+	uint64_t reserved1[2];
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -274,7 +279,7 @@ struct ht_counts {
 struct ht_pc {
 	uint64_t pc; // stored last (release); 0: not published
 	uint32_t module; // id, 0 if the address belongs to no known module
-	uint32_t reserved;
+	uint32_t sum;
 };
 
 // A stack id names a node of the calling-context tree: `pc` called from the stack `parent`. Ids start at 1; 0 stands for
@@ -283,7 +288,7 @@ struct ht_pc {
 #define HT_NODE_TRUNCATED 0x80000000u
 
 struct ht_node {
-	uint64_t hash; // of the path; the agent's own use
+	uint64_t hash; // of the path, see ht_cct_hash
 	uint32_t parent; // node id
 	uint32_t pc; // pc id | HT_NODE_TRUNCATED; stored last (release); 0: not published
 };
@@ -303,6 +308,7 @@ struct ht_module {
 	uint64_t bias; // address = bias + address in the file's own terms (l_addr)
 	uint32_t build_id_size;
 	uint32_t path_size; // with the NUL
+	uint64_t sum;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -327,11 +333,13 @@ struct ht_name {
 	uint32_t id;
 	uint32_t size; // of the text that follows, without a NUL
 	uint32_t next; // the agent's own use
+	uint32_t sum;
+	uint32_t reserved;
 };
 
 // Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
 // that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a segment's
-// place in it is published when its pages are there.
+// place in it is published when its first part is there. What has no memory yet, nobody refers to.
 #define HT_SEGMENTS 28
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
@@ -344,7 +352,7 @@ struct ht_meta {
 	uint32_t cwd_size;
 	uint32_t host_size;
 	uint32_t env_size; // NAME=VALUE, NUL-separated; only names on the agent's short list
-	uint32_t reserved;
+	uint32_t sum; // of the whole segment behind this structure, and of these sizes
 };
 
 // Why something was not recorded or not fully: counted, never fatal.
@@ -423,6 +431,8 @@ struct ht_header {
 	uint64_t counters[HT_COUNTERS];
 	uint64_t segment_first[HT_SEG_TYPES]; // bytes of the first segment of each type
 	uint64_t segments[HT_SEG_TYPES][HT_SEGMENTS]; // offset in the file, a multiple of the page size; 0: not there
+	uint64_t places[HT_SEG_TYPES]; // where the first segment of each type is, or will be; the others follow it
+	uint64_t sum; // of what does not change: the fields in ht_sum_header
 };
 
 #define HT_STATIC(name, test) typedef char ht_static_##name[(test) ? 1 : -1]
@@ -431,10 +441,10 @@ HT_STATIC(stream, sizeof(struct ht_stream) == 128);
 HT_STATIC(proc, sizeof(struct ht_proc) == 64);
 HT_STATIC(pc, sizeof(struct ht_pc) == 16);
 HT_STATIC(node, sizeof(struct ht_node) == 16);
-HT_STATIC(module, sizeof(struct ht_module) == 56);
+HT_STATIC(module, sizeof(struct ht_module) == 64);
 HT_STATIC(counts_row, sizeof(struct ht_counts_row) == 368);
 HT_STATIC(counts, sizeof(struct ht_counts) == 32768);
-HT_STATIC(name, sizeof(struct ht_name) == 16);
+HT_STATIC(name, sizeof(struct ht_name) == 24);
 HT_STATIC(header, sizeof(struct ht_header) <= HT_HEADER_SIZE);
 
 #endif

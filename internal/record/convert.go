@@ -55,6 +55,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	}
 	r.workers.Go(o.w.work)
 	err = r.readAll(ctx, o, left)
+	reader.Missing()
 	for slot := range o.lives {
 		end := item{kind: itemEnd, slot: uint32(slot)}
 		if slot == 0 && config.MainEnded != nil {

@@ -68,6 +68,9 @@ func (p *process) consume(s *stream, limit uint64) bool {
 		if s.at < len(s.b) {
 			p.broken(s)
 		}
+		if p.isLater(s, limit) {
+			return true
+		}
 		if !p.nextPiece(s) {
 			return false
 		}
@@ -226,23 +229,47 @@ func (p *process) broken(s *stream) {
 	s.at = len(s.b)
 }
 
+// isLater says whether the stream's next piece begins at limit or later. Then it is not loaded before its time has come: of many
+// threads, each would hold a piece in memory.
+func (p *process) isLater(s *stream, limit uint64) bool {
+	p.finishPiece(s)
+	if s.head == len(s.pieces) || s.x.have != 0 {
+		return false
+	}
+	t := max(s.pieces[s.head].first, s.last)
+	if s.pieces[s.head].first == 0 || t < limit || t == never {
+		return false
+	}
+	s.time = t
+	p.w.giveBuffer(s)
+	return true
+}
+
+// finishPiece gives the piece back that was read to its end.
+func (p *process) finishPiece(s *stream) {
+	if s.b != nil {
+		p.over(s, &s.pieces[s.head])
+		s.head++
+		s.b, s.at = nil, 0
+	}
+}
+
 // nextPiece loads the stream's next piece and gives the one before it back.
 func (p *process) nextPiece(s *stream) bool {
 	for {
-		if s.b != nil {
-			p.over(s, &s.pieces[s.head])
-			s.head++
-			s.b = nil
-		}
+		p.finishPiece(s)
 		if s.head == len(s.pieces) {
 			s.pieces, s.head = s.pieces[:0], 0
 			if cap(s.pieces) > 64 {
 				s.pieces = nil
 			}
-			s.buf = nil
+			p.w.giveBuffer(s)
 			return false
 		}
 		q := &s.pieces[s.head]
+		if s.buf == nil && q.data == nil {
+			s.buf = p.w.takeBuffer()
+		}
 		b, err := q.load(s.buf)
 		s.done = position{q.seq, q.off}
 		if err != nil {

@@ -284,6 +284,9 @@ func (p *process) finish(status Status) {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
 	totals := p.out.Tally().Totals()
+	for _, text := range p.w.spool.Doubts() {
+		p.note("%s", text)
+	}
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
 		Health: p.health(),

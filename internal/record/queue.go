@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"sync"
@@ -32,6 +33,7 @@ type piece struct {
 	at    int64
 	size  int    // bytes on disk
 	full  int    // bytes of records
+	first uint64 // timestamp of its first event; 0: not known
 	seq   uint64 // chunk of the stream that the records are from
 	off   uint32 // where in it they begin
 }
@@ -171,7 +173,7 @@ var errFull = errors.New("the limit for spilled events is reached")
 
 // keep makes a piece of a buffer. With an error, the records are lost; lost is their number.
 func (s *store) keep(b []byte, of *origin) (p piece, lost int, err error) {
-	defer func() { p.seq, p.off = of.at.seq, of.at.off }()
+	defer func() { p.seq, p.off, p.first = of.at.seq, of.at.off, wire.FirstTime(b) }()
 	if m := s.current; m != nil {
 		m.refs.Add(1)
 		of.encode(m.b[s.used:], len(b), 0)
@@ -250,6 +252,9 @@ func (s *store) close() {
 	}
 }
 
+// roomFor is how large a stream's buffer is made for n bytes: no larger than it must be, since each of many threads has one.
+func roomFor(n int) int { return 1 << bits.Len(uint(n-1)) }
+
 // load returns the records of a piece; what is on disk is read into buf. A chunk at a time is the cheapest way: its copy stays in the
 // cache, and mapping the file takes longer than reading it.
 func (p *piece) load(buf []byte) ([]byte, error) {
@@ -258,7 +263,7 @@ func (p *piece) load(buf []byte) ([]byte, error) {
 	}
 	if p.raw != nil {
 		if cap(buf) < p.full {
-			buf = make([]byte, max(p.full, wire.ChunkSize))
+			buf = make([]byte, roomFor(p.full))
 		}
 		if _, err := p.raw.ReadAt(buf[:p.full], p.at); err != nil {
 			return nil, fmt.Errorf("cannot read what the agent has spilled: %w", err)
@@ -267,7 +272,7 @@ func (p *piece) load(buf []byte) ([]byte, error) {
 	}
 	room := p.full + spill.Slack
 	if cap(buf) < room+p.size {
-		buf = make([]byte, max(room+p.size, 2*wire.ChunkSize))
+		buf = make([]byte, roomFor(room+p.size))
 	}
 	packed := buf[room : room+p.size]
 	if _, err := p.file.f.ReadAt(packed, p.at); err != nil {

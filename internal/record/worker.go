@@ -71,6 +71,7 @@ type worker struct {
 	procs   []*process // by slot
 	batch   batch      // of the process that is being merged
 	done    chan struct{}
+	buffers [][]byte // of streams that have no piece loaded from disk at the moment
 
 	modules     []spool.Module
 	badModules  bool
@@ -112,6 +113,22 @@ func (w *worker) later() (counter, mono uint64) {
 		}
 	}
 	return counter, mono
+}
+
+// giveBuffer takes the buffer of a stream that does not need it now, for whichever stream does next.
+func (w *worker) giveBuffer(s *stream) {
+	if s.buf != nil && len(w.buffers) < 4 {
+		w.buffers = append(w.buffers, s.buf)
+	}
+	s.buf = nil
+}
+
+func (w *worker) takeBuffer() (b []byte) {
+	if n := len(w.buffers); n > 0 {
+		b = w.buffers[n-1]
+		w.buffers = w.buffers[:n-1]
+	}
+	return b
 }
 
 func (w *worker) work() {
@@ -319,6 +336,11 @@ func (k *sink) Data(st *spool.Stream, b []byte) {
 // End takes the end of a stream.
 func (k *sink) End(st *spool.Stream) {
 	k.items = append(k.items, item{kind: itemStream, stream: k.stream(st), n: st.Lost})
+}
+
+// Doubtful takes the reason why events of a stream are left out.
+func (k *sink) Doubtful(st *spool.Stream, events int, err error) {
+	k.items = append(k.items, item{kind: itemLost, stream: k.stream(st), n: uint64(events)}, item{kind: itemNote, text: err.Error()})
 }
 
 // Damaged takes the reason why a stream ends early.

@@ -15,6 +15,7 @@ const maxSegment = 1 << 36
 
 // array is a view of one array of a spool: its segments are mapped as they are asked for. Not for concurrent use.
 type array struct {
+	s        *Spool
 	file     *os.File
 	header   *wire.Header
 	kind     int
@@ -25,7 +26,7 @@ type array struct {
 }
 
 func (s *Spool) array(kind int, element uint64) *array {
-	a := &array{file: s.file, header: s.header, kind: kind, element: element, write: s.write}
+	a := &array{s: s, file: s.file, header: s.header, kind: kind, element: element, write: s.write}
 	first := atomic.LoadUint64(&s.header.SegmentFirst[kind])
 	if first >= 4096 && first%4096 == 0 && first%element == 0 && first <= maxSegment {
 		a.first = first
@@ -91,6 +92,15 @@ func (a *array) mapSegment(seg int, length uint64) []byte {
 	if offset == 0 || offset%4096 != 0 || length > maxSegment || offset > 1<<46 {
 		return nil
 	}
+	if place := a.header.Places[a.kind]; place != 0 && !a.s.write { // more is known of it than this
+		if seg > 0 {
+			place += length // those before it are as long as it is
+		}
+		if offset != place {
+			a.s.doubt("the table of segments is damaged")
+			offset = place
+		}
+	}
 	// Mapping beyond the end of the file works, touching does not.
 	st, err := a.file.Stat()
 	if err != nil || uint64(st.Size()) < offset+length {
@@ -118,6 +128,15 @@ func (a *array) capacity() uint64 {
 		n = a.first << seg / a.element
 	}
 	return n
+}
+
+// forget takes the pages out of the reader's own memory; they stay in the file, and are found there again.
+func (a *array) forget() {
+	for _, m := range a.segments {
+		if m != nil {
+			_ = unix.Madvise(m, unix.MADV_DONTNEED)
+		}
+	}
 }
 
 func (a *array) close() {

@@ -25,7 +25,7 @@ func (t *Tables) Name(id uint32) (text string, ok bool) {
 	if text, ok = l.texts[id]; ok {
 		return text, true
 	}
-	if err := guard(t.s.path, func() error { return l.read(t.s.header) }); err != nil {
+	if err := guard(t.s.path, func() error { return l.read(t.s) }); err != nil {
 		l.at = ^uint64(0) // nothing behind what is damaged can be found
 	}
 	text, ok = l.texts[id]
@@ -33,9 +33,9 @@ func (t *Tables) Name(id uint32) (text string, ok bool) {
 }
 
 // read takes in what was added.
-func (l *nameLog) read(h *wire.Header) error {
+func (l *nameLog) read(s *Spool) error {
 	const head = uint64(unsafe.Sizeof(wire.Name{}))
-	end := atomic.LoadUint64(&h.NameBytes)
+	end := atomic.LoadUint64(&s.header.NameBytes)
 	for l.at < end && end-l.at >= head {
 		b := l.log.run(l.at, head)
 		if b == nil {
@@ -47,11 +47,17 @@ func (l *nameLog) read(h *wire.Header) error {
 			return nil
 		}
 		if n%8 != 0 || n < head || n > head+maxName || uint64(p.Size) > n-head {
+			s.doubt("the list of names is damaged: some are missing")
 			return fmt.Errorf("the log of names is damaged at byte %d: an entry of %d bytes", l.at, n)
 		}
-		id, size := p.ID, uint64(p.Size)
+		id, size, entry := p.ID, uint64(p.Size), *p
 		if b = l.log.run(l.at, n); b == nil {
 			return nil
+		}
+		if !s.write && !entry.Holds(b[head:]) {
+			s.doubt("the list of names is damaged: some are missing")
+			l.at += n
+			continue
 		}
 		if l.texts == nil {
 			l.texts = map[uint32]string{}

@@ -37,7 +37,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	id := a.Name("broken")
-	at := atomic.LoadUint64(&a.Header.NameBytes) - 24
+	at := atomic.LoadUint64(&a.Header.NameBytes) - 32
 	a.Bytes(wire.SegNames, at, 4)[0] = 255
 	if text, ok := tables.Name(id); ok {
 		t.Errorf("%q of a damaged entry", text)

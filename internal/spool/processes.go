@@ -21,6 +21,9 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 	err = guard(r.s.path, func() error {
 		for n := r.published(from); from < n; from++ {
 			p := (*wire.Proc)(r.procs.at(from))
+			if !r.s.write && !p.Holds() {
+				r.s.doubt("what it says of process %d, number %d of its list, is damaged", p.PID, from)
+			}
 			if atomic.LoadUint32(&p.State) == wire.ProcLive {
 				list = append(list, Process{
 					Slot: from, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
@@ -28,6 +31,10 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 			} else {
 				list = append(list, Process{Slot: from, Parent: wire.None, ForkTime: r.s.info.Counter})
 			}
+		}
+		if p := (*wire.Proc)(r.procs.at(from)); !r.s.write && p != nil && p.State == wire.ProcLive &&
+			from >= atomic.LoadUint32(&r.s.header.NextProc) {
+			r.s.doubt("it has more processes than the %d that it says: some are missing", from)
 		}
 		return nil
 	})

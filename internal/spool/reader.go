@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -21,6 +22,8 @@ type Sink interface {
 	Spilled(st *Stream, f *os.File, offset int64, n int)
 	// End says that the stream has ended and was read to its end.
 	End(st *Stream)
+	// Doubtful says that so many events of a stream are left out: what is written there is not what was recorded.
+	Doubtful(st *Stream, events int, err error)
 	// Damaged says that a stream cannot be read any further.
 	Damaged(st *Stream, err error)
 }
@@ -38,6 +41,8 @@ type Reader struct {
 	untold  []uint64         // streams, by uid, of others
 	gap     uint32           // a process that is not complete, and since when
 	gapAt   time.Time        //
+
+	touched int // chunks that were looked at since the array's pages were last forgotten
 
 	heeded   uint32 // the latest ht_header.control that all processes have seen
 	unheeded bool   // there is one that some have not seen
@@ -138,8 +143,21 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 			}
 			r.slot(sink, i, slot, over)
 		}
+		if slot := (*wire.Stream)(r.streams.at(n)); !r.s.write && slot != nil && slot.UID != 0 {
+			r.s.doubt("it has more threads than the %d that it says: some are missing", n)
+		}
 		return r.orphans(sink, spilled)
 	})
+}
+
+// maxTouched bounds how many chunks are in the reader's own memory, up to 64 KiB each: a program with many threads has many.
+const maxTouched = 1024
+
+func (r *Reader) touch() {
+	if r.touched++; r.touched > maxTouched {
+		r.touched = 0
+		r.chunks.forget()
+	}
 }
 
 // slot looks at one slot of the table of streams.
@@ -172,6 +190,9 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		}
 		r.start(st)
 		r.slots[i] = st
+		if !r.s.write && (!slot.Holds() || state != wire.StreamLive && state != wire.StreamEnded) {
+			r.damaged(sink, st, errors.New("what the spool says of it is not what was written"))
+		}
 	}
 	dead := over != nil && over(st.Proc)
 	busy := atomic.LoadUint64(&slot.Busy) > wire.BusyControl && state == wire.StreamLive && !dead
@@ -247,6 +268,18 @@ func (r *Reader) orphans(sink Sink, spilled []uint64) error {
 		r.finish(sink, st)
 	}
 	return nil
+}
+
+// Missing notes what there should be and was not found, once a spool that is only read was read to its end.
+func (r *Reader) Missing() {
+	if n := r.s.Counters()[wire.CSpilled]; n > uint64(r.spill.chunks) {
+		r.s.doubt("%d of %d chunks that were spilled to %s are missing or damaged", n-uint64(r.spill.chunks), n, r.spill.path)
+	}
+}
+
+func (r *Reader) doubtful(sink Sink, st *Stream, records []byte) {
+	n, _ := wire.Events(records)
+	sink.Doubtful(st, n, fmt.Errorf("%s: thread %d: chunk %d is damaged: its %d events are left out", r.s.path, st.TID, st.seq, n))
 }
 
 func (r *Reader) damaged(sink Sink, st *Stream, err error) {

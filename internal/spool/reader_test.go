@@ -17,15 +17,16 @@ import (
 
 // collect keeps what a reader hands over, by stream.
 type collect struct {
-	t       testing.TB
-	data    map[uint64][]byte
-	ended   map[uint64]bool
-	damaged []error
-	info    map[uint64]Stream
-	buf     []byte
-	spilled int
-	lenient bool   // the spool may say anything
-	during  func() // called once, when data come
+	t        testing.TB
+	data     map[uint64][]byte
+	ended    map[uint64]bool
+	damaged  []error
+	info     map[uint64]Stream
+	buf      []byte
+	doubtful int
+	spilled  int
+	lenient  bool   // the spool may say anything
+	during   func() // called once, when data come
 }
 
 func newCollect(t testing.TB) *collect {
@@ -58,7 +59,11 @@ func (c *collect) Spilled(st *Stream, f *os.File, offset int64, n int) {
 	c.Data(st, b)
 }
 
-func (c *collect) End(st *Stream)                { c.ended[st.UID] = true }
+func (c *collect) End(st *Stream) { c.ended[st.UID] = true }
+func (c *collect) Doubtful(st *Stream, n int, err error) {
+	c.doubtful += n
+	c.damaged = append(c.damaged, err)
+}
 func (c *collect) Damaged(st *Stream, err error) { c.damaged = append(c.damaged, err) }
 
 // check compares a stream with the numbers from, from+1 ... to-1 that its writer wrote as times.

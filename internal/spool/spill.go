@@ -22,6 +22,7 @@ type spill struct {
 	scanned int64
 	streams map[uint64]*spilled
 	chunks  int
+	buf     []byte
 }
 
 // spilled is what the spill file holds of one stream and was not read yet.
@@ -106,7 +107,7 @@ func parseChunk(b []byte) (c wire.Chunk, ok bool) {
 	c = wire.Chunk{
 		Magic: le.Uint32(b), Stream: le.Uint32(b[4:]), UID: le.Uint64(b[8:]), Seq: le.Uint64(b[16:]),
 		Fill: le.Uint32(b[24:]), Next: le.Uint32(b[28:]), TID: le.Uint32(b[32:]), Proc: le.Uint32(b[36:]),
-		Level: le.Uint32(b[40:]), Reserved: le.Uint32(b[44:]), Start: le.Uint64(b[48:]), Reserved1: le.Uint64(b[56:]),
+		Level: le.Uint32(b[40:]), There: le.Uint32(b[44:]), Start: le.Uint64(b[48:]), Seal: le.Uint64(b[56:]),
 	}
 	ok = c.Magic == wire.ChunkMagic && c.UID != 0 && c.Fill >= wire.ChunkHeaderSize && c.Fill <= wire.ChunkSize &&
 		c.Fill%8 == 0 && c.Seq < 1<<(64-wire.PosShift)
@@ -173,6 +174,24 @@ func (s *spill) take(uid, seq uint64) (c spilledChunk, next uint64, ok bool) {
 	}
 	delete(s.streams, uid)
 	return c, next, ok
+}
+
+// sealed says whether a chunk is what was written, and returns its records if it is not. While the writer lives, nobody else has had the
+// file.
+func (s *spill) sealed(c *spilledChunk, live bool) (records []byte, ok bool) {
+	if live {
+		return nil, true
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, wire.ChunkSize)
+	}
+	b := s.buf[:wire.ChunkHeaderSize+c.n]
+	if _, err := s.file.ReadAt(b, c.offset-wire.ChunkHeaderSize); err != nil {
+		return nil, true // which who reads the records will find as well
+	}
+	head, ok := parseChunk(b)
+	fill, holds := head.Sealed(b[wire.ChunkHeaderSize:])
+	return b[wire.ChunkHeaderSize:], ok && holds && (fill == 0 || fill == len(b))
 }
 
 // uids returns the streams of which something is left, in order.

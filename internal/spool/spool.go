@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -27,6 +29,9 @@ type Spool struct {
 	mapped []byte
 	write  bool
 	info   Info
+
+	mu     sync.Mutex
+	doubts []string
 }
 
 // Info is what a spool's header says once and for all.
@@ -111,6 +116,9 @@ func (s *Spool) open() error {
 	default:
 		return fmt.Errorf("%s is of machine type %d: x86-64 (62) and aarch64 (183) are known", s.path, h.Arch)
 	}
+	if !s.write && !h.Holds() {
+		s.doubt("the header is damaged: times and all that follows from the layout are in doubt")
+	}
 	var us unix.Stat_t
 	if unix.Fstat(int(s.file.Fd()), &us) == nil {
 		s.info.Device, s.info.Inode = us.Dev, us.Ino
@@ -129,6 +137,25 @@ func (s *Spool) SetSpillDir(dir string) { s.spill = filepath.Join(dir, filepath.
 
 // Info returns what the header says.
 func (s *Spool) Info() Info { return s.info }
+
+// Doubts returns what was found damaged so far in a spool that is only read: what it says there is not what was written.
+func (s *Spool) Doubts() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.doubts)
+}
+
+// doubt notes, once, that something is damaged.
+func (s *Spool) doubt(format string, args ...any) {
+	text := s.path + ": " + fmt.Sprintf(format, args...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.doubts) < maxDoubts && !slices.Contains(s.doubts, text) {
+		s.doubts = append(s.doubts, text)
+	}
+}
+
+const maxDoubts = 16
 
 // Close ends all use of the spool. Readers and Tables must have been closed before.
 func (s *Spool) Close() {

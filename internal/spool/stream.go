@@ -72,6 +72,7 @@ func (r *Reader) inPool(st *Stream) (chunk uint32, seq uint64) {
 
 // own returns the chunk that the reader stands in if it is in the pool.
 func (r *Reader) own(st *Stream) *wire.Chunk {
+	r.touch()
 	c := (*wire.Chunk)(r.chunks.at(st.chunk))
 	if c == nil || c.Magic != wire.ChunkMagic || atomic.LoadUint64(&c.UID) != st.UID ||
 		atomic.LoadUint64(&c.Seq) != st.seq {
@@ -130,11 +131,16 @@ func (r *Reader) drain(sink Sink, st *Stream, slot *wire.Stream) bool {
 			b := sink.Buffer(int(n))
 			copy(b, unsafe.Slice((*byte)(unsafe.Pointer(c)), wire.ChunkSize)[st.off:end])
 			clock.Fence()
+			holds := r.holds(c, end, seq > st.seq)
 			if r.own(st) == nil {
 				continue // spilled and used again meanwhile
 			}
 			r.Moved += int64(n)
-			sink.Data(st, b)
+			if holds {
+				sink.Data(st, b)
+			} else {
+				r.doubtful(sink, st, b)
+			}
 			st.off = end
 		}
 		if seq == st.seq {
@@ -147,6 +153,18 @@ func (r *Reader) drain(sink Sink, st *Stream, slot *wire.Stream) bool {
 		st.chunk, st.seq, st.off = next, st.seq+1, wire.ChunkHeaderSize
 	}
 	return false
+}
+
+// holds says whether a chunk's first bytes, up to end, are what was written there, as far as that was sealed. A spool whose writer lives
+// has been in nobody else's hands: what it holds is read within milliseconds.
+func (r *Reader) holds(c *wire.Chunk, end uint32, complete bool) bool {
+	if r.s.write {
+		return true
+	}
+	all := unsafe.Slice((*byte)(unsafe.Pointer(c)), wire.ChunkSize)
+	head := *c
+	fill, ok := head.Sealed(all[wire.ChunkHeaderSize:end])
+	return ok && (fill == 0 || !complete || fill == int(end))
 }
 
 // movedOn says whether the reader's chunk is used by the same stream for a later one.
@@ -178,7 +196,10 @@ func (r *Reader) fromSpill(sink Sink, st *Stream, limit uint64) bool {
 }
 
 func (r *Reader) spilledChunk(sink Sink, st *Stream, c spilledChunk) {
-	if skip := int(st.off) - wire.ChunkHeaderSize; skip < c.n {
+	if records, ok := r.spill.sealed(&c, r.s.write); !ok {
+		r.Moved += int64(c.n)
+		r.doubtful(sink, st, records)
+	} else if skip := int(st.off) - wire.ChunkHeaderSize; skip < c.n {
 		sink.Spilled(st, r.spill.file, c.offset+int64(skip), c.n-skip)
 		r.Moved += int64(c.n - skip)
 	}

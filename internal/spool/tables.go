@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -34,6 +35,7 @@ type PC struct {
 
 // Node is a node of the calling-context tree.
 type Node struct {
+	hash      uint64 // 0: not known
 	Parent    uint32 // node, 0: a root
 	PC        uint32 // program counter
 	Truncated bool
@@ -86,6 +88,10 @@ func (t *Tables) PC(id uint32) (pc PC, ok bool) {
 			return nil
 		}
 		v := atomic.LoadUint64(&p.PC)
+		if e := (wire.PC{PC: v, Module: p.Module, Sum: p.Sum}); !t.s.write && v != 0 && !e.Holds(id) {
+			t.s.doubt("addresses of code are damaged: call stacks with them are missing")
+			return nil
+		}
 		pc = PC{Addr: v &^ uint64(wire.PCInterrupted), Module: p.Module, Interrupted: v&wire.PCInterrupted != 0}
 		ok = v != 0
 		return nil
@@ -120,7 +126,7 @@ func (t *Tables) copyNodes(from uint32) {
 	}
 	for i := range p {
 		if v := atomic.LoadUint32(&p[i].PC); v != 0 { // before what was written before it
-			t.copied[i] = Node{Parent: p[i].Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
+			t.copied[i] = Node{hash: p[i].Hash, Parent: p[i].Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
 		}
 	}
 }
@@ -144,6 +150,9 @@ func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []
 		if !there {
 			return dst, id, true
 		}
+		if !t.s.write && !t.holds(&s) {
+			return dst, 0, false
+		}
 		if dst = append(dst, Step{id, s}); len(dst)-n > most {
 			if most = t.mostNodes(); len(dst)-n > most {
 				return dst, 0, false // a circle
@@ -152,6 +161,25 @@ func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []
 		id = s.Parent
 	}
 	return dst, 0, true
+}
+
+// holds says whether a node is as it was written: its hash follows from its parent's.
+func (t *Tables) holds(n *Node) bool {
+	if n.hash == 0 {
+		return true
+	}
+	up, pc := uint64(wire.RootHash), n.PC
+	if n.Truncated {
+		pc |= wire.NodeTruncated
+	}
+	if n.Parent != 0 {
+		parent, ok, _ := t.node(n.Parent)
+		if !ok || parent.hash == 0 {
+			return false
+		}
+		up = parent.hash
+	}
+	return n.hash == wire.NodeHash(up, pc)
 }
 
 // mostNodes is how many nodes there can be.
@@ -196,6 +224,10 @@ func (t *Tables) Modules() (list []Module, err error) {
 			b = bytes.Clone(b)
 			m := *(*wire.Module)(unsafe.Pointer(unsafe.SliceData(b)))
 			t.at += n
+			if !t.s.write && !m.Holds(b[head:]) {
+				t.s.doubt("an entry of the list of modules is damaged: names in module %d are missing", m.ID)
+				continue
+			}
 			if uint64(m.BuildIDSize) > maxBuildID || uint64(m.PathSize) > n ||
 				head+uint64(m.BuildIDSize)+uint64(m.PathSize) > n {
 				continue
@@ -206,6 +238,9 @@ func (t *Tables) Modules() (list []Module, err error) {
 				Unload: m.Kind == wire.ModuleUnload, ID: m.ID, Proc: m.Proc, Time: m.Time, Start: m.Start, End: m.End,
 				Bias: m.Bias, BuildID: id, Path: string(bytes.TrimRight(path, "\x00")),
 			})
+		}
+		if b := t.modules.run(t.at, head); !t.s.write && b != nil && binary.LittleEndian.Uint32(b) != 0 {
+			t.s.doubt("its list of modules is longer than it says: some names are missing")
 		}
 		return nil
 	})
@@ -226,6 +261,9 @@ func (s *Spool) Meta() (m Meta, err error) {
 		b = bytes.Clone(b)
 		p := *(*wire.Meta)(unsafe.Pointer(unsafe.SliceData(b)))
 		b = b[head:]
+		if !s.write && !p.Holds(b) {
+			s.doubt("the name and arguments of the program are damaged")
+		}
 		next := func(n uint32) []byte {
 			k := min(uint64(n), uint64(len(b)))
 			f := b[:k]

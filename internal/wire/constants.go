@@ -2,7 +2,7 @@ package wire
 
 // Versions, magic numbers and sentinels.
 const (
-	Version    = 3
+	Version    = 4
 	SpoolMagic = 0x314c4f4f50535448 // "HTSPOOL1"
 	ChunkMagic = 0x4b484354         // "TCHK"
 	None       = 0xffffffff         // no index
@@ -120,17 +120,19 @@ const (
 	ChunkSize       = 65536
 	ChunkHeaderSize = 64
 
+	SealFill = 0x1ffff
+
 	BusyControl = 1
 
 	StreamFree  = 0
-	StreamLive  = 1
-	StreamEnded = 2
+	StreamLive  = 0x4556494c
+	StreamEnded = 0x454e4f44
 
 	PosShift = 24
 	PosMask  = 1<<PosShift - 1
 
 	ProcFree = 0
-	ProcLive = 1
+	ProcLive = 0x434f5250
 )
 
 // Tables.

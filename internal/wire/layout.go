@@ -2,18 +2,18 @@ package wire
 
 // Chunk is struct ht_chunk, the header of a chunk.
 type Chunk struct {
-	Magic     uint32
-	Stream    uint32
-	UID       uint64
-	Seq       uint64
-	Fill      uint32
-	Next      uint32
-	TID       uint32
-	Proc      uint32
-	Level     uint32
-	Reserved  uint32
-	Start     uint64
-	Reserved1 uint64
+	Magic  uint32
+	Stream uint32
+	UID    uint64
+	Seq    uint64
+	Fill   uint32
+	Next   uint32
+	TID    uint32
+	Proc   uint32
+	Level  uint32
+	There  uint32
+	Start  uint64
+	Seal   uint64
 }
 
 // Stream is struct ht_stream.
@@ -23,7 +23,8 @@ type Stream struct {
 	Lost       uint64
 	StackLow   uint64
 	StackHigh  uint64
-	Reserved0  [3]uint64
+	Sum        uint64
+	Reserved0  [2]uint64
 	UID        uint64
 	Start      uint64
 	State      uint32
@@ -47,7 +48,8 @@ type Proc struct {
 	Random    uint64
 	Mode      uint32
 	Reserved  uint32
-	Reserved1 [3]uint64
+	Sum       uint64
+	Reserved1 [2]uint64
 }
 
 // CountsRow is struct ht_counts_row.
@@ -79,13 +81,16 @@ type Name struct {
 	ID     uint32
 	Size   uint32
 	Next   uint32
+
+	Sum      uint32
+	Reserved uint32
 }
 
 // PC is struct ht_pc.
 type PC struct {
-	PC       uint64
-	Module   uint32
-	Reserved uint32
+	PC     uint64
+	Module uint32
+	Sum    uint32
 }
 
 // Node is struct ht_node.
@@ -107,6 +112,7 @@ type Module struct {
 	Bias        uint64
 	BuildIDSize uint32
 	PathSize    uint32
+	Sum         uint64
 }
 
 // Meta is struct ht_meta.
@@ -116,7 +122,7 @@ type Meta struct {
 	CwdSize     uint32
 	HostSize    uint32
 	EnvSize     uint32
-	Reserved    uint32
+	Sum         uint32
 }
 
 // Header is struct ht_header.
@@ -173,4 +179,6 @@ type Header struct {
 	Counters     [Counters]uint64
 	SegmentFirst [SegTypes]uint64
 	Segments     [SegTypes][Segments]uint64
+	Places       [SegTypes]uint64
+	Sum          uint64
 }

@@ -66,6 +66,17 @@ func Append(b []byte, r Record) []byte {
 	return binary.LittleEndian.AppendUint64(b, r.Value)
 }
 
+// FirstTime returns the timestamp of the first event in b, a sequence of whole records; 0 if there is none.
+func FirstTime(b []byte) uint64 {
+	for r := (Record{}); ; {
+		n := Decode(b, &r)
+		if n == 0 || Class(r.Kind) != ClassExtra {
+			return r.Time
+		}
+		b = b[n:]
+	}
+}
+
 // Events counts the events in b, a sequence of whole records: extras belong to the event that follows them. It stops at
 // the first thing that is no record and returns how far it came.
 func Events(b []byte) (events, bytes int) {

@@ -57,7 +57,7 @@ var constants = map[string]uint64{
 	"HT_K_POOL_MOVE_BEGIN": KPoolMoveBegin, "HT_K_POOL_BACKING": KPoolBacking, "HT_K_POOL_CLEAR": KPoolClear,
 	"HT_K_POOL_DESTROY": KPoolDestroy, "HT_PC_POOL": PCPool,
 	"HT_CHUNK_SIZE": ChunkSize, "HT_CHUNK_HEADER": ChunkHeaderSize, "HT_STREAM_FREE": StreamFree,
-	"HT_STREAM_LIVE": StreamLive, "HT_STREAM_ENDED": StreamEnded, "HT_POS_SHIFT": PosShift,
+	"HT_SEAL_FILL": SealFill, "HT_STREAM_LIVE": StreamLive, "HT_STREAM_ENDED": StreamEnded, "HT_POS_SHIFT": PosShift,
 	"HT_PROC_FREE": ProcFree, "HT_PROC_LIVE": ProcLive, "HT_PC_INTERRUPTED": PCInterrupted, "HT_PC_SMALL": PCSmall,
 	"HT_NODE_TRUNCATED": NodeTruncated, "HT_MODULE_LOAD": ModuleLoad, "HT_MODULE_UNLOAD": ModuleUnload,
 	"HT_SEG_NONE": SegNone, "HT_SEG_META": SegMeta, "HT_SEG_PROCS": SegProcs, "HT_SEG_STREAMS": SegStreams,

@@ -182,8 +182,9 @@ func (n *notes) Spilled(st *spool.Stream, f *os.File, offset int64, size int) {
 	n.Data(st, b)
 }
 
-func (n *notes) End(*spool.Stream)                   {}
-func (n *notes) Damaged(st *spool.Stream, err error) { n.err = err }
+func (n *notes) End(*spool.Stream)                           {}
+func (n *notes) Doubtful(st *spool.Stream, _ int, err error) { n.err = err }
+func (n *notes) Damaged(st *spool.Stream, err error)         { n.err = err }
 func (n *notes) add(proc uint32, f string, args ...any) {
 	n.of[proc] = append(n.of[proc], fmt.Sprintf(f, args...))
 }

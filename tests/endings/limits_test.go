@@ -39,6 +39,54 @@ func TestAddressSpace(t *testing.T) {
 	}
 }
 
+// TestLowers has programs limit their own address space while they run: what the agent takes of it then is no more than at the
+// start, in every mode, whoever calls the kernel, and whoever else grows at that moment.
+func TestLowers(t *testing.T) {
+	t.Parallel()
+	lowers := program(t, "lowers")
+	for _, how := range []string{"setrlimit", "prlimit", "threads", "vfork", "forks"} {
+		t.Run(how, func(t *testing.T) {
+			least := 1 + sort.Search(512, func(mib int) bool {
+				return prepare(t, true, nil, nil, lowers, how, fmt.Sprint(mib+1)).run(t) == 7
+			})
+			if least > 512 {
+				t.Fatal("does not run in 512 MiB")
+			}
+			args := []string{lowers, how, fmt.Sprint(least + headroom>>20)}
+			recorded(t, 7, args...).judge(t, 0)
+			for _, mode := range []string{"sampled", "count", "off"} {
+				same(t, "exit status in mode "+mode, prepare(t, false, nil, []string{"--mode", mode}, args...).run(t), 7)
+			}
+		})
+	}
+}
+
+// TestBlocked leaves the spool's mappings no room behind them: they grow elsewhere.
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+	r := prepare(t, false, nil, nil, program(t, "blocked"), "64")
+	same(t, "exit status", r.run(t), 7)
+	r.judge(t, 0)
+}
+
+// TestShellLowers has a shell and an interpreter do the same.
+func TestShellLowers(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"bash", "-c", "ulimit -v 200000; echo $(ls / | wc -l) $(ulimit -v); exit 7"},
+		{"/usr/bin/python3", "-c", "import resource; resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20));" +
+			"x = [bytearray(1000) for i in range(20000)]; import json, decimal; print(len(json.dumps(list(range(20000))))); exit(7)"},
+	} {
+		for _, mode := range []string{"exact", "sampled", "count", "off"} {
+			bare, r := prepare(t, true, nil, nil, args...), prepare(t, false, nil, []string{"--mode", mode}, args...)
+			same(t, "exit status without heaptap", bare.run(t), 7)
+			same(t, args[0]+" in mode "+mode, r.run(t), 7)
+			same(t, args[0]+"'s output", r.stdout.String(), bare.stdout.String())
+			same(t, args[0]+"'s standard error", r.stderr.String(), bare.stderr.String())
+		}
+	}
+}
+
 // TestFileSize limits the size of files: the agent's spool never makes it a signal, and is smaller or not there.
 func TestFileSize(t *testing.T) {
 	t.Parallel()

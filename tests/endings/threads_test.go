@@ -2,6 +2,10 @@ package endings
 
 import (
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -35,6 +39,41 @@ func TestShortThreads(t *testing.T) {
 		t.Errorf("memory grew by %d KiB, %d KiB of it shared", all, shared)
 	}
 	r.judge(t, 0)
+}
+
+// TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, at less than three
+// times the CPU time that they take alone, and the recorder's memory is bounded.
+func TestManyThreads(t *testing.T) {
+	t.Parallel()
+	args := []string{program(t, "threads"), "many", "17000"}
+	ratio := math.Inf(1)
+	for try := 0; try < 3 && ratio >= 3; try++ {
+		bare := prepare(t, true, nil, nil, args...)
+		r := prepare(t, false, nil, nil, args...)
+		r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "-q" }) // for the recorder's memory
+		same(t, "exit status without heaptap", bare.run(t), 7)
+		same(t, "exit status", r.run(t), 7)
+		// Each says what it took.
+		var alone, with, memory float64
+		_, err := fmt.Sscan(bare.stdout.String(), &alone)
+		if _, other := fmt.Sscan(r.stdout.String(), &with); err != nil || other != nil {
+			t.Fatalf("%q, %q: %v, %v", bare.stdout.String(), r.stdout.String(), err, other)
+		}
+		r.judge(t, 0)
+		m := regexp.MustCompile(`recorder .* CPU, ([0-9.]+) MB`).FindStringSubmatch(r.stderr.String())
+		if m == nil {
+			t.Fatalf("no word of the recorder's memory:\n%s", r.stderr.String())
+		}
+		memory, _ = strconv.ParseFloat(m[1], 64)
+		t.Logf("CPU time %.2f s alone, %.2f s recorded; recorder %.0f MB", alone, with, memory)
+		if memory > 300 {
+			t.Errorf("the recorder took %.0f MB, want at most 300", memory)
+		}
+		ratio = min(ratio, with/alone)
+	}
+	if ratio >= 3 {
+		t.Errorf("recorded threads take %.1f times the CPU time, want less than 3", ratio)
+	}
 }
 
 // TestStackUse measures how much more of a signal handler's stack an allocation and a deallocation use than without heaptap.

@@ -217,12 +217,12 @@ func (a *Agent) Module(m wire.Module, buildID, path string) {
 
 // Name adds an entry to the log of names and returns its id.
 func (a *Agent) Name(text string) uint32 {
-	n := (16 + uint64(len(text)) + 7) &^ 7
+	n := (uint64(unsafe.Sizeof(wire.Name{})) + uint64(len(text)) + 7) &^ 7
 	at := atomic.AddUint64(&a.Header.NameBytes, n) - n
 	b := make([]byte, n)
 	id := atomic.AddUint32(&a.Header.NextName, 1)
 	*(*wire.Name)(unsafe.Pointer(unsafe.SliceData(b))) = wire.Name{Length: uint32(n), ID: id, Size: uint32(len(text))}
-	copy(b[16:], text)
+	copy(b[unsafe.Sizeof(wire.Name{}):], text)
 	for i := n - 8; ; i -= 8 {
 		copy(a.Bytes(wire.SegNames, at+i, 8), b[i:i+8])
 		if i == 0 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// threads.cc: events at the edges of the lives of threads and of the program. Usage: threads short|small|handler|edges N
+// threads.cc: events at the edges of the lives of threads and of the program. Usage: threads short|small|many|handler|edges N
 #include "step.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 namespace
 {
@@ -84,6 +85,41 @@ void *small_thread(void *)
 	return nullptr;
 }
 
+// N threads that all live at once, and the CPU time that it takes in seconds. Their stacks lie in one mapping: the kernel bounds
+// the number of mappings.
+pthread_barrier_t all_here;
+
+void *waits(void *)
+{
+	steps(5);
+	pthread_barrier_wait(&all_here);
+	return nullptr;
+}
+
+void many_threads(long n)
+{
+	const size_t size = 32 << 10;
+	void *stacks = mmap(nullptr, size * static_cast<size_t>(n), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_t *t = static_cast<pthread_t *>(malloc(static_cast<size_t>(n) * sizeof(*t)));
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	if (stacks == MAP_FAILED || !t || pthread_barrier_init(&all_here, nullptr, static_cast<unsigned>(n)))
+		_exit(9);
+	for (long i = 0; i < n; i++) {
+		pthread_attr_setstack(&attr, static_cast<char *>(stacks) + static_cast<size_t>(i) * size, size);
+		if (pthread_create(&t[i], &attr, waits, nullptr))
+			_exit(9);
+	}
+	for (long i = 0; i < n; i++)
+		pthread_join(t[i], nullptr);
+	struct rusage r;
+	getrusage(RUSAGE_SELF, &r);
+	printf("%f\n", static_cast<double>(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+			       static_cast<double>(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6);
+	free(t);
+}
+
 // How much of a painted stack a handler with one allocation and one deallocation uses, the kernel's frame included.
 void *painted;
 size_t painted_size;
@@ -152,8 +188,12 @@ int main(int argc, char **argv)
 	long n = argc > 2 ? atol(argv[2]) : 0;
 	if (argc < 3 || pthread_key_create(&key, key_destructor))
 		return 9;
+	if (!strcmp(argv[1], "many"))
+		many_threads(n);
 	if (!strcmp(argv[1], "short"))
 		short_threads(n);
+	if (!strcmp(argv[1], "many"))
+		many_threads(n);
 	if (!strcmp(argv[1], "small"))
 		run(n, small_thread, PTHREAD_STACK_MIN);
 	if (!strcmp(argv[1], "handler"))
