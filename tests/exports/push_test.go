@@ -327,6 +327,55 @@ func TestPushParca(t *testing.T) {
 	}
 }
 
+// parcaSeries is what the judge says of what Parca keeps.
+type parcaSeries struct {
+	Labels     map[string]string
+	Name, Type string
+	Duration   int64
+	Sum        uint64
+}
+
+// TestParcaKeeps has Parca's own code take every recording: the sums of its rows are those of the report, also by thread and by size, where
+// each thread and size is a series.
+func TestParcaKeeps(t *testing.T) {
+	parca := built(t, buildParca)
+	each(t, func(t *testing.T, name, path string) {
+		if name == "empty" {
+			return // nothing is sent
+		}
+		want := totals(t, path)
+		for _, by := range []string{"", "thread", "size", "allocator"} {
+			_, address, got := grpcServers(t)
+			args := []string{"--parca", address, path}
+			if by != "" {
+				args = append(args, "--by", by)
+			}
+			pushAgain(t, args...)
+			file := filepath.Join(t.TempDir(), "message")
+			if err := os.WriteFile(file, got()[0], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			var list []parcaSeries
+			decode(t, tool(t, parca, file), &list)
+			sums, groups := map[string]uint64{}, map[string]bool{}
+			for _, s := range list {
+				if sums[s.Type] += s.Sum; s.Name != "memory" || s.Labels["service_name"] == "" || (s.Labels[by] == "") != (by == "") {
+					t.Errorf("by %q: %v", by, s)
+				}
+				groups[s.Labels[by]] = true
+			}
+			for typ, metric := range metricOf {
+				if sums[typ] != want[metric] {
+					t.Errorf("by %q: %s: %d, expected %d", by, typ, sums[typ], want[metric])
+				}
+			}
+			if n := len(groups); name == "four" && by != "" && n < map[string]int{"thread": 4, "size": 3, "allocator": 2}[by] {
+				t.Errorf("by %s: only %d series: %v", by, n, groups)
+			}
+		}
+	})
+}
+
 // rawProfiles are the bytes of raw_profile in protoc's text.
 func rawProfiles(t *testing.T, text string) (list [][]byte) {
 	t.Helper()

@@ -5,10 +5,13 @@
 package pprof
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/export"
@@ -97,11 +100,62 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	if err != nil {
 		return err
 	}
+	return writeRows(w, in, t, t.Rows, true)
+}
+
+// Part is the profile of some of the blocks.
+type Part struct {
+	Labels  []export.Label // say which; none: all
+	Profile []byte
+}
+
+// Parts returns a profile for each group of blocks that the question asks for, one if it asks for none: for servers that do not read the
+// labels of samples. What a sample's labels would say, the part's do.
+func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
+	t, err := in.Stacks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for rows := t.Rows; len(rows) > 0 || list == nil; {
+		n := len(rows)
+		part := Part{}
+		if in.Query.By.OfBlocks() && n > 0 {
+			part.Labels = partLabels(in, rows[0].Label)
+			if end := slices.IndexFunc(rows, func(r query.StackRow) bool { return r.Label != rows[0].Label }); end > 0 {
+				n = end
+			}
+		}
+		var b bytes.Buffer
+		if err := writeRows(&b, in, t, rows[:n], false); err != nil {
+			return nil, err
+		}
+		part.Profile = b.Bytes()
+		list = append(list, part)
+		rows = rows[n:]
+	}
+	return list, nil
+}
+
+// partLabels say of which blocks a part is.
+func partLabels(in *export.Input, label uint32) []export.Label {
+	by := in.Query.By
+	list := []export.Label{{Name: labelNames[by], Value: export.Printable(in.LabelName(label))}}
+	if threads := in.Reader.Threads(); by == query.ByThread && int64(label) < int64(len(threads)) {
+		list = append(list, export.Label{Name: "thread_id", Value: fmt.Sprint(threads[label].TID)})
+	}
+	return list
+}
+
+// labelNames are the labels that have the names of groups of blocks.
+var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size", query.ByAllocation: "allocator", query.ByRegion: "region"}
+
+// writeRows writes a profile of some rows of a table, with or without labels of the samples.
+func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, labels bool) error {
 	z := gzip.NewWriter(w)
 	p := newProfile(z, in)
 	p.head(t)
-	for i := range t.Rows {
-		p.sample(t, &t.Rows[i])
+	for i := range rows {
+		p.sample(t, &rows[i], labels)
 	}
 	p.tables()
 	if p.err != nil {
@@ -195,7 +249,7 @@ func (p *profile) first(t *query.StackTable) query.Metric {
 }
 
 // sample writes a call stack.
-func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
+func (p *profile) sample(t *query.StackTable, r *query.StackRow, labels bool) {
 	p.path, p.values = p.path[:0], p.values[:0]
 	p.in.PCs(r.Stack, func(pc uint32) bool {
 		if len(p.in.Frames(pc)) > 0 {
@@ -213,7 +267,7 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	var s protobuf.Message
 	s.Packed(sampleLocations, p.path)
 	s.Packed(sampleValues, p.values)
-	if p.in.Query.By.OfBlocks() {
+	if labels && p.in.Query.By.OfBlocks() {
 		p.label(&s, r.Label)
 	}
 	p.one.Message(profileSample, &s)
@@ -239,19 +293,19 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 	g := groups[0]
 	switch g.By {
 	case query.ByThread:
-		text("thread", p.in.GroupName(&g))
+		text(labelNames[g.By], p.in.GroupName(&g))
 		if list := p.in.Reader.Threads(); int64(g.Thread) < int64(len(list)) {
 			number("thread_id", "", uint64(list[g.Thread].TID))
 		}
 	case query.BySizeClass:
 		low, _ := query.SizeClass(g.Class)
-		text("size", p.in.GroupName(&g))
+		text(labelNames[g.By], p.in.GroupName(&g))
 		number("bytes", "bytes", low)
 	case query.ByAllocation:
-		text("allocator", g.Func.String())
+		text(labelNames[g.By], g.Func.String())
 	case query.ByRegion:
 		for i := range groups { // a key may have several values
-			text("region", p.in.GroupName(&groups[i]))
+			text(labelNames[g.By], p.in.GroupName(&groups[i]))
 		}
 	}
 }
