@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// build builds a module of judges, once, which lies in a folder of its own with its own dependencies.
-func build(folder string) func() (string, error) {
+// build builds a module of judges, once, which lies in a folder of its own with its own dependencies: those that modfile names.
+func build(folder, modfile string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
-		path := filepath.Join(dir, filepath.Base(folder)+"-judge")
-		cmd := exec.Command("go", "build", "-o", path, ".")
+		path := filepath.Join(dir, strings.ReplaceAll(folder+"-"+modfile, "/", "-"))
+		cmd := exec.Command("go", "build", "-modfile", modfile, "-o", path, ".")
 		cmd.Dir = folder
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -28,8 +28,10 @@ func build(folder string) func() (string, error) {
 }
 
 var (
-	buildJudges = build("judges")
-	buildParca  = build("judges/parca")
+	buildJudges       = build("judges", "go.mod")
+	buildParca        = build("judges/parca", "go.mod")
+	buildCollector    = build("judges/collector", "go.mod")
+	buildOldCollector = build("judges/collector", "old.mod")
 )
 
 // built is the program of a module of judges.

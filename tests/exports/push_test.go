@@ -225,8 +225,16 @@ func TestPushRetries(t *testing.T) {
 // they have got.
 func grpcServers(t *testing.T) (collector, other string, got func() [][]byte) {
 	t.Helper()
+	addresses, got := servers(t, theJudges(t), "serve")
+	return addresses[0], addresses[1], got
+}
+
+// servers starts a program that prints addresses at which it listens and puts what it gets into a folder, its last argument. It returns the
+// addresses, and a function that reads what it has got.
+func servers(t *testing.T, program string, args ...string) (addresses []string, got func() [][]byte) {
+	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command(theJudges(t), "serve", folder)
+	cmd := exec.Command(program, append(args, folder)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +254,7 @@ func grpcServers(t *testing.T) (collector, other string, got func() [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, other, _ = strings.Cut(strings.TrimSpace(line), " ")
-	return collector, other, func() (list [][]byte) {
+	return strings.Fields(line), func() (list [][]byte) {
 		t.Helper()
 		files, _ := filepath.Glob(filepath.Join(folder, "*"))
 		slices.Sort(files)

@@ -72,7 +72,7 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 		request.Message(requestSeries, one)
 	}
 	return s.client.Do(ctx, func(ctx context.Context) error {
-		_, err := s.client.Unary(ctx, s.server, method, request.Bytes())
+		_, err := s.client.Unary(ctx, s.server, method, nil, request.Bytes())
 		return err
 	})
 }

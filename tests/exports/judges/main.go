@@ -5,7 +5,7 @@
 //	judges otlp-v0.2 FILE...      the same, by release 0.2 of the protocol's own Go module
 //	judges parquet FILE...        Parquet
 //	judges pprof FILE...          pprof, by the rules of Parca and Pyroscope, which are rebuilt here
-//	judges serve FOLDER           a server of gRPC, which puts what it gets into the folder
+//	judges serve FOLDER           servers of gRPC and HTTP, which put what they get into the folder
 //	judges schema SCHEMA FILE...  JSON that has to be as a JSON Schema says; nothing is printed
 package main
 
