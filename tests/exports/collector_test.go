@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	"encoding/json"
 	"os/exec"
 	"slices"
@@ -12,7 +13,12 @@ import (
 // collected is what a collector has understood of a message.
 type collected struct {
 	ResourceProfiles []struct {
-		Resource struct{ Attributes []struct{ Key string } }
+		Resource struct {
+			Attributes []struct {
+				Key         string
+				KeyStrindex int // newer releases have it in the table
+			}
+		}
 
 		ScopeProfiles []struct {
 			Profiles []struct {
@@ -30,7 +36,7 @@ func (c *collected) sums(t *testing.T) (sums map[string]uint64, attributes []str
 	sums = map[string]uint64{}
 	for _, r := range c.ResourceProfiles {
 		for _, a := range r.Resource.Attributes {
-			attributes = append(attributes, a.Key)
+			attributes = append(attributes, cmp.Or(a.Key, c.Dictionary.StringTable[a.KeyStrindex]))
 		}
 		for _, s := range r.ScopeProfiles {
 			for _, p := range s.Profiles {
