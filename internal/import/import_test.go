@@ -116,7 +116,7 @@ func TestBroken(t *testing.T) {
 		"a;b 1\nc x\n":      "line 2: \"x\" is no whole number",
 		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, and 1 on lines before",
 		"_mpTrace_;a $1$2$3$9223372036854775808\n":                                  "line 1: the numbers add up",
-		"heap profile: 1: 2 [ 1: 2] @ growth\n":                                     "line 1",
+		"heap profile: 1: 2 [ 1: 2] @ contention\n":                                 "line 1",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n 1: 2 [ 1: 2] @ 0x1\n1: 2 [ 1\n": "line 3",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n\nMAPPED_LIBRARIES:\nzz\n":       "line 4",
 		"heap_v2/1\n@ 0x1\n@ 0x2\n":                                                 "line 3: the line of all threads",

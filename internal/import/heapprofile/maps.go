@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +26,10 @@ func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][
 }
 
 // maps are the mappings of files.
-type maps struct{ list []mapping }
+type maps struct {
+	list []mapping
+	set  []string // pairs of a name in texts, with its $, and what stands for it
+}
 
 type mapping struct {
 	start, end, offset uint64
@@ -56,6 +60,48 @@ func (m *maps) line(text string) error {
 	return nil
 }
 
+// briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
+var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
+
+// The most names that a memory map may set, and the longest line that may come of them.
+const (
+	maxSet      = 100
+	maxReplaced = 1 << 16
+)
+
+// briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be VALUE in those that
+// follow. Others say nothing of mappings.
+func (m *maps) briefLine(text string) error {
+	if len(m.set) > 0 && strings.Contains(text, "$") {
+		if text = strings.NewReplacer(m.set...).Replace(text); len(text) > maxReplaced {
+			return errors.New("the names that are set make the line too long")
+		}
+	}
+	b := briefMapping.FindStringSubmatch(text)
+	if b == nil {
+		if name, value, ok := strings.Cut(strings.TrimSpace(text), "="); ok && !strings.ContainsAny(name, " -:/") && len(m.set) < 2*maxSet {
+			m.set = append(m.set, "$"+name, value)
+		} else {
+			_ = m.line(strings.TrimSpace(text)) // what is no mapping either says nothing
+		}
+		return nil
+	}
+	start, err := strconv.ParseUint(b[1], 16, 64)
+	end, err2 := strconv.ParseUint(b[2], 16, 64)
+	offset := uint64(0)
+	var err3 error
+	if b[4] != "" {
+		offset, err3 = strconv.ParseUint(b[4], 16, 64)
+	}
+	if errors.Join(err, err2, err3) != nil || start >= end {
+		return fmt.Errorf("%.80q: the addresses are none", text)
+	}
+	if b[3][0] != '[' || b[3] == "[vdso]" {
+		m.list = append(m.list, mapping{start, end, offset, b[3]})
+	}
+	return nil
+}
+
 // modules are the files, each with where it lies.
 func (m *maps) modules() (list []event.Module) {
 	byPath := make(map[string]int)
@@ -74,6 +120,9 @@ func (m *maps) modules() (list []event.Module) {
 
 // bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is linked to 0.
 func bias(v *mapping) uint64 {
+	if !filepath.IsAbs(v.path) { // the file's name only
+		return v.start - v.offset
+	}
 	f, err := elfx.Open(v.path)
 	if err != nil {
 		return v.start - v.offset
@@ -96,8 +145,8 @@ type place struct {
 var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
-// pcs finds addresses, which are distinct.
-func (m *maps) pcs(t *merge.Told, list []uint64, names Names) map[uint64]place {
+// pcs finds addresses, which are distinct. told has the names that the file itself has.
+func (m *maps) pcs(t *merge.Told, list []uint64, told map[uint64][]event.Frame, names Names) map[uint64]place {
 	var modules []event.Module
 	if names != nil {
 		modules = m.modules()
@@ -115,12 +164,15 @@ func (m *maps) pcs(t *merge.Told, list []uint64, names Names) map[uint64]place {
 		}
 	}
 	frames := make([][]event.Frame, len(list))
-	if names != nil {
+	if names != nil && len(modules) > 0 {
 		frames, _ = names(context.Background(), modules, pcs)
 		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
 	}
 	out := make(map[uint64]place, len(list))
 	for i, a := range list {
+		if told[a] != nil {
+			frames[i] = told[a]
+		}
 		number, at := merge.NoModule, a
 		p := place{}
 		if mod := module[i]; mod != nil {
