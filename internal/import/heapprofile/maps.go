@@ -27,8 +27,9 @@ func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][
 
 // maps are the mappings of files.
 type maps struct {
-	list []mapping
-	set  []string // pairs of a name in texts, with its $, and what stands for it
+	list    []mapping
+	set     []string          // pairs of a name in texts, with its $, and what stands for it
+	replace *strings.Replacer // does it; nil: none is set
 }
 
 type mapping struct {
@@ -63,24 +64,23 @@ func (m *maps) line(text string) error {
 // briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
 var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
 
-// The most names that a memory map may set, and the longest line that may come of them.
+// The most names that a memory map may set, and how long such a line and one that uses them may be: a forged one shall not grow out of bounds.
 const (
-	maxSet      = 100
-	maxReplaced = 1 << 16
+	maxSet     = 100
+	maxSetLine = 4096
 )
 
 // briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be VALUE in those that
 // follow. Others say nothing of mappings.
 func (m *maps) briefLine(text string) error {
-	if len(m.set) > 0 && strings.Contains(text, "$") {
-		if text = strings.NewReplacer(m.set...).Replace(text); len(text) > maxReplaced {
-			return errors.New("the names that are set make the line too long")
-		}
+	if m.replace != nil && len(text) <= maxSetLine && strings.Contains(text, "$") {
+		text = m.replace.Replace(text)
 	}
 	b := briefMapping.FindStringSubmatch(text)
 	if b == nil {
-		if name, value, ok := strings.Cut(strings.TrimSpace(text), "="); ok && !strings.ContainsAny(name, " -:/") && len(m.set) < 2*maxSet {
+		if name, value, ok := strings.Cut(strings.TrimSpace(text), "="); ok && !strings.ContainsAny(name, " -:/") && len(m.set) < 2*maxSet && len(text) <= maxSetLine {
 			m.set = append(m.set, "$"+name, value)
+			m.replace = strings.NewReplacer(m.set...)
 		} else {
 			_ = m.line(strings.TrimSpace(text)) // what is no mapping either says nothing
 		}
