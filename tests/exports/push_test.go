@@ -194,6 +194,47 @@ func TestPushSlices(t *testing.T) {
 	}
 }
 
+// TestPyroscopeMerges rebuilds how Pyroscope aggregates, by its documentation: a flame graph of a range of time adds up all profiles that begin
+// in it, whatever they are of; a series adds up or averages those of each step. So docs/push.md says which queries show what was live: a range of
+// one slice, the average by slice, and over any range what was never freed.
+func TestPyroscopeMerges(t *testing.T) {
+	list, err := recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := list["sqlite"]
+	lines := strings.Split(strings.TrimSpace(string(command(t, "export", "-f", "csv:timeline", path))), "\n")
+	last, _, _ := strings.Cut(lines[len(lines)-1], ",")
+	end, err := strconv.ParseInt(last, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &pyroscope{}
+	every := end/5 + 1
+	command(t, "push", "--pyroscope", s.serve(t), "--every", fmt.Sprintf("%dns", every), path)
+	merged := map[string]uint64{} // a flame graph of all
+	highest := uint64(0)
+	for i, one := range s.got {
+		r := rawOf(t, one.profile)
+		for k, typ := range r.types {
+			merged[typ] += r.sums[k]
+		}
+		inuse, _ := r.sumOf("inuse_space") // a flame graph of this slice; also the average of the series, by steps of a slice
+		at := fmt.Sprintf("%dns", min(int64(i+1)*every, end))
+		want := pprofRaw(t, exported(t, "pprof", path, "--metric", "live", "--at", at))
+		if inuse != want.sums[0] {
+			t.Errorf("slice %d: %d in use, live at %s are %d", i, inuse, at, want.sums[0])
+		}
+		highest = max(highest, inuse)
+	}
+	if len(s.got) < 4 || merged["inuse_space"] <= highest {
+		t.Errorf("%d slices have %d in use in sum, one has %d: there is nothing to tell", len(s.got), merged["inuse_space"], highest)
+	}
+	if n := totals(t, path)["leaked"]; merged["leaked_space"] != n {
+		t.Errorf("%d were never freed, expected %d", merged["leaked_space"], n)
+	}
+}
+
 // TestPushRetries has a server refuse for a while, and for good.
 func TestPushRetries(t *testing.T) {
 	list, err := recorded()

@@ -100,7 +100,7 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(w, in, t, t.Rows, true)
+	return writeRows(w, in, t, t.Rows, false)
 }
 
 // Part is the profile of some of the blocks.
@@ -109,8 +109,8 @@ type Part struct {
 	Profile []byte
 }
 
-// Parts returns a profile for each group of blocks that the question asks for, one if it asks for none: for servers that do not read the
-// labels of samples. What a sample's labels would say, the part's do.
+// Parts returns a profile for each group of blocks that the question asks for, one if it asks for none: for servers that do not keep the
+// labels of samples, and look up the names of functions that have none. What a sample's labels would say, the part's do.
 func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
 	t, err := in.Stacks(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
 			}
 		}
 		var b bytes.Buffer
-		if err := writeRows(&b, in, t, rows[:n], false); err != nil {
+		if err := writeRows(&b, in, t, rows[:n], true); err != nil {
 			return nil, err
 		}
 		part.Profile = b.Bytes()
@@ -149,13 +149,14 @@ func partLabels(in *export.Input, label uint32) []export.Label {
 // labelNames are the labels that have the names of groups of blocks.
 var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size", query.ByAllocation: "allocator", query.ByRegion: "region"}
 
-// writeRows writes a profile of some rows of a table, with or without labels of the samples.
-func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, labels bool) error {
+// writeRows writes a profile of some rows of a table, as one of parts or whole.
+func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, part bool) error {
 	z := gzip.NewWriter(w)
 	p := newProfile(z, in)
+	p.part = part
 	p.head(t)
 	for i := range rows {
-		p.sample(t, &rows[i], labels)
+		p.sample(t, &rows[i])
 	}
 	p.tables()
 	if p.err != nil {
@@ -175,6 +176,7 @@ type profile struct {
 	locations intern.Table[uint32] // pcs
 	path      []uint64
 	values    []uint64
+	part      bool // it is one of Parts
 }
 
 type function struct{ name, system, file uint64 }
@@ -249,7 +251,7 @@ func (p *profile) first(t *query.StackTable) query.Metric {
 }
 
 // sample writes a call stack.
-func (p *profile) sample(t *query.StackTable, r *query.StackRow, labels bool) {
+func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	p.path, p.values = p.path[:0], p.values[:0]
 	p.in.PCs(r.Stack, func(pc uint32) bool {
 		if len(p.in.Frames(pc)) > 0 {
@@ -267,7 +269,7 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow, labels bool) {
 	var s protobuf.Message
 	s.Packed(sampleLocations, p.path)
 	s.Packed(sampleValues, p.values)
-	if labels && p.in.Query.By.OfBlocks() {
+	if !p.part && p.in.Query.By.OfBlocks() {
 		p.label(&s, r.Label)
 	}
 	p.one.Message(profileSample, &s)
@@ -385,6 +387,9 @@ func (p *profile) writeLocations() *mappings {
 			out.Uint(locationMapping, code.ids[pc.Module])
 			out.Uint(locationAddress, export.CallAddress(pc))
 			for _, f := range p.in.Frames(id) {
+				if p.part && f.Function == "" {
+					continue
+				}
 				code.named[pc.Module] = code.named[pc.Module] || f.Function != ""
 				out.Message(locationLine, p.line(&f))
 			}
