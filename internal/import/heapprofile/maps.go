@@ -64,25 +64,28 @@ func (m *maps) line(text string) error {
 // briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
 var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
 
-// The most names that a memory map may set, and how long such a line and one that uses them may be: a forged one shall not grow out of bounds.
+// setName is a name that a memory map sets.
+var setName = regexp.MustCompile(`^\w{1,32}$`)
+
+// The most names that a memory map may set, how long what they stand for may be, and how many a file's name may have: a forged map shall not
+// make more of itself than it is.
 const (
-	maxSet     = 100
-	maxSetLine = 4096
+	maxSet   = 100
+	maxValue = 256
+	maxUsed  = 4
 )
 
 // briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be VALUE in those that
 // follow. Others say nothing of mappings.
 func (m *maps) briefLine(text string) error {
-	if m.replace != nil && len(text) <= maxSetLine && strings.Contains(text, "$") {
-		text = m.replace.Replace(text)
-	}
 	b := briefMapping.FindStringSubmatch(text)
 	if b == nil {
-		if name, value, ok := strings.Cut(strings.TrimSpace(text), "="); ok && !strings.ContainsAny(name, " -:/") && len(m.set) < 2*maxSet && len(text) <= maxSetLine {
+		text = strings.TrimSpace(text)
+		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet && len(value) <= maxValue {
 			m.set = append(m.set, "$"+name, value)
 			m.replace = strings.NewReplacer(m.set...)
 		} else {
-			_ = m.line(strings.TrimSpace(text)) // what is no mapping either says nothing
+			_ = m.line(text) // what is no mapping either says nothing
 		}
 		return nil
 	}
@@ -96,8 +99,12 @@ func (m *maps) briefLine(text string) error {
 	if errors.Join(err, err2, err3) != nil || start >= end {
 		return fmt.Errorf("%.80q: the addresses are none", text)
 	}
-	if b[3][0] != '[' || b[3] == "[vdso]" {
-		m.list = append(m.list, mapping{start, end, offset, b[3]})
+	path := b[3]
+	if n := strings.Count(path, "$"); m.replace != nil && n > 0 && n <= maxUsed {
+		path = m.replace.Replace(path)
+	}
+	if path != "" && path[0] != '[' || path == "[vdso]" {
+		m.list = append(m.list, mapping{start, end, offset, path})
 	}
 	return nil
 }
@@ -164,8 +171,10 @@ func (m *maps) pcs(t *merge.Told, list []uint64, told map[uint64][]event.Frame, 
 		}
 	}
 	frames := make([][]event.Frame, len(list))
-	if names != nil && len(modules) > 0 {
-		frames, _ = names(context.Background(), modules, pcs)
+	// Of a memory map that has the files' names only it is not known which files they are.
+	files := slices.DeleteFunc(slices.Clone(modules), func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
+	if len(files) > 0 {
+		frames, _ = names(context.Background(), files, pcs)
 		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
 	}
 	out := make(map[uint64]place, len(list))
