@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/export/perfetto":    {"event", "export", "export/intern", "export/protobuf", "query"},
 	"internal/export/otlp":        {"export", "export/intern", "export/protobuf", "query"},
 	"internal/export/parquet":     {"export", "export/intern", "export/table", "query"},
-	"internal/export/pprof":       {"export", "export/protobuf", "query"},
+	"internal/export/pprof":       {"event", "export", "export/intern", "export/protobuf", "profile", "query"},
 	"internal/export/protobuf":    {},
 	"internal/export/speedscope":  {"export", "query"},
 	"internal/export/svg":         {"export", "profile", "query", "view"},

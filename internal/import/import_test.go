@@ -2,10 +2,13 @@ package imports
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -105,6 +108,62 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
+// TestFoldedTexts reads folded stacks as other tools write them: in other encodings, with comments, with numbers that are not whole.
+func TestFoldedTexts(t *testing.T) {
+	wide := func(order binary.AppendByteOrder, text string) []byte {
+		b := order.AppendUint16(nil, 0xfeff)
+		for _, u := range utf16.Encode([]rune(text)) {
+			b = order.AppendUint16(b, u)
+		}
+		return b
+	}
+	const text = "# made by hand\r\n// and by others 7\r\nmain;größe 😀 99.6\r\nmain;g 2e1\r\n//pkg:a;b 1\r\n"
+	for name, b := range map[string][]byte{"UTF-8": []byte(text), "with a mark": []byte("\ufeff" + text), "UTF-16, little": wide(binary.LittleEndian, text),
+		"UTF-16, big": wide(binary.BigEndian, text)} {
+		path := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := imported(t, path)
+		if got := sumsOf(s); got.leaked != 121 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		var names []string
+		for i := range s.Profile.Stacks {
+			for _, f := range s.Frames(s.Profile.Stacks[i].ID) {
+				names = append(names, f.Function)
+			}
+		}
+		if !slices.Contains(names, "größe 😀") || !slices.Contains(names, "//pkg:a") {
+			t.Errorf("%s: %q", name, names)
+		}
+	}
+}
+
+// TestPprofFixed reads a profile whose numbers have a fixed length: other writers of Protocol Buffers may choose so.
+func TestPprofFixed(t *testing.T) {
+	fixed := func(field int, v uint64) []byte {
+		return binary.LittleEndian.AppendUint64([]byte{byte(field<<3 | 1)}, v)
+	}
+	short := func(field int, v uint32) []byte {
+		return binary.LittleEndian.AppendUint32([]byte{byte(field<<3 | 5)}, v)
+	}
+	part := func(field int, list ...[]byte) []byte {
+		b := bytes.Join(list, nil)
+		return append([]byte{byte(field<<3 | 2), byte(len(b))}, b...)
+	}
+	b := slices.Concat(part(1, fixed(1, 1), short(2, 2)), part(2, fixed(1, 1), fixed(2, 300)), part(4, short(1, 1), part(4, fixed(1, 1), short(2, 7))),
+		part(5, fixed(1, 1), fixed(2, 3)), part(6), part(6, []byte("inuse_space")), part(6, []byte("bytes")), part(6, []byte("main")), fixed(9, 5), fixed(10, 6))
+	path := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := imported(t, path)
+	if got := sumsOf(s); got.leaked != 300 || s.Frames(s.Profile.Stacks[0].ID)[0].Function != "main" || s.Reader.Process().Started != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestBroken reads what cannot be read: errors say where.
 func TestBroken(t *testing.T) {
 	const massifHead = "desc: a\ncmd: a\ntime_unit: ms\nsnapshot=0\ntime=0\nmem_heap_B=100\n"
@@ -113,10 +172,10 @@ func TestBroken(t *testing.T) {
 		"":                  "no format",
 		"\x00\x01\x02":      "no format",
 		"hello, world\n":    "no format",
-		"a;b 1\nc x\n":      "line 2: \"x\" is no whole number",
+		"a;b 1\nc x\n":      "line 2: \"x\" is not a number",
 		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, and 1 on lines before",
 		"_mpTrace_;a $1$2$3$9223372036854775808\n":                                  "line 1: the numbers add up",
-		"heap profile: 1: 2 [ 1: 2] @ growth\n":                                     "line 1",
+		"heap profile: 1: 2 [ 1: 2] @ contention\n":                                 "line 1",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n 1: 2 [ 1: 2] @ 0x1\n1: 2 [ 1\n": "line 3",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n\nMAPPED_LIBRARIES:\nzz\n":       "line 4",
 		"heap_v2/1\n@ 0x1\n@ 0x2\n":                                                 "line 3: the line of all threads",

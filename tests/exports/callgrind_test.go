@@ -21,6 +21,7 @@ func TestCallgrind(t *testing.T) {
 	t.Logf("%s", tool(t, "valgrind", "--version"))
 	each(t, func(t *testing.T, name, path string) {
 		file := exported(t, "callgrind", path)
+		allCosts(t, file)
 		want := totals(t, path)
 		for i, n := range annotate(t, file, "--inclusive=yes", "PROGRAM TOTALS") {
 			if m := callgrindMetrics[i]; n != want[m] {
@@ -62,6 +63,24 @@ func TestCallgrind(t *testing.T) {
 		}
 		t.Logf("%d functions, %d compared", len(functions), compared)
 	})
+}
+
+// allCosts holds that each line of costs has all of them: speedscope computes with those that are left out.
+func allCosts(t *testing.T, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^(?:\d+|totals:)((?: \d+)*)$`).FindAllSubmatch(b, -1)
+	if len(found) == 0 {
+		t.Error("no costs")
+	}
+	for _, m := range found {
+		if n := len(strings.Fields(string(m[1]))); n != len(callgrindMetrics) {
+			t.Fatalf("%d costs in a line: %q", n, m[0])
+		}
+	}
 }
 
 // annotated are the outputs of callgrind_annotate, by file and kind.

@@ -13,26 +13,41 @@ import (
 	"testing"
 )
 
-// buildJudges builds the module of the judges, once.
-var buildJudges = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(dir, "judges")
-	cmd := exec.Command("go", "build", "-o", path, ".")
-	cmd.Dir = "judges"
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.New(strings.TrimSpace(string(out)))
-	}
-	return path, nil
-})
+// build builds a module of judges, once, which lies in a folder of its own with its own dependencies: those that modfile names.
+func build(folder, modfile string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(dir, strings.ReplaceAll(folder+"-"+modfile, "/", "-"))
+		cmd := exec.Command("go", "build", "-modfile", modfile, "-o", path, ".")
+		cmd.Dir = folder
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", errors.New(strings.TrimSpace(string(out)))
+		}
+		return path, nil
+	})
+}
 
-// theJudges is their program.
-func theJudges(t *testing.T) string {
+var (
+	buildJudges       = build("judges", "go.mod")
+	buildParca        = build("judges/parca", "go.mod")
+	buildCollector    = build("judges/collector", "go.mod")
+	buildOldCollector = build("judges/collector", "old.mod")
+)
+
+// built is the program of a module of judges.
+func built(t *testing.T, build func() (string, error)) string {
 	t.Helper()
-	path, err := buildJudges()
+	path, err := build()
 	if err != nil {
 		lacks(t, "the judges cannot be built here: "+err.Error())
 	}
 	return path
+}
+
+// theJudges is the program that knows most of the formats.
+func theJudges(t *testing.T) string {
+	t.Helper()
+	return built(t, buildJudges)
 }
 
 // judge has files read by a judge, and decodes what it says of each.

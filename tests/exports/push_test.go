@@ -194,6 +194,47 @@ func TestPushSlices(t *testing.T) {
 	}
 }
 
+// TestPyroscopeMerges rebuilds how Pyroscope aggregates, by its documentation: a flame graph of a range of time adds up all profiles that begin
+// in it, whatever they are of; a series adds up or averages those of each step. So docs/push.md says which queries show what was live: a range of
+// one slice, the average by slice, and over any range what was never freed.
+func TestPyroscopeMerges(t *testing.T) {
+	list, err := recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := list["sqlite"]
+	lines := strings.Split(strings.TrimSpace(string(command(t, "export", "-f", "csv:timeline", path))), "\n")
+	last, _, _ := strings.Cut(lines[len(lines)-1], ",")
+	end, err := strconv.ParseInt(last, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &pyroscope{}
+	every := end/5 + 1
+	command(t, "push", "--pyroscope", s.serve(t), "--every", fmt.Sprintf("%dns", every), path)
+	merged := map[string]uint64{} // a flame graph of all
+	highest := uint64(0)
+	for i, one := range s.got {
+		r := rawOf(t, one.profile)
+		for k, typ := range r.types {
+			merged[typ] += r.sums[k]
+		}
+		inuse, _ := r.sumOf("inuse_space") // a flame graph of this slice; also the average of the series, by steps of a slice
+		at := fmt.Sprintf("%dns", min(int64(i+1)*every, end))
+		want := pprofRaw(t, exported(t, "pprof", path, "--metric", "live", "--at", at))
+		if inuse != want.sums[0] {
+			t.Errorf("slice %d: %d in use, live at %s are %d", i, inuse, at, want.sums[0])
+		}
+		highest = max(highest, inuse)
+	}
+	if len(s.got) < 4 || merged["inuse_space"] <= highest {
+		t.Errorf("%d slices have %d in use in sum, one has %d: there is nothing to tell", len(s.got), merged["inuse_space"], highest)
+	}
+	if n := totals(t, path)["leaked"]; merged["leaked_space"] != n {
+		t.Errorf("%d were never freed, expected %d", merged["leaked_space"], n)
+	}
+}
+
 // TestPushRetries has a server refuse for a while, and for good.
 func TestPushRetries(t *testing.T) {
 	list, err := recorded()
@@ -225,8 +266,16 @@ func TestPushRetries(t *testing.T) {
 // they have got.
 func grpcServers(t *testing.T) (collector, other string, got func() [][]byte) {
 	t.Helper()
+	addresses, got := servers(t, theJudges(t), "serve")
+	return addresses[0], addresses[1], got
+}
+
+// servers starts a program that prints addresses at which it listens and puts what it gets into a folder, its last argument. It returns the
+// addresses, and a function that reads what it has got.
+func servers(t *testing.T, program string, args ...string) (addresses []string, got func() [][]byte) {
+	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command(theJudges(t), "serve", folder)
+	cmd := exec.Command(program, append(args, folder)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +295,7 @@ func grpcServers(t *testing.T) (collector, other string, got func() [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, other, _ = strings.Cut(strings.TrimSpace(line), " ")
-	return collector, other, func() (list [][]byte) {
+	return strings.Fields(line), func() (list [][]byte) {
 		t.Helper()
 		files, _ := filepath.Glob(filepath.Join(folder, "*"))
 		slices.Sort(files)
@@ -325,6 +373,55 @@ func TestPushParca(t *testing.T) {
 			}
 		}
 	}
+}
+
+// parcaSeries is what the judge says of what Parca keeps.
+type parcaSeries struct {
+	Labels     map[string]string
+	Name, Type string
+	Duration   int64
+	Sum        uint64
+}
+
+// TestParcaKeeps has Parca's own code take every recording: the sums of its rows are those of the report, also by thread and by size, where
+// each thread and size is a series.
+func TestParcaKeeps(t *testing.T) {
+	parca := built(t, buildParca)
+	each(t, func(t *testing.T, name, path string) {
+		if name == "empty" {
+			return // nothing is sent
+		}
+		want := totals(t, path)
+		for _, by := range []string{"", "thread", "size", "allocator"} {
+			_, address, got := grpcServers(t)
+			args := []string{"--parca", address, path}
+			if by != "" {
+				args = append(args, "--by", by)
+			}
+			pushAgain(t, args...)
+			file := filepath.Join(t.TempDir(), "message")
+			if err := os.WriteFile(file, got()[0], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			var list []parcaSeries
+			decode(t, tool(t, parca, file), &list)
+			sums, groups := map[string]uint64{}, map[string]bool{}
+			for _, s := range list {
+				if sums[s.Type] += s.Sum; s.Name != "memory" || s.Labels["service_name"] == "" || (s.Labels[by] == "") != (by == "") {
+					t.Errorf("by %q: %v", by, s)
+				}
+				groups[s.Labels[by]] = true
+			}
+			for typ, metric := range metricOf {
+				if sums[typ] != want[metric] {
+					t.Errorf("by %q: %s: %d, expected %d", by, typ, sums[typ], want[metric])
+				}
+			}
+			if n := len(groups); name == "four" && by != "" && n < map[string]int{"thread": 4, "size": 3, "allocator": 2}[by] {
+				t.Errorf("by %s: only %d series: %v", by, n, groups)
+			}
+		}
+	})
 }
 
 // rawProfiles are the bytes of raw_profile in protoc's text.

@@ -140,3 +140,26 @@ func TestSpeedscopeReads(t *testing.T) {
 		}
 	})
 }
+
+// TestSpeedscopeCallgrind has speedscope read callgrind's form: a profile for each cost, and what costs something is a number.
+func TestSpeedscopeCallgrind(t *testing.T) {
+	list, err := recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := list["four"]
+	want := totals(t, path)
+	read := speedscope(t, exported(t, "callgrind", path))[0]
+	if len(read.Profiles) != len(callgrindMetrics) {
+		t.Fatalf("%d profiles", len(read.Profiles))
+	}
+	for i, p := range read.Profiles {
+		sum := uint64(0)
+		for _, f := range p.Frames {
+			sum += f.Self
+		}
+		if n := want[callgrindMetrics[i]]; p.Total != n || sum != n {
+			t.Errorf("%s: %d in sum, functions %d, expected %d", p.Name, p.Total, sum, n)
+		}
+	}
+}

@@ -116,18 +116,15 @@ func name[K comparable](w io.Writer, field string, known *intern.Table[K], of K,
 	}
 }
 
-// line writes costs behind what they are of. Zeros at the end may be left out, but for the first.
+// line writes costs behind what they are of: all of them, though zeros at the end may be left out. Speedscope takes what is left out for
+// what is no number.
 func (w *writer) line(of string, v query.Values) {
 	w.text = append(w.text[:0], of...)
-	end := 0
-	for i, c := range costs {
+	for _, c := range costs {
 		n, _ := c.metric.Integer(&v)
 		w.text = strconv.AppendUint(append(w.text, ' '), n, 10)
-		if n != 0 || i == 0 {
-			end = len(w.text)
-		}
 	}
-	w.Write(append(w.text[:end], '\n'))
+	w.Write(append(w.text, '\n'))
 }
 
 // clean makes a name that has a line of its own.

@@ -5,14 +5,19 @@
 package pprof
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
-	"strings"
+	"slices"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/intern"
 	"github.com/heaptap/heaptap/internal/export/protobuf"
+	profiles "github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -44,61 +49,114 @@ var typeNames = map[query.Metric]string{
 
 // Fields of the messages in profile.proto.
 const (
-	profileSampleType    = 1
-	profileSample        = 2
-	profileMapping       = 3
-	profileLocation      = 4
-	profileFunction      = 5
-	profileStrings       = 6
-	profileTime          = 9
-	profileDuration      = 10
-	profilePeriodType    = 11
-	profilePeriod        = 12
-	profileComment       = 13
-	profileDefaultType   = 14
-	valueTypeType        = 1
-	valueTypeUnit        = 2
-	sampleLocations      = 1
-	sampleValues         = 2
-	sampleLabel          = 3
-	labelKey             = 1
-	labelText            = 2
-	labelNumber          = 3
-	labelUnit            = 4
-	mappingID            = 1
-	mappingStart         = 2
-	mappingLimit         = 3
-	mappingOffset        = 4
-	mappingFile          = 5
-	mappingBuildID       = 6
-	mappingFunctions     = 7
-	mappingFilenames     = 8
-	mappingLines         = 9
-	mappingInlined       = 10
-	locationID           = 1
-	locationMapping      = 2
-	locationAddress      = 3
-	locationLine         = 4
-	lineFunction         = 1
-	lineNumber           = 2
-	functionID           = 1
-	functionName         = 2
-	functionSystemName   = 3
-	functionFile         = 4
-	unknownLocation      = 1 // what stands for a call stack that is not known
-	firstKnownLocationID = 2
+	profileSampleType  = 1
+	profileSample      = 2
+	profileMapping     = 3
+	profileLocation    = 4
+	profileFunction    = 5
+	profileStrings     = 6
+	profileTime        = 9
+	profileDuration    = 10
+	profilePeriodType  = 11
+	profilePeriod      = 12
+	profileComment     = 13
+	profileDefaultType = 14
+	valueTypeType      = 1
+	valueTypeUnit      = 2
+	sampleLocations    = 1
+	sampleValues       = 2
+	sampleLabel        = 3
+	labelKey           = 1
+	labelText          = 2
+	labelNumber        = 3
+	labelUnit          = 4
+	mappingID          = 1
+	mappingStart       = 2
+	mappingLimit       = 3
+	mappingOffset      = 4
+	mappingFile        = 5
+	mappingBuildID     = 6
+	mappingFunctions   = 7
+	mappingFilenames   = 8
+	mappingLines       = 9
+	mappingInlined     = 10
+	locationID         = 1
+	locationMapping    = 2
+	locationAddress    = 3
+	locationLine       = 4
+	lineFunction       = 1
+	lineNumber         = 2
+	functionID         = 1
+	functionName       = 2
+	functionSystemName = 3
+	functionFile       = 4
 )
+
+// unknownPC stands for the code of a call stack that is not known. No pc of a recording has this number.
+const unknownPC = ^uint32(0)
 
 func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	t, err := in.Stacks(ctx)
 	if err != nil {
 		return err
 	}
+	return writeRows(w, in, t, t.Rows, false)
+}
+
+// Part is the profile of some of the blocks.
+type Part struct {
+	Labels  []export.Label // say which; none: all
+	Profile []byte
+}
+
+// Parts returns a profile for each group of blocks that the question asks for, one if it asks for none: for servers that do not keep the
+// labels of samples, and look up the names of functions that have none. What a sample's labels would say, the part's do.
+func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
+	t, err := in.Stacks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for rows := t.Rows; len(rows) > 0 || list == nil; {
+		n := len(rows)
+		part := Part{}
+		if in.Query.By.OfBlocks() && n > 0 {
+			part.Labels = partLabels(in, rows[0].Label)
+			if end := slices.IndexFunc(rows, func(r query.StackRow) bool { return r.Label != rows[0].Label }); end > 0 {
+				n = end
+			}
+		}
+		var b bytes.Buffer
+		if err := writeRows(&b, in, t, rows[:n], true); err != nil {
+			return nil, err
+		}
+		part.Profile = b.Bytes()
+		list = append(list, part)
+		rows = rows[n:]
+	}
+	return list, nil
+}
+
+// partLabels say of which blocks a part is.
+func partLabels(in *export.Input, label uint32) []export.Label {
+	by := in.Query.By
+	list := []export.Label{{Name: labelNames[by], Value: export.Printable(in.LabelName(label))}}
+	if threads := in.Reader.Threads(); by == query.ByThread && int64(label) < int64(len(threads)) {
+		list = append(list, export.Label{Name: "thread_id", Value: fmt.Sprint(threads[label].TID)})
+	}
+	return list
+}
+
+// labelNames are the labels that have the names of groups of blocks.
+var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size", query.ByAllocation: "allocator", query.ByRegion: "region"}
+
+// writeRows writes a profile of some rows of a table, as one of parts or whole.
+func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, part bool) error {
 	z := gzip.NewWriter(w)
 	p := newProfile(z, in)
+	p.part = part
 	p.head(t)
-	for i := range t.Rows {
-		p.sample(t, &t.Rows[i])
+	for i := range rows {
+		p.sample(t, &rows[i])
 	}
 	p.tables()
 	if p.err != nil {
@@ -113,40 +171,20 @@ type profile struct {
 	in        *export.Input
 	err       error
 	one       protobuf.Message // a field of the profile
-	texts     table[string]
-	functions table[function]
-	locations table[uint32] // pcs; their ids are one more than in other tables
+	texts     intern.Table[string]
+	functions intern.Table[function]
+	locations intern.Table[uint32] // pcs
 	path      []uint64
 	values    []uint64
-	unknown   bool // the location of unknown call stacks is used
+	part      bool // it is one of Parts
 }
 
 type function struct{ name, system, file uint64 }
 
 func newProfile(w io.Writer, in *export.Input) *profile {
 	p := &profile{w: w, in: in}
-	p.texts.id("") // has to be the first
+	p.texts.ID("") // has to be the first
 	return p
-}
-
-// table numbers things in the order in which they come.
-type table[K comparable] struct {
-	ids  map[K]uint64
-	list []K
-}
-
-// id returns a thing's number, from 0.
-func (t *table[K]) id(k K) uint64 {
-	if id, ok := t.ids[k]; ok {
-		return id
-	}
-	if t.ids == nil {
-		t.ids = make(map[K]uint64)
-	}
-	id := uint64(len(t.list))
-	t.ids[k] = id
-	t.list = append(t.list, k)
-	return id
 }
 
 // emit writes the field that is ready.
@@ -157,7 +195,8 @@ func (p *profile) emit() {
 	p.one.Reset()
 }
 
-func (p *profile) text(s string) uint64 { return p.texts.id(strings.ToValidUTF8(s, "\uFFFD")) }
+// text is the number of a text. Ids of the other tables are one more than the numbers of what they name, without gaps: Parca demands it.
+func (p *profile) text(s string) uint64 { return uint64(p.texts.ID(export.Printable(s))) }
 
 func (p *profile) valueType(name string, unit query.Unit) *protobuf.Message {
 	var m protobuf.Message
@@ -216,12 +255,12 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	p.path, p.values = p.path[:0], p.values[:0]
 	p.in.PCs(r.Stack, func(pc uint32) bool {
 		if len(p.in.Frames(pc)) > 0 {
-			p.path = append(p.path, p.locations.id(pc)+firstKnownLocationID)
+			p.path = append(p.path, p.location(pc))
 		}
 		return true
 	})
 	if len(p.path) == 0 {
-		p.path, p.unknown = append(p.path, unknownLocation), true
+		p.path = append(p.path, p.location(unknownPC))
 	}
 	for _, m := range t.Metrics {
 		v, _ := m.Integer(&r.Values)
@@ -230,7 +269,7 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	var s protobuf.Message
 	s.Packed(sampleLocations, p.path)
 	s.Packed(sampleValues, p.values)
-	if p.in.Query.By.OfBlocks() {
+	if !p.part && p.in.Query.By.OfBlocks() {
 		p.label(&s, r.Label)
 	}
 	p.one.Message(profileSample, &s)
@@ -256,33 +295,33 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 	g := groups[0]
 	switch g.By {
 	case query.ByThread:
-		text("thread", p.in.GroupName(&g))
+		text(labelNames[g.By], p.in.GroupName(&g))
 		if list := p.in.Reader.Threads(); int64(g.Thread) < int64(len(list)) {
 			number("thread_id", "", uint64(list[g.Thread].TID))
 		}
 	case query.BySizeClass:
 		low, _ := query.SizeClass(g.Class)
-		text("size", p.in.GroupName(&g))
+		text(labelNames[g.By], p.in.GroupName(&g))
 		number("bytes", "bytes", low)
 	case query.ByAllocation:
-		text("allocator", g.Func.String())
+		text(labelNames[g.By], g.Func.String())
 	case query.ByRegion:
 		for i := range groups { // a key may have several values
-			text("region", p.in.GroupName(&groups[i]))
+			text(labelNames[g.By], p.in.GroupName(&groups[i]))
 		}
 	}
 }
 
+// location is the id of a pc's location.
+func (p *profile) location(pc uint32) uint64 { return uint64(p.locations.ID(pc)) + 1 }
+
 // tables writes what the samples refer to.
 func (p *profile) tables() {
-	code, named := p.writeLocations()
-	for i, m := range p.in.Modules() {
-		if _, used := code[m.ID]; !used {
-			continue
-		}
+	code := p.writeLocations()
+	for _, m := range code.modules {
 		var out protobuf.Message
-		out.Uint(mappingID, uint64(i+1))
-		at := code.Of(&m)
+		out.Uint(mappingID, code.ids[m.ID])
+		at := code.places.Of(&m)
 		out.Uint(mappingStart, at.Start)
 		out.Uint(mappingLimit, at.Limit)
 		out.Uint(mappingOffset, at.Offset)
@@ -290,12 +329,12 @@ func (p *profile) tables() {
 		out.Uint(mappingBuildID, p.text(hex.EncodeToString(m.BuildID)))
 		// What has names needs no other symbols; where nothing has, pprof may look for some.
 		for _, field := range []int{mappingFunctions, mappingFilenames, mappingLines, mappingInlined} {
-			out.Bool(field, named[m.ID])
+			out.Bool(field, code.named[m.ID])
 		}
 		p.one.Message(profileMapping, &out)
 		p.emit()
 	}
-	for i, f := range p.functions.list {
+	for i, f := range p.functions.List() {
 		var out protobuf.Message
 		out.Uint(functionID, uint64(i+1))
 		out.Uint(functionName, f.name)
@@ -304,52 +343,73 @@ func (p *profile) tables() {
 		p.one.Message(profileFunction, &out)
 		p.emit()
 	}
-	for _, s := range p.texts.list {
+	for _, s := range p.texts.List() {
 		p.one.SetString(profileStrings, s)
 		p.emit()
 	}
 }
 
-// writeLocations writes the locations. It returns, by the modules' ids, where they are, and of which there are names.
-func (p *profile) writeLocations() (code export.Mappings, named map[uint32]bool) {
-	mappings := make(map[uint32]uint64)
-	for i, m := range p.in.Modules() {
-		mappings[m.ID] = uint64(i + 1)
+// mappings are the modules that have code in a profile.
+type mappings struct {
+	modules []event.Module    // in the order of the profile
+	ids     map[uint32]uint64 // of the mappings, by the modules' ids
+	places  export.Mappings
+	named   map[uint32]bool // some of the code has names
+}
+
+// usedModules numbers the modules that the locations are in.
+func (p *profile) usedModules() *mappings {
+	code := &mappings{ids: make(map[uint32]uint64), places: make(export.Mappings), named: make(map[uint32]bool)}
+	for _, id := range p.locations.List() {
+		if pc, ok := p.in.Reader.PCs().Get(id); ok && id != unknownPC && pc.Module != 0 {
+			code.places.Add(pc)
+		}
 	}
-	code, named = make(export.Mappings), make(map[uint32]bool)
-	if p.unknown {
-		var out, line protobuf.Message
-		out.Uint(locationID, unknownLocation)
-		line.Uint(lineFunction, p.functions.id(function{name: p.text(export.Unknown), system: p.text(export.Unknown)})+1)
-		out.Message(locationLine, &line)
-		p.one.Message(profileLocation, &out)
-		p.emit()
+	for _, m := range p.in.Modules() {
+		if _, used := code.places[m.ID]; used {
+			code.modules = append(code.modules, m)
+			code.ids[m.ID] = uint64(len(code.modules))
+		}
 	}
-	for i, id := range p.locations.list {
-		pc, _ := p.in.Reader.PCs().Get(id)
+	return code
+}
+
+// writeLocations writes the locations and returns the modules in which they are.
+func (p *profile) writeLocations() *mappings {
+	code := p.usedModules()
+	for i, id := range p.locations.List() {
 		var out protobuf.Message
-		out.Uint(locationID, uint64(i)+firstKnownLocationID)
-		if m := mappings[pc.Module]; m != 0 && pc.Module != 0 {
-			code.Add(pc)
-			out.Uint(locationMapping, m)
-		}
-		out.Uint(locationAddress, export.CallAddress(pc))
-		for _, f := range p.in.Frames(id) {
-			if f.Function == "" {
-				continue
+		out.Uint(locationID, uint64(i+1))
+		if id == unknownPC {
+			out.Message(locationLine, p.line(&profiles.Frame{Function: export.Unknown}))
+		} else {
+			pc, _ := p.in.Reader.PCs().Get(id)
+			out.Uint(locationMapping, code.ids[pc.Module])
+			out.Uint(locationAddress, export.CallAddress(pc))
+			for _, f := range p.in.Frames(id) {
+				if p.part && f.Function == "" {
+					continue
+				}
+				code.named[pc.Module] = code.named[pc.Module] || f.Function != ""
+				out.Message(locationLine, p.line(&f))
 			}
-			named[pc.Module] = true
-			fn := function{name: p.text(f.Function), system: p.text(f.Function), file: p.text(f.File)}
-			if f.Linkage != "" {
-				fn.system = p.text(f.Linkage)
-			}
-			var line protobuf.Message
-			line.Uint(lineFunction, p.functions.id(fn)+1)
-			line.Uint(lineNumber, uint64(f.Line))
-			out.Message(locationLine, &line)
 		}
 		p.one.Message(profileLocation, &out)
 		p.emit()
 	}
-	return code, named
+	return code
+}
+
+// line is the line of a frame. A function without a name gets that of its place: viewers add up by names, and of a location without a line
+// they take the cost for its caller's, or for one function's that is the whole module.
+func (p *profile) line(f *profiles.Frame) *protobuf.Message {
+	name := p.text(export.FrameName(f))
+	fn := function{name: name, system: name, file: p.text(f.File)}
+	if f.Linkage != "" {
+		fn.system = p.text(f.Linkage)
+	}
+	var out protobuf.Message
+	out.Uint(lineFunction, uint64(p.functions.ID(fn))+1)
+	out.Uint(lineNumber, uint64(f.Line))
+	return &out
 }

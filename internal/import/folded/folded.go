@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,17 +32,26 @@ const unknown = "[unknown]"
 // Is reports whether a file that begins so has folded stacks. Any line of text that ends in a number may be one: ask for other formats
 // first.
 func Is(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+	text, err := io.ReadAll(plain(bytes.NewReader(head)))
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); silent(string(line)) {
 			continue
 		}
 		if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
 			return false
 		}
-		_, _, err := parse(string(line))
+		_, _, _, err := parse(string(line))
 		return err == nil
 	}
 	return false
+}
+
+// silent reports whether a line says nothing of a call stack: it is empty, or a comment. A call stack that begins with // has a semicolon.
+func silent(line string) bool {
+	return line == "" || line[0] == '#' || strings.HasPrefix(line, "//") && (line == "//" || line[2] == ' ' || !strings.Contains(line, ";"))
 }
 
 // meanings are what one number may be, by the names of the metrics.
@@ -60,12 +71,13 @@ func Meanings() []string { return slices.Sorted(maps.Keys(meanings)) }
 func Read(in io.Reader, meaning string) (*merge.Told, error) {
 	t := merge.NewTold("folded")
 	one := meanings[cmp.Or(meaning, "live")]
-	stacks, columns := 0, 0
-	number, err := lines.Each(in, func(text string) error {
-		if text = strings.TrimSpace(text); text == "" || text[0] == '#' {
+	stacks, columns, fractions := 0, 0, false
+	number, err := lines.Each(plain(in), func(text string) error {
+		if text = strings.TrimSpace(text); silent(text) {
 			return nil
 		}
-		path, n, err := parse(text)
+		path, n, fraction, err := parse(text)
+		fractions = fractions || fraction
 		switch {
 		case err != nil:
 			return err
@@ -89,6 +101,9 @@ func Read(in io.Reader, meaning string) (*merge.Told, error) {
 		}
 		return t.Add(at, several(n).Stack())
 	})
+	if fractions {
+		t.Note("Numbers were no whole ones: they are rounded, each for itself.")
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -119,29 +134,44 @@ func liveBlocks(n []uint64) uint64 {
 	return 0
 }
 
-// parse parts a line into its call stack and its numbers.
-func parse(text string) (path string, n []uint64, err error) {
+// parse parts a line into its call stack and its numbers, and reports whether one was rounded.
+func parse(text string) (path string, n []uint64, rounded bool, err error) {
 	i := strings.LastIndexByte(text, ' ')
 	if i <= 0 {
-		return "", nil, fmt.Errorf("%.80q: a call stack, a blank and a number are expected", text)
+		return "", nil, false, fmt.Errorf("%.80q: a call stack, a blank and a number are expected", text)
 	}
 	path, end := strings.TrimSpace(text[:i]), text[i+1:]
+	fields := []string{end}
 	if rest, several := strings.CutPrefix(end, "$"); several {
-		for f := range strings.SplitSeq(rest, "$") {
-			v, err := strconv.ParseUint(f, 10, 64)
-			if err != nil {
-				return "", nil, fmt.Errorf("%.40q is no whole number", f)
-			}
-			n = append(n, v)
+		if fields = strings.Split(rest, "$"); len(fields) != 4 {
+			return "", nil, false, errors.New("four numbers are expected after the call stack, each after a $")
 		}
-		if len(n) != 4 {
-			return "", nil, errors.New("four numbers are expected after the call stack, each after a $")
+	}
+	for _, f := range fields {
+		v, whole, err := count(f)
+		if err != nil {
+			return "", nil, false, err
 		}
-		return path, n, nil
+		n, rounded = append(n, v), rounded || !whole
 	}
-	v, err := strconv.ParseUint(end, 10, 64)
-	if err != nil {
-		return "", nil, fmt.Errorf("%.40q is no whole number", end)
+	return path, n, rounded, nil
+}
+
+// decimal is a number with a fraction or an exponent.
+var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?$`)
+
+// count reads a number, and rounds it if it is no whole one.
+func count(text string) (n uint64, whole bool, err error) {
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n, true, nil
 	}
-	return path, []uint64{v}, nil
+	v, err := strconv.ParseFloat(text, 64)
+	if !decimal.MatchString(text) || err != nil {
+		return 0, false, fmt.Errorf("%.40q is not a number", text)
+	}
+	r := math.Round(v)
+	if r >= 1<<63 {
+		return 0, false, fmt.Errorf("%.40q is more than 63 bits hold", text)
+	}
+	return uint64(r), r == v, nil
 }

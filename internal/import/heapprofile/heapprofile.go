@@ -1,11 +1,12 @@
-// Package heapprofile reads the heap profiles in text that gperftools and jemalloc write: for each call stack, blocks and bytes that are
-// live, and, if that was counted, allocated; then the lines of /proc/self/maps.
+// Package heapprofile reads the heap profiles in text that gperftools, jemalloc and, with debug=1, Go's /debug/pprof/heap write: for each call
+// stack, blocks and bytes that are live, and, if that was counted, allocated; then the lines of /proc/self/maps, or the shorter ones of a
+// "Memory map". Go has no such lines, but names the functions of each call stack behind it.
 //
 // gperftools counts all ("@ heapprofile") or, as jemalloc does, samples: with a mean of so many bytes between two samples ("heap_v2/524288").
 // What was sampled is scaled up as pprof and jeprof do: n blocks of a mean size s, of which each was sampled with a probability of
 // 1 - exp(-s/period), stand for n divided by that.
 //
-// Functions are looked up in the modules' files, if they are there: whether these are still the ones that ran is not told.
+// Functions that are not named are looked up in the modules' files, if they are there: whether these are still the ones that ran is not told.
 package heapprofile
 
 import (
@@ -19,14 +20,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/import/lines"
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
 var (
-	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*)(?:/(\d+))?$`)
+	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
 	jemallocHead   = regexp.MustCompile(`^heap_v2/(\d+)$`)
 	gperftoolsLine = regexp.MustCompile(`^ *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@((?: +0x[0-9a-fA-F]+)*) *$`)
+	goFrame        = regexp.MustCompile(`^#\s+0x([0-9a-f]+)\s+(\S.*)\+0x[0-9a-f]+\s+(.*):(\d+)$`)
 	jemallocStack  = regexp.MustCompile(`^@((?: +0x[0-9a-fA-F]+)*) *$`)
 	jemallocLine   = regexp.MustCompile(`^ *t(\*|\d+): *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\]`)
 )
@@ -46,7 +49,9 @@ type reader struct {
 	stack  []uint64 // jemalloc's: of the lines that follow
 	has    bool     // there is a stack of which the line of all threads is still to come
 	maps   maps
-	counts bool // what was allocated in sum is told
+	counts bool                     // what was allocated in sum is told
+	names  map[uint64][]event.Frame // that the file has, by where calls return to
+	block  map[uint64][]event.Frame // of the call stack that was read last, and not yet in names
 }
 
 // sample is a call stack, from the innermost address on, and what is told of it.
@@ -57,7 +62,7 @@ type sample struct {
 
 // Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
 func Read(in io.Reader, names Names) (*merge.Told, error) {
-	r := &reader{}
+	r := &reader{names: make(map[uint64][]event.Frame), block: make(map[uint64][]event.Frame)}
 	r.line = r.head
 	number, err := lines.Each(in, func(text string) error { return r.line(strings.TrimRight(text, "\r")) })
 	switch {
@@ -68,7 +73,8 @@ func Read(in io.Reader, names Names) (*merge.Told, error) {
 	case r.has:
 		return nil, fmt.Errorf("line %d: the file ends within a call stack", number)
 	}
-	if r.maps.list == nil {
+	r.endBlock()
+	if r.maps.list == nil && len(r.names) == 0 {
 		r.t.Note("The file ends without the modules' addresses: functions are not known.")
 	}
 	if err := r.finish(names); err != nil {
@@ -96,6 +102,9 @@ func (r *reader) head(text string) error {
 		return r.sampled(m[6], 2)
 	case "heap_v2", "heapz_v2":
 		return r.sampled(m[6], 1)
+	case "growth", "growthz":
+		r.t.Note("A profile of growth: what counts is what the allocator took from the system, by the call that made it do so.")
+		return nil
 	}
 	return fmt.Errorf("@ %.40s: this is no profile of what is live", m[5])
 }
@@ -129,6 +138,10 @@ func (r *reader) unsampled(blocks, bytes uint64) (uint64, uint64, error) {
 }
 
 func (r *reader) gperftools(text string) error {
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "#") {
+		return r.comment(text)
+	}
+	r.endBlock()
 	if done, err := r.libraries(text); done || err != nil {
 		return err
 	}
@@ -137,6 +150,35 @@ func (r *reader) gperftools(text string) error {
 		return fmt.Errorf("%.80q: live blocks and bytes, allocated ones and a call stack are expected", text)
 	}
 	return r.sample(m[1:5], m[5])
+}
+
+// comment takes in a line behind a call stack in which Go names one of its functions: the address of the call, function, file and line.
+func (r *reader) comment(text string) error {
+	m := goFrame.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	at, err := strconv.ParseUint(m[1], 16, 64)
+	line, err2 := strconv.ParseUint(m[4], 10, 32)
+	if errors.Join(err, err2) != nil || at == math.MaxUint64 {
+		return fmt.Errorf("%.80q: the address or the line is none", text)
+	}
+	returns := at + 1
+	if _, known := r.names[returns]; !known {
+		r.block[returns] = append(r.block[returns], event.Frame{Function: m[2], File: m[3], Line: uint32(line)})
+	}
+	return nil
+}
+
+// endBlock keeps the names of a call stack. Several functions at one address were inlined, but for the last one.
+func (r *reader) endBlock() {
+	for at, frames := range r.block {
+		for i := range frames[:len(frames)-1] {
+			frames[i].Inlined = true
+		}
+		r.names[at] = frames
+	}
+	clear(r.block)
 }
 
 func (r *reader) jemalloc(text string) error {
@@ -209,13 +251,17 @@ func (r *reader) libraries(text string) (bool, error) {
 	if strings.TrimSpace(text) == "" {
 		return true, nil
 	}
-	if text != "MAPPED_LIBRARIES:" {
+	brief := strings.Contains(text, "--- Memory map: ---")
+	if text != "MAPPED_LIBRARIES:" && !brief {
 		return false, nil
 	}
 	if r.has {
 		return true, errors.New("the line of all threads (t*) is missing of the call stack before")
 	}
 	r.line = r.maps.line
+	if brief {
+		r.line = r.maps.briefLine
+	}
 	return true, nil
 }
 
@@ -230,9 +276,11 @@ func (r *reader) finish(names Names) error {
 		all = append(all, r.list[i].stack...)
 	}
 	slices.Sort(all)
-	pcs := r.maps.pcs(r.t, slices.Compact(all), names)
+	pcs := r.maps.pcs(r.t, slices.Compact(all), r.names, names)
 	for i := range r.list {
 		s := &r.list[i]
+		named := slices.IndexFunc(s.stack, func(a uint64) bool { return r.names[a] != nil })
+		s.stack = s.stack[max(named, 0):]                   // Go names all but its allocator
 		for len(s.stack) > 1 && pcs[s.stack[0]].allocator { // heaptap's call stacks begin with the caller of the allocator
 			s.stack = s.stack[1:]
 		}

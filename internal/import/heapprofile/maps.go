@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +26,11 @@ func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][
 }
 
 // maps are the mappings of files.
-type maps struct{ list []mapping }
+type maps struct {
+	list    []mapping
+	set     []string          // pairs of a name in texts, with its $, and what stands for it
+	replace *strings.Replacer // does it; nil: none is set
+}
 
 type mapping struct {
 	start, end, offset uint64
@@ -56,6 +61,54 @@ func (m *maps) line(text string) error {
 	return nil
 }
 
+// briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
+var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
+
+// setName is a name that a memory map sets.
+var setName = regexp.MustCompile(`^\w{1,32}$`)
+
+// The most names that a memory map may set, how long what they stand for may be, and how many a file's name may have: a forged map shall not
+// make more of itself than it is.
+const (
+	maxSet   = 100
+	maxValue = 256
+	maxUsed  = 4
+)
+
+// briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be VALUE in those that
+// follow. Others say nothing of mappings.
+func (m *maps) briefLine(text string) error {
+	b := briefMapping.FindStringSubmatch(text)
+	if b == nil {
+		text = strings.TrimSpace(text)
+		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet && len(value) <= maxValue {
+			m.set = append(m.set, "$"+name, value)
+			m.replace = strings.NewReplacer(m.set...)
+		} else {
+			_ = m.line(text) // what is no mapping either says nothing
+		}
+		return nil
+	}
+	start, err := strconv.ParseUint(b[1], 16, 64)
+	end, err2 := strconv.ParseUint(b[2], 16, 64)
+	offset := uint64(0)
+	var err3 error
+	if b[4] != "" {
+		offset, err3 = strconv.ParseUint(b[4], 16, 64)
+	}
+	if errors.Join(err, err2, err3) != nil || start >= end {
+		return fmt.Errorf("%.80q: the addresses are none", text)
+	}
+	path := b[3]
+	if n := strings.Count(path, "$"); m.replace != nil && n > 0 && n <= maxUsed {
+		path = m.replace.Replace(path)
+	}
+	if path != "" && path[0] != '[' || path == "[vdso]" {
+		m.list = append(m.list, mapping{start, end, offset, path})
+	}
+	return nil
+}
+
 // modules are the files, each with where it lies.
 func (m *maps) modules() (list []event.Module) {
 	byPath := make(map[string]int)
@@ -74,6 +127,9 @@ func (m *maps) modules() (list []event.Module) {
 
 // bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is linked to 0.
 func bias(v *mapping) uint64 {
+	if !filepath.IsAbs(v.path) { // the file's name only
+		return v.start - v.offset
+	}
 	f, err := elfx.Open(v.path)
 	if err != nil {
 		return v.start - v.offset
@@ -96,8 +152,8 @@ type place struct {
 var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
-// pcs finds addresses, which are distinct.
-func (m *maps) pcs(t *merge.Told, list []uint64, names Names) map[uint64]place {
+// pcs finds addresses, which are distinct. told has the names that the file itself has.
+func (m *maps) pcs(t *merge.Told, list []uint64, told map[uint64][]event.Frame, names Names) map[uint64]place {
 	var modules []event.Module
 	if names != nil {
 		modules = m.modules()
@@ -115,12 +171,17 @@ func (m *maps) pcs(t *merge.Told, list []uint64, names Names) map[uint64]place {
 		}
 	}
 	frames := make([][]event.Frame, len(list))
-	if names != nil {
-		frames, _ = names(context.Background(), modules, pcs)
+	// Of a memory map that has the files' names only it is not known which files they are.
+	files := slices.DeleteFunc(slices.Clone(modules), func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
+	if len(files) > 0 {
+		frames, _ = names(context.Background(), files, pcs)
 		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
 	}
 	out := make(map[uint64]place, len(list))
 	for i, a := range list {
+		if told[a] != nil {
+			frames[i] = told[a]
+		}
 		number, at := merge.NoModule, a
 		p := place{}
 		if mod := module[i]; mod != nil {

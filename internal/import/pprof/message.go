@@ -42,6 +42,18 @@ func (f *field) read(b []byte) (int, error) {
 	f.number = int(key >> 3)
 	v, size := binary.Uvarint(b[n:])
 	switch key & 7 {
+	case 1:
+		if len(b)-n < 8 {
+			return 0, errEnds
+		}
+		f.value = binary.LittleEndian.Uint64(b[n:])
+		return n + 8, nil
+	case 5:
+		if len(b)-n < 4 {
+			return 0, errEnds
+		}
+		f.value = uint64(binary.LittleEndian.Uint32(b[n:]))
+		return n + 4, nil
 	case 0:
 		if size <= 0 {
 			return 0, errEnds

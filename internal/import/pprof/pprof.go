@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -236,9 +238,30 @@ func (r *reader) pc(id uint64) (int32, error) {
 	if address != 0 {
 		address++ // from the call to where it returns to
 	}
+	for i := range frames {
+		if nameless(&frames[i], r.text(r.mappings[l.mapping].file), address) {
+			frames[i].Function = ""
+		}
+	}
+	if len(frames) == 1 && frames[0] == (event.Frame{}) {
+		frames = nil
+	}
 	pc := r.t.PC(module, address, false, frames)
 	r.pcs[id] = pc
 	return pc, nil
+}
+
+// nameless reports whether a function has no name but that of its place, module+0xoffset or 0xaddress, as heaptap's profiles have it.
+func nameless(f *event.Frame, module string, address uint64) bool {
+	if f.Linkage != "" || f.File != "" {
+		return false
+	}
+	place, offset, inModule := strings.Cut(f.Function, "+0x")
+	if inModule {
+		_, err := strconv.ParseUint(offset, 16, 64)
+		return err == nil && place != "" && place == filepath.Base(module)
+	}
+	return f.Function == fmt.Sprintf("%#x", address)
 }
 
 // positioned is where programs end that are linked to lie at an address: addresses in their files are those in the process. Other code

@@ -24,9 +24,11 @@ import (
 // maxAnswer is the most bytes of an answer that are read.
 const maxAnswer = 16 << 20
 
-// The time that a try may take, and how long to wait before the second one and at most before the others.
+// The time that a try may take, and how long to wait before the second one and at most before the others; the time to find out what is
+// spoken at a port.
 const (
 	tryTime   = 2 * time.Minute
+	portTime  = 5 * time.Second
 	firstWait = 250 * time.Millisecond
 	maxWait   = 10 * time.Second
 )
@@ -41,6 +43,7 @@ type Client struct {
 	Tell func(text string)
 
 	http http.Client
+	grpc bool // it is one for Unary
 }
 
 // New returns a client for HTTP.
@@ -48,11 +51,13 @@ func New() *Client { return newClient(func(*http.Protocols) {}) }
 
 // NewGRPC returns a client for Unary.
 func NewGRPC() *Client {
-	return newClient(func(p *http.Protocols) {
+	c := newClient(func(p *http.Protocols) {
 		p.SetHTTP1(false)
 		p.SetHTTP2(true)
 		p.SetUnencryptedHTTP2(true)
 	})
+	c.grpc = true
+	return c
 }
 
 func newClient(choose func(*http.Protocols)) *Client {
@@ -170,6 +175,9 @@ func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		if c.grpcBehind(ctx, to) {
+			return nil, nil, &WrongPort{Server(to)}
+		}
 		return nil, nil, fmt.Errorf("%s: %w", Server(to), plain(err))
 	}
 	defer response.Body.Close()
@@ -178,7 +186,7 @@ func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body
 		return nil, nil, fmt.Errorf("%s: %w", Server(to), plain(err))
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, nil, &Error{Server: Server(to), Status: response.StatusCode, Text: brief(answer), After: after(response.Header)}
+		return nil, nil, &Error{Server: Server(to), Status: response.StatusCode, Text: said(response.Header.Get("Content-Type"), answer), After: after(response.Header)}
 	}
 	return answer, response, nil
 }

@@ -99,7 +99,7 @@ func TestUnary(t *testing.T) {
 		server.Config.Protocols = new(http.Protocols)
 		server.Config.Protocols.SetUnencryptedHTTP2(true)
 		server.Start()
-		if _, err := NewGRPC().Unary(t.Context(), parse(t, server.URL), "/a.B/C", []byte("x")); err == nil || !strings.Contains(err.Error(), server.URL) {
+		if _, err := NewGRPC().Unary(t.Context(), parse(t, server.URL), "/a.B/C", nil, []byte("x")); err == nil || !strings.Contains(err.Error(), server.URL) {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()

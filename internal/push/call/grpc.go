@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -34,12 +37,15 @@ func codePasses(code int) bool {
 
 // Unary makes one try of a unary call of gRPC, without compression, and returns the answer's message. The method is written
 // /package.Service/Method; server has the scheme http or https. What the server refuses is an *Error.
-func (c *Client) Unary(ctx context.Context, server *url.URL, method string, message []byte) ([]byte, error) {
+// header goes with the call; nil: none.
+func (c *Client) Unary(ctx context.Context, server *url.URL, method string, header http.Header, message []byte) ([]byte, error) {
 	to := *server
 	to.Path = method
 	body := make([]byte, frameHead, frameHead+len(message))
 	binary.BigEndian.PutUint32(body[1:], uint32(len(message)))
-	answer, response, err := c.post(ctx, &to, http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}, append(body, message...))
+	all := http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	maps.Copy(all, header)
+	answer, response, err := c.post(ctx, &to, all, append(body, message...))
 	if err != nil {
 		return nil, err
 	}
@@ -66,4 +72,46 @@ func unescaped(text string) string {
 		return s
 	}
 	return text
+}
+
+// WrongPort says that a port is one of gRPC, where HTTP/1 was expected. That does not pass.
+type WrongPort struct{ server string }
+
+func (e *WrongPort) Error() string {
+	return e.server + ": gRPC is spoken at this port, not HTTP/1"
+}
+
+// Passes reports whether the same call may succeed later.
+func (e *WrongPort) Passes() bool { return false }
+
+// The head of a frame of HTTP/2: a length of three bytes, then the type. A server begins with its settings.
+const (
+	http2Head     = 9
+	http2Type     = 3
+	http2Settings = 4
+)
+
+// grpcBehind reports whether what listens at an address begins with HTTP/2's settings, whatever is sent to it, as servers of gRPC do. It is
+// asked when an answer over HTTP/1 was none: how that looks depends on how much had been sent when the server hung up.
+func (c *Client) grpcBehind(ctx context.Context, to *url.URL) bool {
+	if to.Scheme != "http" || c.grpc || to.Port() == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, portTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", to.Host)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	head := make([]byte, http2Head)
+	if err := conn.SetDeadline(deadline); err != nil {
+		return false
+	}
+	if _, err := fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", to.Host); err != nil {
+		return false
+	}
+	_, err = io.ReadFull(conn, head)
+	return err == nil && head[http2Type] == http2Settings && head[0] == 0
 }

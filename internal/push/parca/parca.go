@@ -4,6 +4,7 @@ package parca
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/pprof"
@@ -32,8 +33,9 @@ type Store struct {
 // New returns the server at an address of scheme http or https. The client is one for gRPC.
 func New(client *call.Client, server *url.URL) *Store { return &Store{client, server} }
 
-// Push sends a profile, the input's period being given. Parca takes what has a duration for what came to be in that time, and adds it up over time; what has none, for what
-// there was at a moment. So these are two profiles.
+// Push sends a profile, the input's period being given. Parca takes what has a duration for what came to be in that time, and adds it up over
+// time; what has none, for what there was at a moment. So these are two profiles. It does not keep the labels of samples: blocks that are
+// grouped are a series for each group, with the group's labels.
 func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	asked := in.Query.Metrics
 	if asked == nil {
@@ -47,14 +49,7 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 			sums = append(sums, m)
 		}
 	}
-	var set, one, request protobuf.Message
-	for _, l := range push.Labels(in) {
-		var m protobuf.Message
-		m.String(labelName, l.Name)
-		m.String(labelValue, l.Value)
-		set.Message(labelSetLabels, &m)
-	}
-	one.Message(seriesLabels, &set)
+	var all allSeries
 	for i, metrics := range [][]query.Metric{sums, levels} {
 		if len(metrics) == 0 {
 			continue
@@ -64,19 +59,60 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 		if i == 1 {
 			part.Period = &export.Period{Begin: in.Period.Begin + in.Period.Span}
 		}
-		profile, err := push.Written(ctx, &pprof.Format, &part)
+		parts, err := pprof.Parts(ctx, &part)
 		if err != nil {
 			return err
 		}
-		var m protobuf.Message
-		m.Blob(sampleRawProfile, profile)
-		one.Message(seriesSamples, &m)
+		for _, p := range parts {
+			all.add(labels(in, p.Labels), p.Profile)
+		}
 	}
-	request.Message(requestSeries, &one)
+	var request protobuf.Message
+	for _, one := range all.list {
+		request.Message(requestSeries, one)
+	}
 	return s.client.Do(ctx, func(ctx context.Context) error {
-		_, err := s.client.Unary(ctx, s.server, method, request.Bytes())
+		_, err := s.client.Unary(ctx, s.server, method, nil, request.Bytes())
 		return err
 	})
+}
+
+// labels are those of a series, of which the group's replace others.
+func labels(in *export.Input, group []export.Label) []export.Label {
+	list := slices.DeleteFunc(push.Labels(in), func(l export.Label) bool {
+		return slices.ContainsFunc(group, func(g export.Label) bool { return g.Name == l.Name })
+	})
+	return append(list, group...)
+}
+
+// allSeries are the series of a request, in the order in which they came.
+type allSeries struct {
+	byLabels map[string]*protobuf.Message
+	list     []*protobuf.Message
+}
+
+// add adds a profile to the series with these labels.
+func (a *allSeries) add(labels []export.Label, profile []byte) {
+	var set, sample protobuf.Message
+	for _, l := range labels {
+		var m protobuf.Message
+		m.String(labelName, l.Name)
+		m.String(labelValue, l.Value)
+		set.Message(labelSetLabels, &m)
+	}
+	key := string(set.Bytes())
+	one := a.byLabels[key]
+	if one == nil {
+		one = new(protobuf.Message)
+		one.Message(seriesLabels, &set)
+		if a.byLabels == nil {
+			a.byLabels = make(map[string]*protobuf.Message)
+		}
+		a.byLabels[key] = one
+		a.list = append(a.list, one)
+	}
+	sample.Blob(sampleRawProfile, profile)
+	one.Message(seriesSamples, &sample)
 }
 
 // level reports whether a metric says what there was at a moment, not what came to be.

@@ -4,7 +4,9 @@
 //	judges otlp FILE...           OpenTelemetry's profiles, by the collector's pdata
 //	judges otlp-v0.2 FILE...      the same, by release 0.2 of the protocol's own Go module
 //	judges parquet FILE...        Parquet
-//	judges serve FOLDER           a server of gRPC, which puts what it gets into the folder
+//	judges pprof FILE...          pprof, by the rules of Parca and Pyroscope, which are rebuilt here
+//	judges pprof-legacy FILE...   profiles of all forms that google/pprof reads, older ones as well
+//	judges serve FOLDER           servers of gRPC and HTTP, which put what they get into the folder
 //	judges schema SCHEMA FILE...  JSON that has to be as a JSON Schema says; nothing is printed
 package main
 
@@ -31,7 +33,7 @@ func judge(args []string) error {
 	case "serve":
 		return serve(args[1])
 	}
-	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet}[args[0]]
+	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet, "pprof": readPprof, "pprof-legacy": readLegacy}[args[0]]
 	if read == nil {
 		return fmt.Errorf("%s: no such judge", args[0])
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,11 +14,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
-// serve is a server of gRPC that puts every message it gets into a file of the folder, NUMBER.METHOD. It prints its address, and ends with
-// its standard input. The first call
-// is refused with UNAVAILABLE, and for good a profile that has an attribute "refuse".
+// serve has three servers, which put every message they get into a file of the folder, NUMBER.METHOD: OpenTelemetry's service of the newest
+// release over gRPC, any other service over gRPC, and OpenTelemetry's over HTTP. It prints their addresses, and ends with its standard input.
+// The first call over gRPC is refused with UNAVAILABLE, and for good a profile that has an attribute "refuse".
 func serve(folder string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -31,9 +34,14 @@ func serve(folder string) error {
 	if err != nil {
 		return err
 	}
+	third, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
 	go func() { _ = collector.Serve(listener) }()
 	go func() { _ = others.Serve(second) }()
-	fmt.Println(listener.Addr(), second.Addr())
+	go func() { _ = http.Serve(third, http.HandlerFunc(k.post)) }()
+	fmt.Println(listener.Addr(), second.Addr(), third.Addr())
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	return nil
 }
@@ -75,6 +83,43 @@ func (k *keeper) Export(_ context.Context, request pprofileotlp.ExportRequest) (
 		return response, err
 	}
 	return response, k.keep("Export", b)
+}
+
+// post is the collector's service over HTTP, as the receiver of OTLP has it: what it does not take it answers with a google.rpc.Status.
+func (k *keeper) post(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	message, err := k.posted(r)
+	if err != nil {
+		b, _ := proto.Marshal(status.New(codes.InvalidArgument, err.Error()).Proto())
+		w.WriteHeader(http.StatusBadRequest)
+		message = b
+	}
+	_, _ = w.Write(message)
+}
+
+func (k *keeper) posted(r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1development/profiles" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+		return nil, fmt.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+	}
+	if err := pprofileotlp.ValidateDevelopmentVersion(r.Header.Values(pprofileotlp.DevelopmentVersionHeader)); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	request := pprofileotlp.NewExportRequest()
+	if err := request.UnmarshalProto(body); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	k.calls++ // the first call is not refused
+	k.mu.Unlock()
+	response, err := k.Export(r.Context(), request)
+	if err != nil {
+		return nil, err
+	}
+	return response.MarshalProto()
 }
 
 // any takes calls of every other service, and answers with an empty message.

@@ -1,0 +1,31 @@
+package export
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable is a text as tools may print it on a terminal: valid UTF-8, with control characters, and those that change the direction of
+// writing, escaped as in Go (\n, \x1b, \u202e). Names and arguments come from programs that anyone may have made.
+func Printable(text string) string {
+	if utf8.ValidString(text) && strings.IndexFunc(text, steers) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		if !steers(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// steers reports whether a terminal obeys a character instead of showing it.
+func steers(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
