@@ -2,6 +2,7 @@ package launch
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,11 @@ func joinPreload(ours, allocator, old string) string {
 		}
 	}
 	return strings.Join(list, ":")
+}
+
+// withoutPreload is an environment in which nothing is preloaded.
+func withoutPreload(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, preloadVariable+"=") })
 }
 
 func isAgent(lib string) bool {

@@ -3,6 +3,7 @@ package launch
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -106,6 +107,9 @@ func (l *lines) send(v any) error {
 	return err
 }
 
+// errLine is a line that was received and makes no sense.
+var errLine = errors.New("not a message")
+
 // receive reads one line of at most 1 MiB.
 func (l *lines) receive(v any) error {
 	var line []byte
@@ -113,13 +117,16 @@ func (l *lines) receive(v any) error {
 		part, err := l.r.ReadSlice('\n')
 		line = append(line, part...)
 		if err == nil {
-			return json.Unmarshal(line, v)
+			if err := json.Unmarshal(line, v); err != nil {
+				return fmt.Errorf("%w: %w", errLine, err)
+			}
+			return nil
 		}
 		if err != bufio.ErrBufferFull {
 			return err
 		}
 		if len(line) > 1<<20 {
-			return fmt.Errorf("a message of more than 1 MiB")
+			return fmt.Errorf("%w: more than 1 MiB", errLine)
 		}
 	}
 }

@@ -89,11 +89,11 @@ func leaveDescriptors() {
 			unix.Close(fd)
 		}
 	}
-	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+	if null, err := openNull(); err == nil {
 		for fd := range 2 {
-			unix.Dup2(null, fd)
+			unix.Dup2(int(null.Fd()), fd)
 		}
-		unix.Close(null)
+		null.Close()
 	}
 	unix.CloseOnExec(recorderFD)
 }

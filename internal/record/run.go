@@ -278,8 +278,8 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 }
 
 // statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever was stopped
-// himself may have to catch up on a busy machine.
-const statusPatience = 3 * time.Second
+// himself may have to catch up on a busy machine. A run that has died is not waited for.
+const statusPatience = 30 * time.Second
 
 // checkLives looks which processes have ended.
 func (r *run) checkLives(now time.Time) {
