@@ -195,6 +195,7 @@ void ht_spool_publish(void);
 // A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress; HT_NONE
 // when there is none.
 HT_COLD u32 ht_chunk_take(void);
+HT_COLD void ht_wake_recorder(void); // if it sleeps
 // Gives a chunk back to the free list.
 void ht_chunk_give(u32 index);
 // A stream slot, from the free list or a new one; HT_NONE if there is none.

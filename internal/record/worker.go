@@ -115,6 +115,7 @@ func (w *worker) later() (counter, mono uint64) {
 }
 
 func (w *worker) work() {
+	defer w.run.alarm.ring()
 	defer close(w.done)
 	defer w.tables.Close()
 	if w.metaErr != nil {
@@ -186,6 +187,7 @@ func (w *worker) item(it *item) {
 			p.finish(it.status)
 		}
 		w.finished.Add(1)
+		w.run.alarm.ring()
 	case itemPartial:
 		if p := w.at(it.slot); p != nil && !p.ended {
 			p.ledger.Partial = true
