@@ -234,6 +234,7 @@ func (s *session) attend() {
 			}
 			s.hear(m)
 		case <-changes:
+			childless := hasNoChildren(s.pid) // while it is a zombie that can be asked
 			var status unix.WaitStatus
 			var usage unix.Rusage
 			pid, err := unix.Wait4(s.pid, &status, unix.WNOHANG|unix.WUNTRACED, &usage)
@@ -246,10 +247,10 @@ func (s *session) attend() {
 				s.stopped = time.Now()
 				s.stop(status.StopSignal())
 			case status.Signaled():
-				s.end(MainEnd{Exit: -1, Signal: int(status.Signal())}, &usage)
+				s.end(MainEnd{Exit: -1, Signal: int(status.Signal()), MaxRSS: s.ownMaxRSS(&usage, childless)}, &usage)
 				return
 			case status.Exited():
-				s.end(MainEnd{Exit: status.ExitStatus()}, &usage)
+				s.end(MainEnd{Exit: status.ExitStatus(), MaxRSS: s.ownMaxRSS(&usage, childless)}, &usage)
 				return
 			}
 			more <- struct{}{}
@@ -262,6 +263,23 @@ func (s *session) recorderOver() {
 	s.recorderDied = s.recorder.died()
 	s.recorderDone = !s.recorderDied
 	s.consider()
+}
+
+// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or that of this process, whose memory the
+// target shared until it was executed.
+func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
+	var own unix.Rusage
+	if !childless || unix.Getrusage(unix.RUSAGE_SELF, &own) != nil || usage.Maxrss <= own.Maxrss {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// hasNoChildren says whether a process, which may be a zombie, has never waited for a child.
+func hasNoChildren(pid int) bool {
+	const minorFaultsOfChildren = 11 // proc(5)
+	f := statOf(pid)
+	return len(f) > minorFaultsOfChildren-3 && string(f[minorFaultsOfChildren-3]) == "0"
 }
 
 // awaitChanges tells when the process has stopped or ended, without taking that away.

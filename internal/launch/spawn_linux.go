@@ -38,11 +38,7 @@ func processState(pid int) byte {
 
 // processWork returns a process's state letter, 0 if there is no such process, and the CPU time that it has taken.
 func processWork(pid int) (state byte, cpu time.Duration) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, 0
-	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may contain anything, even parentheses
+	f := statOf(pid)
 	if len(f) == 0 {
 		return 0, 0
 	}
@@ -51,4 +47,13 @@ func processWork(pid int) (state byte, cpu time.Duration) {
 		cpu += time.Duration(n) * 10 * time.Millisecond
 	}
 	return f[0][0], cpu
+}
+
+// statOf returns what the kernel says of a process, from the third field of proc(5) on; nil if there is no such process.
+func statOf(pid int) [][]byte {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may contain anything, even parentheses
 }

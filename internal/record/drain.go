@@ -112,6 +112,7 @@ func (r *run) open(s *spool.Spool) {
 	s.Attach(os.Getpid())
 	r.sources = append(r.sources, o)
 	r.opened++
+	r.images[info.PID]++
 	r.workers.Go(o.w.work)
 }
 

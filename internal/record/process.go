@@ -68,6 +68,7 @@ type process struct {
 
 	sampling                event.Sampling
 	countsBegan, countsNext time.Time // see tellCounts
+	mostRSS                 int64     // of its samples
 	lost                    uint64    // events that could not be read
 	lostBy                  map[uint64]uint64
 	lateEvents              uint64
@@ -267,6 +268,7 @@ func (p *process) finish(status Status) {
 	p.mergeRest()
 	p.ledger.Finish(p.emit)
 	end := max(p.time*recording.Quantum, p.end())
+	p.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
 	if p.dropped() {

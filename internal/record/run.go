@@ -26,6 +26,7 @@ type run struct {
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
+	images  map[int]int // by process id: spools
 
 	folderTime time.Time // of the run's folder when it was last read
 	lookedLast bool      // it was read since the main process's end
@@ -121,7 +122,7 @@ func Run(ctx context.Context, config Config) error {
 
 func newRun(ctx context.Context, config Config) *run {
 	r := &run{
-		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{}, images: map[int]int{},
 		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
 		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
@@ -314,7 +315,11 @@ func (r *run) takeStatus() {
 func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	r.takeStatus()
 	if r.status != nil {
-		return *r.status, true
+		st = *r.status
+		if r.images[r.mainPID] != 1 {
+			st.MaxRSS = 0 // it may be that of an image before
+		}
+		return st, true
 	}
 	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
 }

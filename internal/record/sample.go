@@ -47,6 +47,11 @@ const (
 	pssInterval = 250 * time.Millisecond
 )
 
+// unknownSample is one in which nothing is known.
+var unknownSample = event.Sample{
+	RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
+}
+
 func newSampler(l *life, slot uint32, w *worker) *sampler {
 	return &sampler{
 		pid: l.pid, dir: "/proc/" + strconv.Itoa(l.pid), slot: slot, random: l.random, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
@@ -74,9 +79,7 @@ func (s *sampler) due(now time.Time) {
 	if now.Before(s.next) {
 		return
 	}
-	smp := event.Sample{
-		RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
-	}
+	smp := unknownSample
 	at := clock.Monotonic() // not later: the process may have ended by then
 	ok := s.statm(&smp)
 	if ok {
@@ -100,8 +103,10 @@ func (s *sampler) due(now time.Time) {
 		took := time.Since(t)
 		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
-	s.pages.due(s, now)
-	s.stacks.due(s, now)
+	if s.pause < maxInterval { // else they were read since the latest change
+		s.pages.due(s, now)
+		s.stacks.due(s, now)
+	}
 	s.most = max(s.most, smp.RSS)
 	before := s.at
 	s.latest, s.at = smp, at
@@ -128,9 +133,8 @@ func (s *sampler) pace(smp *event.Sample) {
 func (s *sampler) status(smp *event.Sample) *event.Sample {
 	b := s.proc("status")
 	smp.Swap = field(b, "VmSwap:")
-	peak := event.Sample{
-		RSS: field(b, "VmHWM:"), Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
-	}
+	peak := unknownSample
+	peak.RSS = field(b, "VmHWM:")
 	// What it has grown by since the sample is the next one's.
 	now := event.Sample{}
 	if s.at == 0 || peak.RSS <= max(s.most, smp.RSS) || !s.statm(&now) || peak.RSS <= now.RSS {

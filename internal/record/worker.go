@@ -270,8 +270,18 @@ func (p *process) sample(it *item) {
 	}
 	s := it.sample
 	s.Time = p.since(it.n)
+	p.mostRSS = max(p.mostRSS, s.RSS)
 	p.out.Sample(s)
 	p.watchSample(&s)
+}
+
+// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has come near its end.
+func (p *process) peakAtEnd(most, end int64) {
+	if most > p.mostRSS {
+		s := unknownSample
+		s.Time, s.RSS = end, most
+		p.out.Sample(s)
+	}
 }
 
 // sink takes what a spool's reader finds and makes items of it. It belongs to the drain.
