@@ -26,7 +26,9 @@ type run struct {
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
-	images  map[int]int // by process id: spools
+
+	hadOutput bool        // the folder for the recordings was there when the run began
+	images    map[int]int // by process id: spools
 
 	folderTime time.Time // of the run's folder when it was last read
 	lookedLast bool      // it was read since the main process's end
@@ -131,6 +133,9 @@ func newRun(ctx context.Context, config Config) *run {
 	dir := config.SpillDir
 	if dir == "" {
 		dir = r.names.dir()
+	}
+	if st, err := os.Stat(r.names.dir()); err == nil {
+		r.hadOutput = st.IsDir()
 	}
 	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
