@@ -99,16 +99,21 @@ func reachable(folder string) bool {
 // loaderKnowsPlatform: glibc cannot expand the token when the kernel (or what plays its part) tells no platform.
 func loaderKnowsPlatform() bool {
 	const atPlatform = 15
+	return auxiliary(atPlatform) != 0
+}
+
+// auxiliary returns a value that the kernel has given to this process; 0 if there is none.
+func auxiliary(tag uint64) uint64 {
 	b, err := os.ReadFile("/proc/self/auxv")
 	if err != nil {
-		return false
+		return 0
 	}
 	for ; len(b) >= 16; b = b[16:] {
-		if le64(b) == atPlatform {
-			return le64(b[8:]) != 0
+		if le64(b) == tag {
+			return le64(b[8:])
 		}
 	}
-	return false
+	return 0
 }
 
 func le64(b []byte) uint64 {

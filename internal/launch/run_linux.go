@@ -77,7 +77,7 @@ func Run(config Config) (*Result, error) {
 	}
 	s := &session{config: config, console: config.Console}
 	obstacle := Inspect(file)
-	env := os.Environ()
+	env := givenEnv()
 	if obstacle != nil {
 		s.console.Warn("%s", obstacle.Text)
 	}
