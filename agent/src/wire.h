@@ -401,7 +401,8 @@ struct ht_header {
 	uint64_t name_bytes;
 	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
 	uint64_t next_pool; // pools ever created
-	uint64_t reserved1[3];
+	uint64_t hidden; // programs that were executed where the agent's library is not to be seen
+	uint64_t reserved1[2];
 
 	// changed by both
 	uint64_t free_chunks; // list heads

@@ -379,6 +379,14 @@ func (r *run) closeSource(o *source) {
 	if !o.dead {
 		o.spool.Abandon()
 	}
+	if n := o.spool.Hidden(); n > 0 {
+		what := "1 program where heaptap's library is not to be seen, as in a sandbox or another root, so that it"
+		if n > 1 {
+			what = fmt.Sprintf("%d programs where heaptap's library is not to be seen, as in a sandbox or another root, so that they", n)
+		}
+		r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: programName(&o.w.meta) + " executed " + what +
+			" ran unrecorded; `heaptap help agent` tells how to install the library where it is seen"})
+	}
 	items := o.sink.items
 	for slot, l := range o.lives {
 		if !l.over {
