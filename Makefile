@@ -22,8 +22,9 @@ build: ## build bin/heaptap (no C compiler needed)
 	$(GO) build -trimpath -o bin/heaptap ./cmd/heaptap
 
 .PHONY: install
-install: build ## install heaptap, its headers and its manual pages below PREFIX (/usr/local)
+install: build ## install heaptap, its library, headers and manual pages below PREFIX (/usr/local)
 	install -D bin/heaptap $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/heaptap
+	bin/heaptap agent --install $(DESTDIR)$(or $(PREFIX),/usr/local)/lib/heaptap
 	install -d $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap/compat
 	install -m 644 include/heaptap/*.h include/heaptap/*.hpp $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap
 	install -m 644 include/heaptap/compat/*.h $(DESTDIR)$(or $(PREFIX),/usr/local)/include/heaptap/compat

@@ -13,7 +13,7 @@ demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
 		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
-		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm" ;;
+		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf

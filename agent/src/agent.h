@@ -203,6 +203,7 @@ void ht_spool_publish(void);
 // A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress; HT_NONE
 // when there is none.
 HT_COLD u32 ht_chunk_take(void);
+HT_COLD void ht_wake_recorder(void); // if it sleeps
 // Gives a chunk back to the free list.
 void ht_chunk_give(u32 index);
 // A chunk may have memory for its first part only. Where the last record must begin that fits into it; and more of it: 0, or -1 if
@@ -242,6 +243,8 @@ struct ht_real {
 	size_t (*usable_size)(void *);
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
+	int (*execvp)(const char *, char *const *);
+	int (*execvpe)(const char *, char *const *, char *const *);
 };
 // Those of them that allocate or deallocate: X(result, name, kind, parameters, arguments), or X_VOID if they return nothing.
 #define HT_REAL_CALLS(X, X_VOID) \
@@ -282,6 +285,7 @@ void ht_real_wrap_operators(void *(*wrap)(u32 number, void *function));
 int ht_in_operator(u64 pc);
 
 extern u64 ht_agent_low, ht_agent_size;
+extern const char *ht_agent_path; // as the loader was told
 HT_INLINE int ht_in_agent(u64 pc)
 {
 	return pc - ht_agent_low < ht_agent_size;

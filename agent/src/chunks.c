@@ -130,7 +130,7 @@ u32 ht_stream_take(void)
 // ---------------------------------------------------------------------------------------------------------------------
 // Waiting for the recorder, and going on without it
 
-static void wake_recorder(void)
+void ht_wake_recorder(void)
 {
 	if (ht_load(&ht_header->recorder_sleeps)) {
 		ht_store(&ht_header->recorder_sleeps, 0);
@@ -152,7 +152,7 @@ static u32 wait_for_chunk(void)
 		u32 index = chunk_at_once();
 		if (index != HT_NONE)
 			return index;
-		wake_recorder();
+		ht_wake_recorder();
 		__atomic_fetch_add(&ht_header->chunk_waiters, 1, __ATOMIC_SEQ_CST);
 		long r = ht_sys4(__NR_futex, &ht_header->chunk_freed, FUTEX_WAIT, freed, &nap);
 		__atomic_fetch_sub(&ht_header->chunk_waiters, 1, __ATOMIC_SEQ_CST);
@@ -186,7 +186,7 @@ u32 ht_chunk_take(void)
 	// Wake it while half the pool is still free: then nobody has to wait.
 	if (ht_load(&ht_header->free_chunk_count) < POOL_CHUNKS / 2 &&
 	    ht_load(&ht_header->next_chunk) - ht_load(&ht_header->next_stream) >= POOL_CHUNKS / 2)
-		wake_recorder();
+		ht_wake_recorder();
 	return index;
 }
 

@@ -62,6 +62,7 @@ static void claim_process(u32 parent)
 	p->sum = ht_sum_proc(p);
 	ht_mode_claim(p);
 	ht_store_release(&p->state, HT_PROC_LIVE);
+	ht_wake_recorder(); // which sleeps while nothing happens: the process may not live for long
 }
 
 // The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One of

@@ -17,6 +17,7 @@ int ht_glibc;
 int (*ht_find_object)(void *, void *);
 u64 ht_allocator_low, ht_allocator_size;
 u64 ht_agent_low, ht_agent_size;
+const char *ht_agent_path;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // One module's dynamic symbols
@@ -198,6 +199,8 @@ static struct wanted {
 	{"malloc_usable_size", (void **)&ht_real.usable_size},
 	{"brk", (void **)&ht_real.brk},
 	{"sbrk", (void **)&ht_real.sbrk},
+	{"execvp", (void **)&ht_real.execvp},
+	{"execvpe", (void **)&ht_real.execvpe},
 	{"_dl_find_object", (void **)&ht_find_object},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
@@ -218,6 +221,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	if ((u64)&ht_real - m.low < m.high - m.low) {
 		ht_agent_low = m.low;
 		ht_agent_size = m.high - m.low;
+		ht_agent_path = info->dlpi_name; // the loader's own, which stays
 		search->behind_us = 1;
 		return 0;
 	}

@@ -409,14 +409,15 @@ struct ht_header {
 	uint64_t name_bytes;
 	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
 	uint64_t next_pool; // pools ever created
-	uint64_t reserved1[3];
+	uint64_t hidden; // programs that were executed where the agent's library is not to be seen
+	uint64_t reserved1[2];
 
 	// changed by both
 	uint64_t free_chunks; // list heads
 	uint64_t free_streams;
 	uint32_t free_chunk_count; // about
 	uint32_t chunk_freed; // futex: the recorder adds one when it has freed chunks
-	uint32_t recorder_wake; // futex: the agent adds one when chunks run short
+	uint32_t recorder_wake; // futex: the agent adds one when chunks run short, or a process begins
 	uint32_t control; // mode | number << 8, see HT_MODE_MASK; changed by compare-and-swap
 	uint64_t reserved3[4];
 

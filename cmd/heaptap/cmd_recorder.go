@@ -104,7 +104,7 @@ func debugFiles(tell func(text string)) func(context.Context, []byte) (string, e
 }
 
 func statusOf(e launch.MainEnd) record.Status {
-	return record.Status{Exited: e.Signal == 0, Code: e.Exit, Signal: e.Signal}
+	return record.Status{Exited: e.Signal == 0, Code: e.Exit, Signal: e.Signal, MaxRSS: e.MaxRSS}
 }
 
 func recordingOf(r record.Report) *launch.Recording {

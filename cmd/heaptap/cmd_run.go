@@ -15,7 +15,7 @@ import (
 func newRunCommand() *cobra.Command {
 	var output, limit, logTo, maxSize string
 	var keep time.Duration
-	var quiet, freeStacks, addresses, checked bool
+	var quiet, freeStacks, addresses, checked, require bool
 	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
 	var exportTo, monitorTexts []string
 	gate := newGate(limits)
@@ -101,7 +101,7 @@ hold, 125 if that cannot be told.`,
 			}
 			config := launch.Config{
 				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
-				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth,
+				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth, Require: require,
 			}
 			config.Command, config.CommandTime = watching.command()
 			if err := controls.apply(cmd, &config); err != nil {
@@ -163,6 +163,7 @@ hold, 125 if that cannot be told.`,
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
 	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitorNames, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+	cmd.Flags().BoolVar(&require, "require", false, "do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
 	scrub.add(cmd.Flags())
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")

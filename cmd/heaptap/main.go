@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
+	launch.DropPreload()
 	os.Exit(execute(os.Args[1:]))
 }
 

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" { // with the race detector, each command would sleep for a second before it ends
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
+	stepFromEnvironment()
 	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,

@@ -18,7 +18,7 @@ const listed = 8
 // summarize prints what run says at its end: the recording with the highest peak in short, all recordings, and what
 // recording has cost.
 func summarize(console *launch.Console, result *launch.Result, top int) {
-	list := slices.Clone(result.Recordings)
+	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool { return size(r.Path) < 0 })
 	slices.SortStableFunc(list, func(a, b launch.Recording) int {
 		switch {
 		case a.Peak != b.Peak:
@@ -49,10 +49,13 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 	costs(console, result)
 }
 
-// complain tells of recordings that could not be written: of one, and how many more.
+// complain tells of recordings that could not be written, or are not there any more: of one, and how many more.
 func complain(console *launch.Console, list []launch.Recording) {
 	first, more := "", 0
 	for _, r := range list {
+		if r.Error == "" && size(r.Path) < 0 {
+			r.Error = r.Path + " was written, and is not there any more"
+		}
 		switch {
 		case r.Error == "":
 		case first == "":
@@ -99,10 +102,7 @@ func files(console *launch.Console, list []launch.Recording) {
 				name = "recordings"
 			}
 		}
-		detail := ""
-		if n := size(r.Path); n >= 0 {
-			detail = view.Size(uint64(n))
-		}
+		detail := view.Size(uint64(max(0, size(r.Path))))
 		if len(list) > 1 {
 			detail += ", peak " + view.Size(r.Peak)
 		}

@@ -44,19 +44,21 @@ type AgentLibrary struct {
 	Preload string
 }
 
-// UnpackAgent makes sure that the agent lies in a folder from which programs may map code, trying the user's cache, /tmp,
-// /dev/shm and then the given folders. Any number of runs, of any version, may do it at the same time.
+// UnpackAgent makes sure that the agent lies in a folder from which programs may map code. Where it was installed with this program, or
+// beside it, sandboxes are most likely to show it; else it tries the user's cache, /var/tmp, /tmp, /dev/shm and then the given folders.
+// Any number of runs, of any version, may do it at the same time.
 func UnpackAgent(more ...string) (AgentLibrary, error) {
+	for _, base := range installedBases() {
+		folder := filepath.Join(base, agentFolder(agent.Library, agent.None32))
+		if checkFolder(folder, agent.Library, agent.None32) == nil && checkExec(filepath.Join(folder, agentName)) == nil {
+			return libraryIn(folder), nil
+		}
+	}
 	var failed []error
 	for _, base := range agentBases(more) {
 		folder, err := unpackInto(base, agent.Library, agent.None32)
 		if err == nil {
-			lib := AgentLibrary{Path: filepath.Join(folder, agentName)}
-			lib.Preload = lib.Path
-			if loaderKnowsPlatform() {
-				lib.Preload = filepath.Join(folder, platformToken, agentName)
-			}
-			return lib, nil
+			return libraryIn(folder), nil
 		}
 		failed = append(failed, err)
 	}
@@ -64,18 +66,58 @@ func UnpackAgent(more ...string) (AgentLibrary, error) {
 		errors.Join(failed...))
 }
 
-// agentBases lists the folders to try. LD_PRELOAD splits at spaces and colons, and a dollar sign begins a token.
+func libraryIn(folder string) AgentLibrary {
+	lib := AgentLibrary{Path: filepath.Join(folder, agentName)}
+	lib.Preload = lib.Path
+	if loaderKnowsPlatform() {
+		lib.Preload = filepath.Join(folder, platformToken, agentName)
+	}
+	return lib
+}
+
+// InstallAgent unpacks the agent into a folder for good: PREFIX/lib/heaptap if this program is PREFIX/bin/heaptap, or its own folder.
+func InstallAgent(base string) error {
+	_, err := unpackInto(base, agent.Library, agent.None32)
+	return err
+}
+
+// installedBases are the folders in which InstallAgent may have put the agent.
+func installedBases() []string {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if dir := filepath.Dir(exe); err == nil && preloadable(dir) {
+		return []string{filepath.Join(filepath.Dir(dir), "lib", "heaptap"), dir}
+	}
+	return nil
+}
+
+// preloadable says whether LD_PRELOAD can have a path: it splits at spaces and colons, and a dollar sign begins a token.
+func preloadable(path string) bool {
+	return filepath.IsAbs(path) && !strings.ContainsAny(path, " :$\n\t")
+}
+
+// agentFolder is the name of the folder of these libraries.
+func agentFolder(library, none32 []byte) string {
+	sum := sha256.New()
+	sum.Write(library)
+	sum.Write(none32)
+	return agentFolderPrefix + hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// agentBases lists the folders to try. More sandboxes hide /tmp than /var/tmp.
 func agentBases(more []string) []string {
 	var bases []string
 	if cache, err := os.UserCacheDir(); err == nil {
 		bases = append(bases, filepath.Join(cache, "heaptap"))
 	}
-	bases = append(bases, "/tmp", "/var/tmp", "/dev/shm")
+	bases = append(bases, "/var/tmp", "/tmp", "/dev/shm")
 	bases = append(bases, more...)
 	var open, closed []string
 	for _, b := range bases {
 		switch {
-		case !filepath.IsAbs(b) || strings.ContainsAny(b, " :$\n\t"):
+		case !preloadable(b):
 		case !reachable(b):
 			closed = append(closed, b)
 		default:
@@ -99,16 +141,21 @@ func reachable(folder string) bool {
 // loaderKnowsPlatform: glibc cannot expand the token when the kernel (or what plays its part) tells no platform.
 func loaderKnowsPlatform() bool {
 	const atPlatform = 15
+	return auxiliary(atPlatform) != 0
+}
+
+// auxiliary returns a value that the kernel has given to this process; 0 if there is none.
+func auxiliary(tag uint64) uint64 {
 	b, err := os.ReadFile("/proc/self/auxv")
 	if err != nil {
-		return false
+		return 0
 	}
 	for ; len(b) >= 16; b = b[16:] {
-		if le64(b) == atPlatform {
-			return le64(b[8:]) != 0
+		if le64(b) == tag {
+			return le64(b[8:])
 		}
 	}
-	return false
+	return 0
 }
 
 func le64(b []byte) uint64 {
@@ -126,10 +173,7 @@ func unpackInto(base string, library, none32 []byte) (string, error) {
 			return "", err
 		}
 	}
-	sum := sha256.New()
-	sum.Write(library)
-	sum.Write(none32)
-	name := agentFolderPrefix + hex.EncodeToString(sum.Sum(nil)[:8])
+	name := agentFolder(library, none32)
 	if shared(base) {
 		// In a folder that everybody can write to, only what is ours is to be trusted.
 		name += fmt.Sprintf("-%d", os.Getuid())

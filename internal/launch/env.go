@@ -1,9 +1,12 @@
 package launch
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // The agent's variables.
@@ -13,11 +16,43 @@ const (
 	spillDirVariable   = "HEAPTAP_SPILL_DIR"   // where it appends what does not fit into the pool
 	runPIDVariable     = "HEAPTAP_RUN_PID"     // the process of heaptap run, whose own child is the main program
 	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
+	heldVariable       = "HEAPTAP_RUN_PRELOAD" // what LD_PRELOAD was: see DropPreload
 	changesVariable    = "HEAPTAP_RUN_CHANGES" // what else the run has changed of these variables: see Undo
 )
 
 // FreeStacksVariable set to 1 has the agent record deallocations with their own call stacks.
 const FreeStacksVariable = "HEAPTAP_FREE_STACKS"
+
+// DropPreload executes this program anew without LD_PRELOAD, if that has loaded something into it: what the user has preloaded is meant for
+// the target, and a recorder must not be recorded, or ended by a library that does not find what it needs. It does nothing in a
+// statically linked program.
+func DropPreload() {
+	const atBase = 7 // where the loader is
+	if os.Getenv(preloadVariable) == "" || os.Getenv(heldVariable) != "" || auxiliary(atBase) == 0 {
+		return
+	}
+	// If that fails, what is loaded does not matter that much.
+	_ = syscall.Exec("/proc/self/exe", os.Args, renamed(os.Environ(), preloadVariable, heldVariable))
+}
+
+// givenEnv is the environment in which this program was started.
+func givenEnv() []string {
+	if os.Getenv(heldVariable) == "" {
+		return os.Environ()
+	}
+	return renamed(os.Environ(), heldVariable, preloadVariable)
+}
+
+// renamed returns env with a variable under another name, in its place.
+func renamed(env []string, from, to string) []string {
+	env = slices.Clone(env)
+	for i, e := range env {
+		if value, ok := strings.CutPrefix(e, from+"="); ok {
+			env[i] = to + "=" + value
+		}
+	}
+	return env
+}
 
 // targetEnv is the environment of the target: exactly the given one, and what the agent needs.
 func targetEnv(env []string, preload, allocator, runDir, spillDir string, spillLimit int64) []string {
@@ -64,6 +99,11 @@ func joinPreload(ours, allocator, old string) string {
 		}
 	}
 	return strings.Join(list, ":")
+}
+
+// withoutPreload is an environment in which nothing is preloaded.
+func withoutPreload(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, preloadVariable+"=") })
 }
 
 func isAgent(lib string) bool {

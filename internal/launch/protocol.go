@@ -3,6 +3,7 @@ package launch
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -48,6 +49,8 @@ type MainProcess struct {
 type MainEnd struct {
 	Exit   int // exit status, or -1
 	Signal int // signal that killed it, or 0
+	// MaxRSS is the largest resident set, in bytes, that the kernel has counted, of whatever it was by exec; 0: not known.
+	MaxRSS int64 `json:",omitempty"`
 }
 
 // fromRecorder is a line from the recorder to run. One field is set.
@@ -106,6 +109,9 @@ func (l *lines) send(v any) error {
 	return err
 }
 
+// errLine is a line that was received and makes no sense.
+var errLine = errors.New("not a message")
+
 // receive reads one line of at most 1 MiB.
 func (l *lines) receive(v any) error {
 	var line []byte
@@ -113,13 +119,16 @@ func (l *lines) receive(v any) error {
 		part, err := l.r.ReadSlice('\n')
 		line = append(line, part...)
 		if err == nil {
-			return json.Unmarshal(line, v)
+			if err := json.Unmarshal(line, v); err != nil {
+				return fmt.Errorf("%w: %w", errLine, err)
+			}
+			return nil
 		}
 		if err != bufio.ErrBufferFull {
 			return err
 		}
 		if len(line) > 1<<20 {
-			return fmt.Errorf("a message of more than 1 MiB")
+			return fmt.Errorf("%w: more than 1 MiB", errLine)
 		}
 	}
 }

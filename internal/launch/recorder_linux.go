@@ -2,12 +2,12 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -23,58 +23,130 @@ const recorderFD = 3
 type recorder struct {
 	pid      int
 	conn     *os.File
-	lines    *lines
+	outbox   *outbox
 	messages chan fromRecorder // closed when the recorder has ended
+	ended    chan struct{}     // closed when it has ended and was reaped
+	failed   error             // how, once that is closed; nil: it had done its work
 }
 
-// startRecorder starts the recorder and waits until it is ready.
+// startRecorder starts the recorder and waits until it is ready. After an error, nothing of it is left.
 func startRecorder(config RecorderConfig) (*recorder, error) {
+	r, err := spawnRecorder(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.awaitReady(config); err != nil {
+		r.kill()
+		return nil, err
+	}
+	return r, nil
+}
+
+func spawnRecorder(config RecorderConfig) (*recorder, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a socket pair for the recorder: %w", err)
 	}
-	unix.SetNonblock(pair[0], true) // so that a recorder that reads nothing cannot keep run waiting
+	unix.SetNonblock(pair[0], true) // so that the read can be ended
 	conn, theirs := os.NewFile(uintptr(pair[0]), "recorder"), os.NewFile(uintptr(pair[1]), "run")
 	defer theirs.Close()
-	logPath := filepath.Join(config.RunDir, recorderLog)
-	log, err := os.OpenFile(logPath, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(filepath.Join(config.RunDir, recorderLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("cannot write to the run's folder: %w", err)
 	}
 	defer log.Close()
+	null, err := openNull()
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("cannot start the recorder: %w", err)
+	}
+	defer null.Close()
 	cmd := exec.Command("/proc/self/exe", RecorderCommand)
 	cmd.Args[0] = "heaptap"
 	cmd.Dir = "/"
+	cmd.Env = withoutPreload(os.Environ())
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Stderr = log
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = null, null, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("cannot start the recorder: %w", err)
 	}
-	theirs.Close()
-	r := &recorder{pid: cmd.Process.Pid, conn: conn, lines: newLines(conn), messages: make(chan fromRecorder, 256)}
-	go cmd.Wait()
-	go r.read()
-	if err := r.lines.send(toRecorder{Config: &config}); err != nil {
-		return nil, fmt.Errorf("the recorder does not answer: %w%s", err, firstLine(logPath))
-	}
-	select {
-	case m, ok := <-r.messages:
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("the recorder ended at once%s", firstLine(logPath))
-		case m.Ready == nil:
-			return nil, fmt.Errorf("the recorder speaks another language; was heaptap replaced while it ran?")
-		case m.Ready.Error != "":
-			return nil, fmt.Errorf("the recorder cannot work: %s", m.Ready.Error)
-		}
-	case <-time.After(20 * time.Second):
-		unix.Kill(r.pid, unix.SIGKILL)
-		return nil, fmt.Errorf("the recorder (process %d) did not get ready within 20 s", r.pid)
-	}
+	r := &recorder{pid: cmd.Process.Pid, conn: conn, messages: make(chan fromRecorder, 256), ended: make(chan struct{})}
+	lines := newLines(conn)
+	r.outbox = newOutbox(lines)
+	go func() {
+		r.failed = cmd.Wait()
+		close(r.ended)
+		hangUp(conn)
+	}()
+	go r.read(lines)
 	return r, nil
+}
+
+// awaitReady configures the recorder and waits for its first message.
+func (r *recorder) awaitReady(config RecorderConfig) error {
+	Step(StepRunRecorder)
+	r.tell(toRecorder{Config: &config})
+	Step(StepRunConfig)
+	const pause = 50 * time.Millisecond
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	// Counted, and not read from a clock: time for which this process was stopped, or the machine asleep, is nobody's fault.
+	for waited := time.Duration(0); ; {
+		select {
+		case m, ok := <-r.messages:
+			switch {
+			case !ok:
+				return fmt.Errorf("the recorder ended at once%s", firstLine(filepath.Join(config.RunDir, recorderLog)))
+			case m.Ready == nil:
+				return fmt.Errorf("the recorder speaks another language; was heaptap replaced while it ran?")
+			case m.Ready.Error != "":
+				return fmt.Errorf("the recorder cannot work: %s", m.Ready.Error)
+			}
+			Step(StepRunReady)
+			return nil
+		case <-tick.C:
+			if waited += pause; waited >= ReadyPatience && len(r.messages) == 0 {
+				return fmt.Errorf("the recorder (process %d) did not get ready within %v", r.pid, ReadyPatience)
+			}
+		}
+	}
+}
+
+// kill ends the recorder and waits until it is gone.
+func (r *recorder) kill() {
+	unix.Kill(r.pid, unix.SIGKILL)
+	<-r.ended
+	r.close()
+	for range r.messages {
+	}
+}
+
+// died says of a recorder from which nothing more will come whether it has left something undone.
+func (r *recorder) died() bool {
+	<-r.ended // which it has, or is about to: nobody else ends the conversation
+	return r.failed != nil
+}
+
+// close ends the connection to a recorder that has ended, or that goes on alone.
+func (r *recorder) close() {
+	r.outbox.close()
+	r.conn.Close()
+}
+
+// openNull opens /dev/null, or, where there is none, something that is as empty.
+func openNull() (*os.File, error) {
+	f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err == nil {
+		return f, nil
+	}
+	fd, memErr := unix.MemfdCreate("null", unix.MFD_CLOEXEC)
+	if memErr != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "null"), nil
 }
 
 func firstLine(path string) string {
@@ -91,21 +163,29 @@ func firstLine(path string) string {
 	return ": " + string(b)
 }
 
-func (r *recorder) read() {
+func (r *recorder) read(lines *lines) {
 	defer close(r.messages)
 	for {
 		var m fromRecorder
-		if err := r.lines.receive(&m); err != nil {
+		if err := lines.receive(&m); err != nil && !errors.Is(err, errLine) {
 			return
 		}
-		r.messages <- m
+		r.messages <- m // one that makes no sense says nothing
 	}
 }
 
-// tell sends a line; a recorder that does not listen misses it.
-func (r *recorder) tell(m toRecorder) {
-	r.conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-	r.lines.send(m)
+// tell sends a line, and does not wait until it is sent. It arrives unless the recorder ends.
+func (r *recorder) tell(m toRecorder) <-chan struct{} {
+	step := ""
+	switch {
+	case m.Config != nil:
+		step = StepRunSendConfig
+	case m.Main != nil:
+		step = StepRunSendMain
+	case m.Ended != nil:
+		step = StepRunSendEnded
+	}
+	return r.outbox.put(m, step)
 }
 
 // Link is the recorder's side: what it hears from run, and how it answers.
@@ -117,9 +197,8 @@ type Link struct {
 	// Marks gets the names of marks to be set; it is never closed.
 	Marks <-chan string
 
-	lines *lines
-	out   chan fromRecorder
-	wait  sync.WaitGroup
+	lines  *lines
+	outbox *outbox
 }
 
 // Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which sends Ready when
@@ -131,38 +210,74 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	// recorder: before, it has to write what they did.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN,
 		unix.SIGTTOU, unix.SIGXFSZ, unix.SIGUSR1, unix.SIGUSR2)
+	Step(StepRecorder)
+	unix.SetNonblock(recorderFD, true) // so that the read can be ended
 	conn := os.NewFile(recorderFD, "run")
 	if conn == nil {
 		return fmt.Errorf("this command is for heaptap's own use; start a recording by `heaptap run`")
 	}
-	link := &Link{lines: newLines(conn), out: make(chan fromRecorder, 4096)}
+	link := &Link{lines: newLines(conn)}
 	var first toRecorder
 	if err := link.lines.receive(&first); err != nil || first.Config == nil {
 		return fmt.Errorf("this command is for heaptap's own use; start a recording by `heaptap run`")
 	}
 	link.Config = *first.Config
+	Step(StepRecorderConfig)
+	link.outbox = newOutbox(link.lines)
 	main, ended := make(chan MainProcess, 1), make(chan MainEnd, 1)
 	link.Main, link.MainEnded = main, ended
 	watch := &stopWatch{run: link.Config.RunPID}
 	marks := make(chan string, 64)
 	link.Marks = marks
 	markOnSignals(link.Config.MarkOn, marks)
+	go endWith(link.Config.RunPID, conn)
 	go link.listen(main, ended, marks, watch)
 	go watch.run1()
-	link.wait.Go(func() {
-		broken := false
-		for m := range link.out {
-			broken = broken || link.lines.send(m) != nil
-		}
-	})
 	err := work(context.Background(), link)
 	if err != nil {
 		link.Send(Message{Failed: err.Error()})
 	}
-	close(link.out)
-	link.wait.Wait()
+	link.outbox.close()
+	<-link.outbox.done // at the latest when run has ended
+	Step(StepRecorderSent)
 	leaveRunFolder(link.Config.RunDir)
 	return err
+}
+
+// endWith ends the conversation when run has ended, whoever else may have its end of the socket.
+func endWith(run int, conn *os.File) {
+	fd, err := unix.PidfdOpen(run, 0)
+	if err != nil && err != unix.ESRCH {
+		return // a kernel that has none: the socket's end has to do
+	}
+	if err == nil {
+		defer unix.Close(fd)
+		if os.Getppid() == run { // else it had ended before, and its number may be another process's
+			for {
+				fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+				if n, err := unix.Poll(fds, -1); n > 0 || err != nil && err != unix.EINTR {
+					break
+				}
+			}
+		}
+	}
+	hangUp(conn)
+}
+
+// hangUp ends a conversation whose other side has ended: what that has sent is still read, but nothing more is waited for, whoever else
+// may have its end of the socket.
+func hangUp(conn *os.File) {
+	conn.SetWriteDeadline(time.Now())
+	raw, err := conn.SyscallConn()
+	for err == nil {
+		left := 0
+		err = raw.Control(func(fd uintptr) { left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+		if left == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	conn.SetReadDeadline(time.Now())
 }
 
 // markOnSignals has a mark of the signal's name set for each of these that this process gets.
@@ -215,6 +330,7 @@ func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, marks chan<
 		switch {
 		case m.Main != nil:
 			watch.target(m.Main.PID)
+			Step(StepRecorderMain)
 			main <- *m.Main
 		case m.Stopped != nil:
 			watch.announced(*m.Stopped)
@@ -222,6 +338,7 @@ func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, marks chan<
 			offer(marks, m.Mark)
 		case m.Ended != nil:
 			watch.forget()
+			Step(StepRecorderEnded)
 			ended <- *m.Ended
 			return
 		}
@@ -237,8 +354,21 @@ type Message struct {
 	Settled           *Settled
 }
 
-// Send tells run something. It never waits: a run that is stopped or dead misses what is too much.
+// Send tells run something, and does not wait until run takes it. All of it arrives unless run has ended, but for what only shows that
+// something is being done.
 func (l *Link) Send(m Message) {
+	switch {
+	case m.Progress != "" && l.outbox.waiting() > 16:
+		return
+	case m.Ready:
+		Step(StepRecorderReady)
+	case m.Started != nil:
+		Step(StepRecorderStarted)
+	case m.Finished != nil:
+		Step(StepRecorderFinished)
+	case m.Settled != nil:
+		Step(StepRecorderSettled)
+	}
 	out := fromRecorder{Started: m.Started, Finished: m.Finished, Note: m.Note, Progress: m.Progress, Settled: m.Settled}
 	if m.Ready || m.Failed != "" {
 		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
@@ -251,10 +381,7 @@ func (l *Link) Send(m Message) {
 			m.Settled.MaxRSS = usage.Maxrss << 10
 		}
 	}
-	select {
-	case l.out <- out:
-	default:
-	}
+	l.outbox.put(out, "")
 }
 
 func cpuTime(usage *unix.Rusage) time.Duration {

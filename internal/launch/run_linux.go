@@ -47,6 +47,8 @@ type Config struct {
 	CommandTime time.Duration
 	// Agent has the agent's variables, NAME=VALUE, that say what it records.
 	Agent []string
+	// Require says that a target that cannot be recorded must not run.
+	Require bool
 	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the main one, end how that
 	// ended; nil: not known.
 	Rescue func(ctx context.Context, spool string, config RecorderConfig, main bool, end *MainEnd) ([]Recording, error)
@@ -75,14 +77,21 @@ func Run(config Config) (*Result, error) {
 	}
 	s := &session{config: config, console: config.Console}
 	obstacle := Inspect(file)
-	env := os.Environ()
+	env := givenEnv()
 	if obstacle != nil {
 		s.console.Warn("%s", obstacle.Text)
 	}
 	recorded := rankIsChosen(s.config.Ranks, env)
 	if recorded && (obstacle == nil || obstacle.Alone) {
-		if env, err = s.prepare(env); err != nil {
+		prepared, err := s.prepare(env)
+		switch {
+		case err == nil:
+			env = prepared
+		case config.Require:
 			return nil, failed(err)
+		default:
+			s.console.Warn("%v; the program runs unrecorded", err)
+			recorded = false
 		}
 	}
 	s.mainExpected = obstacle == nil && recorded
@@ -91,6 +100,7 @@ func Run(config Config) (*Result, error) {
 		return nil, failed(err)
 	}
 	defer s.witness.end()
+	Step(StepRunWitness)
 	s.signals = takeSignals()
 
 	s.started = time.Now()
@@ -104,10 +114,12 @@ func Run(config Config) (*Result, error) {
 		s.abandon()
 		return nil, explainExec(file, err)
 	}
+	Step(StepRunTarget)
 	s.signals.targetStarted()
 	if s.recorder != nil {
 		s.recorder.tell(toRecorder{Main: &MainProcess{PID: s.pid}})
 	}
+	Step(StepRunMain)
 	s.attend()
 	s.settle()
 	return &s.result, nil
@@ -141,6 +153,7 @@ type session struct {
 	offered      *Settled // the recorder's latest
 	settled      *Settled
 	recorderDied bool
+	recorderDone bool // it has ended, and all is written
 	mainEnd      *MainEnd
 	notes        []string
 	doing        string // what the recorder says it does; "": nothing in particular
@@ -155,6 +168,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 		return nil, err
 	}
 	s.runDir = runDir
+	Step(StepRunFolder)
 	library, err := UnpackAgent(s.config.Output.Dir)
 	if err != nil {
 		os.RemoveAll(runDir)
@@ -196,9 +210,7 @@ func (s *session) abandon() {
 	if s.recorder == nil {
 		return
 	}
-	unix.Kill(s.recorder.pid, unix.SIGKILL)
-	for range s.recorder.messages {
-	}
+	s.recorder.kill()
 	os.RemoveAll(s.runDir)
 }
 
@@ -216,11 +228,13 @@ func (s *session) attend() {
 			s.pass(sig.(syscall.Signal))
 		case m, ok := <-messages:
 			if !ok {
-				messages, s.recorderDied = nil, true
+				messages = nil
+				s.recorderOver()
 				continue
 			}
 			s.hear(m)
 		case <-changes:
+			childless := hasNoChildren(s.pid) // while it is a zombie that can be asked
 			var status unix.WaitStatus
 			var usage unix.Rusage
 			pid, err := unix.Wait4(s.pid, &status, unix.WNOHANG|unix.WUNTRACED, &usage)
@@ -233,15 +247,39 @@ func (s *session) attend() {
 				s.stopped = time.Now()
 				s.stop(status.StopSignal())
 			case status.Signaled():
-				s.end(MainEnd{Exit: -1, Signal: int(status.Signal())}, &usage)
+				s.end(MainEnd{Exit: -1, Signal: int(status.Signal()), MaxRSS: s.ownMaxRSS(&usage, childless)}, &usage)
 				return
 			case status.Exited():
-				s.end(MainEnd{Exit: status.ExitStatus()}, &usage)
+				s.end(MainEnd{Exit: status.ExitStatus(), MaxRSS: s.ownMaxRSS(&usage, childless)}, &usage)
 				return
 			}
 			more <- struct{}{}
 		}
 	}
+}
+
+// recorderOver takes in that nothing more will come from the recorder.
+func (s *session) recorderOver() {
+	s.recorderDied = s.recorder.died()
+	s.recorderDone = !s.recorderDied
+	s.consider()
+}
+
+// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or that of this process, whose memory the
+// target shared until it was executed.
+func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
+	var own unix.Rusage
+	if !childless || unix.Getrusage(unix.RUSAGE_SELF, &own) != nil || usage.Maxrss <= own.Maxrss {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// hasNoChildren says whether a process, which may be a zombie, has never waited for a child.
+func hasNoChildren(pid int) bool {
+	const minorFaultsOfChildren = 11 // proc(5)
+	f := statOf(pid)
+	return len(f) > minorFaultsOfChildren-3 && string(f[minorFaultsOfChildren-3]) == "0"
 }
 
 // awaitChanges tells when the process has stopped or ended, without taking that away.
@@ -311,11 +349,13 @@ func (s *session) stop(sig syscall.Signal) {
 
 func (s *session) announce(stopped bool) {
 	if s.recorder != nil {
-		s.recorder.tell(toRecorder{Stopped: &stopped})
+		// Before this process stops; but a recorder that is stopped itself must not keep it.
+		await(s.recorder.tell(toRecorder{Stopped: &stopped}), time.Second)
 	}
 }
 
 func (s *session) end(end MainEnd, usage *unix.Rusage) {
+	Step(StepRunEnd)
 	s.ended = time.Now()
 	s.result.Wall = s.ended.Sub(s.started)
 	s.result.TargetCPU = cpuTime(usage)
@@ -327,6 +367,7 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 	if s.recorder != nil {
 		s.recorder.tell(toRecorder{Ended: &end})
 	}
+	Step(StepRunEnded)
 }
 
 // hear takes in what the recorder says.

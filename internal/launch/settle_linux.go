@@ -19,6 +19,9 @@ func (s *session) consider() {
 		return
 	}
 	for _, pid := range s.offered.Running {
+		if s.recorderDone {
+			break
+		}
 		if state := processState(pid); (state == 0 || state == 'Z') && time.Since(s.ended) < 3*time.Second {
 			return
 		}
@@ -26,8 +29,11 @@ func (s *session) consider() {
 	s.settled = s.offered
 }
 
-// stoppedPatience is how long run waits for a recorder that somebody has stopped.
-const stoppedPatience = 10 * time.Second
+// How long run waits for a recorder that somebody has stopped, and for one that does nothing.
+const (
+	stoppedPatience = 10 * time.Second
+	idlePatience    = 2 * time.Minute
+)
 
 // settle waits until what the target did is written, unless the recorder cannot or the user does not want to wait.
 func (s *session) settle() {
@@ -36,6 +42,7 @@ func (s *session) settle() {
 		return
 	}
 	s.collect()
+	Step(StepRunSettled)
 	s.console.Clear()
 	complete := time.Since(s.started)
 	for _, note := range s.notes {
@@ -81,20 +88,22 @@ func (s *session) toldLater(note string) bool {
 
 // collect hears the recorder until it has settled, died, or been given up.
 func (s *session) collect() {
-	if s.recorderDied {
+	if s.consider(); s.recorderDied || s.recorderDone {
 		return
 	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var stoppedSince time.Time
 	told, shown := false, ""
+	work := idleness{pid: s.recorder.pid}
 	for s.settled == nil {
 		select {
 		case m, ok := <-s.recorder.messages:
 			if !ok {
-				s.recorderDied = true
+				s.recorderOver()
 				return
 			}
+			work.since = time.Time{}
 			s.hear(m)
 		case sig := <-s.signals.arrivals:
 			switch sig {
@@ -122,12 +131,35 @@ func (s *session) collect() {
 				continue
 			}
 			told = false
+			if work.lasts() > idlePatience {
+				s.console.Warn("the recorder (process %d) has done nothing for %v; not waiting any longer. The data is safe in %s",
+					s.recorder.pid, idlePatience, s.runDir)
+				return
+			}
 			if doing := cmp.Or(s.doing, "completing the recording"); doing != shown && time.Since(s.ended) > time.Second {
 				shown = doing
 				s.console.Progress(doing + "; Ctrl-C leaves that to the background ...")
 			}
 		}
 	}
+}
+
+// idleness tells for how long a process has done next to nothing.
+type idleness struct {
+	pid   int
+	since time.Time
+	spent time.Duration // CPU time up to then
+}
+
+// lasts returns that time. Waiting for a disk is work.
+func (i *idleness) lasts() time.Duration {
+	// Looking around, as a recorder does that waits for something, takes less than a tenth of this.
+	const next = 10
+	state, spent := processWork(i.pid)
+	if now := time.Now(); i.since.IsZero() || state == 'D' || (spent-i.spent)*next > now.Sub(i.since) {
+		i.since, i.spent = now, spent
+	}
+	return time.Since(i.since)
 }
 
 // where names the recordings that are being written.

@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
+	"time"
 )
 
 // spawn starts a program as a child of this process, in its process group and with its descriptors. The Go runtime gives it
@@ -29,14 +32,28 @@ func isErrno(err error, any ...syscall.Errno) bool {
 
 // processState returns the state letter of a process ('R', 'S', 'T', 'Z', ...), or 0 if there is no such process.
 func processState(pid int) byte {
+	state, _ := processWork(pid)
+	return state
+}
+
+// processWork returns a process's state letter, 0 if there is no such process, and the CPU time that it has taken.
+func processWork(pid int) (state byte, cpu time.Duration) {
+	f := statOf(pid)
+	if len(f) == 0 {
+		return 0, 0
+	}
+	for _, ticks := range f[min(11, len(f)):min(13, len(f))] { // fields 14 and 15 of proc(5): 100 in a second
+		n, _ := strconv.ParseInt(string(ticks), 10, 64)
+		cpu += time.Duration(n) * 10 * time.Millisecond
+	}
+	return f[0][0], cpu
+}
+
+// statOf returns what the kernel says of a process, from the third field of proc(5) on; nil if there is no such process.
+func statOf(pid int) [][]byte {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0
+		return nil
 	}
-	for i := len(b) - 1; i > 0; i-- { // the name may contain anything, even parentheses
-		if b[i] == ')' && i+2 < len(b) {
-			return b[i+2]
-		}
-	}
-	return 0
+	return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may contain anything, even parentheses
 }

@@ -41,10 +41,10 @@ func (w *stopWatch) forget() { w.target(-1) }
 
 // run1 looks from time to time until forget is called. Only what holds twice in a row is acted upon.
 func (w *stopWatch) run1() {
-	const pause = 150 * time.Millisecond
+	const pause, again = 500 * time.Millisecond, 150 * time.Millisecond
 	wake, hold := 0, 0
-	for {
-		time.Sleep(pause)
+	for next := pause; ; {
+		time.Sleep(next)
 		w.mu.Lock()
 		main, byTarget := w.main, w.byTarget
 		w.mu.Unlock()
@@ -52,9 +52,10 @@ func (w *stopWatch) run1() {
 			return
 		}
 		if main == 0 || processState(w.run) != 'T' {
-			wake, hold = 0, 0
+			wake, hold, next = 0, 0, pause
 			continue
 		}
+		next = again
 		state := processState(main)
 		switch {
 		case state == 'T':
@@ -89,11 +90,11 @@ func leaveDescriptors() {
 			unix.Close(fd)
 		}
 	}
-	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+	if null, err := openNull(); err == nil {
 		for fd := range 2 {
-			unix.Dup2(null, fd)
+			unix.Dup2(int(null.Fd()), fd)
 		}
-		unix.Close(null)
+		null.Close()
 	}
 	unix.CloseOnExec(recorderFD)
 }

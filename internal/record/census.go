@@ -17,6 +17,7 @@ import (
 type census struct {
 	dir    string
 	before map[int]bool // processes older than the run: none of them is the run's
+	ring   func()       // tells whoever asks that there was a look
 
 	mu      sync.Mutex
 	wake    chan struct{}
@@ -29,7 +30,7 @@ type census struct {
 }
 
 func newCensus(dir string) *census {
-	c := &census{dir: dir, before: map[int]bool{}, wake: make(chan struct{}, 1)}
+	c := &census{dir: dir, before: map[int]bool{}, wake: make(chan struct{}, 1), ring: func() {}}
 	for _, pid := range pids() {
 		c.before[pid] = true
 	}
@@ -104,6 +105,7 @@ func (c *census) serve(stop <-chan struct{}) {
 			c.young2, c.young = c.young, young
 			c.mu.Unlock()
 		}
+		c.ring()
 		select {
 		case <-stop:
 			return

@@ -75,6 +75,7 @@ type Status struct {
 	Code   int    // exit status, if Exited
 	Signal int    // signal that ended it, or 0
 	Text   string // the same in words; "" lets the reader find its own
+	MaxRSS int64  // its largest resident set, in bytes, whatever it was by exec; 0: not known
 }
 
 // ReportKind says what a report is about.

@@ -31,6 +31,7 @@ type source struct {
 	closed bool
 	main   bool // made by the main process
 
+	unwatched bool // of a process of it, nobody tells when it ends
 	deadSince time.Time
 
 	modeNumber uint32        // of the latest change of mode that was noticed
@@ -111,6 +112,7 @@ func (r *run) open(s *spool.Spool) {
 	s.Attach(os.Getpid())
 	r.sources = append(r.sources, o)
 	r.opened++
+	r.images[info.PID]++
 	r.workers.Go(o.w.work)
 }
 
@@ -222,6 +224,7 @@ func (o *source) processes() (items []item) {
 		}
 		o.known = p.Slot + 1
 		l := newLife(p)
+		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.verified
 		o.lives = append(o.lives, l)
 		o.dead, o.deadSince = false, time.Time{}
 		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})

@@ -43,10 +43,7 @@ func (n *names) dir() string {
 // next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
 // 2 on; a file of an earlier run is replaced.
 func (n *names) next(pid int, meta *spool.Meta) string {
-	program := filepath.Base(meta.Exe)
-	if meta.Exe == "" {
-		program = "program"
-	}
+	program := programName(meta)
 	rank := "none"
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
@@ -65,6 +62,41 @@ func (n *names) next(pid int, meta *spool.Meta) string {
 	}
 	n.used[path] = true
 	return path
+}
+
+// programName is the name by which a program was called, if that leads to the file that is executed, as sh does to dash; else the file's own.
+func programName(meta *spool.Meta) string {
+	if meta.Exe == "" {
+		return "program"
+	}
+	program := filepath.Base(meta.Exe)
+	if len(meta.Args) == 0 {
+		return program
+	}
+	called := strings.TrimPrefix(meta.Args[0], "-") // of a login shell
+	name := filepath.Base(called)
+	if called == "" || name == program || name == "." || name == "/" {
+		return program
+	}
+	exe, err := os.Stat(meta.Exe)
+	if err != nil {
+		return program
+	}
+	places := []string{filepath.Dir(meta.Exe)}
+	if strings.Contains(called, "/") {
+		if !filepath.IsAbs(called) {
+			called = filepath.Join(meta.Dir, called)
+		}
+		places = []string{filepath.Dir(called)}
+	} else {
+		places = append(places, filepath.SplitList(os.Getenv("PATH"))...)
+	}
+	for _, dir := range places {
+		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && os.SameFile(st, exe) {
+			return name
+		}
+	}
+	return program
 }
 
 func exist(path string) bool {

@@ -28,9 +28,10 @@ type order struct {
 type orders struct {
 	pending chan order
 	over    chan struct{} // the drain takes no more
+	ring    func()        // wakes the drain
 }
 
-func newOrders() orders { return orders{make(chan order, 16), make(chan struct{})} }
+func newOrders() orders { return orders{make(chan order, 16), make(chan struct{}), func() {}} }
 
 // answer is called by the socket's goroutines.
 func (o *orders) answer(q control.Request) control.Reply {
@@ -38,6 +39,7 @@ func (o *orders) answer(q control.Request) control.Reply {
 	w := order{q, make(chan func() control.Reply, 1)}
 	select {
 	case o.pending <- w:
+		o.ring()
 	case <-o.over:
 		return ended
 	}

@@ -24,6 +24,7 @@ type process struct {
 	parent       *process
 	main         bool
 	path         string
+	kept         *os.File // the recording, to have it when its name leads elsewhere; or nil
 	out          *recording.Writer
 	err          error // why nothing, or nothing more, is written
 	ledger       *ledger.Ledger
@@ -68,6 +69,7 @@ type process struct {
 
 	sampling                event.Sampling
 	countsBegan, countsNext time.Time // see tellCounts
+	mostRSS                 int64     // of its samples
 	lost                    uint64    // events that could not be read
 	lostBy                  map[uint64]uint64
 	lateEvents              uint64
@@ -163,7 +165,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 			opts.Births = p.state.births
 		}
 	}
-	p.out, p.err = recording.Create(p.path, desc, opts)
+	p.create(desc, opts)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
 	}
@@ -267,6 +269,7 @@ func (p *process) finish(status Status) {
 	p.mergeRest()
 	p.ledger.Finish(p.emit)
 	end := max(p.time*recording.Quantum, p.end())
+	p.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
 	if p.dropped() {
@@ -299,6 +302,7 @@ func (p *process) finish(status Status) {
 		p.err = err
 	}
 	e.Health.LostEvents += max(lost, p.out.LostEvents())
+	p.putBack()
 	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
 		if err := os.Rename(p.path, name); err != nil {
 			p.err = err
@@ -329,6 +333,7 @@ func (p *process) dropped() bool {
 		return false
 	}
 	_ = p.out.Abort()
+	p.kept.Close()
 	_ = os.Remove(p.path)
 	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.w.run.config.inPlace {
 		_ = os.Remove(name)

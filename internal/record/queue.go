@@ -203,6 +203,9 @@ func (s *store) toDisk(b []byte, of *origin) (p piece, err error) {
 			s.file = nil
 		}
 		f, path, err := s.journal.spillFile(s.dir)
+		if errors.Is(err, os.ErrNotExist) && os.MkdirAll(s.dir, 0o777) == nil { // somebody has removed it
+			f, path, err = s.journal.spillFile(s.dir)
+		}
 		if err != nil {
 			return p, fmt.Errorf("cannot make a spill file in %s: %w", s.dir, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
@@ -25,6 +26,9 @@ type run struct {
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
+
+	hadOutput bool        // the folder for the recordings was there when the run began
+	images    map[int]int // by process id: spools
 
 	folderTime time.Time // of the run's folder when it was last read
 	lookedLast bool      // it was read since the main process's end
@@ -53,12 +57,15 @@ type run struct {
 	symbols     context.Context // ends when that is to be cut short
 
 	orders   orders
+	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
 	mu       sync.Mutex // of what follows
 	samplers map[*life]*sampler
 	ending   []*sampler
 	reports  sync.Mutex
+	roused   chan struct{} // see rouse
+	paused   atomic.Bool   // the sampler sleeps for long
 }
 
 // Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
@@ -70,6 +77,8 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
 	}
 	r := newRun(ctx, config)
+	r.alarm = newAlarm(config.RunDir)
+	r.orders.ring, r.census.ring = r.alarm.ring, r.alarm.ring
 	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
 	var err error
 	if r.journal, err = openJournal(config.RunDir); err != nil {
@@ -81,9 +90,13 @@ func Run(ctx context.Context, config Config) error {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
 	stop := make(chan struct{})
-	var helpers sync.WaitGroup
+	r.config.Main, r.config.MainEnded = heard(config.Main, r.alarm, stop), heard(config.MainEnded, r.alarm, stop)
+	r.config.Marks = heard(config.Marks, r.alarm, stop)
+	defer context.AfterFunc(ctx, r.alarm.ring)()
+	var helpers, watching sync.WaitGroup
 	helpers.Go(func() { r.census.serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
+	watching.Go(r.alarm.serve)
 	r.drain(ctx)
 	close(r.orders.over)
 	if server != nil {
@@ -95,6 +108,9 @@ func Run(ctx context.Context, config Config) error {
 		r.closeSource(o)
 	}
 	r.workers.Wait()
+	r.alarm.end()
+	watching.Wait()
+	r.alarm.close()
 	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
@@ -108,14 +124,18 @@ func Run(ctx context.Context, config Config) error {
 
 func newRun(ctx context.Context, config Config) *run {
 	r := &run{
-		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{}, images: map[int]int{},
 		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
 		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
+		roused: make(chan struct{}, 1),
 	}
 	dir := config.SpillDir
 	if dir == "" {
 		dir = r.names.dir()
+	}
+	if st, err := os.Stat(r.names.dir()); err == nil {
+		r.hadOutput = st.IsDir()
 	}
 	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
@@ -137,7 +157,9 @@ const (
 	napBusy    = time.Millisecond
 	napIdle    = 5 * time.Millisecond
 	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes us, and holds us for stuck after 200 ms
+	napDeep    = time.Second           // where all that matters wakes us
 	roundBytes = 512 << 10
+	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
 	lookBusy   = 5 * time.Millisecond
 	lookIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
@@ -146,7 +168,7 @@ const (
 
 // drain goes round the spools until the run is over.
 func (r *run) drain(ctx context.Context) {
-	var looked, lived, moved, speak time.Time
+	var looked, lived, moved, flowed, speak time.Time
 	live := make([]*spool.Spool, 0, 16)
 	nap := napIdle
 	for ctx.Err() == nil {
@@ -173,8 +195,14 @@ func (r *run) drain(ctx context.Context) {
 		r.obey()
 		r.setMarks(now)
 		n, _ := r.round()
+		if n > trickle || n > 0 && idle {
+			r.rouse()
+		}
 		if n > 0 {
 			moved = now
+		}
+		if n > trickle {
+			flowed = now
 		}
 		r.bury()
 		if r.over(now) {
@@ -188,16 +216,14 @@ func (r *run) drain(ctx context.Context) {
 			}
 		}
 		switch {
-		case r.mainOver && r.told == 0:
+		case r.mainOver && r.told == 0 && now.Sub(r.endedAt) < time.Second:
 			nap = napBusy
 		case n >= roundBytes:
 			nap = max(nap/2, napBusy/8)
-		case n > 0:
+		case n > trickle:
 			nap = min(max(nap*2, napBusy), napIdle)
-		case idle:
-			nap = napAsleep
 		default:
-			nap = napIdle
+			nap = min(max(nap*2, napBusy), r.longestNap(now, moved, flowed))
 		}
 		live = live[:0]
 		for _, o := range r.sources {
@@ -205,11 +231,32 @@ func (r *run) drain(ctx context.Context) {
 				live = append(live, o.spool)
 			}
 		}
-		spool.Wait(live, nap)
+		r.alarm.wait(live, nap)
 	}
 	// Somebody wants an end: what is there now is kept.
 	r.checkMain()
 	r.round()
+}
+
+// longestNap is for how long the drain may sleep when little is to be done: latest moved anything, and flowed more than a trickle.
+func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
+	unready := r.unready && now.Sub(r.folderTime) < time.Second
+	switch {
+	case now.Sub(flowed) < time.Second || unready || r.mainOver && r.told == 0:
+		return napIdle
+	case now.Sub(moved) < 5*time.Second || !r.alarm.watched || r.unready:
+		return napAsleep
+	}
+	for _, o := range r.sources {
+		if o.closed || o.dead || o.unwatched {
+			return napAsleep
+		}
+	}
+	nap := napDeep
+	if every := r.config.MarkEvery; every > 0 {
+		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
+	}
+	return nap
 }
 
 // checkMain takes what is known of the main process.
@@ -222,6 +269,7 @@ func (r *run) checkMain() {
 				r.mainPID = pid
 				r.mainLife = newLife(spool.Process{PID: pid})
 				r.mainLife.verified = true // it is ours; there is nothing to compare
+				r.alarm.watchEnd(r.mainLife)
 				for _, o := range r.sources {
 					if o.spool.Info().PID == pid {
 						o.main = true
@@ -272,14 +320,18 @@ func (r *run) takeStatus() {
 func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	r.takeStatus()
 	if r.status != nil {
-		return *r.status, true
+		st = *r.status
+		if r.images[r.mainPID] != 1 {
+			st.MaxRSS = 0 // it may be that of an image before
+		}
+		return st, true
 	}
 	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
 }
 
 // statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever was stopped
-// himself may have to catch up on a busy machine.
-const statusPatience = 3 * time.Second
+// himself may have to catch up on a busy machine. A run that has died is not waited for.
+const statusPatience = 30 * time.Second
 
 // checkLives looks which processes have ended.
 func (r *run) checkLives(now time.Time) {
@@ -326,6 +378,14 @@ func (r *run) closeSource(o *source) {
 	o.closed = true
 	if !o.dead {
 		o.spool.Abandon()
+	}
+	if n := o.spool.Hidden(); n > 0 {
+		what := "1 program where heaptap's library is not to be seen, as in a sandbox or another root, so that it"
+		if n > 1 {
+			what = fmt.Sprintf("%d programs where heaptap's library is not to be seen, as in a sandbox or another root, so that they", n)
+		}
+		r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: programName(&o.w.meta) + " executed " + what +
+			" ran unrecorded; `heaptap help agent` tells how to install the library where it is seen"})
 	}
 	items := o.sink.items
 	for slot, l := range o.lives {
@@ -451,6 +511,18 @@ func (r *run) addSampler(l *life, slot uint32, w *worker) {
 	s := newSampler(l, slot, w)
 	s.due(time.Now()) // many processes do not live until the next tick
 	r.samplers[l] = s
+	r.paused.Store(true) // the timer knows nothing of it
+	r.rouse()
+}
+
+// rouse has the processes' memory sampled often again: something is going on.
+func (r *run) rouse() {
+	if r.paused.CompareAndSwap(true, false) {
+		select {
+		case r.roused <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (r *run) unsample(l *life) {
@@ -467,29 +539,34 @@ func (r *run) sample(stop <-chan struct{}) {
 	t := time.NewTimer(sampleInterval)
 	defer t.Stop()
 	for {
+		roused := false
 		select {
 		case <-stop:
 			return
-		case now := <-t.C:
-			r.mu.Lock()
-			list := make([]*sampler, 0, len(r.samplers))
-			for _, s := range r.samplers {
-				list = append(list, s)
-			}
-			for _, s := range r.ending {
-				s.close()
-			}
-			r.ending = nil
-			r.mu.Unlock()
-			wait := maxInterval
-			if len(list) == 0 {
-				wait = sampleInterval
-			}
-			for _, s := range list {
-				s.due(now)
-				wait = min(wait, s.interval(now))
-			}
-			t.Reset(wait)
+		case <-r.roused:
+			roused = true
+		case <-t.C:
 		}
+		now := time.Now()
+		r.mu.Lock()
+		list := make([]*sampler, 0, len(r.samplers))
+		for _, s := range r.samplers {
+			list = append(list, s)
+		}
+		for _, s := range r.ending {
+			s.close()
+		}
+		r.ending = nil
+		r.mu.Unlock()
+		wait := maxInterval
+		for _, s := range list {
+			if roused {
+				s.rouse(now)
+			}
+			s.due(now)
+			wait = min(wait, max(s.next.Sub(now), sampleInterval/2))
+		}
+		t.Reset(wait)
+		r.paused.Store(wait > 2*sampleInterval)
 	}
 }

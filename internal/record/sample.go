@@ -27,9 +27,15 @@ type sampler struct {
 	pageSize int64
 	pages    pages
 	stacks   stackPages
+
+	pause  time.Duration // between samples that show no change
+	latest event.Sample  // and when that was taken
+	at     uint64
+	most   int64 // the largest resident set that was sampled, or that the kernel has seen
 }
 
-// Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand samples.
+// Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand samples. While nothing
+// changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water mark.
 const (
 	sampleInterval = 10 * time.Millisecond
 	sampleCount    = 2000
@@ -40,6 +46,11 @@ const (
 	pssDuty     = 100
 	pssInterval = 250 * time.Millisecond
 )
+
+// unknownSample is one in which nothing is known.
+var unknownSample = event.Sample{
+	RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
+}
 
 func newSampler(l *life, slot uint32, w *worker) *sampler {
 	return &sampler{
@@ -53,24 +64,37 @@ func (s *sampler) interval(now time.Time) time.Duration {
 	return min(max(sampleInterval, now.Sub(s.started)/sampleCount), maxInterval)
 }
 
+// rouse has it sampled often again.
+func (s *sampler) rouse(now time.Time) {
+	if s.pause > sampleInterval {
+		s.pause = 0
+		if next := now.Add(s.interval(now) - sampleInterval/2); next.Before(s.next) {
+			s.next = next
+		}
+	}
+}
+
 // due takes a sample if it is time, unless the process executes another image by now.
 func (s *sampler) due(now time.Time) {
 	if now.Before(s.next) {
 		return
 	}
-	stretch := s.interval(now)
-	s.next = now.Add(stretch - sampleInterval/2) // the timer's grid decides
-	smp := event.Sample{
-		RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
-	}
+	smp := unknownSample
 	at := clock.Monotonic() // not later: the process may have ended by then
-	if !s.statm(&smp) {
+	ok := s.statm(&smp)
+	if ok {
+		s.stat(&smp)
+	}
+	s.pace(&smp)
+	stretch := max(s.interval(now), s.pause)
+	s.next = now.Add(stretch - sampleInterval/2) // the timer's grid decides
+	if !ok {
 		return
 	}
-	s.stat(&smp)
+	var peak *event.Sample
 	if !now.Before(s.nextAll) {
 		s.nextAll = now.Add(max(allInterval, stretch))
-		s.swap(&smp)
+		peak = s.status(&smp)
 		s.system(&smp)
 	}
 	if !now.Before(s.nextPSS) {
@@ -79,11 +103,45 @@ func (s *sampler) due(now time.Time) {
 		took := time.Since(t)
 		s.nextPSS = t.Add(max(pssInterval, took*pssDuty, stretch))
 	}
-	s.pages.due(s, now)
-	s.stacks.due(s, now)
-	if s.sameImage() { // after all that was read: it does not come back
-		s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: at})
+	if s.pause < maxInterval { // else they were read since the latest change
+		s.pages.due(s, now)
+		s.stacks.due(s, now)
 	}
+	s.most = max(s.most, smp.RSS)
+	before := s.at
+	s.latest, s.at = smp, at
+	if !s.sameImage() { // after all that was read: it does not come back
+		return
+	}
+	if peak != nil {
+		s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: *peak, n: before + (at-before)/2})
+	}
+	s.w.queue.leave(item{kind: itemSample, slot: s.slot, sample: smp, n: at})
+}
+
+// pace slows down while nothing changes.
+func (s *sampler) pace(smp *event.Sample) {
+	if l := &s.latest; s.at == 0 || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+		s.pause = 0
+	} else {
+		s.pause = min(max(2*s.pause, sampleInterval), maxInterval)
+	}
+}
+
+// status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has it, and nothing else:
+// when that was since the sample before, nobody knows.
+func (s *sampler) status(smp *event.Sample) *event.Sample {
+	b := s.proc("status")
+	smp.Swap = field(b, "VmSwap:")
+	peak := unknownSample
+	peak.RSS = field(b, "VmHWM:")
+	// What it has grown by since the sample is the next one's.
+	now := event.Sample{}
+	if s.at == 0 || peak.RSS <= max(s.most, smp.RSS) || !s.statm(&now) || peak.RSS <= now.RSS {
+		return nil
+	}
+	s.most = peak.RSS
+	return &peak
 }
 
 // read returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
@@ -146,10 +204,6 @@ func (s *sampler) stat(smp *event.Sample) {
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
 		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
 	}
-}
-
-func (s *sampler) swap(smp *event.Sample) {
-	smp.Swap = field(s.proc("status"), "VmSwap:")
 }
 
 func (s *sampler) pss(smp *event.Sample) {

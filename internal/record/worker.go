@@ -132,6 +132,7 @@ func (w *worker) takeBuffer() (b []byte) {
 }
 
 func (w *worker) work() {
+	defer w.run.alarm.ring()
 	defer close(w.done)
 	defer w.tables.Close()
 	if w.metaErr != nil {
@@ -203,6 +204,7 @@ func (w *worker) item(it *item) {
 			p.finish(it.status)
 		}
 		w.finished.Add(1)
+		w.run.alarm.ring()
 	case itemPartial:
 		if p := w.at(it.slot); p != nil && !p.ended {
 			p.ledger.Partial = true
@@ -285,8 +287,18 @@ func (p *process) sample(it *item) {
 	}
 	s := it.sample
 	s.Time = p.since(it.n)
+	p.mostRSS = max(p.mostRSS, s.RSS)
 	p.out.Sample(s)
 	p.watchSample(&s)
+}
+
+// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has come near its end.
+func (p *process) peakAtEnd(most, end int64) {
+	if most > p.mostRSS {
+		s := unknownSample
+		s.Time, s.RSS = end, most
+		p.out.Sample(s)
+	}
 }
 
 // sink takes what a spool's reader finds and makes items of it. It belongs to the drain.

@@ -37,11 +37,20 @@ func (s *Spool) Abandon() {
 	})
 }
 
-// Wait sleeps until an agent of one of the spools asks for the recorder, at most for the given time.
-func Wait(spools []*Spool, d time.Duration) {
+// Ring wakes whoever waits for the spool, as an agent would.
+func (s *Spool) Ring() {
+	_ = guard(s.path, func() error {
+		atomic.AddUint32(&s.header.RecorderWake, 1)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.header.RecorderWake)), futexWakeOp, 1, 0, 0, 0)
+		return nil
+	})
+}
+
+// Wait sleeps until an agent of one of the spools asks for the recorder, or Ring is called for one of them, at most for the given time;
+// not at all if rung says so. For a Ring that came before, rung has to be true. False: it cannot wait for these spools, and has not.
+func Wait(spools []*Spool, d time.Duration, rung func() bool) bool {
 	if len(spools) == 0 || len(spools) > maxWait {
-		time.Sleep(d)
-		return
+		return false
 	}
 	var waiters [maxWait]futexWaiter
 	for i, s := range spools {
@@ -55,17 +64,17 @@ func Wait(spools []*Spool, d time.Duration) {
 			return nil
 		})
 		if waiters[i].address == 0 {
-			time.Sleep(d)
-			return
+			return false
 		}
 	}
-	futexWait(waiters[:len(spools)], d)
+	ok := rung() || futexWait(waiters[:len(spools)], d)
 	for _, s := range spools {
 		_ = guard(s.path, func() error {
 			atomic.StoreUint32(&s.header.RecorderSleeps, 0)
 			return nil
 		})
 	}
+	return ok
 }
 
 const (
@@ -85,24 +94,20 @@ type futexWaiter struct {
 	reserved uint32
 }
 
-func futexWait(w []futexWaiter, d time.Duration) {
+// futexWait is false if the kernel cannot do that.
+func futexWait(w []futexWaiter, d time.Duration) bool {
 	if len(w) == 1 {
 		t := unix.NsecToTimespec(int64(d))
 		_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(w[0].address), futexWaitOp, uintptr(uint32(w[0].value)),
 			uintptr(unsafe.Pointer(&t)), 0, 0)
-		if errno == unix.ENOSYS || errno == unix.EPERM {
-			time.Sleep(d)
-		}
-		return
+		return errno != unix.ENOSYS && errno != unix.EPERM
 	}
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	t := unix.NsecToTimespec(now.Nano() + int64(d)) // an absolute time, other than above
 	_, _, errno := unix.Syscall6(sysFutexWait, uintptr(unsafe.Pointer(unsafe.SliceData(w))), uintptr(len(w)), 0,
 		uintptr(unsafe.Pointer(&t)), unix.CLOCK_MONOTONIC, 0)
-	if errno == unix.ENOSYS || errno == unix.EPERM || errno == unix.EINVAL || errno == unix.EFAULT {
-		time.Sleep(min(d, time.Millisecond))
-	}
+	return errno != unix.ENOSYS && errno != unix.EPERM && errno != unix.EINVAL && errno != unix.EFAULT
 }
 
 // push puts an element onto one of the header's lists: the link goes into the element, and the head's upper half counts.

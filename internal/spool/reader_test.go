@@ -150,7 +150,7 @@ func TestReadWhileWritten(t *testing.T) {
 				for patience == 0 && running && atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) == 0 {
 					time.Sleep(time.Millisecond) // the reader is too slow
 				}
-				Wait([]*Spool{s}, 200*time.Microsecond)
+				Wait([]*Spool{s}, 200*time.Microsecond, func() bool { return false })
 				s.Beat()
 			}
 			if len(c.data) != threads || len(c.ended) != threads || len(c.damaged) != 0 {

@@ -177,6 +177,15 @@ func (s *Spool) Counters() (c [wire.Counters]uint64) {
 	return c
 }
 
+// Hidden is how many programs the processes have executed where the agent's library is not to be seen.
+func (s *Spool) Hidden() (n uint64) {
+	_ = guard(s.path, func() error {
+		n = atomic.LoadUint64(&s.header.Hidden)
+		return nil
+	})
+	return n
+}
+
 // Sampling returns how samples are chosen, as wire.XSampled tells it, if the program is in sampled mode; else 0.
 func (s *Spool) Sampling() (sampling uint64) {
 	_ = guard(s.path, func() error {

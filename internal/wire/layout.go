@@ -159,7 +159,8 @@ type Header struct {
 	NameBytes    uint64
 	Awaited      [2]uint64
 	NextPool     uint64
-	Reserved1    [3]uint64
+	Hidden       uint64
+	Reserved1    [2]uint64
 
 	FreeChunks     uint64
 	FreeStreams    uint64

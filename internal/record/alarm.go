@@ -1,0 +1,168 @@
+package record
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/spool"
+	"golang.org/x/sys/unix"
+)
+
+// alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the run's folder changes, or
+// whatever else somebody rings for.
+type alarm struct {
+	rung  atomic.Bool
+	bell  chan struct{}
+	mu    sync.Mutex
+	sleep *spool.Spool // one of those that the drain waits for
+
+	epoll, folder, stop int  // descriptors; epoll is -1 if nothing can be watched
+	watched             bool // the run's folder is
+}
+
+func newAlarm(runDir string) *alarm {
+	a := &alarm{bell: make(chan struct{}, 1), folder: -1, stop: -1}
+	var err error
+	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		a.epoll = -1
+		return a
+	}
+	// Without it, as where a user has too many of its kind, the drain looks at the folder from time to time.
+	if a.folder, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
+		_, err = unix.InotifyAddWatch(a.folder, runDir, unix.IN_CREATE|unix.IN_MOVED_TO)
+		a.watched = err == nil && a.watch(a.folder, unix.EPOLLIN)
+	}
+	if a.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil || !a.watch(a.stop, unix.EPOLLIN) {
+		a.watched = false
+		_ = unix.Close(a.epoll)
+		a.epoll = -1
+	}
+	return a
+}
+
+// watch has the alarm rung when a descriptor becomes readable. One that is closed is not watched any more.
+func (a *alarm) watch(fd int, events uint32) bool {
+	return a.epoll >= 0 && unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)}) == nil
+}
+
+// watchEnd has the alarm rung, once, when a process ends.
+func (a *alarm) watchEnd(l *life) bool {
+	return a != nil && l.fd >= 0 && a.watch(l.fd, unix.EPOLLIN|unix.EPOLLONESHOT)
+}
+
+// serve rings for what is watched, until close is called.
+func (a *alarm) serve() {
+	if a.epoll < 0 {
+		return
+	}
+	var events [16]unix.EpollEvent
+	var changes [4096]byte
+	for {
+		n, err := unix.EpollWait(a.epoll, events[:], -1)
+		if err != nil && err != unix.EINTR {
+			return
+		}
+		for _, e := range events[:max(n, 0)] {
+			switch int(e.Fd) {
+			case a.stop:
+				return
+			case a.folder:
+				for n := 1; n > 0; { // which they are, the drain sees for itself
+					n, _ = unix.Read(a.folder, changes[:])
+				}
+			}
+		}
+		a.ring()
+	}
+}
+
+// end has serve return.
+func (a *alarm) end() {
+	if a.stop >= 0 {
+		_, _ = unix.Write(a.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// close gives back what end and serve need; serve has returned.
+func (a *alarm) close() {
+	for _, fd := range []int{a.epoll, a.folder, a.stop} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// ring wakes the drain, or keeps it from falling asleep.
+func (a *alarm) ring() {
+	if a == nil {
+		return
+	}
+	a.rung.Store(true)
+	select {
+	case a.bell <- struct{}{}:
+	default:
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sleep != nil {
+		a.sleep.Ring()
+	}
+}
+
+// wait sleeps until somebody rings or an agent asks for the recorder, at most for the given time.
+func (a *alarm) wait(spools []*spool.Spool, d time.Duration) {
+	if len(spools) > 0 {
+		a.mu.Lock()
+		a.sleep = spools[0]
+		a.mu.Unlock()
+	}
+	if !spool.Wait(spools, d, a.rung.Load) {
+		if len(spools) > 0 {
+			d = min(d, napAsleep) // no agent can wake us
+		}
+		t := time.NewTimer(d)
+		select {
+		case <-a.bell:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	a.mu.Lock()
+	a.sleep = nil // it may be closed before the next wait
+	a.mu.Unlock()
+	select {
+	case <-a.bell:
+	default:
+	}
+	a.rung.Store(false) // what was rung for is looked at from here on
+}
+
+// heard passes on what comes from a channel, and rings for it, until stop is closed.
+func heard[T any](in <-chan T, a *alarm, stop <-chan struct{}) <-chan T {
+	if in == nil {
+		return nil
+	}
+	out := make(chan T, 64)
+	go func() {
+		defer a.ring()
+		defer close(out)
+		for {
+			select {
+			case v, ok := <-in:
+				if !ok {
+					return
+				}
+				select {
+				case out <- v:
+				case <-stop:
+					return
+				}
+				a.ring()
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return out
+}
