@@ -361,6 +361,8 @@ struct ht_local {
 	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
 	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
 	u64 serves; // pool that what the thread allocates serves; 0: none. See api.c
+	u64 number; // among the threads of the process; 0: not asked for yet. See shared.c
+	u32 unreported; // alloc_monitor_stop_thread_reporting: not 0, once counted in hidden
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;

@@ -11,6 +11,7 @@
 #include "pools.h"
 #include "record.h"
 #include "regions.h"
+#include "shared.h"
 #include "threshold.h"
 
 static u32 paused_threads, serving_threads;
@@ -216,6 +217,21 @@ static void range_name(const void *start, size_t size, const char *name)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// Of the block that a monitor is being told of: its record is the thread's last one, or before one of how deep the stack is.
+static uint32_t stack(const void *address)
+{
+	struct ht_thread *t = ht_local.thread;
+	const u64 *w = (const u64 *)t->at - sizeof(struct ht_stacked) / 8;
+	if (t == &ht_no_thread || !t->chunk)
+		return 0;
+	for (u32 i = 0; i < 8 && (u64)w >= (u64)t->chunk + HT_CHUNK_HEADER; i++, w--)
+		if ((*w & HT_ADDR_MASK) == (u64)address && (*w >> HT_KIND_SHIFT & 255) < HT_K_MMAP)
+			return ((const struct ht_stacked *)w)->stack;
+	return 0;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
 static const struct heaptap_api table = {
 	.size = sizeof(table),
 	.version = HEAPTAP_VERSION,
@@ -246,9 +262,11 @@ static const struct heaptap_api table = {
 	.pool_move = ht_pool_move,
 	.pool_clear = ht_pool_clear,
 	.pool_destroy = ht_pool_destroy,
+	.shared = ht_shared,
+	.thread = ht_thread_number,
+	.stack = stack,
 };
 
-HT_EXPORT heaptap_api_function heaptap_api;
 const struct heaptap_api *heaptap_api(size_t size)
 {
 	return size <= sizeof(table) && ht_init() ? &table : 0;

@@ -6,6 +6,11 @@
 
 #include "agent.h"
 
+#define HEAPTAP_AGENT
+#include "../../include/heaptap/heaptap.h"
+
+HT_EXPORT heaptap_api_function heaptap_api;
+
 // What of it is special: HT_SP_PAUSED, HT_SP_MEASURE, HT_SP_MONITOR. Whoever changes that calls ht_mode_changed.
 u64 ht_api_special(void);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "ask.h"
+#include "record.h"
 #include "spool.h"
 #include "sys.h"
 
@@ -206,7 +207,8 @@ static int print_answer(int fd, const char *verb, const char *text, u32 stack, u
 
 int ht_ask_dump(int fd, const char *what, unsigned timeout)
 {
-	return ht_init() ? print_answer(fd, "dump", what ? what : "", 0, timeout) : HEAPTAP_NOT_LOADED;
+	struct ht_caller c = HT_CALLER();
+	return ht_init() ? print_answer(fd, "dump", what ? what : "", ht_stack_of(c), timeout) : HEAPTAP_NOT_LOADED;
 }
 
 int ht_ask_threshold(int fd, const char *what, u32 stack, unsigned timeout)

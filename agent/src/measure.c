@@ -56,11 +56,11 @@ static void moved(struct ht_extremes *e, i64 now, u64 largest)
 	ht_raise((i64 *)&e->largest, (i64)largest);
 }
 
-void ht_measure_in_common(i64 by)
+void ht_measure_in_common(i64 by, u64 requested)
 {
 	i64 now = __atomic_add_fetch(&balance, by, __ATOMIC_RELAXED);
 	for (u32 bits = ht_load_acquire(&ht_measures_common); bits; bits &= bits - 1)
-		moved(&common[__builtin_ctz(bits)].since, now, by > 0 ? (u64)by : 0);
+		moved(&common[__builtin_ctz(bits)].since, now, requested);
 }
 
 void ht_measure_allocation(u64 requested, u64 usable)

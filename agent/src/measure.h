@@ -43,7 +43,7 @@ void ht_measure_deallocation(u64 usable);
 // The same, of a thread that has measured already
 
 extern u32 ht_measures_common; // not 0: the whole process is measured
-void ht_measure_in_common(i64 by);
+void ht_measure_in_common(i64 by, u64 requested);
 
 HT_INLINE i64 ht_balance_of(const struct ht_totals *t)
 {
@@ -72,9 +72,9 @@ HT_INLINE void ht_measure_allocated(struct ht_measures *m, u64 requested, u64 us
 	ht_add_here(&m->now.requested, requested);
 	ht_add_here(&m->now.allocated, usable);
 	ht_raise(&m->since.highest, ht_balance_of(&m->now));
-	ht_raise((i64 *)&m->since.largest, (i64)usable);
+	ht_raise((i64 *)&m->since.largest, (i64)requested);
 	if (ht_unlikely(ht_load(&ht_measures_common)))
-		ht_measure_in_common((i64)usable);
+		ht_measure_in_common((i64)usable, requested);
 }
 
 HT_INLINE void ht_measure_deallocated(struct ht_measures *m, u64 usable)
@@ -83,7 +83,7 @@ HT_INLINE void ht_measure_deallocated(struct ht_measures *m, u64 usable)
 	ht_add_here(&m->now.deallocated, usable);
 	ht_lower(&m->since.lowest, ht_balance_of(&m->now));
 	if (ht_unlikely(ht_load(&ht_measures_common)))
-		ht_measure_in_common(-(i64)usable);
+		ht_measure_in_common(-(i64)usable, 0);
 }
 
 // The thread has ended: its totals stay, and will be added to by the next one.

@@ -60,3 +60,12 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 		timed(t, begin, HT_C_FREE_TICKS);
 	return p;
 }
+
+u32 ht_stack_of(struct ht_caller c)
+{
+	struct ht_thread *t = ht_begin(c);
+	u32 node = t ? ht_capture(&t->memo, c.pc, c.sp, c.fp) : 0;
+	if (t)
+		ht_end(t, t->stream, (u64 *)t->at);
+	return node;
+}

@@ -30,6 +30,9 @@ HT_INLINE struct ht_caller ht_caller_of(const u64 *frame)
 	return (struct ht_caller){frame[1], (u64)(frame + 2), frame[0]};
 }
 
+// The call stack of a call of the agent that is no event; 0 if there is none.
+HT_COLD u32 ht_stack_of(struct ht_caller c);
+
 HT_COLD int ht_operator_holds(u64 pc, u64 sp);
 HT_COLD void ht_operator_failed(void);
 // What the allocator says of the size of a block; ~0 if it cannot be asked.

@@ -185,34 +185,42 @@ struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_calle
 	return begun;
 }
 
-void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
-		       struct ht_begun begun, struct ht_caller c)
+// What of a realloc's result is recorded.
+static void result(u64 special, u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
+		   u64 begun, struct ht_caller c)
 {
-	u64 special = look();
-	if (special & HT_SP_WAIT)
-		special = ht_mode_wait(1);
-	if (special & HT_SP_TOLD)
-		ht_tell_result(special, old, begun.usable, size, p);
-	if (special & HT_SP_THRESHOLD && (p || !size) && old)
-		ht_threshold_deallocation(begun.usable);
-	if (special & HT_SP_THRESHOLD && p)
-		ht_threshold_allocation(p, size, ht_usable(p), c);
 	if (ht_unlikely(serves(special, p))) {
 		record(kind, p, size, extra_kind, extra, 0, c);
 		return;
 	}
 	special = unless_paused(special);
 	int failed = !p && size, recorded = !(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF));
-	if (begun.recorded && failed && !recorded)
+	if (begun && failed && !recorded)
 		ht_filter_add(old); // it lives on
 	if (special & HT_SP_COUNT)
 		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
 	if (special & HT_SP_SAMPLED && p && ht_sample_is_due(size) && ht_sample_draw(size))
 		record_sample(kind, p, size, extra_kind, extra, c);
-	else if (recorded || (failed && (begun.recorded || special & HT_SP_SAMPLED)))
+	else if (recorded || (failed && (begun || special & HT_SP_SAMPLED)))
 		record(kind, p, size, extra_kind, extra, 0, c);
-	else if (begun.recorded)
+	else if (begun)
 		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and of the new one nothing is known
+}
+
+// Who is told may ask for what was recorded (heaptap_stack), so that comes first.
+void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
+		       struct ht_begun begun, struct ht_caller c)
+{
+	u64 special = look();
+	if (special & HT_SP_WAIT)
+		special = ht_mode_wait(1);
+	result(special, kind, old, p, size, extra_kind, extra, begun.recorded, c);
+	if (special & HT_SP_TOLD)
+		ht_tell_result(special, old, begun.usable, size, p);
+	if (special & HT_SP_THRESHOLD && (p || !size) && old)
+		ht_threshold_deallocation(begun.usable);
+	if (special & HT_SP_THRESHOLD && p)
+		ht_threshold_allocation(p, size, ht_usable(p), c);
 }
 
 int ht_special_failure(u64 kind, u64 size)

@@ -114,15 +114,6 @@ static void print_call(char *line, u64 size, u64 pc, char *buffer)
 	ht_append(line, size, "\n");
 }
 
-static u32 stack_of(struct ht_caller c)
-{
-	struct ht_thread *t = ht_begin(c);
-	u32 node = t ? ht_capture(&t->memo, c.pc, c.sp, c.fp) : 0;
-	if (t)
-		ht_end(t, t->stream, (u64 *)t->at);
-	return node;
-}
-
 static void print_stack(u32 node)
 {
 	char line[1024], *buffer = ht_map(HT_MODULE_WORK);
@@ -170,7 +161,7 @@ static void hit(u64 size, u64 now, const void *p, struct ht_caller c)
 		ht_mode_changed();
 	}
 	ht_local.hidden++;
-	u32 stack = stack_of(c);
+	u32 stack = ht_stack_of(c);
 	print(size, now);
 	if (ask(size, now, p, stack) != HEAPTAP_OK)
 		print_stack(stack);

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,23 +13,36 @@ import (
 
 func newHistCommand() *cobra.Command {
 	parts := view.HistParts
+	var divisions []string
 	cmd := &cobra.Command{
 		Use:   "hist [flags] FILE",
 		Short: "Show how sizes and lifetimes are distributed",
 		Long: `Hist prints histograms: the requested sizes of the allocations by powers of two, the sizes that were requested most, the
 lifetimes of the blocks that were freed, by how much reallocations changed the size of blocks, and the slack: what the allocator reserved beyond
-what was asked for.`,
+what was asked for.
+
+With --by it prints tables instead: pairs of the sizes before and after reallocations, sizes by time, lifetimes by size. --json has all of them.`,
 		Example: `  heaptap hist server.4711.htap
+  heaptap hist --by pairs,lifetime server.4711.htap
   heaptap hist --show exact --limit 50 --focus 'std::vector' server.4711.htap`,
 		Args: oneRecording("hist"),
 	}
 	q := newQuestion(cmd, 10)
 	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`")
+	cmd.Flags().StringSliceVar(&divisions, "by", nil, "print `TABLES`: "+strings.Join(view.HistDivisions, ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, p := range parts {
 			if !slices.Contains(view.HistParts, p) {
 				return unknownWord(cmd, "show", p, view.HistParts)
 			}
+		}
+		for _, d := range divisions {
+			if !slices.Contains(view.HistDivisions, d) {
+				return unknownWord(cmd, "by", d, view.HistDivisions)
+			}
+		}
+		if len(divisions) > 0 && !cmd.Flags().Changed("show") {
+			parts = nil
 		}
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			h, err := query.Distribute(cmd.Context(), s, about)
@@ -38,7 +52,7 @@ what was asked for.`,
 			case q.json:
 				return view.HistJSON(w, s, h, o)
 			}
-			return view.Hist(w, s, h, parts, o)
+			return view.Hist(w, s, h, append(slices.Clone(parts), divisions...), o)
 		})
 	}
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -33,7 +34,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	for _, word := range strings.Fields(r.Text) {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
-		case "text", "folded", "stacks", "details", "pprof", "summary", "histogram":
+		case "text", "folded", "stacks", "details", "frames", "pprof", "summary", "histogram":
 			form = key
 		case "sort":
 			m, ok := dumpOrders[value]
@@ -64,7 +65,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 			}
 			o.Limit = int(n)
 		default:
-			return nil, fmt.Errorf("%q: known are text, folded, stacks, details, pprof, summary, histogram, sort=, thread=self, function=, size=, limit=", word)
+			return nil, fmt.Errorf("%q: known are text, folded, stacks, details, frames, pprof, summary, histogram, sort=, thread=self, function=, size=, limit=", word)
 		}
 	}
 	var out bytes.Buffer
@@ -82,15 +83,11 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 				fmt.Fprintf(&out, " %s\n", namesOf(frames))
 				return
 			}
-			for i := range frames {
-				f := &frames[i]
-				fmt.Fprintf(&out, "\n\t%s", export.FrameName(f))
-				if f.File != "" {
-					fmt.Fprintf(&out, "\t%s:%d", f.File, f.Line)
-				}
-			}
-			fmt.Fprint(&out, "\n\n")
+			writeFrames(&out, frames)
 		})
+		return out.Bytes(), err
+	case "frames":
+		err = dumpFrames(&out, s, q, r)
 		return out.Bytes(), err
 	case "pprof":
 		in := &export.Input{Source: s, Query: *q, Name: recordingName(recording)}
@@ -118,13 +115,52 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// dumpStacks tells of each call stack, leaf to root, and of the query's metrics.
+// writeFrames ends a line and writes one for each frame: its name, and where it is.
+func writeFrames(out *bytes.Buffer, frames []profile.Frame) {
+	for i := range frames {
+		f := &frames[i]
+		fmt.Fprintf(out, "\n\t%s", export.FrameName(f))
+		if f.File != "" {
+			fmt.Fprintf(out, "\t%s:%d", f.File, f.Line)
+		}
+	}
+	fmt.Fprint(out, "\n\n")
+}
+
+// dumpFrames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of who asks.
+func dumpFrames(out *bytes.Buffer, s *query.Source, q *query.Query, r control.Request) error {
+	q.By = query.ByStack
+	t, err := query.Stacks(context.Background(), s, q)
+	if err != nil {
+		return err
+	}
+	wanted := make(map[uint32]bool, len(t.Rows))
+	for i := range t.Rows {
+		wanted[t.Rows[i].Stack] = true
+	}
+	fmt.Fprint(out, "0")
+	writeFrames(out, s.Frames(r.Stack))
+	for node, stack := range r.Nodes {
+		if wanted[stack] {
+			fmt.Fprint(out, node)
+			writeFrames(out, s.Frames(stack))
+		}
+	}
+	return nil
+}
+
+// dumpStacks tells of each call stack, leaf to root, and of the query's metrics, those with most of the first one first.
 func dumpStacks(s *query.Source, q *query.Query, tell func(frames []profile.Frame, n []uint64)) error {
 	q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), s, q)
 	if err != nil {
 		return err
 	}
+	first := func(row *query.StackRow) uint64 {
+		n, _ := q.Metrics[0].Integer(&row.Values)
+		return n
+	}
+	slices.SortStableFunc(t.Rows, func(a, b query.StackRow) int { return cmp.Compare(first(&b), first(&a)) })
 	n := make([]uint64, len(q.Metrics))
 	for i := range t.Rows {
 		for k, m := range q.Metrics {

@@ -63,7 +63,7 @@ struct heaptap_measured {
 	int64_t added; // allocated - deallocated: usable bytes after minus before
 	int64_t highest; // of the running balance, in usable bytes; it begins with 0, so this is the peak above the start
 	int64_t lowest; // of the running balance, never above 0
-	uint64_t largest; // usable bytes of the largest single allocation
+	uint64_t largest; // requested bytes of the largest single allocation
 };
 
 // Monitors ------------------------------------------------------------------------------------------------------------
@@ -125,16 +125,23 @@ struct heaptap_api {
 	void (*pool_move)(heaptap_pool_id pool, const void *from, const void *to, size_t size);
 	void (*pool_clear)(heaptap_pool_id pool);
 	void (*pool_destroy)(heaptap_pool_id pool);
+	void *(*shared)(const char *name, size_t size);
+	uint64_t (*thread)(void);
+	uint32_t (*stack)(const void *address);
 };
 
 // The only symbol of the agent that programs use: the table, which stays where it is, or NULL if it has fewer than `size`
 // bytes or if the agent has stepped aside. From other languages: look this symbol up by dlsym and call it.
 typedef const struct heaptap_api *heaptap_api_function(size_t size);
 
+// heaptap_shared's name of a uint32_t: not 0, compat/alloc_monitor.h's monitors are not called.
+#define HEAPTAP_ALLOC_MONITOR_STOPPED "alloc_monitor stopped"
+
 #ifndef HEAPTAP_AGENT // which includes this file for what is above
 
-// One for the program or plugin, however many of its files include this header.
-__attribute__((weak, visibility("hidden"))) const struct heaptap_api *heaptap_table;
+// One for the program or plugin, however many of its files include this header. Not hidden: a library may run inline functions that the
+// dynamic linker has found in the executable, or in another library, before that one's constructors have run.
+__attribute__((weak, visibility("default"))) const struct heaptap_api *heaptap_table;
 
 static void *heaptap_dlsym(void *, const char *) __attribute__((weakref("dlsym")));
 static char *heaptap_dlerror(void) __attribute__((weakref("dlerror")));
@@ -273,6 +280,23 @@ static inline int heaptap_measure_end(int64_t measure, struct heaptap_measured *
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, measure_end(measure, out, sizeof(*out)));
 }
 
+// One for the process -------------------------------------------------------------------------------------------------
+// A header may be compiled into an executable, its libraries and its plugins, each of which then has static variables of its own. What all of
+// them are to share lies here.
+
+// Memory that is the same for all who ask for this name and size, and zero before. It stays for ever; a forked child has a copy. The name
+// is at most 63 bytes long and names the layout, with its version. NULL without the agent, or without memory. Anywhere.
+static inline void *heaptap_shared(const char *name, size_t size)
+{
+	return HEAPTAP_CALL(NULL, shared(name, size));
+}
+
+// The calling thread's number, which no other thread of the process ever gets; 0 without the agent. Anywhere.
+static inline uint64_t heaptap_thread(void)
+{
+	return HEAPTAP_CALL(0, thread());
+}
+
 // Monitors ------------------------------------------------------------------------------------------------------------
 
 // Registers a monitor, which is copied. Returns its number, above 0; or HEAPTAP_NOT_LOADED, HEAPTAP_FULL, or HEAPTAP_INVALID. Other
@@ -306,6 +330,13 @@ static inline void heaptap_hide(void)
 static inline void heaptap_unhide(void)
 {
 	HEAPTAP_CALL((void)0, unhide());
+}
+
+// For a monitor's `allocated`: the number of the call stack that the block it is told of was recorded with, by which the answer to
+// heaptap_dump("frames") names it. 0: the block was not recorded.
+static inline uint32_t heaptap_stack(const void *address)
+{
+	return HEAPTAP_CALL(0, stack(address));
 }
 
 // Pools ---------------------------------------------------------------------------------------------------------------
@@ -395,9 +426,10 @@ static inline int heaptap_live(struct heaptap_live *out, unsigned timeout)
 //   text or folded          a table of functions, or call stacks for flame graphs
 //   stacks                  call stacks as folded, each behind its calls, and its total, live and most live bytes
 //   details                 the same, with a line for each function, from the leaf on: its name, and where in the source; an empty line ends it
+//   frames                  as details, with heaptap_stack's number in place of the numbers; first, as 0, the call stack of this very call
 //   pprof                   a file for go tool pprof, compressed
 //   summary or histogram    the sums; powers of two: what was allocated, by requested and by usable size, and what of it was freed
-//   sort=live               by live (the default), total, peak or calls
+//   sort=live               the most first: by live (the default), total, peak or calls
 //   thread=self             of what this thread allocated; else of all
 //   function=PATTERN        the lines of the functions that match
 //   size=MIN..MAX           of blocks of so many requested bytes; one of them may be left out

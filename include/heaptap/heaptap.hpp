@@ -12,12 +12,15 @@
 #define HEAPTAP_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -287,8 +290,53 @@ class monitor
 	virtual void deallocated(std::size_t usable, const void *address) noexcept = 0;
 };
 
-// Owns the program's monitors. All functions may be called in any thread; not from within a monitor, whose object would have to
-// outlive itself: then remove throws std::logic_error.
+namespace detail
+{
+
+// The process's monitors, wherever they were registered. Its layout is part of its name.
+struct monitors {
+	struct entry {
+		int number;
+		const void *name; // by which it is removed
+		heaptap::monitor *monitor;
+		const void *owner; // the registry that made it
+	};
+
+	std::atomic<int> made; // 0, 1 while it is being made, 2
+	std::mutex mutex;
+	std::vector<entry> list;
+
+	// Null without the agent, or without memory.
+	static monitors *instance()
+	{
+		static_assert(sizeof(monitors) < 1000);
+		auto *m = static_cast<monitors *>(heaptap_shared(name(), sizeof(monitors)));
+		int made = 0;
+		if (m && m->made.compare_exchange_strong(made, 1)) {
+			new (&m->mutex) std::mutex;
+			new (&m->list) std::vector<entry>;
+			m->made = 2;
+		}
+		while (m && m->made != 2)
+			std::this_thread::yield();
+		return m;
+	}
+	// Programs that bring a C++ library of their own have monitors of their own.
+	static const char *name()
+	{
+#ifdef _LIBCPP_VERSION
+		return "heaptap::registry 1 libc++";
+#else
+		return "heaptap::registry 1";
+#endif
+	}
+};
+
+} // namespace detail
+
+// Owns monitors, which lie in one list for the process: what was registered in one of its modules may be removed in another one, and ends
+// at the latest when the module ends that registered it. All functions may be called in any thread; not from within a monitor, whose object
+// would have to outlive itself: then remove throws std::logic_error.
 class registry
 {
       public:
@@ -298,15 +346,30 @@ class registry
 		return r;
 	}
 
-	registry() = default;
+	registry() : all_(detail::monitors::instance())
+	{
+	}
 	registry(const registry &) = delete;
 	registry &operator=(const registry &) = delete;
 	~registry()
 	{
+		if (!all_)
+			return;
 		hide h;
-		for (auto &e : entries_)
-			if (heaptap_monitor_remove(e.number) == HEAPTAP_RUNNING)
-				e.monitor.release(); // in use still; better lost than destroyed
+		std::lock_guard<std::mutex> lock(all_->mutex);
+		auto &list = all_->list;
+		for (auto e = list.begin(); e != list.end();) {
+			if (e->owner != this) {
+				++e;
+				continue;
+			}
+			if (heaptap_monitor_remove(e->number) !=
+			    HEAPTAP_RUNNING) // in use still: better lost than destroyed
+				delete e->monitor;
+			e = list.erase(e);
+		}
+		if (list.empty())
+			std::vector<detail::monitors::entry>().swap(list);
 	}
 
 	// Makes a monitor and registers it. Making it is not reported. Throws std::runtime_error if the program does not run under
@@ -314,44 +377,61 @@ class registry
 	template <typename Monitor, typename... Arguments> Monitor &add(Arguments &&...arguments)
 	{
 		hide h;
-		if (!loaded())
-			throw std::runtime_error("the heaptap agent is not loaded: start the program by `heaptap run`");
+		check();
 		auto owned = std::make_unique<Monitor>(std::forward<Arguments>(arguments)...);
 		Monitor &made = *owned;
-		std::lock_guard<std::mutex> lock(mutex_);
-		entries_.reserve(entries_.size() + 1);
-		const heaptap_monitor m = {allocated, deallocated, static_cast<monitor *>(&made)};
+		add_as(static_cast<monitor *>(&made), std::move(owned));
+		return made;
+	}
+
+	// Registers a monitor, which remove knows by that name.
+	void add_as(const void *name, std::unique_ptr<monitor> owned)
+	{
+		hide h;
+		check();
+		std::lock_guard<std::mutex> lock(all_->mutex);
+		all_->list.reserve(all_->list.size() + 1);
+		const heaptap_monitor m = {allocated, deallocated, owned.get()};
 		const int number = heaptap_monitor_add(&m);
 		if (number < 0)
 			throw std::runtime_error("heaptap: there are " + std::to_string(HEAPTAP_MONITORS) +
 						 " monitors already");
-		entries_.push_back({number, std::move(owned)});
-		return made;
+		all_->list.push_back({number, name, owned.release(), this});
 	}
 
 	// Waits until nobody calls the monitor any more, and destroys it, which is not reported.
 	void remove(const monitor &which)
 	{
+		if (!remove(static_cast<const void *>(&which)))
+			throw std::invalid_argument("heaptap: no such monitor is registered");
+	}
+
+	// The same by its name. Is there one?
+	bool remove(const void *name)
+	{
+		if (!all_)
+			return false;
 		hide h;
 		std::unique_ptr<monitor> last;
-		std::lock_guard<std::mutex> lock(mutex_);
-		auto e = std::find_if(entries_.begin(), entries_.end(),
-				      [&](const entry &x) { return x.monitor.get() == &which; });
-		if (e == entries_.end())
-			throw std::invalid_argument("heaptap: no such monitor is registered");
+		std::lock_guard<std::mutex> lock(all_->mutex);
+		auto &list = all_->list;
+		auto e = std::find_if(list.begin(), list.end(), [&](const auto &x) { return x.name == name; });
+		if (e == list.end())
+			return false;
 		if (heaptap_monitor_wait() == HEAPTAP_RUNNING)
 			throw std::logic_error("heaptap: a monitor cannot be removed from within a monitor");
 		heaptap_monitor_remove(e->number);
-		last = std::move(e->monitor);
-		entries_.erase(e);
+		last.reset(e->monitor);
+		list.erase(e);
+		return true;
 	}
 
       private:
-	struct entry {
-		int number;
-		std::unique_ptr<heaptap::monitor> monitor;
-	};
-
+	void check() const
+	{
+		if (!all_)
+			throw std::runtime_error("the heaptap agent is not loaded: start the program by `heaptap run`");
+	}
 	static void allocated(std::size_t requested, std::size_t usable, const void *address, void *user)
 	{
 		static_cast<monitor *>(user)->allocated(requested, usable, address);
@@ -361,8 +441,7 @@ class registry
 		static_cast<monitor *>(user)->deallocated(usable, address);
 	}
 
-	std::mutex mutex_;
-	std::vector<entry> entries_;
+	detail::monitors *all_;
 };
 
 // The recorder has not answered: code() is what heaptap_live or heaptap_dump returned.

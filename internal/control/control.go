@@ -35,11 +35,12 @@ const (
 // Request is one order.
 type Request struct {
 	Verb  Verb
-	Text  string `json:",omitempty"`
-	Spool string `json:",omitempty"` // file name of the spool that it is about; "": all of the run
-	TID   int    `json:",omitempty"` // thread that asks; 0: none
-	Stack uint32 `json:",omitempty"` // a call stack by its number in the spool; as it is handed on: in the recording
-	PID   int    `json:",omitempty"` // process that it is about, if Spool is set; others of the same spool may be meant as well
+	Text  string   `json:",omitempty"`
+	Spool string   `json:",omitempty"` // file name of the spool that it is about; "": all of the run
+	TID   int      `json:",omitempty"` // thread that asks; 0: none
+	Stack uint32   `json:",omitempty"` // a call stack by its number in the spool; as it is handed on: in the recording
+	Nodes []uint32 `json:"-"`          // of a dump of frames, as it is handed on: the recording's call stacks by their numbers in the spool
+	PID   int      `json:",omitempty"` // process that it is about, if Spool is set; others of the same spool may be meant as well
 }
 
 // Reply is the answer to a request.

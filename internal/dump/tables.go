@@ -80,7 +80,8 @@ func (d *Dumper) Samples() error {
 				MajorFaults  int64 `json:"major_faults"`
 				SystemFree   int64 `json:"system_available"`
 				SystemCached int64 `json:"system_cached"`
-			}{s.Time, s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached})
+				Threads      int64 `json:"threads"`
+			}{s.Time, s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached, s.Threads})
 			continue
 		}
 		d.printf("%14s", Seconds(nil, s.Time, 0))

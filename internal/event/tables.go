@@ -53,6 +53,7 @@ type Sample struct {
 	MajorFaults  int64
 	SystemFree   int64 // MemAvailable
 	SystemCached int64
+	Threads      int64 // that were alive; 0: not known
 }
 
 // Process describes the recorded process.

@@ -9,7 +9,9 @@ import (
 
 // Globals are the static and thread-local variables of a process's files.
 type Globals struct {
-	Threads   uint64   // that the recording tells of, at least 1: each has a copy of what is thread-local
+	Threads   uint64   // the most that were alive at once, as far as that is known: each had a copy of what is thread-local
+	Now       uint64   // threads that were alive when that was last looked at
+	Counted   bool     // false: nobody counted them, and Threads and Now are those that the recording tells of
 	At        int64    // when it was last looked what is in memory, ns since the recording's start; -1: never
 	Variables []Global // those that the recording names, largest first
 	Files     []GlobalFile
@@ -21,7 +23,7 @@ type Globals struct {
 type Global struct {
 	event.Variable
 	Path     string   // of the file
-	Total    uint64   // bytes: the size, in each thread
+	Total    uint64   // bytes: the size, in each of Threads
 	Resident Resident // of it
 }
 
@@ -35,7 +37,7 @@ type GlobalFile struct {
 // GlobalSum is what several variables, and the data between them, come to.
 type GlobalSum struct {
 	Bytes     uint64 // of one thread
-	Total     uint64 // in all threads
+	Total     uint64 // in all of Threads
 	Variables uint64 // that the file names
 	Named     uint64 // bytes of these, of one thread
 	Resident  Resident
@@ -62,7 +64,8 @@ func (s *GlobalSum) add(o *GlobalSum) {
 
 // Globals sums up the static variables of the files that match one of the patterns (see Query.Modules); nil: of all.
 func (s *Source) Globals(modules []string) *Globals {
-	g := &Globals{Threads: uint64(max(1, len(s.Reader.Threads()))), At: -1}
+	g := &Globals{At: -1}
+	g.countThreads(s)
 	files := newDataFiles(s)
 	wanted := func(path string) bool {
 		return modules == nil || slices.ContainsFunc(modules, func(p string) bool { return matchModule(p, path) })
@@ -101,6 +104,21 @@ func (s *Source) Globals(modules []string) *Globals {
 	}
 	slices.SortStableFunc(g.Files, func(a, b GlobalFile) int { return cmp.Compare(b.Total.Total, a.Total.Total) })
 	return g
+}
+
+// countThreads finds out how many threads were alive at once. Those that came and went between two looks are known only by what they
+// did: if there was any beside the first, there were two.
+func (g *Globals) countThreads(s *Source) {
+	ever := uint64(max(1, len(s.Reader.Threads())))
+	for _, smp := range s.Reader.Samples() {
+		if n := uint64(max(0, smp.Threads)); n > 0 {
+			g.Threads, g.Now, g.Counted = max(g.Threads, n), n, true
+		}
+	}
+	if !g.Counted {
+		g.Threads, g.Now = ever, ever
+	}
+	g.Threads = max(g.Threads, min(ever, 2))
 }
 
 // dataFiles are the files of a process, by the id of the first loading of each.

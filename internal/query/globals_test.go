@@ -75,7 +75,42 @@ func TestGlobals(t *testing.T) {
 	if g := s.Globals([]string{"libtwice"}); len(g.Files) != 1 || len(g.Variables) != 1 || g.Total.Bytes != 0x2010 || g.At != 700 {
 		t.Errorf("%+v", g)
 	}
+	if g.Counted || g.Now != 2 {
+		t.Errorf("threads %+v", g)
+	}
 	if g := s.Globals([]string{"libnever.so"}); g.At != -1 || g.Total.Bytes != 0x10 {
 		t.Errorf("%+v", g)
+	}
+}
+
+// TestThreadsAlive: what is thread-local counts once for each thread that was alive at the time with most of them, whether it allocated or not.
+func TestThreadsAlive(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ever       int
+		alive      []int64
+		peak, last uint64
+		counted    bool
+	}{
+		{5, []int64{1, 3, 3, 2}, 3, 2, true},
+		{1, []int64{1, 4, 0}, 4, 4, true}, // the last look failed
+		{4, []int64{1}, 2, 1, true},       // others came and went between two looks
+		{4, nil, 4, 4, false},
+	} {
+		r := newRecorder(t)
+		for range c.ever {
+			r.thread(0)
+		}
+		for i, n := range c.alive {
+			r.w.Sample(event.Sample{Time: int64(i), Threads: n})
+		}
+		r.w.Module(event.Module{ID: 1, Path: "/bin/app", Unload: -1})
+		if err := r.w.Variables([]event.Variable{{Module: 1, Kind: event.TBSS, Size: 100, Name: "each"}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		g := r.source(nil).Globals(nil)
+		if g.Threads != c.peak || g.Now != c.last || g.Counted != c.counted || g.Variables[0].Total != 100*c.peak {
+			t.Errorf("%+v: %+v", c, g)
+		}
 	}
 }

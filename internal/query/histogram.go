@@ -19,18 +19,26 @@ type Bucket struct {
 	Bytes uint64 // requested
 }
 
+// HistSteps is into how many equal steps a histogram divides the time.
+const HistSteps = 20
+
 // Histogram tells how sizes and lifetimes are distributed.
 type Histogram struct {
 	Answer
-	Sizes      [Classes]Bucket // of the allocations in the range, by SizeClass
-	Lifetimes  [Classes]Bucket // of the deallocations in the range, by SizeClass of their nanoseconds
-	Usable     [Classes]Bucket // of the allocations in the range whose usable size is known, by SizeClass of that
-	Freed      [Classes]Bucket // of the deallocations in the range, by SizeClass of the requested size
-	NeverFreed Bucket          // of the allocations in the range
-	Slack      [Classes]Slacks // of the allocations in the range, by SizeClass of the requested size
-	Jumps      Jumps           // of the reallocations in the range
-	Exact      []SizeCount     // how often each size was requested, the most frequent first
-	Others     uint64          // allocations of sizes that are not in Exact, since there were too many sizes
+	Sizes      [Classes]Bucket            // of the allocations in the range, by SizeClass
+	Lifetimes  [Classes]Bucket            // of the deallocations in the range, by SizeClass of their nanoseconds
+	Usable     [Classes]Bucket            // of the allocations in the range whose usable size is known, by SizeClass of that
+	Freed      [Classes]Bucket            // of the deallocations in the range, by SizeClass of the requested size
+	NeverFreed Bucket                     // of the allocations in the range
+	Slack      [Classes]Slacks            // of the allocations in the range, by SizeClass of the requested size
+	Jumps      Jumps                      // of the reallocations in the range
+	Pairs      []SizePair                 // the sizes before and after them, the most frequent first
+	OtherPairs uint64                     // reallocations of sizes that are not in Pairs, since there were too many
+	Times      [HistSteps][Classes]Bucket // of the allocations in the range, by step of its time and SizeClass
+	Ages       [Classes][Classes]Bucket   // of the deallocations in the range, by SizeClass of the requested size and of the lifetime
+	Kept       [Classes]Bucket            // of the blocks of NeverFreed, by SizeClass of the requested size
+	Exact      []SizeCount                // how often each size was requested, the most frequent first
+	Others     uint64                     // allocations of sizes that are not in Exact, since there were too many sizes
 }
 
 // Slacks is what allocators reserved beyond what was asked for.
@@ -72,6 +80,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	}
 	h := &d.Histogram
 	h.Exact, h.Jumps = d.sizes.list, d.jumps.Jumps
+	h.Pairs, h.OtherPairs = d.jumps.pairs.sorted(), d.jumps.pairs.others
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
 	})
@@ -110,6 +119,8 @@ func (d *distribution) collect(recording.Stretch) (sight, func()) {
 func (d *distribution) see(n, ref uint64, e *event.Event) {
 	if d.refFrom <= ref && ref < d.refTo {
 		move(&d.NeverFreed.Bytes, &d.NeverFreed.Count, e)
+		kept := &d.Kept[bits.Len64(e.Size)]
+		move(&kept.Bytes, &kept.Count, e)
 	}
 	if n >= d.a.To {
 		return
@@ -117,13 +128,16 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 	blocks, bytes := e.Weight()
 	if e.Kind == event.Free {
 		d.Total.free(e)
-		d.Lifetimes[bits.Len64(lifetime(e))].add(Bucket{blocks, bytes})
+		age := bits.Len64(lifetime(e))
+		d.Lifetimes[age].add(Bucket{blocks, bytes})
+		d.Ages[bits.Len64(e.Size)][age].add(Bucket{blocks, bytes})
 		d.Freed[bits.Len64(e.Size)].add(Bucket{blocks, bytes})
 		return
 	}
 	d.Total.alloc(e)
 	class := bits.Len64(e.Size)
 	d.Sizes[class].add(Bucket{blocks, bytes})
+	d.Times[d.a.step(e.Time)][class].add(Bucket{blocks, bytes})
 	one := SizeCount{Size: e.Size, Count: blocks}
 	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
 		one.Slack = blocks * (e.Usable - e.Size)
@@ -131,6 +145,19 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 		d.Usable[bits.Len64(e.Usable)].add(Bucket{blocks, bytes + one.Slack})
 	}
 	d.Others += d.sizes.add(one)
+}
+
+// step is the one of HistSteps that a time lies in.
+func (a *ask) step(time int64) int {
+	if a.Span <= 0 || time <= a.Begin {
+		return 0
+	}
+	return int(min((time-a.Begin)*HistSteps/a.Span, HistSteps-1))
+}
+
+// StepTime is when a step of HistSteps begins, ns.
+func (a *Answer) StepTime(step int) int64 {
+	return a.Begin + (a.Span*int64(step)+HistSteps-1)/HistSteps
 }
 
 // add adds what the next block of events has.
@@ -144,6 +171,13 @@ func (d *distribution) add(o *distribution) {
 		d.Usable[i].add(o.Usable[i])
 		d.Freed[i].add(o.Freed[i])
 		d.Slack[i].add(o.Slack[i])
+		d.Kept[i].add(o.Kept[i])
+		for k := range Classes {
+			d.Ages[i][k].add(o.Ages[i][k])
+		}
+		for step := range d.Times {
+			d.Times[step][i].add(o.Times[step][i])
+		}
 	}
 	d.Others += o.Others
 	for _, c := range o.sizes.list {

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -45,11 +47,62 @@ func (j *Jumps) take(x *jump) {
 	}
 }
 
+// SizePair says how often blocks of one size were given another one.
+type SizePair struct {
+	Old, New       uint64
+	Count, InPlace uint64
+}
+
+// sizePairs tells pairs of sizes apart, as long as they are not too many.
+type sizePairs struct {
+	of     map[[2]uint64]*SizePair
+	others uint64
+}
+
+func (p *sizePairs) add(x SizePair) {
+	key := [2]uint64{x.Old, x.New}
+	have := p.of[key]
+	switch {
+	case have != nil:
+		have.Count += x.Count
+		have.InPlace += x.InPlace
+	case len(p.of) == maxExact:
+		p.others += x.Count
+	default:
+		if p.of == nil {
+			p.of = make(map[[2]uint64]*SizePair)
+		}
+		p.of[key] = &x
+	}
+}
+
+// sorted returns them, the most frequent first.
+func (p *sizePairs) sorted() []SizePair {
+	list := make([]SizePair, 0, len(p.of))
+	for _, x := range p.of {
+		list = append(list, *x)
+	}
+	slices.SortFunc(list, func(a, b SizePair) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
+	})
+	return list
+}
+
 // jumpSheet has those of a block of events: of each, the deallocation comes before the allocation.
 type jumpSheet struct {
 	Jumps
-	old  formers
-	open []jump // whose deallocation is in an earlier block of events: one of a thread at most
+	pairs sizePairs
+	old   formers
+	open  []jump // whose deallocation is in an earlier block of events: one of a thread at most
+}
+
+func (s *jumpSheet) take(x *jump) {
+	s.Jumps.take(x)
+	pair := SizePair{x.old, x.now, x.weight, 0}
+	if x.inPlace {
+		pair.InPlace = x.weight
+	}
+	s.pairs.add(pair)
 }
 
 // see takes note of an event; counts says whether it counts.
@@ -85,6 +138,10 @@ func (s *jumpSheet) add(o *jumpSheet) {
 	}
 	s.Same += o.Same
 	s.InPlace += o.InPlace
+	s.pairs.others += o.pairs.others
+	for _, x := range o.pairs.of {
+		s.pairs.add(*x)
+	}
 	if s.old == nil {
 		s.old = o.old
 		return

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -42,6 +43,14 @@ func TestJumps(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, h.Jumps); d != "" || h.Jumps.Count() != 300 {
+		t.Error(d)
+	}
+	var pairs []SizePair
+	for i := range uint64(100) {
+		large := 1000 - (i+1)*7
+		pairs = append(pairs, SizePair{10 + i*256, 10 + (i+1)*256, 1, 0}, SizePair{large + 7, large, 1, 1}, SizePair{large, large, 1, 0})
+	}
+	if d := cmp.Diff(pairs, h.Pairs, cmpopts.SortSlices(func(a, b SizePair) bool { return a.Old < b.Old || a.Old == b.Old && a.New < b.New })); d != "" {
 		t.Error(d)
 	}
 }

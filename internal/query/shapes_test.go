@@ -184,6 +184,11 @@ func TestDistributeAndCross(t *testing.T) {
 				if in && m.counts(ref) {
 					sizes = append(sizes, e.Size)
 					want.Sizes[bits.Len64(e.Size)].add(Bucket{1, e.Size})
+					step := 0 // the last one that has begun
+					for step+1 < HistSteps && h.StepTime(step+1) <= e.Time && h.Span > 0 {
+						step++
+					}
+					want.Times[step][bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					c := exact[e.Size]
 					c.Size, c.Count = e.Size, c.Count+1
 					if e.Flags&event.HasUsable != 0 {
@@ -198,6 +203,7 @@ func TestDistributeAndCross(t *testing.T) {
 					modelJump(&want.Jumps, events[m.from:n+1])
 					if _, freed := m.died[ref]; !freed {
 						want.NeverFreed.add(Bucket{1, e.Size})
+						want.Kept[bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					}
 				}
 				ref++
@@ -205,6 +211,7 @@ func TestDistributeAndCross(t *testing.T) {
 				if in && m.counts(e.Ref) {
 					want.Freed[bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					want.Lifetimes[bits.Len64(uint64(e.Time-e.Born))].add(Bucket{1, e.Size})
+					want.Ages[bits.Len64(e.Size)][bits.Len64(uint64(e.Time-e.Born))].add(Bucket{1, e.Size})
 					b := cross[[2]uint32{e.BornBy, e.Thread}]
 					b.add(Bucket{1, e.Size})
 					cross[[2]uint32{e.BornBy, e.Thread}] = b
@@ -223,7 +230,14 @@ func TestDistributeAndCross(t *testing.T) {
 		if len(sizes) > 0 && (h.SizeQuantile(.5) != sizes[(len(sizes)-1)/2] || h.SizeQuantile(1) != sizes[len(sizes)-1]) {
 			t.Errorf("seed %d: median %d, want %d", seed, h.SizeQuantile(.5), sizes[(len(sizes)-1)/2])
 		}
-		h.Exact = nil
+		reallocations := uint64(0)
+		for _, p := range h.Pairs {
+			reallocations += p.Count
+		}
+		if reallocations != h.Jumps.Count() {
+			t.Errorf("seed %d: %d reallocations in pairs, %d in all", seed, reallocations, h.Jumps.Count())
+		}
+		h.Exact, h.Pairs = nil, nil
 		if d := cmp.Diff(want, h); d != "" {
 			t.Fatalf("seed %d, %+v:\n%s", seed, q, d)
 		}

@@ -147,8 +147,8 @@ func (r *run) do(q *control.Request) func() control.Reply {
 	return func() control.Reply { return control.Reply{Processes: statuses()} }
 }
 
-// flush has everything written that has happened up to now. A stack is one of the first process's: it becomes the recording's.
-func (r *run) flush(list []addressed, stack *uint32) func() control.Reply {
+// flush has everything written that has happened up to now. The request's stack is one of the first process's: it becomes the recording's.
+func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	r.round()
 	r.round() // what came in the first one is final by the second
 	var wait sync.WaitGroup
@@ -156,9 +156,12 @@ func (r *run) flush(list []addressed, stack *uint32) func() control.Reply {
 	for i, a := range list {
 		wait.Add(1)
 		it := item{kind: itemFlush, slot: a.slot, flushed: func(_ uint32, err error) { errs[i] = err; wait.Done() }}
-		if i == 0 && stack != nil {
-			it.n = uint64(*stack)
-			it.flushed = func(n uint32, err error) { *stack, errs[i] = n, err; wait.Done() }
+		if i == 0 && q != nil {
+			it.n = uint64(q.Stack)
+			it.flushed = func(n uint32, err error) { q.Stack, errs[i] = n, err; wait.Done() }
+			if slices.Contains(strings.Fields(q.Text), "frames") {
+				it.nodes = &q.Nodes
+			}
 		}
 		a.o.w.queue.push(it)
 	}
@@ -181,7 +184,7 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 		return func() control.Reply { return control.Reply{Error: "a dump is of one process"} }
 	}
 	request := *q
-	flushed := r.flush(list, &request.Stack)
+	flushed := r.flush(list, &request)
 	return func() control.Reply {
 		reply := flushed()
 		one := &reply.Processes[0]

@@ -204,6 +204,9 @@ func (s *sampler) stat(smp *event.Sample) {
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
 		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
 	}
+	if len(f) > 18 { // field 20
+		smp.Threads = max(0, number(f[18]))
+	}
 }
 
 func (s *sampler) pss(smp *event.Sample) {

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type item struct {
 	text      string
 	source    event.MarkSource
 	flushed   func(stack uint32, err error)
+	nodes     *[]uint32 // if not nil: gets the recording's numbers of the process's nodes
 }
 
 type itemKind uint8
@@ -234,6 +236,9 @@ func (w *worker) item(it *item) {
 		if p := w.at(it.slot); p != nil {
 			if it.n != 0 && !p.ended {
 				stack = p.stack(uint32(it.n))
+			}
+			if it.nodes != nil {
+				*it.nodes = slices.Clone(p.nodeID)
 			}
 			err = p.flushNow()
 		}

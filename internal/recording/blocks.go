@@ -95,7 +95,7 @@ var columnNames = map[blockType]map[columnID]string{
 	blockPairs:        {colID: "threads", colA: "times", colB: "functions, stacks", colC: "counts, sizes"},
 	blockPools:        {colA: "sums", colB: "names", colStrings: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
-		23: "memory available", 24: "cached"},
+		23: "memory available", 24: "cached", 25: "threads"},
 	blockEvents: {
 		colThreads: "threads", colRuns: "runs of threads", colTimes: "times of allocations",
 		colFreeTimes: "times of other events", colLongTimes: "long times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",

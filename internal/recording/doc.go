@@ -93,8 +93,8 @@
 //	pcs       1 zigzag id, as difference; 2 zigzag address minus the address before (before the first: 0); 3 varint
 //	          module id << 1 | interrupted
 //	nodes     1 zigzag id, as difference; 2 zigzag id minus parent's id; 3 varint pc id << 1 | truncated
-//	samples   16 to 24 zigzag difference to the sample before: time, resident, virtual, swap, proportional, minor faults,
-//	          major faults, memory available, cached
+//	samples   16 to 25 zigzag difference to the sample before: time, resident, virtual, swap, proportional, minor faults,
+//	          major faults, memory available, cached, threads (25 may be missing: then that is 0, unknown)
 //	symbols   1 zigzag pc id, as difference; 2 varint number of frames; 3 for each frame varints function, linkage name,
 //	          file; 4 for each frame varint line << 1 | inlined; 9 texts. A text is named by its number in column 9,
 //	          counting from 1; 0 is the empty one.

@@ -203,17 +203,20 @@ func decodeNodes(s *columns, list []entry[event.Node]) ([]entry[event.Node], err
 }
 
 // sampleFields are a sample's numbers in the order of the format.
-func sampleFields(s *event.Sample) [9]*int64 {
-	return [9]*int64{&s.Time, &s.RSS, &s.Virtual, &s.Swap, &s.PSS, &s.MinorFaults, &s.MajorFaults, &s.SystemFree,
-		&s.SystemCached}
+func sampleFields(s *event.Sample) [10]*int64 {
+	return [10]*int64{&s.Time, &s.RSS, &s.Virtual, &s.Swap, &s.PSS, &s.MinorFaults, &s.MajorFaults, &s.SystemFree,
+		&s.SystemCached, &s.Threads}
 }
 
-const colSamples columnID = 16 // and the eight that follow: one for each field
+const (
+	colSamples       columnID = 16 // and the nine that follow: one for each field
+	colSampleThreads          = colSamples + 9
+)
 
 func encodeSamples(p *payload, list []event.Sample) {
 	p.uint(uint64(len(list)))
 	var col []byte
-	for f := range 9 {
+	for f := range sampleFields(new(event.Sample)) {
 		col = col[:0]
 		last := int64(0)
 		for i := range list {
@@ -227,8 +230,12 @@ func encodeSamples(p *payload, list []event.Sample) {
 
 func decodeSamples(s *columns, list []event.Sample) ([]event.Sample, error) {
 	n := s.head.uint()
-	var cols [9]cursor
-	for f := range cols {
+	var cols [10]cursor
+	have := cols[:]
+	if n > 0 && !s.has(colSampleThreads) {
+		have = cols[:9] // recordings from before there were any
+	}
+	for f := range have {
 		b, err := s.unpack(colSamples+columnID(f), nil)
 		if err != nil {
 			return list, err
@@ -240,7 +247,8 @@ func decodeSamples(s *columns, list []event.Sample) ([]event.Sample, error) {
 	}
 	var last event.Sample
 	for range n {
-		for f, v := range sampleFields(&last) {
+		fields := sampleFields(&last)
+		for f, v := range fields[:len(have)] {
 			*v += cols[f].int()
 			if cols[f].bad {
 				return list, errTable

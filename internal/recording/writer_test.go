@@ -41,7 +41,7 @@ func TestTables(t *testing.T) {
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i*3 + 1, Truncated: i%11 == 0})
 	}
 	samples := []event.Sample{{Time: 1, RSS: 2, Virtual: 3, Swap: 4, PSS: -1, MinorFaults: 6, MajorFaults: 7, SystemFree: 8,
-		SystemCached: -1}, {Time: 1 << 62, RSS: -1, PSS: 1 << 40}}
+		SystemCached: -1, Threads: 7}, {Time: 1 << 62, RSS: -1, PSS: 1 << 40}}
 	for _, s := range samples {
 		w.Sample(s)
 	}

@@ -109,7 +109,7 @@ func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
 	for i, s := range list {
 		c.require(s.Time >= last, "sample %d at %d ns comes after one at %d ns", i, s.Time, last)
 		c.require(!ended || s.Time <= end, "sample %d at %d ns comes after the end at %d ns", i, s.Time, end)
-		for _, v := range [...]int64{s.RSS, s.Virtual, s.Swap, s.PSS, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached} {
+		for _, v := range [...]int64{s.RSS, s.Virtual, s.Swap, s.PSS, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached, s.Threads} {
 			c.require(v >= -1, "sample %d says %d", i, v)
 		}
 		last = max(last, s.Time)

@@ -18,7 +18,7 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 		when = fmt.Sprintf("in memory: as of %s of %s", Duration(g.At), Duration(a.p.Duration))
 	}
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", plural(uint64(len(g.Files)), "file"),
-		plural(g.Threads, "thread"), when)))
+		threadsText(g), when)))
 	a.incomplete(&query.Answer{})
 	if len(g.Files) == 0 {
 		a.printf("  no static data is known\n")
@@ -74,6 +74,17 @@ func (a *answer) globalList(g *query.Globals) {
 	}
 	a.globalTable(rows, 3)
 	a.more(left)
+}
+
+// threadsText tells how many threads there were.
+func threadsText(g *query.Globals) string {
+	switch {
+	case !g.Counted:
+		return plural(g.Threads, "thread")
+	case g.Threads == g.Now:
+		return plural(g.Threads, "thread") + " at once"
+	}
+	return fmt.Sprintf("%s at once, %s at last", plural(g.Threads, "thread"), Number(g.Now))
 }
 
 // times tells of what each thread has.
@@ -155,13 +166,15 @@ func GlobalsJSON(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions)
 		FormatVersion int              `json:"format_version"`
 		Recording     jsonRecording    `json:"recording"`
 		Threads       uint64           `json:"threads"`
+		Now           uint64           `json:"threads_now"`
+		Counted       bool             `json:"threads_counted"`
 		ResidentAt    *int64           `json:"resident_at_ns"` // null: never
 		Total         jsonGlobalSum    `json:"total"`
 		Sections      []jsonGlobalSum  `json:"sections"`
 		Modules       []jsonGlobalFile `json:"modules"`
 		Variables     []jsonGlobal     `json:"variables"`
 		More          int              `json:"more"`
-	}{JSONVersion, jsonHead(s.Profile).Recording, g.Threads, nil, globalSumJSON(&g.Total, ""), sectionsJSON(&g.Kinds), []jsonGlobalFile{}, []jsonGlobal{}, left}
+	}{JSONVersion, jsonHead(s.Profile).Recording, g.Threads, g.Now, g.Counted, nil, globalSumJSON(&g.Total, ""), sectionsJSON(&g.Kinds), []jsonGlobalFile{}, []jsonGlobal{}, left}
 	if g.At >= 0 {
 		j.ResidentAt = &g.At
 	}

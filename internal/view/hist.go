@@ -21,6 +21,16 @@ const (
 // HistParts are all parts, in their order.
 var HistParts = []string{HistSizes, HistExact, HistLifetimes, HistReallocs, HistSlack}
 
+// What a histogram may be divided by further.
+const (
+	HistByPairs    = "pairs"
+	HistByTime     = "time"
+	HistByLifetime = "lifetime"
+)
+
+// HistDivisions are all of these.
+var HistDivisions = []string{HistByPairs, HistByTime, HistByLifetime}
+
 // barWidth is that of the longest bar.
 const barWidth = 40
 
@@ -40,6 +50,12 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 			a.jumps(h)
 		case HistSlack:
 			a.slacks(h)
+		case HistByPairs:
+			a.pairs(h)
+		case HistByTime:
+			a.sizesByTime(h)
+		case HistByLifetime:
+			a.lifetimesBySize(h)
 		}
 	}
 	return a.Flush()
@@ -87,6 +103,103 @@ func (a *answer) jumps(h *query.Histogram) {
 	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
 	if j.Same > 0 {
 		a.printf("  %s\n", a.faint(plural(j.Same, "reallocation")+" to the same size"))
+	}
+	a.printf("\n")
+}
+
+// pairs writes how often reallocations gave blocks of one size another one.
+func (a *answer) pairs(h *query.Histogram) {
+	rows, left := page(&a.QueryOptions, h.Pairs)
+	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+plural(uint64(len(h.Pairs)), "different pair")))
+	most := uint64(0)
+	if len(rows) > 0 {
+		most = rows[0].Count
+	}
+	for _, x := range rows {
+		a.printf("  %s %s %s %s%s\n", padLeft(Number(x.Old)+" B → "+Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
+			padLeft(percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
+	}
+	a.more(left)
+	if h.OtherPairs > 0 {
+		a.printf("  %s\n", a.faint(plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
+	}
+	a.printf("\n")
+}
+
+// The columns of tables by size and by lifetime: up to the highest of these classes, and all beyond.
+var (
+	sizeColumns = []int{4, 6, 8, 10, 12, 14, 16, 20}
+	ageColumns  = []int{10, 14, 18, 22, 26, 30, 34}
+)
+
+// tableFurther is the width of what comes behind the columns.
+const tableFurther = 14
+
+// columns sums the counts of classes up.
+func columns(list []query.Bucket, ends []int) []uint64 {
+	sums := make([]uint64, len(ends)+1)
+	for class, b := range list {
+		i, _ := slices.BinarySearch(ends, class)
+		sums[i] += b.Count
+	}
+	return sums
+}
+
+// tableHead writes what stands above the columns, behind the text above the rows.
+func (a *answer) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
+	line := padLeft(rows, 28) + padLeft("count", 12)
+	for _, class := range ends {
+		_, highest := query.SizeClass(uint8(class))
+		line += padLeft("≤"+text(highest), 11)
+	}
+	line += padLeft("more", 11)
+	for _, name := range further {
+		line += padLeft(name, tableFurther)
+	}
+	a.printf("  %s\n", a.faint(line))
+}
+
+func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
+	cell := func(n uint64, width int) string {
+		if n == 0 {
+			return padLeft("·", width)
+		}
+		return padLeft(a.count(n), width)
+	}
+	line := padLeft(name, 28) + padLeft(a.count(count), 12)
+	for _, n := range cells {
+		line += cell(n, 11)
+	}
+	for _, n := range further {
+		line += cell(n, tableFurther)
+	}
+	a.printf("  %s\n", line)
+}
+
+// sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
+func (a *answer) sizesByTime(h *query.Histogram) {
+	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+plural(h.Total.Allocations, "allocation")))
+	a.tableHead("from", sizeColumns, a.size)
+	for step := range h.Times {
+		list := h.Times[step][:]
+		count := uint64(0)
+		for _, b := range list {
+			count += b.Count
+		}
+		a.tableRow(a.time(uint64(max(0, h.StepTime(step)))), count, columns(list, sizeColumns))
+	}
+	a.printf("\n")
+}
+
+// lifetimesBySize writes how long the blocks of each size lived.
+func (a *answer) lifetimesBySize(h *query.Histogram) {
+	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+plural(h.Total.Deallocations, "deallocation")))
+	a.tableHead("size", ageColumns, a.time, "never freed")
+	for class := range h.Ages {
+		kept, count := h.Kept[class].Count, h.Freed[class].Count
+		if count+kept > 0 {
+			a.tableRow(classText(uint8(class), a.size), count+kept, columns(h.Ages[class][:], ageColumns), kept)
+		}
 	}
 	a.printf("\n")
 }
@@ -189,6 +302,27 @@ type jsonHist struct {
 	Slack         []jsonSlack  `json:"slack"`
 	Deallocations uint64       `json:"deallocations"`
 	Allocations   uint64       `json:"allocations"`
+	Times         []jsonStep   `json:"sizes_by_time"`
+	Ages          []jsonAges   `json:"lifetimes_by_size"`
+}
+
+type jsonPair struct {
+	Old     uint64 `json:"old_size"`
+	New     uint64 `json:"new_size"`
+	Count   uint64 `json:"count"`
+	InPlace uint64 `json:"in_place"`
+}
+
+type jsonStep struct {
+	FromNS int64        `json:"from_ns"`
+	ToNS   int64        `json:"to_ns"`
+	Sizes  []jsonBucket `json:"sizes"`
+}
+
+type jsonAges struct {
+	jsonSpan
+	Lifetimes  []jsonBucket `json:"lifetimes_ns"`
+	NeverFreed jsonCounts   `json:"never_freed"`
 }
 
 type jsonJumps struct {
@@ -197,6 +331,10 @@ type jsonJumps struct {
 	Same    uint64       `json:"same_size"`
 	Grown   []jsonBucket `json:"grown"`
 	Shrunk  []jsonBucket `json:"shrunk"`
+	// The most frequent, as far as --limit goes.
+	Pairs      []jsonPair `json:"pairs"`
+	MorePairs  int        `json:"more_pairs"`
+	OtherPairs uint64     `json:"other_pairs"`
 }
 
 type jsonCounts struct {
@@ -225,10 +363,12 @@ type jsonSlack struct {
 // HistJSON writes a whole histogram as one JSON object; classes without anything are left out.
 func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) error {
 	exact, left := page(&o, h.Exact)
+	pairs, morePairs := page(&o, h.Pairs)
 	j := jsonHist{jsonAnswer: newJSONAnswer(s, &h.Answer), Sizes: bucketsJSON(h.Sizes[:]), Lifetimes: bucketsJSON(h.Lifetimes[:]),
 		Exact: []jsonSize{}, MoreSizes: left, OtherSizes: h.Others, Slack: []jsonSlack{},
-		Reallocs: jsonJumps{h.Jumps.Count(), h.Jumps.InPlace, h.Jumps.Same, bucketsJSON(h.Jumps.Grown[:]),
-			bucketsJSON(h.Jumps.Shrunk[:])},
+		Reallocs: jsonJumps{Count: h.Jumps.Count(), InPlace: h.Jumps.InPlace, Same: h.Jumps.Same, Grown: bucketsJSON(h.Jumps.Grown[:]),
+			Shrunk: bucketsJSON(h.Jumps.Shrunk[:]), Pairs: []jsonPair{}, MorePairs: morePairs, OtherPairs: h.OtherPairs},
+		Times: []jsonStep{}, Ages: []jsonAges{},
 		NeverFreed:  jsonCounts{h.NeverFreed.Count, h.NeverFreed.Bytes},
 		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
 	for _, c := range exact {
@@ -238,6 +378,18 @@ func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) 
 		if k.Count > 0 {
 			lo, hi := query.SizeClass(uint8(i))
 			j.Slack = append(j.Slack, jsonSlack{jsonSpan{lo, hi}, k.Count, k.Requested, k.Slack})
+		}
+	}
+	for _, x := range pairs {
+		j.Reallocs.Pairs = append(j.Reallocs.Pairs, jsonPair(x))
+	}
+	for step := range h.Times {
+		j.Times = append(j.Times, jsonStep{h.StepTime(step), h.StepTime(step + 1), bucketsJSON(h.Times[step][:])})
+	}
+	for class := range h.Ages {
+		if kept := h.Kept[class]; h.Freed[class].Count+kept.Count > 0 {
+			lo, hi := query.SizeClass(uint8(class))
+			j.Ages = append(j.Ages, jsonAges{jsonSpan{lo, hi}, bucketsJSON(h.Ages[class][:]), jsonCounts{kept.Count, kept.Bytes}})
 		}
 	}
 	return writeJSON(w, &j)

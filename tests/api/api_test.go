@@ -145,6 +145,99 @@ func TestCompat(t *testing.T) {
 	}
 }
 
+// TestProfiler runs what programs do that were written for MallocProfiler.
+func TestProfiler(t *testing.T) {
+	t.Parallel()
+	program := compile(t, "src/profiler.cc", "-fno-optimize-sibling-calls")
+	run(t, 3, nil, program, "numbers")
+	for _, what := range []string{"numbers", "threads", "intervals", "final", "off"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			args := []string{heaptapBinary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap")}
+			if what == "off" {
+				args = append(args, "--start", "off")
+			}
+			stdout := runIn(t, dir, 0, nil, append(args, "--", program, what)...)
+			var want string
+			switch what {
+			case "final":
+				// 1,000 bytes count as 512 to 1023.
+				want = `(?s)^MemStat Global Summary for \d+/1: 1 1000 1000 1000
+MemTot Global Hist for \d+/1: (0,){10}1,(0,){53}
+MemLive Global Hist for \d+/1: (0,){10}1,(0,){53}
+_mpTrace_;.*;main(;.*)?;large_block\(\) \$1\$1000\$1000\$1000
+_mpTrace_;SmallAllocations \$0\$0\$0\$0
+$`
+			case "off": // neither what came before, nor what came after, nor at the end
+				want = `(?s)^Stat 1000 24000 24000 24000 at
+#0 .* instrumented\(\) .*Stat 7 17080 8872 13200 at.* instrumented\(\) .*` +
+					`_mpTrace_;.*;main(;.*)?;instrumented\(\);[^\n]*  1000 24000 24000 24000\n_mpTrace_[^\n]*  7 17080 8872 13200
+_mpTrace_;SmallAllocations  0 0 0 0
+$`
+			case "intervals":
+				want = `^MemStat Global Summary for .*\n.*\n.*\n$`
+			default:
+				return
+			}
+			if !regexp.MustCompile(want).MatchString(stdout) {
+				t.Errorf("%s\ndoes not match\n%s", stdout, want)
+			}
+		})
+	}
+	t.Run("without a recorder", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		stdout := run(t, 0, []string{"LD_PRELOAD=" + library(t, dir), "HEAPTAP_DIR=" + dir}, program, "final")
+		if !strings.HasSuffix(stdout, ",\n_mpTrace_;SmallAllocations $1$1000$1000$1000\n") {
+			t.Error(stdout)
+		}
+	})
+}
+
+// TestModules: executable, libraries and plugins that all have the headers share one state, however they are linked.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	flags := []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-pthread", "-D_GNU_SOURCE", include(t)}
+	gcc := func(t *testing.T, args ...string) {
+		run(t, 0, nil, append(append([]string{"g++"}, flags...), args...)...)
+	}
+	dir := t.TempDir()
+	var libraries []string
+	for _, link := range []string{"-fvisibility=default", "-fvisibility=hidden", "-Wl,-Bsymbolic"} {
+		path := filepath.Join(dir, "lib"+strings.Trim(link, "-")+".so")
+		gcc(t, "-DLIBRARY", "-O1", "-fPIC", "-shared", link, "-o", path, "src/module.cc")
+		libraries = append(libraries, path)
+	}
+	for _, e := range []struct {
+		name          string
+		compile, link []string
+	}{
+		{"plain", []string{"-O1"}, nil},
+		{"exporting", []string{"-O0"}, []string{"-rdynamic"}},
+		{"hidden", []string{"-O1", "-fvisibility=hidden"}, []string{"-rdynamic"}},
+		{"fixed", []string{"-O1", "-fno-pie"}, []string{"-no-pie", "-rdynamic"}},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			object, program := filepath.Join(dir, "module.o"), filepath.Join(dir, "module")
+			gcc(t, append(e.compile, "-c", "-o", object, "src/module.cc")...)
+			gcc(t, append(e.link, "-o", program, object)...)
+			for _, library := range libraries {
+				with := func(env []string, args ...string) {
+					run(t, 0, env, append([]string{heaptapBinary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--"}, args...)...)
+				}
+				with(nil, program, library)
+				with([]string{"LD_PRELOAD=" + library}, program, "preloaded")
+				linked := program + filepath.Base(library)
+				gcc(t, append(e.link, "-o", linked, object, "-Wl,--no-as-needed", library)...)
+				with(nil, linked, "linked")
+			}
+		})
+	}
+}
+
 // TestWrapped calls what heaptap.hpp wraps.
 func TestWrapped(t *testing.T) {
 	t.Parallel()

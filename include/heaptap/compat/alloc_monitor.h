@@ -8,28 +8,96 @@
 #ifndef HEAPTAP_COMPAT_ALLOC_MONITOR_H
 #define HEAPTAP_COMPAT_ALLOC_MONITOR_H
 
-#include <cstddef>
-#include <map>
+#include <malloc.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <cstdint>
 #include <memory>
-#include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include "../heaptap.hpp"
 
+// The C hooks. The agent has them, too, for who looks them up by dlsym: they are those.
+
+namespace heaptap::compat
+{
+// The agent's function of that name; null without the agent.
+template <typename Function> Function *hook(const char *name)
+{
+	hide h; // looking may allocate
+	return loaded() ? reinterpret_cast<Function *>(heaptap_dlsym(nullptr, name)) : nullptr;
+}
+} // namespace heaptap::compat
+
+// Not exported: they would be found in the agent's place.
+#define HEAPTAP_HOOK extern "C" __attribute__((visibility("hidden"))) inline
+
+// After stop, nothing is reported to AllocMonitorRegistry's monitors until start, or until one is registered.
+HEAPTAP_HOOK void alloc_monitor_start()
+{
+	static const auto start = heaptap::compat::hook<void()>("alloc_monitor_start");
+	if (start)
+		start();
+}
+HEAPTAP_HOOK void alloc_monitor_stop()
+{
+	static const auto stop = heaptap::compat::hook<void()>("alloc_monitor_stop");
+	if (stop)
+		stop();
+}
+
+// The calling thread is not reported from here on. Returns whether it was.
+HEAPTAP_HOOK bool alloc_monitor_stop_thread_reporting()
+{
+	static const auto stop = heaptap::compat::hook<bool()>("alloc_monitor_stop_thread_reporting");
+	return stop && stop();
+}
+HEAPTAP_HOOK void alloc_monitor_start_thread_reporting()
+{
+	static const auto start = heaptap::compat::hook<void()>("alloc_monitor_start_thread_reporting");
+	if (start)
+		start();
+}
+
+#undef HEAPTAP_HOOK
+
 namespace cms::perftools
 {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverloaded-virtual"
+
+// To be derived from. Each function has two forms, with and without the address: one of them is overridden.
 class AllocMonitorBase
 {
       public:
 	AllocMonitorBase() = default;
 	virtual ~AllocMonitorBase() = default;
 	AllocMonitorBase(const AllocMonitorBase &) = delete;
+	AllocMonitorBase(AllocMonitorBase &&) = delete;
 	AllocMonitorBase &operator=(const AllocMonitorBase &) = delete;
+	AllocMonitorBase &operator=(AllocMonitorBase &&) = delete;
 
-	virtual void allocCalled(size_t requested, size_t actual, const void *address) = 0;
-	virtual void deallocCalled(size_t actual, const void *address) = 0;
+	virtual void allocCalled(size_t requested, size_t actual, const void *)
+	{
+		allocCalled(requested, actual);
+	}
+	virtual void deallocCalled(size_t actual, const void *)
+	{
+		deallocCalled(actual);
+	}
+	virtual void allocCalled(size_t, size_t)
+	{
+	}
+	virtual void deallocCalled(size_t)
+	{
+	}
 };
+
+#pragma GCC diagnostic pop
 
 class AllocMonitorRegistry
 {
@@ -52,90 +120,55 @@ class AllocMonitorRegistry
 		heaptap::hide hide;
 		if (!heaptap::loaded())
 			throw std::runtime_error("the heaptap agent is not loaded: start the program by `heaptap run`");
+		alloc_monitor_start();
 		auto owned = std::make_unique<T>(std::forward<Arguments>(arguments)...);
 		T *made = owned.get();
-		auto &caller = heaptap::registry::instance().add<adapter>(std::move(owned));
-		std::lock_guard<std::mutex> lock(mutex_);
-		callers_[made] = &caller;
+		heaptap::registry::instance().add_as(static_cast<AllocMonitorBase *>(made),
+						     std::make_unique<adapter>(std::move(owned)));
 		return made;
 	}
 
 	// Waits until nobody calls it any more, and destroys it. One that is not registered is ignored.
 	void deregisterMonitor(AllocMonitorBase *monitor)
 	{
-		heaptap::hide hide;
-		std::unique_lock<std::mutex> lock(mutex_);
-		const auto found = callers_.find(monitor);
-		if (found == callers_.end())
-			return;
-		adapter *caller = found->second;
-		callers_.erase(found);
-		lock.unlock();
-		heaptap::registry::instance().remove(*caller);
+		heaptap::registry::instance().remove(static_cast<const void *>(monitor));
 	}
 
 	AllocMonitorRegistry(const AllocMonitorRegistry &) = delete;
 	AllocMonitorRegistry &operator=(const AllocMonitorRegistry &) = delete;
 
       private:
-	struct adapter : heaptap::monitor {
+	struct adapter final : heaptap::monitor {
 		std::unique_ptr<AllocMonitorBase> to;
-		explicit adapter(std::unique_ptr<AllocMonitorBase> monitor) : to(std::move(monitor))
+		const std::atomic<std::uint32_t> *stopped;
+
+		explicit adapter(std::unique_ptr<AllocMonitorBase> monitor)
+		    : to(std::move(monitor)), stopped(static_cast<std::atomic<std::uint32_t> *>(
+						      heaptap_shared(HEAPTAP_ALLOC_MONITOR_STOPPED, sizeof(*stopped))))
 		{
+		}
+		bool reports() const
+		{
+			return !stopped || !stopped->load(std::memory_order_relaxed);
 		}
 		void allocated(size_t requested, size_t usable, const void *address) noexcept override
 		{
-			to->allocCalled(requested, usable, address);
+			if (reports())
+				to->allocCalled(requested, usable, address);
 		}
 		void deallocated(size_t usable, const void *address) noexcept override
 		{
-			to->deallocCalled(usable, address);
+			if (reports())
+				to->deallocCalled(usable, address);
 		}
 	};
 
 	AllocMonitorRegistry()
 	{
-		if (heaptap::loaded())
-			heaptap::registry::instance(); // is to be destroyed after this one
+		heaptap::registry::instance(); // is to be destroyed after this one
 	}
-
-	std::mutex mutex_;
-	std::map<AllocMonitorBase *, adapter *> callers_;
 };
 
 } // namespace cms::perftools
-
-// Nothing is reported before the first monitor is registered, nor when there is none: there is nothing to start or stop.
-extern "C" inline void alloc_monitor_start()
-{
-}
-extern "C" inline void alloc_monitor_stop()
-{
-}
-
-namespace heaptap::compat
-{
-inline bool &reporting()
-{
-	static thread_local bool yes = true;
-	return yes;
-}
-} // namespace heaptap::compat
-
-// The calling thread is not reported from here on. Returns whether it was.
-extern "C" inline bool alloc_monitor_stop_thread_reporting()
-{
-	const bool was = heaptap::compat::reporting();
-	if (was)
-		heaptap_hide();
-	heaptap::compat::reporting() = false;
-	return was;
-}
-extern "C" inline void alloc_monitor_start_thread_reporting()
-{
-	if (!heaptap::compat::reporting())
-		heaptap_unhide();
-	heaptap::compat::reporting() = true;
-}
 
 #endif

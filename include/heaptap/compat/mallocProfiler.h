@@ -1,24 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mallocProfiler.h: for programs that were written for MallocProfiler: the functions of its namespace, by heaptap. C++17.
+// mallocProfiler.h: for programs that were written for MallocProfiler: the functions of its namespace, by heaptap. C++17; with glibc
+// before 2.34, link with -pthread.
 //
-// The sums and histograms are of usable bytes, counted from when the program's static objects are made. The call stacks that dump
-// prints are the recorder's: of requested bytes, of all that was recorded since the start of the program, whatever clear and
-// deactivate have done. Blocks below the threshold have one line together, SmallAllocations, whose peak is the sum of their stacks' peaks;
-// where there is no recorder that answers within a minute, dump puts everything into it, and dumpDetails prints nothing. Nothing is
-// printed at the end, nor at intervals (`heaptap run --monitor periodic` does that), so noFinalDump, setDumpingInterval and setVerbose
-// have nothing to do. Without the agent, loaded() is false and all is 0.
+// The numbers are MallocProfiler's: requested bytes of what active threads allocated since the begin, or since clear; what is freed is
+// taken from the thread that had allocated it. The process keeps them once, however many of its modules include this header. Where a block
+// was allocated is known from the recording; the recorder names it. Without a recorder that answers within a minute, dump has one line,
+// and dumpDetails nothing.
+//
+// What is different: a realloc is a deallocation and an allocation; dump sorts as it is asked to, the largest first; names are not shortened
+// unless a remangler does that. setDumpingInterval starts the threads that print at intervals, and setVerbose does nothing. A library
+// that includes this is never unloaded. Without the agent, loaded() is false and all is 0.
 #ifndef HEAPTAP_COMPAT_MALLOC_PROFILER_H
 #define HEAPTAP_COMPAT_MALLOC_PROFILER_H
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "../heaptap.hpp"
 
@@ -32,10 +49,29 @@ struct Stat {
 	std::uint64_t mlive = 0; // bytes that are live
 	std::uint64_t mmax = 0; // the most that were
 	std::uint64_t ntot = 0; // allocations
+
+	void add(std::size_t size)
+	{
+		mtot += static_cast<double>(size);
+		mlive += size;
+		mmax = std::max(mmax, mlive);
+		ntot++;
+	}
+	void sub(std::size_t size)
+	{
+		mlive -= size;
+	}
+	void merge(const Stat &other)
+	{
+		mtot += other.mtot;
+		mlive += other.mlive;
+		mmax = std::max(mmax, other.mmax);
+		ntot += other.ntot;
+	}
 };
 
-using Hist = std::array<std::uint64_t, 64>; // element i: of 2^i to 2^(i+1) - 1 bytes
-using remangleType = bool (*)(std::string &name);
+using Hist = std::array<std::uint64_t, 64>; // element i: of 2^(i-1) to 2^i - 1 bytes
+using remangleType = bool (*)(std::string &name); // may shorten a name; true: what it called is left out
 
 constexpr bool allThreads = true;
 constexpr bool currentThread = false;
@@ -43,273 +79,630 @@ constexpr bool currentThread = false;
 namespace detail
 {
 
-// Signed, since blocks from before are freed, too.
-struct counts {
-	std::atomic<std::int64_t> total{0}, live{0}, most{0}, number{0};
+// ---------------------------------------------------------------------------------------------------------------------
+// What the process has once: plain data, in memory that nobody allocates
 
-	void add(std::int64_t bytes)
+using std::uint32_t;
+using std::uint64_t;
+
+inline void *map(std::size_t size)
+{
+	// Not by mmap, which would be recorded as the program's.
+	const long p = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == -1 ? nullptr : reinterpret_cast<void *>(p);
+}
+
+// A hash table by numbers above 0. All bytes 0 is an empty one.
+template <typename Value> struct table {
+	struct element {
+		uint64_t key; // 0: free
+		Value value;
+	};
+	element *elements;
+	uint64_t size, used; // size is a power of two
+
+	static uint64_t hash(uint64_t key)
 	{
-		total += bytes;
-		number++;
-		const std::int64_t now = live += bytes;
-		for (std::int64_t old = most; now > old && !most.compare_exchange_weak(old, now);)
-			;
+		key *= 0x9e3779b97f4a7c15;
+		return key ^ key >> 32;
 	}
-	void clear()
+	// Where the key is, or would be.
+	element *place(uint64_t key) const
 	{
-		total = live = most = number = 0;
+		uint64_t i = hash(key) & (size - 1);
+		while (elements[i].key && elements[i].key != key)
+			i = (i + 1) & (size - 1);
+		return &elements[i];
 	}
-	Stat stat() const
+	Value *find(uint64_t key) const
 	{
-		return {static_cast<double>(total), static_cast<std::uint64_t>(std::max<std::int64_t>(live, 0)),
-			static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(number)};
+		element *e = size ? place(key) : nullptr;
+		return e && e->key ? &e->value : nullptr;
+	}
+	// Null: there is no memory.
+	Value *get(uint64_t key)
+	{
+		if (used * 4 >= size * 3 && !grow())
+			return nullptr;
+		element *e = place(key);
+		if (!e->key) {
+			e->key = key;
+			e->value = Value();
+			used++;
+		}
+		return &e->value;
+	}
+	bool grow()
+	{
+		table larger = {nullptr, size ? 2 * size : 256, used};
+		larger.elements = static_cast<element *>(map(larger.size * sizeof(element)));
+		if (!larger.elements)
+			return false;
+		each([&](uint64_t key, Value &v) {
+			element *e = larger.place(key);
+			e->key = key;
+			e->value = v;
+		});
+		drop();
+		*this = larger;
+		return true;
+	}
+	void erase(uint64_t key)
+	{
+		element *hole = size ? place(key) : nullptr;
+		if (!hole || !hole->key)
+			return;
+		used--;
+		for (uint64_t i = static_cast<uint64_t>(hole - elements);;) { // what would no longer be found moves up
+			i = (i + 1) & (size - 1);
+			element *e = &elements[i];
+			if (!e->key)
+				break;
+			const uint64_t from_home = (i - hash(e->key)) & (size - 1);
+			if (from_home < ((i - static_cast<uint64_t>(hole - elements)) & (size - 1)))
+				continue;
+			*hole = *e;
+			hole = e;
+		}
+		hole->key = 0;
+	}
+	template <typename Function> void each(Function function) const
+	{
+		for (uint64_t i = 0; i < size; i++)
+			if (elements[i].key)
+				function(elements[i].key, elements[i].value);
+	}
+	void drop()
+	{
+		if (elements)
+			syscall(SYS_munmap, elements, size * sizeof(element));
+		elements = nullptr;
+		size = used = 0;
 	}
 };
 
-inline counts all;
-inline thread_local counts mine;
-inline thread_local bool active_here = true;
-inline std::atomic<bool> active_everywhere{true};
-inline std::array<std::atomic<std::int64_t>, 64> total_by_size, live_by_size;
-inline std::size_t threshold;
-inline bool reverse;
-inline remangleType remangler;
-inline bool no_zero_live;
-inline heaptap::monitor *registered;
+struct block {
+	uint64_t size, site; // site: heaptap_thread << 32 | heaptap_stack
+	bool small; // below the threshold: has no line of its own
+};
+
+struct thread_state {
+	uint32_t epoch; // in which it was switched by itself; in a later one it is as all are
+	bool active;
+	Stat sum, small;
+};
+
+struct state {
+	std::atomic<uint32_t> begun; // 0, 1 while it is being made, 2
+	std::atomic<uint32_t> *held; // not 0: somebody is at what follows. In a forked child, nobody is
+	std::atomic<uint32_t> enabled; // all of it
+	std::atomic<uint32_t> active, epoch; // of threads that were not switched by themselves; how often all were
+	std::atomic<uint32_t> started; // by us, since the recording was off
+	std::atomic<uint64_t> threshold;
+	std::atomic<uint32_t> reverse, no_final_dump, no_zero_live, dumping;
+	std::atomic<remangleType> remangler;
+	std::atomic<std::int64_t> summary_lap, dump_lap; // seconds
+	Stat all;
+	Hist total_by_size, live_by_size;
+	table<block> blocks; // by address
+	table<Stat> sites;
+	table<thread_state> threads; // by heaptap_thread
+
+	// Null: there is no memory.
+	thread_state *mine()
+	{
+		return threads.get(heaptap_thread());
+	}
+	bool is_active(const thread_state &t) const
+	{
+		return t.epoch == epoch ? t.active : active != 0;
+	}
+};
+
+// Held for some instructions, and not told of what happens meanwhile: so no signal handler, nor allocation, finds its own thread's.
+class lock
+{
+      public:
+	explicit lock(const state *s) : held_(*s->held)
+	{
+		while (held_.exchange(1, std::memory_order_acquire))
+			sched_yield();
+	}
+	~lock()
+	{
+		held_.store(0, std::memory_order_release);
+	}
+	lock(const lock &) = delete;
+	lock &operator=(const lock &) = delete;
+
+      private:
+	heaptap::hide hide_;
+	std::atomic<uint32_t> &held_;
+};
 
 inline std::size_t class_of(std::size_t bytes)
 {
-	return bytes ? 63 - static_cast<std::size_t>(__builtin_clzl(bytes)) : 0;
+	return bytes ? std::min<std::size_t>(63, 64 - static_cast<std::size_t>(__builtin_clzl(bytes))) : 0;
 }
 
-struct books : heaptap::monitor {
-	static bool wanted()
+inline void forget(state *s, uint64_t address)
+{
+	const block *b = s->blocks.find(address);
+	if (!b)
+		return;
+	thread_state *t = s->threads.find(b->site >> 32);
+	Stat *site = b->small ? &t->small : s->sites.find(b->site);
+	t->sum.sub(b->size);
+	site->sub(b->size);
+	s->all.sub(b->size);
+	s->live_by_size[class_of(b->size)]--;
+	s->blocks.erase(address);
+}
+
+inline void allocated(std::size_t size, std::size_t, const void *address, void *user)
+{
+	auto *s = static_cast<state *>(user);
+	if (!s->enabled.load(std::memory_order_relaxed))
+		return;
+	const lock l(s);
+	const auto key = reinterpret_cast<uint64_t>(address);
+	thread_state *t = s->mine();
+	forget(s, key); // it ended unseen
+	if (!t || !s->is_active(*t))
+		return;
+	const uint64_t threshold = s->threshold, site = heaptap_thread() << 32 | heaptap_stack(address);
+	const bool small = s->reverse ? size > threshold : size < threshold;
+	Stat *sum = small ? &t->small : s->sites.get(site);
+	block *b = sum ? s->blocks.get(key) : nullptr;
+	if (!b)
+		return;
+	*b = {size, site, small};
+	sum->add(size);
+	t->sum.add(size);
+	s->all.add(size);
+	s->total_by_size[class_of(size)]++;
+	s->live_by_size[class_of(size)]++;
+}
+
+inline void deallocated(std::size_t, const void *address, void *user)
+{
+	auto *s = static_cast<state *>(user);
+	if (!s->enabled.load(std::memory_order_relaxed))
+		return;
+	const lock l(s);
+	forget(s, reinterpret_cast<uint64_t>(address));
+}
+
+static int look_up(const void *, Dl_info *) __attribute__((weakref("dladdr")));
+static void *open_library(const char *, int) __attribute__((weakref("dlopen")));
+
+// Other modules call what is compiled into this one.
+inline void stay_loaded()
+{
+	Dl_info own;
+	if (!look_up || !open_library || !look_up(reinterpret_cast<const void *>(&allocated), &own))
+		return;
+	if (getauxval(AT_PHDR) - reinterpret_cast<unsigned long>(own.dli_fbase) < 65536)
+		return; // the executable
+	open_library(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+// Null without the agent.
+inline state *shared()
+{
+	static state *const s = [] {
+		const heaptap::hide hide;
+		auto *made = static_cast<state *>(heaptap_shared("mallocProfiler 1", sizeof(state)));
+		uint32_t begun = 0;
+		if (made && made->begun.compare_exchange_strong(begun, 1)) {
+			stay_loaded();
+			made->held = static_cast<std::atomic<uint32_t> *>(map(4096));
+			if (made->held) {
+				madvise(made->held, 4096, MADV_WIPEONFORK);
+				made->enabled = made->active = static_cast<uint32_t>(heaptap_active());
+				made->epoch = 1;
+				made->threshold = 128;
+				made->summary_lap = 10;
+				made->dump_lap = 600;
+				const heaptap_monitor m = {allocated, deallocated, made};
+				heaptap_monitor_add(&m);
+			}
+			made->begun = 2;
+		}
+		while (made && made->begun != 2)
+			sched_yield();
+		return made && made->held ? made : nullptr;
+	}();
+	return s;
+}
+
+// The calling thread is not active while this lives.
+class quiet
+{
+      public:
+	explicit quiet(state *s) : state_(s)
 	{
-		return active_here && active_everywhere.load(std::memory_order_relaxed);
-	}
-	void allocated(std::size_t, std::size_t usable, const void *) noexcept override
-	{
-		if (!wanted())
+		const lock l(state_);
+		thread_state *t = state_->mine();
+		if (!t)
 			return;
-		all.add(static_cast<std::int64_t>(usable));
-		mine.add(static_cast<std::int64_t>(usable));
-		total_by_size[class_of(usable)]++;
-		live_by_size[class_of(usable)]++;
+		before_ = *t;
+		t->epoch = state_->epoch;
+		t->active = false;
 	}
-	void deallocated(std::size_t usable, const void *) noexcept override
+	~quiet()
 	{
-		if (!wanted())
+		const lock l(state_);
+		thread_state *t = state_->mine();
+		if (!t)
 			return;
-		all.live -= static_cast<std::int64_t>(usable);
-		mine.live -= static_cast<std::int64_t>(usable);
-		live_by_size[class_of(usable)]--;
+		t->epoch = before_.epoch;
+		t->active = before_.active;
 	}
+	quiet(const quiet &) = delete;
+	quiet &operator=(const quiet &) = delete;
+
+      private:
+	state *state_;
+	thread_state before_ = {};
 };
 
-inline Hist copy(const std::array<std::atomic<std::int64_t>, 64> &from)
+// The recording may have been begun with --start off.
+inline void record(state *s)
 {
-	Hist h{};
-	std::transform(from.begin(), from.end(), h.begin(),
-		       [](const auto &n) { return static_cast<std::uint64_t>(std::max<std::int64_t>(n.load(), 0)); });
-	return h;
+	if (!heaptap_active() && heaptap_start() == HEAPTAP_OK)
+		s->started = 1;
+}
+inline void record_no_more(state *s)
+{
+	if (s->started.exchange(0))
+		heaptap_stop();
 }
 
 } // namespace detail
 
 inline bool loaded()
 {
-	return heaptap::loaded();
+	return detail::shared() != nullptr;
 }
 
 inline bool enabled()
 {
-	return detail::registered != nullptr;
+	const detail::state *s = detail::shared();
+	return s && s->enabled;
 }
 
-// All of it on and off: registers the books that are kept here, and removes them.
+// All of it, on and off.
 inline void enable()
 {
-	if (loaded() && !detail::registered)
-		detail::registered = &heaptap::registry::instance().add<detail::books>();
+	if (detail::state *s = detail::shared()) {
+		detail::record(s);
+		s->enabled = 1;
+	}
 }
 inline void disable()
 {
-	if (detail::registered)
-		heaptap::registry::instance().remove(*detail::registered);
-	detail::registered = nullptr;
+	if (detail::state *s = detail::shared()) {
+		s->enabled = 0;
+		detail::record_no_more(s);
+	}
 }
 
+// Is it enabled, or the calling thread active?
 inline bool active(bool all = true)
 {
-	return enabled() && (all ? detail::active_everywhere.load() : detail::active_here);
-}
-inline void activate(bool all = true)
-{
-	(all ? (void)(detail::active_everywhere = true) : (void)(detail::active_here = true));
-}
-inline void deactivate(bool all = true)
-{
-	(all ? (void)(detail::active_everywhere = false) : (void)(detail::active_here = false));
-}
-
-// Of all threads only the common counts: each thread's own are its own to clear.
-inline void clear(bool all = true)
-{
-	if (!all)
-		return detail::mine.clear();
-	detail::all.clear();
-	for (auto *h : {&detail::total_by_size, &detail::live_by_size})
-		for (auto &n : *h)
-			n = 0;
-}
-
-inline Stat summary(bool all = true)
-{
-	return all ? detail::all.stat() : detail::mine.stat();
-}
-inline Hist memTotHistogram()
-{
-	return detail::copy(detail::total_by_size);
-}
-inline Hist memLiveHistogram()
-{
-	return detail::copy(detail::live_by_size);
+	detail::state *s = detail::shared();
+	if (!s || all)
+		return s && s->enabled;
+	const detail::lock l(s);
+	const detail::thread_state *t = s->mine();
+	return t && s->is_active(*t);
 }
 
 namespace detail
 {
-// What a line of `stacks` or `details` begins with.
-struct numbers {
-	std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
-
-	explicit numbers(std::istream &in)
-	{
-		in >> calls >> bytes >> live >> peak;
-		in.get();
-	}
-	void print(std::ostream &out, char separator) const
-	{
-		out << separator << calls << separator << bytes << separator << live << separator << peak << '\n';
-	}
-	numbers() = default;
-};
-
-// What is asked of blocks from the threshold on, or of those that it leaves out: empty if there are none.
-inline std::string sizes(bool left_out)
+inline void activate(bool all, bool on)
 {
-	if (threshold == 0)
-		return left_out ? "" : " size=0..";
-	return left_out == reverse ? " size=" + std::to_string(threshold) + ".."
-				   : " size=0.." + std::to_string(threshold - 1);
-}
-
-inline std::string ask(const char *what, const std::string &sizes, bool everywhere)
-{
-	return heaptap::dump(what + sizes + (everywhere ? "" : " thread=self"), 60000);
-}
-
-inline void dump_line(std::ostream &out, const std::string &line, char separator)
-{
-	std::istringstream words(line);
-	const numbers n(words);
-	if (!words || (no_zero_live && n.live == 0))
+	state *s = shared();
+	if (!s)
 		return;
-	out << "_mpTrace_";
-	for (std::string name; std::getline(words, name, ';');) {
-		if (remangler)
-			remangler(name);
-		out << ';' << name;
+	if (on)
+		record(s);
+	const lock l(s);
+	if (all) {
+		s->epoch++;
+		s->active = on;
+	} else if (thread_state *t = s->mine()) {
+		t->epoch = s->epoch;
+		t->active = on;
 	}
-	out << ' ';
-	n.print(out, separator);
-}
-
-// The sum of what the threshold leaves out.
-inline numbers small(bool everywhere)
-{
-	numbers sum;
-	const std::string which = sizes(true);
-	if (which.empty())
-		return sum;
-	std::istringstream lines(ask("stacks", which, everywhere));
-	for (std::string line; std::getline(lines, line);) {
-		std::istringstream words(line);
-		const numbers n(words);
-		sum.calls += n.calls;
-		sum.bytes += n.bytes;
-		sum.live += n.live;
-		sum.peak += n.peak;
-	}
-	return sum;
 }
 } // namespace detail
 
-// A line for each call stack: _mpTrace_;STACK from the root on, then calls, bytes, live and peak bytes, each after the separator.
-inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = SortBy::none, bool all = true)
+inline void activate(bool all = true)
 {
-	heaptap::hide hide;
-	const char *const orders[] = {"stacks", "stacks sort=total", "stacks sort=live", "stacks sort=peak",
-				      "stacks sort=calls"};
-	detail::numbers rest;
-	try {
-		std::istringstream lines(detail::ask(orders[static_cast<int>(by)], detail::sizes(false), all));
-		for (std::string line; std::getline(lines, line);)
-			detail::dump_line(out, line, separator);
-		rest = detail::small(all);
-		if (rest.calls == 0 || (detail::no_zero_live && rest.live == 0))
-			return out;
-	} catch (const heaptap::no_answer &) {
-		const Stat s = summary(all);
-		rest.calls = s.ntot;
-		rest.bytes = static_cast<std::uint64_t>(s.mtot);
-		rest.live = s.mlive;
-		rest.peak = s.mmax;
-	}
-	out << "_mpTrace_;SmallAllocations ";
-	rest.print(out, separator);
-	return out;
+	detail::activate(all, true);
+}
+inline void deactivate(bool all = true)
+{
+	detail::activate(all, false);
 }
 
-// Call stacks with a line for each function, from the leaf on: its name, file and line. Each begins with calls, bytes, live and peak bytes, and
-// ends at the first function whose name has `from` in it; empty: at the root.
-inline std::ostream &dumpDetails(std::ostream &out, const std::string &from = {}, bool all = true)
+// Begins anew: blocks from before are not known any more. Of one thread the sums of all are left as they are.
+inline void clear(bool all = true)
 {
-	heaptap::hide hide;
+	detail::state *s = detail::shared();
+	if (!s)
+		return;
+	const detail::lock l(s);
+	if (all) {
+		s->all = Stat();
+		s->total_by_size = s->live_by_size = Hist();
+		s->blocks.drop();
+		s->sites.drop();
+		s->threads.each([](std::uint64_t, detail::thread_state &t) { t.sum = t.small = Stat(); });
+		return;
+	}
+	const std::uint64_t mine = heaptap_thread();
+	detail::table<detail::block> blocks = {};
+	detail::table<Stat> sites = {};
+	s->blocks.each([&](std::uint64_t key, const detail::block &b) {
+		detail::block *copy = b.site >> 32 != mine ? blocks.get(key) : nullptr;
+		if (copy)
+			*copy = b;
+	});
+	s->sites.each([&](std::uint64_t key, const Stat &sum) {
+		Stat *copy = key >> 32 != mine ? sites.get(key) : nullptr;
+		if (copy)
+			*copy = sum;
+	});
+	s->blocks.drop();
+	s->sites.drop();
+	s->blocks = blocks;
+	s->sites = sites;
+	if (detail::thread_state *t = s->mine())
+		t->sum = t->small = Stat();
+}
+
+inline Stat summary(bool all = true)
+{
+	detail::state *s = detail::shared();
+	if (!s)
+		return Stat();
+	const detail::lock l(s);
+	const detail::thread_state *t = s->mine();
+	return all ? s->all : t ? t->sum : Stat();
+}
+inline Hist memTotHistogram()
+{
+	detail::state *s = detail::shared();
+	if (!s)
+		return Hist();
+	const detail::lock l(s);
+	return s->total_by_size;
+}
+inline Hist memLiveHistogram()
+{
+	detail::state *s = detail::shared();
+	if (!s)
+		return Hist();
+	const detail::lock l(s);
+	return s->live_by_size;
+}
+
+namespace detail
+{
+
+struct frame {
+	std::string name, place; // place: file and line, or empty
+};
+using frames = std::vector<frame>; // from the leaf on
+
+// What the recorder says to "frames": the call stacks by their numbers.
+inline std::map<uint32_t, frames> ask()
+{
+	std::map<uint32_t, frames> stacks;
+	std::istringstream text(heaptap::dump(std::string("frames"), 60000));
+	frames *stack = nullptr;
+	for (std::string line; std::getline(text, line);) {
+		if (line.empty())
+			continue;
+		if (line[0] != '\t') {
+			stack = &stacks[static_cast<uint32_t>(std::strtoul(line.c_str(), nullptr, 10))];
+			stack->clear();
+		} else if (stack) {
+			const std::size_t end = line.find('\t', 1);
+			stack->push_back(
+				{line.substr(1, end - 1), end == std::string::npos ? "" : line.substr(end + 1)});
+		}
+	}
+	return stacks;
+}
+
+struct site {
+	uint32_t stack;
+	Stat sum;
+};
+
+// What has a line of its own, the largest first, and the sum of the rest.
+inline std::vector<site> collect(state *s, SortBy by, bool all, Stat &small)
+{
+	std::map<uint32_t, Stat> stacks;
+	{
+		const lock l(s);
+		const uint64_t mine = heaptap_thread();
+		s->sites.each([&](uint64_t key, const Stat &sum) {
+			if (all || key >> 32 == mine)
+				stacks[static_cast<uint32_t>(key)].merge(sum);
+		});
+		s->threads.each([&](uint64_t key, const thread_state &t) {
+			if (all || key == mine)
+				small.merge(t.small);
+		});
+	}
+	std::vector<site> list;
+	for (const auto &[stack, sum] : stacks)
+		if (!s->no_zero_live || sum.mlive)
+			list.push_back({stack, sum});
+	const auto size = [by](const Stat &sum) {
+		switch (by) {
+		case SortBy::tot:
+			return sum.mtot;
+		case SortBy::live:
+			return static_cast<double>(sum.mlive);
+		case SortBy::ncalls:
+			return static_cast<double>(sum.ntot);
+		default:
+			return static_cast<double>(sum.mmax);
+		}
+	};
+	std::stable_sort(list.begin(), list.end(),
+			 [&](const site &a, const site &b) { return size(a.sum) > size(b.sum); });
+	return list;
+}
+
+inline void print(std::ostream &out, const Stat &sum, char separator)
+{
+	out << sum.ntot << separator << static_cast<uint64_t>(sum.mtot) << separator << sum.mlive << separator
+	    << sum.mmax;
+}
+
+inline void dump(state *s, std::ostream &out, char separator, SortBy by, bool all)
+{
+	Stat small;
+	std::vector<site> list = collect(s, by, all, small);
 	try {
-		std::istringstream lines(detail::ask("details", detail::sizes(false), all));
-		bool told = false; // is this call stack printed?
-		for (std::string line; std::getline(lines, line);) {
-			if (line.empty()) {
-				out << (told ? "\n" : "");
-				told = false;
-			} else if (line[0] != '\t') {
-				std::istringstream words(line);
-				const detail::numbers n(words);
-				if ((told = !detail::no_zero_live || n.live != 0))
-					out << line << '\n';
-			} else if (told) {
-				out << line.substr(1) << '\n';
-				const std::string name = line.substr(1, line.find('\t', 1) - 1);
-				if (!from.empty() && name.find(from) != std::string::npos) {
-					out << '\n';
-					told = false;
-				}
+		const auto stacks = list.empty() ? std::map<uint32_t, frames>() : ask();
+		for (const site &one : list) {
+			out << "_mpTrace_";
+			const auto found = stacks.find(one.stack);
+			for (std::size_t i = found == stacks.end() ? 0 : found->second.size(); i-- > 0;) {
+				std::string name = found->second[i].name;
+				const remangleType remangler = s->remangler;
+				const bool last = remangler && remangler(name);
+				std::replace(name.begin(), name.end(), ';', ':');
+				if (!name.empty())
+					out << ';' << name;
+				if (last)
+					break;
 			}
+			out << ' ' << separator;
+			print(out, one.sum, separator);
+			out << '\n';
 		}
 	} catch (const heaptap::no_answer &) {
+		for (const site &one : list)
+			small.merge(one.sum);
+	}
+	out << "_mpTrace_;" << (s->reverse ? "Large" : "Small") << "Allocations " << separator;
+	print(out, small, separator);
+	out << '\n';
+}
+
+// How many frames from the root on belong to who has called dumpDetails.
+inline std::size_t depth_of_caller(const frames &here)
+{
+	std::size_t i = 0;
+	for (std::size_t k = 0; k < here.size(); k++)
+		if (here[k].name.find("mallocProfiler::") != std::string::npos ||
+		    here[k].name.find("heaptap") != std::string::npos)
+			i = k + 1;
+	return here.size() - i;
+}
+
+inline void dump_details(state *s, std::ostream &out, const std::string &from, bool all)
+{
+	Stat small;
+	const std::vector<site> list = collect(s, SortBy::max, all, small);
+	std::map<uint32_t, frames> stacks;
+	try {
+		stacks = ask();
+	} catch (const heaptap::no_answer &) {
+		return;
+	}
+	const std::size_t depth = depth_of_caller(stacks[0]);
+	for (const site &one : list) {
+		const frames &stack = stacks[one.stack];
+		std::size_t end = stack.size() - std::min(stack.size(), std::max<std::size_t>(depth, 1) - 1);
+		if (!from.empty()) {
+			const auto last = std::find_if(stack.begin(), stack.end(), [&](const frame &f) {
+				return f.name.find(from) != std::string::npos;
+			});
+			if (last == stack.end())
+				continue;
+			end = static_cast<std::size_t>(last - stack.begin()) + 1;
+		}
+		out << "Stat ";
+		print(out, one.sum, ' ');
+		out << " at\n";
+		for (std::size_t i = 0; i < end; i++)
+			out << '#' << i << ' ' << stack[i].name << ' ' << stack[i].place << '\n';
+	}
+}
+
+inline void print_histogram(std::ostream &out, const Hist &h)
+{
+	for (uint64_t n : h)
+		out << n << ',';
+	out << '\n';
+}
+
+} // namespace detail
+
+// A line for each call stack: _mpTrace_;STACK from the root on, then calls, bytes, live and most live bytes, each after the separator; at last
+// one for all blocks that the threshold leaves out.
+inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = SortBy::none, bool all = true)
+{
+	if (detail::state *s = detail::shared()) {
+		const detail::quiet q(s);
+		detail::dump(s, out, separator, by, all);
 	}
 	return out;
 }
 
-// From how many requested bytes on a block has a call stack in dump and dumpDetails; reverse: up to how many, without that number.
+// Call stacks with a line for each function, from the leaf on, with file and line: up to the function that calls this, or, of those stacks that
+// have one, up to the first function whose name has `from` in it.
+inline std::ostream &dumpDetails(std::ostream &out, const std::string &from = {}, bool all = true)
+{
+	if (detail::state *s = detail::shared()) {
+		const detail::quiet q(s);
+		detail::dump_details(s, out, from, all);
+	}
+	return out;
+}
+
+// Blocks of so many requested bytes and more have call stacks of their own in what is printed; reverse: of so many and fewer.
 inline void setThreshold(std::size_t value, bool reverse = false)
 {
-	detail::threshold = value;
-	detail::reverse = reverse;
+	if (detail::state *s = detail::shared()) {
+		s->threshold = value;
+		s->reverse = reverse;
+	}
 }
 inline std::size_t getThreshold()
 {
-	return detail::threshold;
+	const detail::state *s = detail::shared();
+	return s ? s->threshold.load() : 0;
 }
 // Leaves names as they are.
 inline bool keepName(std::string &)
@@ -322,35 +715,129 @@ inline remangleType getDefaultRemangler()
 }
 inline remangleType getCurrentRemangler()
 {
-	return detail::remangler ? detail::remangler : keepName;
+	const detail::state *s = detail::shared();
+	const remangleType set = s ? s->remangler.load() : nullptr;
+	return set ? set : keepName;
 }
 inline void setRemangler(remangleType f)
 {
-	detail::remangler = f;
+	if (detail::state *s = detail::shared())
+		s->remangler = f;
 }
 inline void setVerbose(bool)
 {
 }
+// Nothing but the sums is printed when the program ends.
 inline void noFinalDump()
 {
+	if (detail::state *s = detail::shared())
+		s->no_final_dump = 1;
 }
 // Leaves out call stacks of which nothing is live.
 inline void noZeroLiveDump(bool no)
 {
-	detail::no_zero_live = no;
-}
-inline void setDumpingInterval(const std::chrono::seconds &, const std::chrono::seconds &)
-{
+	if (detail::state *s = detail::shared())
+		s->no_zero_live = no;
 }
 
 namespace detail
 {
+
+inline void print_summaries(state *s)
+{
+	std::ofstream out("memstat_" + std::to_string(getpid()) + ".mdr");
+	out << "MemStat Global Summary time: ncalls memtot memlive maxlive" << std::endl;
+	for (std::int64_t lap, time = 0;; time += lap) {
+		lap = s->summary_lap;
+		std::this_thread::sleep_for(std::chrono::seconds(lap));
+		const Stat sum = summary();
+		out << "MemStat Global Summary " << time + lap << ": ";
+		print(out, sum, ' ');
+		out << "\nMemTot Global Hist ";
+		print_histogram(out, memTotHistogram());
+		out << "MemLive Global Hist ";
+		print_histogram(out, memLiveHistogram());
+		out.flush();
+	}
+}
+
+inline void print_dumps(state *s)
+{
+	for (int n = 0;; n++) {
+		std::this_thread::sleep_for(std::chrono::seconds(s->dump_lap.load()));
+		std::ofstream out("memdump_" + std::to_string(getpid()) + '_' + std::to_string(n) + ".mdr");
+		dump(s, out, '$', SortBy::max, true);
+	}
+}
+
+inline void start(state *s, void (*print)(state *))
+{
+	std::thread([s, print] {
+		deactivate(currentThread);
+		print(s);
+	}).detach();
+}
+
+} // namespace detail
+
+// Starts to print at intervals, if it has not been started: sums and histograms into memstat_PID.mdr, what dump prints into
+// memdump_PID_N.mdr.
+inline void setDumpingInterval(const std::chrono::seconds &summaryLap, const std::chrono::seconds &dumpLap)
+{
+	detail::state *s = detail::shared();
+	if (!s)
+		return;
+	s->summary_lap = std::max<std::int64_t>(1, summaryLap.count());
+	s->dump_lap = std::max<std::int64_t>(1, dumpLap.count());
+	if (s->dumping.exchange(1))
+		return;
+	const detail::quiet q(s);
+	detail::start(s, detail::print_summaries);
+	detail::start(s, detail::print_dumps);
+}
+
+namespace detail
+{
+
+inline void print_final(state *s)
+{
+	s->enabled = 0;
+	uint64_t threads;
+	{
+		const lock l(s);
+		threads = s->threads.used;
+	}
+	const std::string of = " for " + std::to_string(getpid()) + '/' + std::to_string(threads) + ": ";
+	std::cout << "MemStat Global Summary" << of;
+	print(std::cout, s->all, ' ');
+	std::cout << "\nMemTot Global Hist" << of;
+	print_histogram(std::cout, s->total_by_size);
+	std::cout << "MemLive Global Hist" << of;
+	print_histogram(std::cout, s->live_by_size);
+	if (!s->no_final_dump)
+		dump(s, std::cout, '$', SortBy::max, true);
+	std::cout.flush();
+}
+
+// One in each module. The last one to go prints, when the others' static objects are gone.
+inline std::atomic<uint32_t> *modules()
+{
+	return static_cast<std::atomic<uint32_t> *>(
+		heaptap_shared("mallocProfiler modules", sizeof(std::atomic<uint32_t>)));
+}
 inline const struct begin {
 	begin()
 	{
-		enable();
+		if (shared() && modules())
+			++*modules();
+	}
+	~begin()
+	{
+		if (shared() && modules() && --*modules() == 0)
+			print_final(shared());
 	}
 } begin_;
+
 } // namespace detail
 
 } // namespace mallocProfiler

@@ -2,15 +2,12 @@
 //
 // compat.cc: programs written for other tools: compat loaded|absent
 
-#include <cstdlib>
 #include <cstring>
-#include <malloc.h>
-#include <sstream>
 #include <stdexcept>
-#include <thread>
+
+#include <dlfcn.h>
 
 #include <heaptap/compat/alloc_monitor.h>
-#include <heaptap/compat/mallocProfiler.h>
 
 #include "check.h"
 
@@ -78,84 +75,90 @@ static void alloc_monitor(bool loaded)
 	CHECK(gone, ==, 1);
 }
 
-static void malloc_profiler(bool loaded)
+// The same by those functions that a library which knows no header of ours looks up.
+template <typename Function> static Function *named(const char *name)
 {
-	using namespace mallocProfiler;
-	CHECK(mallocProfiler::loaded(), ==, loaded);
-	CHECK(enabled(), ==, loaded);
-	CHECK(active(), ==, loaded);
-	clear();
-	clear(currentThread);
-	void *p = malloc(1000), *q = malloc(30);
-	const long long usable = (long long)malloc_usable_size(p), other = (long long)malloc_usable_size(q);
-	free(q);
-	for (const Stat &s : {summary(), summary(currentThread)}) {
-		CHECK(s.ntot, ==, loaded ? 2 : 0);
-		CHECK(s.mtot, ==, loaded ? usable + other : 0);
-		CHECK(s.mlive, ==, loaded ? usable : 0);
-		CHECK(s.mmax, ==, loaded ? usable + other : 0);
-	}
-	CHECK(memTotHistogram()[5], ==, loaded); // 32 to 63 bytes
-	CHECK(memLiveHistogram()[5], ==, 0);
-	CHECK(memLiveHistogram()[9], ==, loaded);
-	std::ostringstream out;
-	out << std::string(1000, ' '); // room
-	dump(out, '|', SortBy::max, allThreads);
-	if (loaded) {
-		CHECK(out.str().find("_mpTrace_;") != std::string::npos, ==, 1);
-		CHECK(out.str().find(";main;malloc_profiler(bool) |1|1000|1000|") != std::string::npos, ==, 1);
-		noZeroLiveDump(true);
-		setRemangler([](std::string &name) { return name = "f", true; });
-		std::ostringstream mine;
-		dump(mine, '$', SortBy::live, currentThread);
-		CHECK(mine.str().find(";f;f $1$1000$1000$") != std::string::npos, ==, 1);
-		CHECK(mine.str().find("$1$30$") == std::string::npos, ==, 1); // is not live
-		setRemangler(nullptr);
-		noZeroLiveDump(false);
-		for (bool reverse : {false, true}) { // one of the two is small
-			setThreshold(100, reverse);
-			std::ostringstream some;
-			dump(some);
-			const char *const kept = reverse ? ";malloc_profiler(bool) $1$30$0$30\n"
-							 : ";malloc_profiler(bool) $1$1000$1000$1000\n";
-			const char *const left =
-				reverse ? ";malloc_profiler(bool) $1$1000$" : ";malloc_profiler(bool) $1$30$";
-			CHECK(some.str().find(kept) != std::string::npos, ==, 1);
-			CHECK(some.str().find(left) == std::string::npos, ==, 1);
-			CHECK(some.str().find("_mpTrace_;SmallAllocations $") != std::string::npos, ==, 1);
-		}
-		setThreshold(1000);
-		std::ostringstream details;
-		dumpDetails(details, "malloc_profiler");
-		CHECK(details.str().find("1 1000 1000 1000\nmalloc_profiler(bool)\t") != std::string::npos, ==, 1);
-		CHECK(details.str().find("compat.cc:") != std::string::npos, ==, 1);
-		CHECK(details.str().find("\nmain") == std::string::npos, ==, 1);
-	} else {
-		CHECK(out.str().find("_mpTrace_;SmallAllocations |0|0|0|0\n") != std::string::npos, ==, 1);
-	}
-	clear();
-	clear(currentThread);
-	deactivate(currentThread);
-	CHECK(active(currentThread), ==, 0);
-	free(malloc(10));
-	activate(currentThread);
-	deactivate();
-	free(malloc(10));
-	activate();
+	return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+
+static void looked_up(bool loaded)
+{
+	const auto start = named<void()>("alloc_monitor_start"), stop = named<void()>("alloc_monitor_stop");
+	const auto stop_thread = named<bool()>("alloc_monitor_stop_thread_reporting");
+	const auto start_thread = named<void()>("alloc_monitor_start_thread_reporting");
+	const auto enable = named<void()>("malt_enable"), disable = named<void()>("malt_disable");
+	CHECK(start && stop && stop_thread && start_thread && enable && disable, ==, loaded);
+	CHECK(named<void()>("maltEnable") && named<void()>("maltDisable"), ==, loaded);
+	if (!loaded)
+		return;
+	int gone = 0;
+	auto *m = cms::perftools::AllocMonitorRegistry::instance().createAndRegisterMonitor<counting>(&gone);
+	CHECK(stop_thread(), ==, 1);
+	CHECK(alloc_monitor_stop_thread_reporting(), ==, 0);
+	free(malloc(100));
+	start_thread();
+	CHECK(m->allocations, ==, 0);
+	stop();
+	free(malloc(100));
+	CHECK(m->allocations, ==, 0);
+	alloc_monitor_start();
+	free(malloc(100));
+	CHECK(m->allocations, ==, 1);
+	cms::perftools::AllocMonitorRegistry::instance().deregisterMonitor(m);
 	disable();
-	free(malloc(10));
-	CHECK(enabled(), ==, 0);
+	disable();
+	CHECK(heaptap_active(), ==, 0);
 	enable();
-	CHECK(summary(currentThread).ntot, <=, loaded ? 2 : 0); // str(), which was not hidden
-	setThreshold(100);
-	CHECK(getThreshold(), ==, 100);
-	free(p);
+	CHECK(heaptap_active(), ==, 1);
+}
+
+// The form without addresses, and what it has seen when it is destroyed: at the end of the program, when nothing but the registry is left.
+static size_t taken, given;
+class plain : public cms::perftools::AllocMonitorBase
+{
+      public:
+	~plain() override
+	{
+		CHECK(taken, ==, 3);
+		CHECK(requested_, ==, 60);
+		CHECK(given, ==, 2);
+		if (failures)
+			_exit(1);
+	}
+	void allocCalled(size_t requested, size_t) final
+	{
+		taken++;
+		requested_ += requested;
+	}
+	void deallocCalled(size_t) final
+	{
+		given++;
+	}
+
+      private:
+	size_t requested_ = 0;
+};
+
+// A measure's largest allocation is told as the monitors' is: in requested bytes.
+static void largest(bool loaded)
+{
+	const heaptap::measured m = heaptap::measure_of([] { free(malloc(1001)); });
+	CHECK(m.largest, ==, loaded ? 1001 : 0);
+	CHECK(m.largest, <=, m.requested);
 }
 
 int main(int argc, char **argv)
 {
 	const bool loaded = argc > 1 && strcmp(argv[1], "loaded") == 0;
 	alloc_monitor(loaded);
-	malloc_profiler(loaded);
+	looked_up(loaded);
+	largest(loaded);
+	if (loaded) {
+		cms::perftools::AllocMonitorRegistry::instance().createAndRegisterMonitor<plain>();
+		free(malloc(10));
+		free(malloc(20));
+		static void *kept = malloc(30);
+		(void)kept;
+	}
 	return failures != 0;
 }

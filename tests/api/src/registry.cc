@@ -41,6 +41,12 @@ static void nothing()
 {
 }
 
+static void *shared(const char *, size_t size)
+{
+	static char memory[4096] __attribute__((aligned(64)));
+	return size <= sizeof(memory) ? memory : nullptr;
+}
+
 extern "C" __attribute__((visibility("default"))) const heaptap_api *heaptap_api(size_t size)
 {
 	static struct heaptap_api table;
@@ -48,6 +54,7 @@ extern "C" __attribute__((visibility("default"))) const heaptap_api *heaptap_api
 	table.version = HEAPTAP_VERSION;
 	table.monitor_add = add;
 	table.monitor_remove = remove;
+	table.shared = shared;
 	table.hide = table.unhide = nothing;
 	return size <= sizeof(table) - (getenv("OLD_AGENT") ? 8 : 0) ? &table : nullptr;
 }
