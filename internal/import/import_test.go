@@ -130,7 +130,7 @@ func TestBroken(t *testing.T) {
 		`{"dhatFileVersion":2,"mode":"heap","pps":[{"fs":[9]}],"ftbl":["[root]"]}`:  "pps[0].fs[0]: frame 9 of 1",
 		`{"dhatFileVersion":2,"mode":"ad-hoc","pps":[],"ftbl":["[root]"]}`:          "mode",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[`:                                "byte 42",
-		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 50",
+		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 51",
 		schema + `]}`: "profiles: none is of bytes",
 		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:               "profiles[0]: samples[0]: frame 1 of 1",
 		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:              "weights[0]",
