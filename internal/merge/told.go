@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -17,16 +18,17 @@ import (
 type Told struct {
 	Process event.Process
 	// Input names the format and the process. What is summed up is not read.
-	Input    recording.Input
-	course   []Moment
-	forest   *forest
-	accounts map[int32]*tally.Stack
-	threads  []event.Thread
-	threadAt map[event.Thread]int32
-	did      []tally.Thread // by thread
-	limit    tally.Stack    // the sums: nothing in them may overflow
-	notes    []string
-	err      error // there is more than is taken
+	Input     recording.Input
+	course    []Moment
+	forest    *forest
+	accounts  map[int32]*tally.Stack
+	threads   []event.Thread
+	threadAt  map[event.Thread]int32
+	functions map[string]int32 // by name: pcs of which only that is known
+	did       []tally.Thread   // by thread
+	limit     tally.Stack      // the sums: nothing in them may overflow
+	notes     []string
+	err       error // there is more than is taken
 }
 
 // What is taken of a file, which may be made up: a short one tells of many call stacks, and each takes some hundred bytes of memory. Sums of
@@ -50,7 +52,7 @@ type Moment struct {
 func NewTold(format string) *Told {
 	return &Told{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
 		forest: newForest(), accounts: make(map[int32]*tally.Stack), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
-		threadAt: map[event.Thread]int32{{}: 0}}
+		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
 // Module returns the number of a module. Modules of one build id, or without one of one path, are the same. base is its lowest address in
@@ -91,7 +93,12 @@ func (t *Told) Root(at int32) int32 {
 
 // Call is Node of one function without an address, of which only the name is known.
 func (t *Told) Call(caller int32, function string) int32 {
-	return t.Node(caller, t.PC(NoModule, 0, false, []event.Frame{{Function: function}}))
+	at, ok := t.functions[function]
+	if !ok {
+		at = t.PC(NoModule, 0, false, []event.Frame{{Function: function}})
+		t.functions[strings.Clone(function)] = at
+	}
+	return t.Node(caller, at)
 }
 
 // Thread returns the number of a thread. Number 0 is one of which nothing is known.

@@ -12,9 +12,12 @@ type liveBlock struct {
 
 // tell has a deallocation say of the block what its allocation said.
 func (b *liveBlock) tell(e *event.Event) {
-	const of = event.HasUsable | event.Sampled
-	e.Size, e.Usable, e.Addr, e.Born, e.Stack, e.BornBy = b.size, b.usable, b.addr, b.born, b.stack, b.thread
-	e.Flags = e.Flags&^(of|event.Temporary) | b.flags
+	e.Size, e.Usable, e.Addr, e.Born, e.Stack, e.BornBy = b.size, 0, b.addr, b.born, b.stack, b.thread
+	usable := e.Flags & b.flags & event.HasUsable
+	if usable != 0 {
+		e.Usable = b.usable
+	}
+	e.Flags = e.Flags&^(event.HasUsable|event.Sampled|event.Temporary) | usable | b.flags&event.Sampled
 }
 
 // liveBlocks are the blocks that have not ended yet, by the number of their allocation. Neighbours share a page, most of which are soon

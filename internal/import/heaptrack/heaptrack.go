@@ -45,7 +45,7 @@ func Import(in io.Reader, path, recorder string) (err error) {
 			err = errors.Join(err, r.w.Abort())
 		}
 	}()
-	number, err := lines.Each(in, func(text string) error { return r.line(text, path, recorder) })
+	number, err := lines.EachOf(in, 4, func(text string) error { return r.line(text, path, recorder) })
 	if err != nil {
 		return err
 	}

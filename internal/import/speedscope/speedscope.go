@@ -124,8 +124,8 @@ func (r *reader) readFrames(d *json.Decoder) error {
 	})
 }
 
-// readProfiles reads the profiles. How short their values may be follows from what is written there at least: a number is two bytes, a
-// stack four.
+// readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one frame, numbers of more
+// than one digit.
 func (r *reader) readProfiles(d *json.Decoder) error {
 	return whole.Each(d, 64, func(int) error {
 		r.list = append(r.list, profile{})
@@ -134,7 +134,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 		return whole.Fields(d, map[string]func(*json.Decoder) error{
 			"type": to(&p.kind), "name": to(&p.name), "unit": to(&p.unit), "startValue": to(&p.start), "endValue": to(&p.end),
 			"samples": func(d *json.Decoder) error {
-				return whole.Each(d, 6, func(int) error {
+				return whole.Each(d, 8, func(int) error {
 					stack = stack[:0]
 					err := d.Decode(&stack)
 					p.frames = append(p.frames, stack...)

@@ -55,7 +55,10 @@ func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) erro
 	if err := open(d, '{'); err != nil {
 		return err
 	}
-	for d.More() {
+	for n := 0; d.More(); n++ {
+		if n > manyValues {
+			return fmt.Errorf("an object of more than %d fields", manyValues)
+		}
 		name, err := d.Token()
 		if err != nil {
 			return err
