@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -162,6 +163,8 @@ func tortureMain(args []string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	debug.SetGCPercent(400) // commands are short, and what they leave is small
+	debug.SetMemoryLimit(tortureMemory / 2)
 	x := &torturer{dir: work, out: os.Stderr}
 	progress := os.Stdout
 	if os.Stdout, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {

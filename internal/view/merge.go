@@ -63,8 +63,8 @@ func (r *report) together() {
 		return
 	}
 	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
-	if r.Selection != nil {
-		return // the bounds are not of the selected
+	if r.Selection != nil || len(r.p.Merged.Inputs) == 0 {
+		return // the bounds are not of the selected, or not known
 	}
 	how := "counted from each one's start"
 	if r.p.Merged.Clock {
