@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/escape"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -50,7 +52,7 @@ With --baseline, peak, leaks, allocations, bytes and temporary allocations must 
 			g.check(cmd, file)
 		}
 		return g.finish(cmd.OutOrStdout(), func(format string, args ...any) {
-			fmt.Fprintf(os.Stderr, "heaptap: "+format+"\n", args...)
+			fmt.Fprintf(os.Stderr, "heaptap: %s\n", escape.Terminal(fmt.Sprintf(format, args...)))
 		})
 	}
 	return cmd

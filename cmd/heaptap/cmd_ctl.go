@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -133,7 +134,7 @@ func printStatus(cmd *cobra.Command, list []control.Process) {
 		if p.LostEvents > 0 {
 			lost = fmt.Sprintf(" · %s events lost", view.Number(p.LostEvents))
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, p.Program, p.Mode,
-			view.Number(p.Events), view.Size(p.LiveBytes), view.Number(p.LiveBlocks), lag, lost, p.File)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, escape.Terminal(p.Program), escape.Terminal(p.Mode),
+			view.Number(p.Events), view.Size(p.LiveBytes), view.Number(p.LiveBlocks), lag, lost, escape.Terminal(p.File))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/formats"
 	"github.com/heaptap/heaptap/internal/query"
@@ -217,7 +218,7 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	told := false
 	in.Missing = func(text string) {
 		if !told {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done, text)
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done, escape.Terminal(text))
 		}
 		told = true
 	}

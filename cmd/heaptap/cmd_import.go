@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	imports "github.com/heaptap/heaptap/internal/import"
 )
 
@@ -46,7 +47,7 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 			if err := imports.File(args[0], to, version(), metric); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), to)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Terminal(to))
 			return err
 		},
 	}

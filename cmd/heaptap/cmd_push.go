@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/otlp"
 	"github.com/heaptap/heaptap/internal/export/pprof"
@@ -187,13 +188,13 @@ func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, t
 		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: some rows are twice in %s until the server merges them; SELECT ... FROM %s FINAL counts them once\n", name, name)
 	}
 	if result.OnlySums {
-		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: has sums only; without a timeline\n", path)
+		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: has sums only; without a timeline\n", escape.Terminal(path))
 	}
 	what := fmt.Sprintf("%d rows", result.Rows)
 	if result.Already {
 		what = "was there"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; recording %s in %s\n", path, what, result.ID, to.name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; recording %s in %s\n", escape.Terminal(path), what, result.ID, to.name)
 	return err
 }
 
@@ -250,6 +251,6 @@ func (p *pusher) pushProfiles(cmd *cobra.Command, in *export.Input, to sender) e
 	if done == 1 {
 		word = "profile"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d %s to %s\n", in.Reader.Name(), done, word, to.name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d %s to %s\n", escape.Terminal(in.Reader.Name()), done, word, to.name)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/symbolize"
@@ -65,9 +66,9 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	}
 	var b strings.Builder
 	for _, s := range found.Damage {
-		fmt.Fprintf(&b, "%s: %s\n", from, s)
+		fmt.Fprintf(&b, "%s: %s\n", escape.Terminal(from), escape.Terminal(s))
 	}
-	fmt.Fprintf(&b, "%s: %s events kept", to, view.Number(found.Events))
+	fmt.Fprintf(&b, "%s: %s events kept", escape.Terminal(to), view.Number(found.Events))
 	switch {
 	case found.Lost > 0 && found.Ended:
 		fmt.Fprintf(&b, ", %s lost", view.Number(found.Lost))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/scrub"
@@ -47,7 +48,7 @@ run and export do the same with --scrub.`,
 			if err := flags.scrub(args[0], to); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), to)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Terminal(to))
 			return err
 		},
 	}

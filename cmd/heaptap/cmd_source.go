@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/source"
+	"github.com/heaptap/heaptap/internal/symbolize"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -33,6 +38,11 @@ files of the recording are listed.
 
 The text is read from the recorded path if it is there, else as --source-path and --source-map tell. Without it, and if it has changed
 since the program was recorded, the numbers are shown all the same, and a line says so.
+
+Since a recording may name any file, not every one is read: only what is below folders that --source-path and --source-map name, below
+` + strings.Join(source.SystemDirs, ", ") + `, and files of which a
+program or library on this machine, with the build id that is in the recording, says that it was made of them. Links do not lead out of
+these folders.
 
 ` + metricHelp(),
 		Example: `  heaptap source server.4711.htap parser.c
@@ -85,6 +95,7 @@ since the program was recorded, the numbers are shown all the same, and a line s
 				return err
 			}
 			p := s.Reader.Process()
+			finder.Named = func(file string) bool { return madeOf(cmd.Context(), s, file) }
 			if finder.Dir = p.Dir; p.Started > 0 {
 				finder.Recorded = time.Unix(0, p.Started)
 			}
@@ -101,6 +112,39 @@ since the program was recorded, the numbers are shown all the same, and a line s
 		})
 	}
 	return cmd
+}
+
+// madeOf reports whether a program or library on this machine, with the recording's build id, says that at an address on one of the
+// recording's call stacks it was made of a file.
+func madeOf(ctx context.Context, s *query.Source, file string) bool {
+	r := s.Reader
+	dir := r.Process().Dir
+	is := func(name string) bool {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return filepath.Clean(name) == file
+	}
+	known := make(map[uint32]event.Module)
+	for _, m := range r.Modules() {
+		if len(m.BuildID) > 0 {
+			known[m.ID] = m
+		}
+	}
+	var pcs []event.PC
+	r.PCs().All(func(id uint32, p event.PC) bool {
+		if _, ok := known[p.Module]; ok && slices.ContainsFunc(r.Frames(id), func(f event.Frame) bool { return is(f.File) }) {
+			pcs = append(pcs, p)
+		}
+		return len(pcs) < 64 // any of them will do
+	})
+	if len(pcs) == 0 {
+		return false
+	}
+	found, _ := symbolize.New(symbolize.Options{}).Resolve(ctx, slices.Collect(maps.Values(known)), pcs)
+	return slices.ContainsFunc(found, func(frames []event.Frame) bool {
+		return slices.ContainsFunc(frames, func(f event.Frame) bool { return is(f.File) })
+	})
 }
 
 // wantedSource is a file, by its clean path, or functions.

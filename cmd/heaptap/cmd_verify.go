@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
@@ -73,9 +74,9 @@ func printVerified(w io.Writer, path string, r *verify.Result, verbose bool) err
 	if len(r.Missing) > 0 {
 		outcome += ", incomplete"
 	}
-	text := fmt.Sprintf("%s: %s\n", path, outcome)
+	text := fmt.Sprintf("%s: %s\n", escape.Terminal(path), outcome)
 	for _, m := range r.Missing {
-		text += fmt.Sprintf("  missing: %s\n", m)
+		text += fmt.Sprintf("  missing: %s\n", escape.Terminal(m))
 	}
 	for _, c := range r.Checks {
 		if verbose {
@@ -86,7 +87,7 @@ func printVerified(w io.Writer, path string, r *verify.Result, verbose bool) err
 			text += fmt.Sprintf("  %-9s %-11s %s\n", c.Name, state, c.What)
 		}
 		for _, p := range c.Problems {
-			text += fmt.Sprintf("  %s: %s\n", c.Name, p)
+			text += fmt.Sprintf("  %s: %s\n", c.Name, escape.Terminal(p))
 		}
 		if more := c.Count - uint64(len(c.Problems)); more > 0 {
 			text += fmt.Sprintf("  %s: and %d more\n", c.Name, more)

@@ -13,8 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/escape"
 )
 
 // destination is where exports go: stdout, one file, or a file for each recording.
@@ -78,7 +79,7 @@ func (d *destination) write(recording string, fill func(io.Writer) error) error 
 		return err
 	}
 	if d.tell != nil {
-		fmt.Fprintln(d.tell, path)
+		fmt.Fprintln(d.tell, escape.Terminal(path))
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"heaptap":   main,
 		"sigtarget": sigtarget,
+		"torture":   torture,
 	})
 }
 

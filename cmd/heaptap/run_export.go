@@ -42,7 +42,7 @@ func (list runExports) write(cmd *cobra.Command, result *launch.Result, console 
 			case err != nil:
 				console.Warn("--export %s: %v", e.name, err)
 			case !console.Quiet:
-				fmt.Fprintf(console, "%-13s %s\n", "exported", shorten(to.path(r.Path)))
+				fmt.Fprintf(console, "%-13s %s\n", "exported", shown(to.path(r.Path)))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/view"
@@ -92,7 +93,7 @@ func files(console *launch.Console, list []launch.Recording) {
 	var b strings.Builder
 	for i, r := range list {
 		if i == listed {
-			fmt.Fprintf(&b, "%-13s and %d more in %s\n", "", len(list)-i, shorten(filepath.Dir(r.Path)))
+			fmt.Fprintf(&b, "%-13s and %d more in %s\n", "", len(list)-i, shown(filepath.Dir(r.Path)))
 			break
 		}
 		name := ""
@@ -109,10 +110,10 @@ func files(console *launch.Console, list []launch.Recording) {
 		if r.Error != "" {
 			detail += ", not whole"
 		}
-		fmt.Fprintf(&b, "%-13s %s (%s)\n", name, shorten(r.Path), detail)
+		fmt.Fprintf(&b, "%-13s %s (%s)\n", name, shown(r.Path), detail)
 	}
 	if len(list) > 0 {
-		fmt.Fprintf(&b, "%-13s heaptap report %s\n", "more", shorten(list[0].Path))
+		fmt.Fprintf(&b, "%-13s heaptap report %s\n", "more", shown(list[0].Path))
 	}
 	fmt.Fprint(console, b.String())
 }
@@ -134,6 +135,9 @@ func costs(console *launch.Console, result *launch.Result) {
 	}
 	fmt.Fprint(console, b.String())
 }
+
+// shown is shorten for a terminal.
+func shown(path string) string { return escape.Terminal(shorten(path)) }
 
 // shorten writes a path relative to the working directory if it lies in it.
 func shorten(path string) string {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -189,12 +190,5 @@ func offset(pc event.PC, m event.Module) string {
 
 func hexText(v uint64) string { return string(appendHex(nil, v)) }
 
-// printable takes the control characters out of a name, which a program chose: they shall not reach a terminal, or break a line.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return '?'
-		}
-		return c
-	}, s)
-}
+// printable is a name as a terminal may get it, in a line.
+func printable(s string) string { return escape.Terminal(s) }

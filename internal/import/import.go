@@ -89,6 +89,38 @@ func Is(path string) bool {
 	return err == nil
 }
 
+// A packed file of a few megabytes may unpack to terabytes. What tools write of programs gets smaller by a factor of 10, seldom of 20: more than
+// maxFree bytes and maxFactor times as many as were packed are not read.
+const (
+	maxFree   = 32 << 20
+	maxFactor = 16
+)
+
+// counter counts what is read.
+type counter struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// bounded is what was packed, as far as it is in proportion.
+type bounded struct {
+	counter
+	packed *counter
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.n > maxFree+maxFactor*b.packed.n {
+		return 0, fmt.Errorf("it unpacks to more than %d MB and %d times its size: if that is what it should be, unpack it first", maxFree>>20, maxFactor)
+	}
+	return b.counter.Read(p)
+}
+
 // open opens a file, and unpacks it.
 func open(path string) (f *os.File, in *bufio.Reader, closeIn func(), err error) {
 	if f, err = os.Open(path); err != nil {
@@ -169,21 +201,25 @@ func (f *Format) to(in io.Reader, from, path, recorder, metric string) error {
 
 // unpacked returns what a file has in it.
 func unpacked(f io.Reader) (*bufio.Reader, func(), error) {
-	in := bufio.NewReaderSize(f, headSize)
+	packed := &counter{in: f}
+	in := bufio.NewReaderSize(packed, headSize)
 	head, _ := in.Peek(4)
+	unpacked := func(z io.Reader) *bufio.Reader {
+		return bufio.NewReaderSize(&bounded{counter{in: z}, packed}, headSize)
+	}
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, nil, err
 		}
-		return bufio.NewReaderSize(z, headSize), func() { z.Close() }, nil
+		return unpacked(z), func() { z.Close() }, nil
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(in, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, nil, err
 		}
-		return bufio.NewReaderSize(z, headSize), z.Close, nil
+		return unpacked(z), z.Close, nil
 	}
 	return in, func() {}, nil
 }

@@ -3,6 +3,7 @@ package imports
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,7 +190,7 @@ func TestBroken(t *testing.T) {
 		`{"dhatFileVersion":2,"mode":"heap","pps":[{"fs":[9]}],"ftbl":["[root]"]}`:  "pps[0].fs[0]: frame 9 of 1",
 		`{"dhatFileVersion":2,"mode":"ad-hoc","pps":[],"ftbl":["[root]"]}`:          "mode",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[`:                                "byte 42",
-		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 50",
+		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 51",
 		schema + `]}`: "profiles: none is of bytes",
 		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:               "profiles[0]: samples[0]: frame 1 of 1",
 		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:              "weights[0]",
@@ -237,5 +238,58 @@ func TestCut(t *testing.T) {
 				t.Errorf("%s, the first %d bytes: %v %+v", name, n, err, r)
 			}
 		}
+	}
+}
+
+// TestBombs reads files of some thousand bytes that unpack to gigabytes, and files whose parts are far smaller than any tool writes them: they
+// are refused before they take much.
+func TestBombs(t *testing.T) {
+	dhat := `{"dhatFileVersion":2,"mode":"heap","cmd":"x","pps":[`
+	speedscope := `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"live","unit":"bytes",`
+	for name, c := range map[string]struct{ head, part, want string }{
+		"points":             {dhat, `{},`, "a list of more than"},
+		"frames":             {dhat + `{"fs":[`, `0,`, "it unpacks to more than"},
+		"names":              {dhat + `],"ftbl":[`, `"",`, "a list of more than"},
+		"samples":            {speedscope + `"samples":[`, `[],`, "a list of more than"},
+		"weights":            {speedscope + `"weights":[`, `0,`, "a list of more than"},
+		"changes":            {speedscope + `"events":[`, `{"type":"O"},`, "a list of more than"},
+		"fields":             {speedscope, `"":0,`, "an object of more than"},
+		"empty lines":        {"a 1\n", "\n", "more than 4194304 lines"},
+		"short lines":        {"a 1\n", "a 1\n", "lines that are shorter"},
+		"long lines":         {"a 1\n", "a;", "too long"},
+		"pprof texts":        {"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01a", "\x32\x00", "it unpacks to more than"},
+		"heaptrack":          {"v 10600 3\nX x\n", "#\n", "lines that are shorter"},
+		"heaptrack's tables": {"v 10600 3\nX x\ns 1 a\n", "i 1 0\n", "names, addresses and call stacks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "bomb")
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := zstd.NewWriter(f, zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = z.Write([]byte(c.head))
+			part := bytes.Repeat([]byte(c.part), 1<<20/len(c.part))
+			size := 8
+			if strings.Contains(c.want, "unpacks") || strings.Contains(c.want, "lines") {
+				size = 40
+			}
+			for range size {
+				if err == nil {
+					_, err = z.Write(part)
+				}
+			}
+			if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := File(path, filepath.Join(dir, "out.htap"), "test", ""); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; expected %q", err, c.want)
+			}
+		})
 	}
 }

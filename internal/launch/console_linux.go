@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/escape"
 )
 
 // Console is where run speaks to the user: its stderr, which the target has, too. It never waits long for a reader: a pipe
@@ -76,14 +78,14 @@ func (c *Console) Say(format string, args ...any) {
 func (c *Console) Warn(format string, args ...any) {
 	c.Clear()
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
-	fmt.Fprintf(c, "heaptap: %s\n", text)
+	fmt.Fprintf(c, "heaptap: %s\n", escape.Terminal(text))
 }
 
 // Progress shows a line that the next one replaces; on a terminal only.
 func (c *Console) Progress(text string) {
 	if c.Terminal && !c.Quiet {
 		c.Clear()
-		fmt.Fprintf(c, "heaptap: %.90s", text)
+		fmt.Fprintf(c, "heaptap: %.90s", escape.Terminal(text))
 		c.transient = true
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -17,16 +18,29 @@ import (
 type Told struct {
 	Process event.Process
 	// Input names the format and the process. What is summed up is not read.
-	Input    recording.Input
-	course   []Moment
-	forest   *forest
-	accounts map[int32]*tally.Stack
-	threads  []event.Thread
-	threadAt map[event.Thread]int32
-	did      []tally.Thread // by thread
-	limit    tally.Stack    // the sums: nothing in them may overflow
-	notes    []string
+	Input     recording.Input
+	course    []Moment
+	forest    *forest
+	accounts  map[int32]*tally.Stack
+	threads   []event.Thread
+	threadAt  map[event.Thread]int32
+	functions map[string]int32 // by name: pcs of which only that is known
+	did       []tally.Thread   // by thread
+	limit     tally.Stack      // the sums: nothing in them may overflow
+	notes     []string
+	err       error // there is more than is taken
 }
+
+// What is taken of a file, which may be made up: a short one tells of many call stacks, and each takes some hundred bytes of memory. Sums of
+// programs with a million call stacks are no use to anybody.
+const (
+	maxToldPCs    = 1 << 20
+	maxToldNodes  = 1 << 22
+	maxToldStacks = 1 << 20
+)
+
+// Err says that there was more than is taken; nil: so far there was not.
+func (t *Told) Err() error { return t.err }
 
 // Moment is what was live at one.
 type Moment struct {
@@ -38,7 +52,7 @@ type Moment struct {
 func NewTold(format string) *Told {
 	return &Told{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
 		forest: newForest(), accounts: make(map[int32]*tally.Stack), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
-		threadAt: map[event.Thread]int32{{}: 0}}
+		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
 // Module returns the number of a module. Modules of one build id, or without one of one path, are the same. base is its lowest address in
@@ -53,12 +67,20 @@ const NoModule = int32(-1)
 // PC returns the number of an address within a module, or, without one, in the process. Frames are from the innermost on.
 func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.Frame) int32 {
 	f := t.forest
+	if len(f.pcs) >= maxToldPCs {
+		t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
+		return 0
+	}
 	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, readsAs(frames), frames)}
 	return number(f.pcAt, &f.pcs, k, k)
 }
 
 // Node returns the number of the call stack that is a pc, called from another call stack; 0 is the empty one.
 func (t *Told) Node(caller, at int32) int32 {
+	if len(t.forest.nodes) >= maxToldNodes {
+		t.err = fmt.Errorf("call stacks with more than %d different parts", maxToldNodes)
+		return caller
+	}
 	k := node{parent: caller, pc: at}
 	return number(t.forest.nodeAt, &t.forest.nodes, k, k)
 }
@@ -71,7 +93,12 @@ func (t *Told) Root(at int32) int32 {
 
 // Call is Node of one function without an address, of which only the name is known.
 func (t *Told) Call(caller int32, function string) int32 {
-	return t.Node(caller, t.PC(NoModule, 0, false, []event.Frame{{Function: function}}))
+	at, ok := t.functions[function]
+	if !ok {
+		at = t.PC(NoModule, 0, false, []event.Frame{{Function: function}})
+		t.functions[strings.Clone(function)] = at
+	}
+	return t.Node(caller, at)
 }
 
 // Thread returns the number of a thread. Number 0 is one of which nothing is known.
@@ -89,6 +116,9 @@ func (t *Told) Add(stack int32, s *tally.Stack) error { return t.AddOf(0, stack,
 
 // AddOf is Add of what one thread allocated. What was freed of that is counted as if it had done that, too: nobody tells who did.
 func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
+	if t.err != nil {
+		return t.err
+	}
 	if s.Deallocations > s.Allocations || s.FreedBytes > s.Bytes {
 		return fmt.Errorf("more is freed than allocated: %d of %d bytes, %d of %d blocks", s.FreedBytes, s.Bytes, s.Deallocations, s.Allocations)
 	}
@@ -107,6 +137,10 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	l.Add(s)
 	a := t.accounts[stack]
 	if a == nil {
+		if len(t.accounts) >= maxToldStacks {
+			t.err = fmt.Errorf("more than %d different call stacks", maxToldStacks)
+			return t.err
+		}
 		a = &tally.Stack{}
 		t.accounts[stack] = a
 	}
@@ -129,6 +163,9 @@ func (t *Told) Note(text string) {
 // Write writes the recording to path. What is live at the peak and by itself at most is raised to what is leaked, where it was not told
 // or is less.
 func (t *Told) Write(path string) error {
+	if t.err != nil {
+		return t.err
+	}
 	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{}}
 	numbers := t.forest.harvest(numbered)
 	sum := &numbered.Tally.Totals

@@ -95,7 +95,8 @@ type extras struct {
 	have                                        uint16 // bit per kind
 	size, usable, align, count, oldAddr, oldLen uint64
 	sampling, pool                              uint64
-	ids                                         [4]uint64 // of a note; count says how many
+	ids                                         [event.RegionIDs]uint64 // of a note
+	noted                                       uint8                   // how many of them; count may be anything that the target says
 }
 
 func (x *extras) add(kind uint8, value uint64) {
@@ -113,9 +114,9 @@ func (x *extras) add(kind uint8, value uint64) {
 	case wire.XOldSize:
 		x.oldLen = value
 	case wire.XID:
-		if x.count < uint64(len(x.ids)) {
-			x.ids[x.count] = value
-			x.count++
+		if int(x.noted) < len(x.ids) {
+			x.ids[x.noted] = value
+			x.noted++
 		}
 	case wire.XSampled:
 		x.sampling = value

@@ -26,6 +26,8 @@ func FuzzRecords(f *testing.F) {
 	f.Add(append(piece(1, begin, wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 2, Time: 250}, end, begin), piece(0, alloc, free)...))
 	f.Add(piece(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 1 << 63}, wire.Record{Kind: wire.KRangeName, Addr: 1, Time: 1},
 		wire.Record{Kind: wire.KMark, Addr: 1, Time: 2}, wire.Record{Kind: wire.KThreadName, Addr: 1, Time: 3}, wire.Record{Kind: wire.KStack, Addr: 1 << 30, Size: 4096, Time: 4}))
+	f.Add(piece(0, wire.Record{Kind: wire.XCount, Value: 1000}, begin, alloc, end))
+	f.Add(piece(0, wire.Record{Kind: wire.XID, Value: 7}, wire.Record{Kind: wire.XCount, Value: 1000}, wire.Record{Kind: wire.XID, Value: 8}, begin))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := newScript(t)
 		c.w.final = true // nobody waits for call stacks that do not come

@@ -23,7 +23,7 @@ func (p *process) noted(s *stream, kind uint8, r *ready) {
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
 		if x := r.x; x != nil {
-			ids = x.ids[:x.count]
+			ids = x.ids[:x.noted]
 		}
 		p.region(s, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:

@@ -22,44 +22,45 @@ import (
 // A file that is damaged or was cut short still opens, as long as its header is whole: Complete and Damage say what is
 // missing.
 type Reader struct {
-	name     string
-	f        io.ReaderAt
-	close    func() error
-	size     int64
-	header   fileHeader
-	process  event.Process
-	threads  []event.Thread
-	modules  []event.Module
-	pcs      Table[event.PC]
-	nodes    Table[event.Node]
-	samples  []event.Sample
-	statics  statics
-	stackUse []event.StackUse
-	counts   *event.Counts // nil: nothing was counted
-	marks    []event.Mark  // by rising time
-	regions  []event.RegionNote
-	ranges   []event.NamedRange
-	pairs    []event.Pair
-	pools    []event.Pool
-	merged   *Merged // nil: there are events
-	frames   map[uint32][]event.Frame
-	ending   Ending
-	ended    bool
-	promised uint64         // events, by the ending
-	stored   *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
-	tally    *tally.Summary
-	counted  bool // tally was counted here
-	events   []indexEntry
-	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
-	folds    map[layer]uint64         // all blocks of a layer below this number are folded
-	fold     foldedHead               // the latest
-	cuts     []uint64                 // within what is folded: where there are answers
-	decoders sync.Pool                // *eventDecoder
-	mu       sync.Mutex               // of damage, seen
-	counting sync.Mutex               // of tally
-	damage   []string
-	seen     map[string]bool
-	budget   int64 // bytes that tables may still unpack to
+	name      string
+	f         io.ReaderAt
+	close     func() error
+	size      int64
+	header    fileHeader
+	process   event.Process
+	threads   []event.Thread
+	modules   []event.Module
+	pcs       Table[event.PC]
+	nodes     Table[event.Node]
+	unordered bool // there are nodes that come before their parents
+	samples   []event.Sample
+	statics   statics
+	stackUse  []event.StackUse
+	counts    *event.Counts // nil: nothing was counted
+	marks     []event.Mark  // by rising time
+	regions   []event.RegionNote
+	ranges    []event.NamedRange
+	pairs     []event.Pair
+	pools     []event.Pool
+	merged    *Merged // nil: there are events
+	frames    map[uint32][]event.Frame
+	ending    Ending
+	ended     bool
+	promised  uint64         // events, by the ending
+	stored    *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
+	tally     *tally.Summary
+	counted   bool // tally was counted here
+	events    []indexEntry
+	sums      map[uint64][]*indexEntry // summaries, by the number of their first event
+	folds     map[layer]uint64         // all blocks of a layer below this number are folded
+	fold      foldedHead               // the latest
+	cuts      []uint64                 // within what is folded: where there are answers
+	decoders  sync.Pool                // *eventDecoder
+	mu        sync.Mutex               // of damage, seen
+	counting  sync.Mutex               // of tally
+	damage    []string
+	seen      map[string]bool
+	budget    int64 // bytes that tables may still unpack to
 
 	blocks  []indexEntry // all that were found
 	found   bool         // the description of the process
@@ -235,6 +236,12 @@ func (r *Reader) load(blocks []indexEntry) {
 	r.setModules(modules)
 	r.pcs.add(pcs)
 	r.nodes.add(nodes)
+	if n, id := r.cutCycles(nodes); n > 0 {
+		r.damaged("the tree of call stacks: %d of its nodes are their own ancestors, for example node %d", n, id)
+	}
+	if r.merged != nil && len(r.merged.Inputs) == 0 {
+		r.damaged("the list of the recordings that were merged is missing")
+	}
 	slices.SortStableFunc(r.marks, func(a, b event.Mark) int { return cmp.Compare(a.Time, b.Time) })
 	r.findCuts()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -48,7 +49,10 @@ func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repa
 	if err != nil {
 		return nil, err
 	}
-	m := &mender{w: w, threads: make(map[uint32]*mended), at: make(map[uint64]event.Block)}
+	m := &mender{w: w, threads: make(map[uint32]*mended), at: make(map[uint64]uint64), end: math.MaxInt64}
+	if r.ended {
+		m.end = r.ending.End
+	}
 	if err := m.copy(ctx, r, o); err != nil {
 		_ = w.Abort()
 		if st, lost := os.Lstat(path); lost == nil && st.Mode().IsRegular() {
@@ -68,16 +72,22 @@ func (r *Reader) addresses() bool {
 	return false
 }
 
-// mender rewrites events.
+// mender rewrites events, and what belongs to them, so that all of it agrees.
 type mender struct {
 	w       *Writer
 	result  Repaired
 	kept    []keptRun
 	next    uint64 // number of the next event, by the old numbers
 	allocs  uint64 // kept
+	bytes   uint64 // of all allocations that were kept
+	tables  *mendedTables
 	threads map[uint32]*mended
-	at      map[uint64]event.Block // live blocks by address, where addresses are known; none of pools, which lie in others
+	live    liveBlocks
+	at      map[uint64]uint64 // number of the live block at an address, where addresses are known; none of pools, which lie in others
 	time    int64
+	end     int64        // of the process, as far as it is known; MaxInt64: it is not
+	latest  int64        // of all times that were kept
+	child   bool         // the process was forked from one that was recorded
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
 	late    event.RegionNote // of the event that is being kept, if it was settled late
@@ -89,26 +99,17 @@ type keptRun struct{ old, new, n uint64 }
 
 // mended is what is known of a thread.
 type mended struct {
-	latest uint64 // new number of its latest allocation, plus 1
-	halves int    // of reallocs whose old block has ended
+	latest uint64   // new number of its latest allocation, plus 1
+	halves int      // of reallocs whose old block has ended
+	open   []string // names of the regions that it is in, from the outermost on
+	notes  uint32   // how often it entered or left some
+	noted  int64    // when it did so last
 }
 
 func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
-	for i, t := range r.threads {
-		m.w.Thread(uint32(i), t)
-	}
-	for _, mod := range r.modules {
-		m.w.Module(mod)
-	}
-	r.pcs.All(func(i uint32, p event.PC) bool { m.w.PC(i, p); return true })
-	r.nodes.All(func(i uint32, n event.Node) bool { m.w.Node(i, n); return true })
-	for _, s := range r.samples {
-		m.w.Sample(s)
-	}
+	m.tables = mendTables(m.w, r)
 	m.marks, m.regions, m.ranges = r.marks, r.regions, r.ranges
-	for _, u := range r.stackUse {
-		m.w.StackUse(u)
-	}
+	m.child = r.process.Parent != 0
 	first := r.Damage()
 	var failed error
 	err := r.Walk(ctx, 0, ^uint64(0), func(n, alloc uint64, e *event.Event) bool {
@@ -120,6 +121,8 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 		return errors.Join(failed, err)
 	}
 	m.marksUpTo(event.NoCut)
+	m.readings(r)
+	m.tables.finish(m.w)
 	frames := r.frames
 	if len(frames) == 0 && o.Symbols != nil {
 		frames = o.Symbols(r)
@@ -128,11 +131,11 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 		return err
 	}
 	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()),
-		m.w.Pairs(r.pairs), m.w.Pools(r.pools)); err != nil {
+		m.w.Pairs(m.mismatches(r.pairs)), m.w.Pools(r.pools)); err != nil {
 		return err
 	}
 	if r.counts != nil {
-		if err := m.w.Counts(r.counts); err != nil {
+		if err := m.w.Counts(mendCounts(r.counts)); err != nil {
 			return err
 		}
 	}
@@ -143,24 +146,55 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 	return m.w.Finish(m.ending(r, o))
 }
 
+// thread returns what is known of a thread.
+func (m *mender) thread(i uint32) *mended {
+	t := m.threads[i]
+	if t == nil {
+		t = &mended{}
+		m.threads[i] = t
+	}
+	return t
+}
+
+// maxMendedBytes bounds what the allocations of a repaired recording come to, so that no sum of them overflows. No process gets that far.
+const maxMendedBytes = 1 << 62
+
 // event writes an event with numbers of the old recording, if that is possible as what it can be there.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	m.late = event.RegionNote{}
 	m.marksUpTo(n)
 	m.result.Lost += n - m.next
 	m.next = n + 1
-	m.time = e.Time
-	t := m.threads[e.Thread]
-	if t == nil {
-		t = &mended{}
-		m.threads[e.Thread] = t
+	if e.Kind >= event.KindCount || e.Func >= event.FuncCount {
+		m.result.Lost++
+		return nil
 	}
 	v := *e
+	if v.Kind == event.Alloc {
+		_, bytes := v.Weight()
+		if bytes > maxMendedBytes-m.bytes {
+			m.result.Lost++
+			return nil
+		}
+		m.bytes += bytes
+	}
+	m.time = max(m.time, v.Time)
+	v.Time = m.time
+	v.Thread = m.tables.thread(v.Thread, v.Time)
+	v.Stack, v.FreeStack = m.tables.stack(v.Stack), m.tables.stack(v.FreeStack)
+	t := m.thread(v.Thread)
+	if v.Func != event.ReallocFunc && v.Func != event.Reallocarray && v.Func != event.PoolMove {
+		v.Flags &^= event.Realloc
+	}
+	if v.Kind != event.Free {
+		v.Ref = event.NoRef
+		v.Flags &^= event.Temporary
+	}
 	switch v.Kind {
 	case event.Alloc:
 		if v.Flags&event.Realloc != 0 {
 			if t.halves == 0 {
-				v.Flags &^= event.Realloc | event.InPlace
+				v.Flags &^= event.Realloc
 			} else {
 				t.halves--
 			}
@@ -169,13 +203,18 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			return err
 		}
 		m.keep(alloc)
+		m.live.add(m.allocs, liveBlock{size: v.Size, usable: v.Usable, addr: v.Addr, born: v.Time, stack: v.Stack, thread: v.Thread, flags: v.Flags & (event.HasUsable | event.Sampled)})
 		if v.Addr != 0 && !v.Func.InPool() {
-			m.at[v.Addr] = event.Block{Addr: v.Addr, Size: v.Size, Stack: v.Stack, Thread: v.Thread, Ref: m.allocs, Born: v.Time}
+			m.at[v.Addr] = m.allocs
 		}
 		t.latest = m.allocs + 1
 		m.allocs++
 	case event.Free:
 		ref, ok := m.renumber(v.Ref)
+		var b liveBlock
+		if ok {
+			b, ok = m.live.take(ref)
+		}
 		if !ok {
 			m.result.Unmatched++
 			v = event.Event{Time: v.Time, Kind: event.Unmatched, Func: v.Func, Thread: v.Thread, FreeStack: v.FreeStack,
@@ -183,20 +222,42 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			break
 		}
 		v.Ref = ref
+		b.tell(&v)
 		if v.Flags&event.Realloc != 0 {
 			t.halves++
 		} else if t.latest == ref+1 && v.Flags&event.Sampled == 0 && v.Func != event.FuncUnknown && v.Func != event.PoolBacking {
 			v.Flags |= event.Temporary
 		}
-		if m.at[v.Addr].Ref == ref {
+		if at, ok := m.at[v.Addr]; ok && at == ref {
 			delete(m.at, v.Addr)
 		}
+	case event.Unrecorded:
+		if v.Flags&event.Realloc != 0 {
+			t.halves++
+		}
+	case event.Inherited:
+		if !m.child {
+			v.Kind = event.Unmatched
+		}
 	}
+	if v.Kind != event.Alloc || v.Flags&event.Realloc == 0 {
+		v.Flags &^= event.InPlace
+	}
+	m.tables.used(&v)
 	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree && v.Kind == event.Free {
 		m.region(m.late)
 	}
 	m.result.Events++
 	return m.w.Event(&v)
+}
+
+// there reports whether something may have happened at that time, and remembers that it did.
+func (m *mender) there(time int64) bool {
+	if time > m.end {
+		return false
+	}
+	m.latest = max(m.latest, time)
+	return true
 }
 
 // marksUpTo keeps the marks, the notes of regions and the names of ranges before the event with old number n.
@@ -207,6 +268,7 @@ func (m *mender) marksUpTo(n uint64) {
 		if mark.Cut != event.NoCut {
 			mark.Cut = m.w.Handed()
 		}
+		mark.Thread = m.tables.thread(mark.Thread, math.MaxInt64)
 		m.w.Mark(mark)
 	}
 	for len(m.regions) > 0 && m.regions[0].Event <= n {
@@ -222,26 +284,126 @@ func (m *mender) marksUpTo(n uint64) {
 	for len(m.ranges) > 0 && m.ranges[0].Event <= n {
 		named := m.ranges[0]
 		m.ranges = m.ranges[1:]
-		named.Event = m.w.Handed()
-		m.w.Range(named)
+		if named.Event = m.w.Handed(); named.Size > 0 && m.there(named.Time) {
+			named.Thread = m.tables.thread(named.Thread, math.MaxInt64)
+			m.w.Range(named)
+		}
 	}
 }
 
-// region keeps a note of a region in front of the next event.
+// region keeps a note of a region in front of the next event, if it agrees with those before it.
 func (m *mender) region(note event.RegionNote) {
+	note.Thread = m.tables.thread(note.Thread, math.MaxInt64)
+	t := m.thread(note.Thread)
 	note.Event, note.Alloc = m.w.Handed(), m.w.Allocations()
+	if note.Late != event.NotLate {
+		if note.Back > 0 && note.Back <= t.notes && m.there(note.Time) {
+			m.w.Region(note)
+		}
+		return
+	}
+	outer := len(t.open) - int(note.Leaves)
+	if note.Leaves > 0 && (outer < 0 || t.open[outer] != note.Name) {
+		return // it left what it had not entered
+	}
+	note.Time = max(note.Time, t.noted)
+	if !m.there(note.Time) {
+		return
+	}
+	t.noted = note.Time
+	t.notes++
+	if note.Leaves == 0 {
+		t.open = append(t.open, note.Name)
+	} else {
+		t.open = t.open[:outer]
+	}
 	m.w.Region(note)
+}
+
+// readings keeps what the recorder read beside the events, as far as it agrees.
+func (m *mender) readings(r *Reader) {
+	last := int64(0)
+	for _, s := range r.samples {
+		good := s.Time >= last
+		for f, v := range sampleFields(&s) {
+			good = good && (f == 0 || *v >= -1)
+		}
+		if good && m.there(s.Time) {
+			last = s.Time
+			m.w.Sample(s)
+		}
+	}
+	type part struct {
+		thread  uint32
+		measure event.StackMeasure
+	}
+	most := make(map[part]uint64)
+	for _, u := range r.stackUse {
+		u.Thread, u.Stack = m.tables.thread(u.Thread, math.MaxInt64), m.tables.stack(u.Stack)
+		if u.Measure != event.StackDeepest {
+			u.Stack = 0
+		}
+		if p := (part{u.Thread, u.Measure}); u.Bytes > most[p] && m.there(u.Time) {
+			most[p] = u.Bytes
+			m.w.StackUse(u)
+		}
+	}
+}
+
+// mismatches are the pairs that may be.
+func (m *mender) mismatches(list []event.Pair) (kept []event.Pair) {
+	blocks := m.w.Handed()
+	for _, p := range list {
+		of := event.MismatchOf(p.Alloc, p.Free)
+		if !allocates(p.Alloc) || !deallocates(p.Free) || p.Mismatch&of != of || p.Mismatch&event.MismatchFunction != 0 && of != event.MismatchFunction ||
+			p.Count > blocks || !m.there(p.Time) {
+			continue
+		}
+		blocks -= p.Count
+		p.Thread, p.Stack, p.FreeStack = m.tables.thread(p.Thread, math.MaxInt64), m.tables.stack(p.Stack), m.tables.stack(p.FreeStack)
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// mendCounts leaves out what a function cannot have done.
+func mendCounts(c *event.Counts) *event.Counts {
+	out := &event.Counts{Tick: c.Tick}
+	for _, n := range c.Rows {
+		if n.Timed == 0 || c.Tick == 0 {
+			n.Timed, n.Time, n.Times = 0, 0, nil
+		}
+		if n.Frees && deallocates(n.Func) || !n.Frees && allocates(n.Func) {
+			out.Rows = append(out.Rows, n)
+		}
+	}
+	return out
+}
+
+// allocates and deallocates say what a function can do.
+func allocates(f event.Func) bool {
+	return f > event.FuncUnknown && f < event.FreeFunc || f.InPool()
+}
+
+func deallocates(f event.Func) bool {
+	return f >= event.FreeFunc && f < event.Mmap || f == event.ReallocFunc || f == event.Reallocarray || f >= event.PoolFree && f < event.FuncCount
 }
 
 // unseen ends the block that is live where v allocates: its deallocation is missing.
 func (m *mender) unseen(v *event.Event) error {
-	b, ok := m.at[v.Addr]
+	ref, ok := m.at[v.Addr]
 	if !ok || v.Addr == 0 || v.Func.InPool() {
 		return nil
 	}
+	delete(m.at, v.Addr)
+	b, ok := m.live.take(ref)
+	if !ok {
+		return nil
+	}
 	m.result.Unseen++
-	return m.w.Event(&event.Event{Time: v.Time, Kind: event.Free, Func: event.FuncUnknown, Thread: v.Thread, Stack: b.Stack, Size: b.Size,
-		Addr: b.Addr, Ref: b.Ref, Born: b.Born, BornBy: b.Thread})
+	e := event.Event{Time: v.Time, Kind: event.Free, Func: event.FuncUnknown, Thread: v.Thread, Ref: ref}
+	b.tell(&e)
+	return m.w.Event(&e)
 }
 
 // keep gives the allocation with an old number the next new one.
@@ -277,7 +439,7 @@ func (m *mender) ending(r *Reader, o RepairOptions) Ending {
 	x.Incomplete = !ended || x.Lost > 0 || slices.ContainsFunc(r.damage, func(s string) bool {
 		return !strings.HasPrefix(s, "the block of "+blockTally.String()) // they are counted anew
 	})
-	e.End = max(e.End, m.time)
+	e.End = max(e.End, m.time, m.latest)
 	e.Tally = nil
 	e.Health.LostEvents += x.Lost
 	e.Health.Notes = slices.Clone(e.Health.Notes)

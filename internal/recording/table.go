@@ -54,6 +54,15 @@ func (t *Table[T]) add(entries []entry[T]) {
 	}
 }
 
+// set replaces an entry that is there.
+func (t *Table[T]) set(i uint32, v T) {
+	if t.sparse != nil {
+		t.sparse[i] = v
+		return
+	}
+	t.dense[i] = v
+}
+
 // Get returns the entry at i and whether there is one.
 func (t *Table[T]) Get(i uint32) (T, bool) {
 	if t.sparse != nil {

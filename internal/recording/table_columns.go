@@ -61,12 +61,15 @@ func (r *columnReader) open(s *columns) error {
 	if s.head.bad || r.n > maxColumn {
 		return errors.New("its head is invalid")
 	}
-	for id, c := range map[columnID]*cursor{colID: &r.id, colA: &r.a, colB: &r.b, colC: &r.c, colStrings: &r.text} {
-		b, err := s.unpack(id, nil)
+	for _, c := range [...]struct {
+		id  columnID
+		got *cursor
+	}{{colID, &r.id}, {colA, &r.a}, {colB, &r.b}, {colC, &r.c}, {colStrings, &r.text}} {
+		b, err := s.unpack(c.id, nil)
 		if err != nil {
 			return err
 		}
-		*c = cursor{b: b}
+		*c.got = cursor{b: b}
 	}
 	return nil
 }

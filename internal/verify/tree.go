@@ -20,14 +20,8 @@ func (s span) and(o span) span { return span{max(s.from, o.from), min(s.to, o.to
 // lifespan is the time in which all code of a stack was there, once that is known.
 type lifespan struct {
 	span
-	state uint8
+	known bool
 }
-
-// States of a lifespan; 0: nobody asked yet.
-const (
-	walking = 1 + iota // it is being found out
-	known
-)
 
 // tree is the calling-context tree, and when each stack can have been.
 type tree struct {
@@ -74,17 +68,14 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 	return t
 }
 
-// span returns when all code of a stack was there. It walks up to the first node that is known, then down again.
+// span returns when all code of a stack was there. It walks up to the first node that is known, then down again. The reader has seen to it
+// that this ends.
 func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	var way []uint32
 	at := always
 	for id != 0 {
 		s := t.spans.at(id)
-		if s.state == walking {
-			tables.problem("node %d is its own ancestor", id)
-			break
-		}
-		if s.state == known {
+		if s.known {
 			at = s.span
 			break
 		}
@@ -93,7 +84,6 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 			tables.problem("node %d has a parent %d, which does not exist", way[len(way)-1], id)
 			break
 		}
-		s.state = walking
 		way = append(way, id)
 		id = n.Parent
 	}
@@ -107,7 +97,7 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 			}
 			at = at.and(s)
 		}
-		*t.spans.at(id) = lifespan{at, known}
+		*t.spans.at(id) = lifespan{at, true}
 	}
 }
 
@@ -118,7 +108,7 @@ const slack = 1_000_000
 // there checks that the code of a stack was loaded when it was seen.
 func (t *tree) there(stack uint32, time int64, number uint64) {
 	s := t.spans.at(stack)
-	if s.state != known {
+	if !s.known {
 		return
 	}
 	t.used++

@@ -68,11 +68,11 @@ func (j *JUnit) Write(w io.Writer) error {
 
 func junitSuiteOf(r *check.Result, o *QueryOptions) junitSuite {
 	const noTime = "0.000"
-	suite := junitSuite{Name: "heaptap " + r.File, Time: noTime}
-	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(r.File) // dots part packages from classes
+	suite := junitSuite{Name: "heaptap " + clean(r.File), Time: noTime}
+	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(clean(r.File)) // dots part packages from classes
 	if r.Err != nil {
 		suite.Tests, suite.Errors = 1, 1
-		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: r.Err.Error()}}}
+		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: clean(r.Err.Error())}}}
 		return suite
 	}
 	p := r.Source.Profile

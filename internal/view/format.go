@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/heaptap/heaptap/internal/escape"
 )
 
 // Size writes a number of bytes as people read it: 0 B, 999 B, 1.50 kB, 72.7 kB, 12.3 MB.
@@ -114,19 +116,5 @@ func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-runes
 
 func padRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-runes(s))) }
 
-// clean replaces what would disturb a terminal: names come from files that anyone may have made.
-func clean(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if unprintable(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-}
-
-func unprintable(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+// clean escapes what would disturb a terminal: names come from files that anyone may have made.
+func clean(s string) string { return escape.Terminal(s) }

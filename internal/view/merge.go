@@ -63,8 +63,8 @@ func (r *report) together() {
 		return
 	}
 	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
-	if r.Selection != nil {
-		return // the bounds are not of the selected
+	if r.Selection != nil || len(r.p.Merged.Inputs) == 0 {
+		return // the bounds are not of the selected, or not known
 	}
 	how := "counted from each one's start"
 	if r.p.Merged.Clock {
@@ -80,7 +80,7 @@ func (r *report) together() {
 // inputs lists what was merged: first how much the inputs differ, then those with the largest peaks.
 func (r *report) inputs() {
 	m := r.p.Merged
-	if m == nil || r.Top < 0 || m.Imported() != "" {
+	if m == nil || r.Top < 0 || m.Imported() != "" || len(m.Inputs) == 0 { // none: the list is damaged, as a warning says
 		return
 	}
 	r.printf("%s  %s\n", r.title("INPUTS"), r.faint(plural(uint64(len(m.Inputs)), "recording")))
@@ -182,6 +182,9 @@ func jsonMergeOf(p *profile.Profile) *jsonMerge {
 		j.Align = "clock"
 	}
 	for k := range inputMetrics {
+		if len(m.Inputs) == 0 {
+			break
+		}
 		s := spreadOf(m.Inputs, &inputMetrics[k])
 		at := uint32(s.leastAt)
 		sum := 0.

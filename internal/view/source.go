@@ -50,6 +50,8 @@ func (l *SourceAnswers) pages(wholes []query.Row) []sourcePage {
 		var err error
 		p.file, err = l.Finder.Find(p.whole.File)
 		switch {
+		case errors.Is(err, source.ErrForeign):
+			p.note = err.Error() + "; --source-path DIR reads what is below DIR"
 		case errors.Is(err, source.ErrMissing):
 			p.note = err.Error() + "; --source-path DIR or --source-map FROM=TO tell where it is"
 		case err != nil:

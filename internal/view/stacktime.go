@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -96,7 +97,7 @@ func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error 
 			}
 			if err == nil {
 				err = c.Write([]string{fmt.Sprintf("%.9f", float64(u.Time)/1e9), strconv.FormatUint(uint64(id.Index), 10), strconv.FormatUint(uint64(id.TID), 10),
-					id.Name, u.Measure.String(), strconv.FormatUint(u.Bytes, 10), stack, frames})
+					escape.Cell(id.Name), u.Measure.String(), strconv.FormatUint(u.Bytes, 10), stack, escape.Cell(frames)})
 			}
 		}
 	}

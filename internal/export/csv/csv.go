@@ -1,5 +1,5 @@
 // Package csv writes tables as comma-separated values (RFC 4180, UTF-8): a line with the names of the columns, then the rows. What has no
-// value is empty, a flag is 0 or 1.
+// value is empty, a flag is 0 or 1. Text is written so that neither spreadsheets nor terminals obey it: see package escape.
 package csv
 
 import (
@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/table"
 )
@@ -63,7 +64,7 @@ func text(kind table.Kind, v *table.Value) string {
 	case table.Float:
 		return strconv.FormatFloat(v.Float, 'g', -1, 64)
 	case table.Text:
-		return v.Text
+		return escape.Cell(v.Text)
 	}
 	return strconv.FormatUint(v.Uint, 10)
 }

@@ -5,8 +5,11 @@ package dhat
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/import/valgrind"
@@ -23,19 +26,7 @@ func Is(head []byte) bool {
 // allocator is in the names of the functions that Valgrind puts in malloc's place.
 const allocator = "/vgpreload_"
 
-// file is what is read of a file.
-type file struct {
-	Version *int     `json:"dhatFileVersion"`
-	Mode    string   `json:"mode"`
-	Unit    string   `json:"tu"`
-	Command string   `json:"cmd"`
-	PID     int      `json:"pid"`
-	End     int64    `json:"te"`
-	Peak    int64    `json:"tg"`
-	Points  []point  `json:"pps"`
-	Frames  []string `json:"ftbl"`
-}
-
+// point is one place in the program.
 type point struct {
 	Bytes      uint64   `json:"tb"`
 	Blocks     uint64   `json:"tbk"`
@@ -47,53 +38,118 @@ type point struct {
 	Frames     []uint32 `json:"fs"`
 }
 
+// reader is what was read so far. The names of the frames come last, so that the points are kept until then: their frames in one list.
+type reader struct {
+	t       *merge.Told
+	version int
+	mode    string
+	unit    string
+	command string
+	end     int64
+	peak    int64
+	points  []kept
+	frames  []uint32
+	pcs     []named // by frame
+}
+
+// kept is a point without its frames, which end at a place in the list of all.
+type kept struct {
+	merge.Numbers
+	framesEnd int
+}
+
+// named is a frame. Those of the functions that Valgrind puts in malloc's place are the allocator's.
+type named struct {
+	pc               int32
+	known, allocator bool
+}
+
 // Read reads a data file.
 func Read(in io.Reader) (*merge.Told, error) {
-	var f file
-	if err := whole.JSON(in, &f); err != nil {
-		return nil, err
+	r := &reader{t: merge.NewTold("dhat")}
+	to := func(v any) func(*json.Decoder) error {
+		return func(d *json.Decoder) error { return d.Decode(v) }
 	}
+	err := whole.Object(in, map[string]func(*json.Decoder) error{
+		"dhatFileVersion": to(&r.version), "mode": to(&r.mode), "tu": to(&r.unit), "cmd": to(&r.command), "pid": to(&r.t.Process.PID),
+		"te": to(&r.end), "tg": to(&r.peak), "pps": r.readPoints, "ftbl": r.readFrames,
+	})
 	switch {
-	case f.Version == nil || *f.Version != 2:
-		return nil, fmt.Errorf("dhatFileVersion: version 2 is expected")
-	case f.Mode != "heap":
-		return nil, fmt.Errorf("mode: %.40q tells of no allocations; heap is expected", f.Mode)
-	case len(f.Frames) == 0:
-		return nil, fmt.Errorf("ftbl: the names of the frames are missing")
+	case err != nil:
+		return nil, err
+	case r.version != 2:
+		return nil, errors.New("dhatFileVersion: version 2 is expected")
+	case r.mode != "heap":
+		return nil, fmt.Errorf("mode: %.40q tells of no allocations; heap is expected", r.mode)
+	case len(r.pcs) == 0:
+		return nil, errors.New("ftbl: the names of the frames are missing")
 	}
-	t := merge.NewTold("dhat")
-	t.Process.Args, t.Process.PID = strings.Fields(f.Command), f.PID
-	if len(t.Process.Args) > 0 {
-		t.Process.Exe = t.Process.Args[0]
+	r.t.Process.Args = strings.Fields(r.command)
+	if len(r.t.Process.Args) > 0 {
+		r.t.Process.Exe = r.t.Process.Args[0]
 	}
-	if f.Unit == "ns" {
-		t.Input.End, t.Input.PeakTime = max(f.End, 0), max(f.Peak, 0)
+	if r.unit == "ns" {
+		r.t.Input.End, r.t.Input.PeakTime = max(r.end, 0), max(r.peak, 0)
 	}
-	pcs := make([]int32, len(f.Frames))
-	known := make([]bool, len(f.Frames))
-	for i, name := range f.Frames[1:] {
-		pcs[i+1], known[i+1] = valgrind.PC(t, name)
-	}
-	for i := range f.Points {
-		p := &f.Points[i]
-		if len(p.Frames) > 1 && int64(p.Frames[0]) < int64(len(pcs)) && strings.Contains(f.Frames[p.Frames[0]], allocator) {
-			p.Frames = p.Frames[1:] // heaptap's call stacks begin with the caller of the allocator
+	begin := 0
+	for i := range r.points {
+		p := &r.points[i]
+		at, err := r.stack(r.frames[begin:p.framesEnd])
+		if err != nil {
+			return nil, fmt.Errorf("pps[%d].%w", i, err)
 		}
-		at := int32(0)
-		for k := len(p.Frames) - 1; k >= 0; k-- {
-			n := p.Frames[k]
-			if int64(n) >= int64(len(pcs)) {
-				return nil, fmt.Errorf("pps[%d].fs[%d]: frame %d of %d", i, k, n, len(pcs))
-			}
-			if known[n] {
-				at = t.Node(at, pcs[n])
-			}
-		}
-		n := merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End, LiveBlocks: p.EndBlocks, Peak: p.Peak, PeakBlocks: p.PeakBlocks,
-			PeakTold: true, OwnPeak: p.Most}
-		if err := t.Add(at, n.Stack()); err != nil {
+		if err := r.t.Add(at, p.Stack()); err != nil {
 			return nil, fmt.Errorf("pps[%d]: %w", i, err)
 		}
+		begin = p.framesEnd
 	}
-	return t, nil
+	return r.t, nil
+}
+
+// readPoints reads the list of points, none of which is shorter than the names of its fields.
+func (r *reader) readPoints(d *json.Decoder) error {
+	var p point
+	return whole.Each(d, 32, func(i int) error {
+		p = point{Frames: p.Frames[:0]}
+		if err := d.Decode(&p); err != nil {
+			return err
+		}
+		r.frames = append(r.frames, p.Frames...)
+		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End, LiveBlocks: p.EndBlocks, Peak: p.Peak,
+			PeakBlocks: p.PeakBlocks, PeakTold: true, OwnPeak: p.Most}, len(r.frames)})
+		return nil
+	})
+}
+
+// readFrames reads the names of the frames.
+func (r *reader) readFrames(d *json.Decoder) error {
+	return whole.Each(d, 16, func(i int) error {
+		var name string
+		if err := d.Decode(&name); err != nil {
+			return err
+		}
+		n := named{allocator: strings.Contains(name, allocator)}
+		if i > 0 { // the first one stands for the root
+			n.pc, n.known = valgrind.PC(r.t, name)
+		}
+		r.pcs = append(r.pcs, n)
+		return r.t.Err()
+	})
+}
+
+// stack is the number of the call stack with these frames, from the leaf on.
+func (r *reader) stack(frames []uint32) (int32, error) {
+	if len(frames) > 1 && int64(frames[0]) < int64(len(r.pcs)) && r.pcs[frames[0]].allocator {
+		frames = frames[1:] // heaptap's call stacks begin with the caller of the allocator
+	}
+	at := int32(0)
+	for i, n := range slices.Backward(frames) {
+		if int64(n) >= int64(len(r.pcs)) {
+			return 0, fmt.Errorf("fs[%d]: frame %d of %d", i, n, len(r.pcs))
+		}
+		if r.pcs[n].known {
+			at = r.t.Node(at, r.pcs[n].pc)
+		}
+	}
+	return at, nil
 }

@@ -45,7 +45,7 @@ func Import(in io.Reader, path, recorder string) (err error) {
 			err = errors.Join(err, r.w.Abort())
 		}
 	}()
-	number, err := lines.Each(in, func(text string) error { return r.line(text, path, recorder) })
+	number, err := lines.EachOf(in, 4, func(text string) error { return r.line(text, path, recorder) })
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,18 @@ type reader struct {
 	page    uint64
 	latest  uint64 // number of the latest allocation, plus 1
 	allocs  uint64
+	bytes   int // that were read
+}
+
+// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it is.
+const maxEntries = 1 << 20
+
+// proportionate holds that the tables do not get out of proportion to the file: most of one are events.
+func (r *reader) proportionate() error {
+	if n := uint64(len(r.strings)+len(r.infos)) + r.pcs + r.stacks; n > maxEntries+uint64(r.bytes)/24 {
+		return fmt.Errorf("%d names, addresses and call stacks in %d bytes, as in no file of heaptrack's", n, r.bytes)
+	}
+	return nil
 }
 
 // info is a size at a call stack.
@@ -85,8 +97,12 @@ type block struct {
 
 // line takes in a line.
 func (r *reader) line(text, path, recorder string) error {
+	r.bytes += len(text) + 1
 	if text == "" || text[0] == '#' {
 		return nil
+	}
+	if err := r.proportionate(); err != nil {
+		return err
 	}
 	of, rest := text[0], strings.TrimPrefix(text[1:], " ")
 	switch of {

@@ -10,13 +10,25 @@ import (
 // maxLine is how long a line may be, in bytes: as long as a name or a command line.
 const maxLine = 16 << 20
 
+// manyLines is how many lines a text may have, however short they are: each takes time.
+const manyLines = 1 << 22
+
 // Each hands over the lines of a text, without their ends. It returns their number. An error of take, or of reading, gets the number of
 // the line that it is about.
 func Each(in io.Reader, take func(text string) error) (number int, err error) {
+	return EachOf(in, 8, take)
+}
+
+// EachOf is Each for a text in which many lines have at least so many bytes on average.
+func EachOf(in io.Reader, least int, take func(text string) error) (number int, err error) {
 	s := bufio.NewScanner(in)
 	s.Buffer(nil, maxLine)
+	bytes := 0
 	for s.Scan() {
 		number++
+		if bytes += len(s.Bytes()) + 1; number > manyLines+bytes/least {
+			return number, fmt.Errorf("line %d: more than %d lines that are shorter than any tool writes them", number, manyLines)
+		}
 		if err := take(s.Text()); err != nil {
 			return number, fmt.Errorf("line %d: %w", number, err)
 		}

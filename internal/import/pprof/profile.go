@@ -46,10 +46,17 @@ type line struct {
 
 type function struct{ name, system, file uint64 }
 
+// maxEntries is how many samples, locations and so on a profile may have, however short they are.
+const maxEntries = 1 << 20
+
 // parse reads a profile, unpacked.
 func parse(b []byte) (*profile, error) {
 	p := &profile{mappings: make(map[uint64]mapping), locations: make(map[uint64]location), functions: make(map[uint64]function)}
+	entries := 0
 	err := each(b, 0, func(f *field) error {
+		if entries++; entries > maxEntries+len(b)/16 { // each of which takes more memory than bytes of the file
+			return fmt.Errorf("byte %d: more than %d entries of less than 16 bytes on average, as no profile has", f.at, maxEntries)
+		}
 		switch f.number {
 		case 1, 2, 3, 4, 5, 6, 11:
 			if !f.packed {

@@ -7,6 +7,7 @@ package speedscope
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,33 +26,27 @@ func Is(head []byte) bool {
 		bytes.Contains(head, []byte(`"shared"`)) && bytes.Contains(head, []byte(`"frames"`)))
 }
 
-type file struct {
-	Name   string `json:"name"`
-	Shared struct {
-		Frames []frame `json:"frames"`
-	} `json:"shared"`
-	Profiles []profile `json:"profiles"`
-}
-
 type frame struct {
 	Name string   `json:"name"`
 	File string   `json:"file"`
 	Line *float64 `json:"line"`
 }
 
+// profile is a profile. Its stacks are in one list.
 type profile struct {
-	Type    string     `json:"type"`
-	Name    string     `json:"name"`
-	Unit    string     `json:"unit"`
-	Start   float64    `json:"startValue"`
-	End     float64    `json:"endValue"`
-	Samples [][]uint32 `json:"samples"`
-	Weights []float64  `json:"weights"`
-	Events  []struct {
-		Type  string  `json:"type"`
-		Frame uint32  `json:"frame"`
-		At    float64 `json:"at"`
-	} `json:"events"`
+	kind, name, unit string
+	start, end       float64
+	frames           []uint32
+	ends             []int // of each sample's stack in frames
+	weights          []float64
+	events           []change
+}
+
+// change is a frame that opens or closes.
+type change struct {
+	at    float64
+	frame uint32
+	open  bool
 }
 
 // metrics are the names of profiles that are known, and what their numbers are.
@@ -68,11 +63,13 @@ var metrics = map[string]func(*merge.Numbers) *uint64{
 	"temporary-bytes": func(n *merge.Numbers) *uint64 { return &n.TemporaryBytes },
 }
 
-// reader is what was read so far.
+// reader is what was read so far. Frames may come after the profiles that name them.
 type reader struct {
 	t       *merge.Told
-	file    file
+	name    string
+	list    []profile
 	pcs     []int32 // by frame
+	unknown []bool  // by frame: it stands for a stack that is not known
 	numbers map[int32]*merge.Numbers
 	order   []int32 // of the stacks
 	peak    bool
@@ -81,13 +78,17 @@ type reader struct {
 // Read reads a file.
 func Read(in io.Reader) (*merge.Told, error) {
 	r := &reader{t: merge.NewTold("speedscope"), numbers: make(map[int32]*merge.Numbers)}
-	if err := whole.JSON(in, &r.file); err != nil {
+	err := whole.Object(in, map[string]func(*json.Decoder) error{
+		"name": to(&r.name),
+		"shared": func(d *json.Decoder) error {
+			return whole.Fields(d, map[string]func(*json.Decoder) error{"frames": r.readFrames})
+		},
+		"profiles": r.readProfiles,
+	})
+	if err != nil {
 		return nil, err
 	}
-	for i := range r.file.Shared.Frames {
-		r.pcs = append(r.pcs, r.pc(&r.file.Shared.Frames[i]))
-	}
-	if name := strings.Fields(r.file.Name); len(name) > 0 {
+	if name := strings.Fields(r.name); len(name) > 0 {
 		r.t.Process.Exe = name[0]
 	}
 	if err := r.profiles(); err != nil {
@@ -104,6 +105,70 @@ func Read(in io.Reader) (*merge.Told, error) {
 		r.t.Note("The peak is not told: shown is what was live at the end.")
 	}
 	return r.t, nil
+}
+
+// to takes a value to a place.
+func to(v any) func(*json.Decoder) error {
+	return func(d *json.Decoder) error { return d.Decode(v) }
+}
+
+func (r *reader) readFrames(d *json.Decoder) error {
+	return whole.Each(d, 16, func(int) error {
+		var f frame
+		if err := d.Decode(&f); err != nil {
+			return err
+		}
+		r.pcs = append(r.pcs, r.pc(&f))
+		r.unknown = append(r.unknown, f.Name == "[unknown]")
+		return r.t.Err()
+	})
+}
+
+// readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one frame, numbers of more
+// than one digit.
+func (r *reader) readProfiles(d *json.Decoder) error {
+	return whole.Each(d, 64, func(int) error {
+		r.list = append(r.list, profile{})
+		p := &r.list[len(r.list)-1]
+		var stack []uint32
+		return whole.Fields(d, map[string]func(*json.Decoder) error{
+			"type": to(&p.kind), "name": to(&p.name), "unit": to(&p.unit), "startValue": to(&p.start), "endValue": to(&p.end),
+			"samples": func(d *json.Decoder) error {
+				return whole.Each(d, 8, func(int) error {
+					stack = stack[:0]
+					err := d.Decode(&stack)
+					p.frames = append(p.frames, stack...)
+					p.ends = append(p.ends, len(p.frames))
+					return err
+				})
+			},
+			"weights": func(d *json.Decoder) error {
+				return whole.Each(d, 3, func(int) error {
+					var v float64
+					err := d.Decode(&v)
+					p.weights = append(p.weights, v)
+					return err
+				})
+			},
+			"events": func(d *json.Decoder) error {
+				return whole.Each(d, 20, func(i int) error {
+					var e struct {
+						Type  string  `json:"type"`
+						Frame uint32  `json:"frame"`
+						At    float64 `json:"at"`
+					}
+					if err := d.Decode(&e); err != nil {
+						return err
+					}
+					if e.Type != "O" && e.Type != "C" {
+						return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
+					}
+					p.events = append(p.events, change{e.At, e.Frame, e.Type == "O"})
+					return nil
+				})
+			},
+		})
+	})
 }
 
 // pc is the number of a frame. Its file may be a source file or, without a line, a module.
@@ -124,9 +189,9 @@ func (r *reader) pc(f *frame) int32 {
 // profiles reads the profiles that are understood.
 func (r *reader) profiles() error {
 	known := false
-	for i := range r.file.Profiles {
-		p := &r.file.Profiles[i]
-		name, _, _ := strings.Cut(p.Name, ", ") // heaptap puts a thread behind it
+	for i := range r.list {
+		p := &r.list[i]
+		name, _, _ := strings.Cut(p.name, ", ") // heaptap puts a thread behind it
 		if of := metrics[name]; of != nil {
 			known = true
 			r.peak = r.peak || strings.HasPrefix(name, "peak")
@@ -139,9 +204,9 @@ func (r *reader) profiles() error {
 		return nil
 	}
 	for _, wanted := range []struct{ unit, metric string }{{"bytes", "live"}, {"none", "live-blocks"}} {
-		for i := range r.file.Profiles {
-			if p := &r.file.Profiles[i]; p.Unit == wanted.unit {
-				r.t.Note(fmt.Sprintf("The file does not say what %.80q is: it is taken for %s at the end.", p.Name,
+		for i := range r.list {
+			if p := &r.list[i]; p.unit == wanted.unit {
+				r.t.Note(fmt.Sprintf("The file does not say what %.80q is: it is taken for %s at the end.", p.name,
 					map[string]string{"live": "live bytes", "live-blocks": "live blocks"}[wanted.metric]))
 				if err := r.profile(p, metrics[wanted.metric]); err != nil {
 					return fmt.Errorf("profiles[%d]: %w", i, err)
@@ -154,20 +219,23 @@ func (r *reader) profiles() error {
 }
 
 func (r *reader) profile(p *profile, of func(*merge.Numbers) *uint64) error {
-	switch p.Type {
+	switch p.kind {
 	case "sampled":
 		return r.sampled(p, of)
 	case "evented":
 		return r.evented(p, of)
 	}
-	return fmt.Errorf("type %.40q is not known", p.Type)
+	return fmt.Errorf("type %.40q is not known", p.kind)
 }
 
 func (r *reader) sampled(p *profile, of func(*merge.Numbers) *uint64) error {
-	if len(p.Weights) != len(p.Samples) {
-		return fmt.Errorf("%d samples with %d weights", len(p.Samples), len(p.Weights))
+	if len(p.weights) != len(p.ends) {
+		return fmt.Errorf("%d samples with %d weights", len(p.ends), len(p.weights))
 	}
-	for i, s := range p.Samples {
+	begin := 0
+	for i, end := range p.ends {
+		s := p.frames[begin:end]
+		begin = end
 		at := int32(0)
 		for _, f := range s {
 			var err error
@@ -175,7 +243,7 @@ func (r *reader) sampled(p *profile, of func(*merge.Numbers) *uint64) error {
 				return fmt.Errorf("samples[%d]: %w", i, err)
 			}
 		}
-		if err := r.add(at, p.Weights[i], of); err != nil {
+		if err := r.add(at, p.weights[i], of); err != nil {
 			return fmt.Errorf("weights[%d]: %w", i, err)
 		}
 	}
@@ -188,24 +256,22 @@ func (r *reader) evented(p *profile, of func(*merge.Numbers) *uint64) error {
 		stack int32
 	}
 	way := []open{{}}
-	last := p.Start
-	for i, e := range p.Events {
+	last := p.start
+	for i, e := range p.events {
 		top := way[len(way)-1]
-		if err := r.add(top.stack, e.At-last, of); err != nil {
+		if err := r.add(top.stack, e.at-last, of); err != nil {
 			return fmt.Errorf("events[%d]: %w", i, err)
 		}
-		last = e.At
+		last = e.at
 		switch {
-		case e.Type == "O":
-			at, err := r.call(top.stack, e.Frame)
+		case e.open:
+			at, err := r.call(top.stack, e.frame)
 			if err != nil {
 				return fmt.Errorf("events[%d]: %w", i, err)
 			}
-			way = append(way, open{e.Frame, at})
-		case e.Type != "C":
-			return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
-		case len(way) == 1 || top.frame != e.Frame:
-			return fmt.Errorf("events[%d]: frame %d closes and is not the one that is open", i, e.Frame)
+			way = append(way, open{e.frame, at})
+		case len(way) == 1 || top.frame != e.frame:
+			return fmt.Errorf("events[%d]: frame %d closes and is not the one that is open", i, e.frame)
 		default:
 			way = way[:len(way)-1]
 		}
@@ -213,7 +279,7 @@ func (r *reader) evented(p *profile, of func(*merge.Numbers) *uint64) error {
 	if len(way) > 1 {
 		return fmt.Errorf("%d frames are never closed", len(way)-1)
 	}
-	return r.add(0, p.End-last, of)
+	return r.add(0, p.end-last, of)
 }
 
 // call is the stack of a frame that another stack calls. What stands for an unknown stack is none.
@@ -221,7 +287,7 @@ func (r *reader) call(at int32, frame uint32) (int32, error) {
 	if int64(frame) >= int64(len(r.pcs)) {
 		return 0, fmt.Errorf("frame %d of %d", frame, len(r.pcs))
 	}
-	if at == 0 && r.file.Shared.Frames[frame].Name == "[unknown]" {
+	if at == 0 && r.unknown[frame] {
 		return 0, nil
 	}
 	return r.t.Node(at, r.pcs[frame]), nil

@@ -2,7 +2,6 @@
 package whole
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,28 +23,89 @@ func Bytes(in io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// JSON reads one JSON value. An error says at which byte.
-func JSON(in io.Reader, v any) error {
-	b, err := Bytes(in)
-	if err != nil {
-		return err
+// Object reads one JSON object, which is all that there is: each field of a name that is known by its function, which takes the value from
+// the decoder; others are left out. No more of it than one value is in memory. An error says at which byte.
+func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
+	d := json.NewDecoder(in)
+	err := Fields(d, fields)
+	if err == nil {
+		if _, end := d.Token(); end == nil {
+			err = errors.New("more than one value")
+		} else if !errors.Is(end, io.EOF) {
+			err = end
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	err = d.Decode(v)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
 	case errors.As(err, &kind):
-		return fmt.Errorf("byte %d: %s: %s where %s is expected", kind.Offset, kind.Field, kind.Value, kind.Type)
+		return fmt.Errorf("byte %d: %s: %s where %s is expected", d.InputOffset(), kind.Field, kind.Value, kind.Type)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return fmt.Errorf("byte %d: the file ends too early", len(b))
+		return fmt.Errorf("byte %d: the file ends too early", d.InputOffset())
 	case err != nil:
-		return err
-	}
-	if rest := bytes.TrimSpace(b[d.InputOffset():]); len(rest) > 0 {
-		return fmt.Errorf("byte %d: more than one value", d.InputOffset())
+		return fmt.Errorf("byte %d: %w", d.InputOffset(), err)
 	}
 	return nil
+}
+
+// Fields reads the object that comes next.
+func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) error {
+	if err := open(d, '{'); err != nil {
+		return err
+	}
+	for n := 0; d.More(); n++ {
+		if n > manyValues {
+			return fmt.Errorf("an object of more than %d fields", manyValues)
+		}
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		take := fields[name.(string)] // the decoder sees to it that it is one
+		if take == nil {
+			take = func(d *json.Decoder) error { return d.Decode(&json.RawMessage{}) }
+		}
+		if err := take(d); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// What an array may have: so many values, and more if these take that many bytes each on average. Each value takes memory and time, which
+// for short ones is out of proportion to the file.
+const manyValues = 1 << 18
+
+// Each reads the array that comes next: take takes a value from the decoder. Values are of least bytes on average, if there are many.
+// null is an empty array.
+func Each(d *json.Decoder, least int64, take func(i int) error) error {
+	token, err := d.Token()
+	if err != nil || token == nil {
+		return err
+	}
+	if token != json.Delim('[') {
+		return fmt.Errorf("%v where a list is expected", token)
+	}
+	begin := d.InputOffset()
+	for i := 0; d.More(); i++ {
+		if int64(i) > manyValues+(d.InputOffset()-begin)/least {
+			return fmt.Errorf("a list of more than %d values that are shorter than any tool writes them", manyValues)
+		}
+		if err := take(i); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
+func open(d *json.Decoder, with json.Delim) error {
+	token, err := d.Token()
+	if err == nil && token != with {
+		err = fmt.Errorf("%v where %v is expected", token, with)
+	}
+	return err
 }

@@ -128,7 +128,10 @@ func (c *Client) Do(ctx context.Context, try func(ctx context.Context) error) er
 		within, cancel := context.WithTimeout(ctx, tryTime)
 		err := try(within)
 		cancel()
-		if err == nil || ctx.Err() != nil || !passes(err) {
+		switch {
+		case err == nil: // also if nobody wants it any more: it was done
+			return nil
+		case ctx.Err() != nil || !passes(err):
 			return errors.Join(ctx.Err(), err)
 		}
 		pause := wait/2 + rand.N(wait) // so that many clients do not come back at once

@@ -62,6 +62,10 @@ func TestDoEnds(t *testing.T) {
 	if err := client.Do(ctx, func(context.Context) error { cancel(); return always }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	ctx, cancel = context.WithCancel(t.Context())
+	if err := client.Do(ctx, func(context.Context) error { cancel(); return nil }); err != nil {
+		t.Errorf("a call that succeeded while it was cancelled: %v", err)
+	}
 }
 
 // TestSecrets holds that neither password nor control characters of an answer come into messages.
