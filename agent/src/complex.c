@@ -98,21 +98,24 @@ const struct ht_complex *ht_complex_at(const struct ht_memo *memo, u32 frame)
 	return n && memo->complex[n - 1].frame == frame ? &memo->complex[n - 1] : 0;
 }
 
+enum { SAME, DIFFERS, UNKNOWN };
+
 // Are register i of c and what keeps it as they were? What keeps it may be gone, or never has been there: then the walk with all
-// registers tells, which need not go further than to frame k. 1 or 0.
-static int is_same(struct ht_memo *memo, struct ht_full *full, struct ht_complex *c, u32 i, u32 k)
+// registers tells, which need not go further than to frame k.
+HT_INLINE int compare(const struct ht_memo *memo, struct ht_complex *c, u32 i, u32 k, int reached)
 {
 	struct ht_kept *kept = &c->needs.kept[i];
-	const struct ht_frame *f = &memo->frames[k];
-	if (kept->at && kept->sp >= f->sp)
-		return *(const u64 *)kept->at == c->needs.values[i];
-	if (ht_full_reach(memo, full, f->pc, f->sp) < 0 || ht_full_register(memo, i) != c->needs.values[i])
-		return 0;
+	if (kept->at && kept->sp >= memo->frames[k].sp)
+		return *(const u64 *)kept->at == c->needs.values[i] ? SAME : DIFFERS;
+	if (!reached)
+		return UNKNOWN;
+	if (ht_full_register(memo, i) != c->needs.values[i])
+		return DIFFERS;
 	*kept = ht_full_kept(memo, i);
-	return !kept->at || on_own_stack(memo, kept->at);
+	return !kept->at || on_own_stack(memo, kept->at) ? SAME : DIFFERS;
 }
 
-u32 ht_complex_differs(struct ht_memo *memo, struct ht_full *full, u32 k, u32 floor)
+u32 ht_complex_differs(struct ht_memo *memo, u32 k, u32 floor, int reached)
 {
 	u64 sp = memo->frames[k].sp;
 	u32 n = count_to(memo, k), i = n;
@@ -120,9 +123,11 @@ u32 ht_complex_differs(struct ht_memo *memo, struct ht_full *full, u32 k, u32 fl
 		struct ht_complex *c = &memo->complex[i - 1];
 		if (c->frame < floor && c->least >= sp)
 			break;
-		for (u32 r = 0; r < HT_KEPT; r++)
-			if (c->needs.registers & 1u << r && !is_same(memo, full, c, r, k))
-				return c->frame + 1;
+		for (u32 r = 0; r < HT_KEPT; r++) {
+			int how = c->needs.registers & 1u << r ? compare(memo, c, r, k, reached) : SAME;
+			if (how != SAME)
+				return how == UNKNOWN ? HT_COMPLEX_UNKNOWN : c->frame + 1;
+		}
 	}
 	if (i < n)
 		find_least(memo, i);

@@ -31,8 +31,9 @@ void ht_complex_place(struct ht_memo *memo, u32 base, u32 n);
 const struct ht_complex *ht_complex_at(const struct ht_memo *memo, u32 frame);
 // Frame k is as it was, and so are all cells that the steps from there on read. 1 + index of the innermost complex frame from there on
 // that does not find its registers as they were; 0: there is none. Frames outside of `floor` find them so if all is as it was up to
-// there.
-u32 ht_complex_differs(struct ht_memo *memo, struct ht_full *full, u32 k, u32 floor);
+// there. HT_COMPLEX_UNKNOWN: the walk with all registers must first reach frame k (reached).
+#define HT_COMPLEX_UNKNOWN (~0u)
+u32 ht_complex_differs(struct ht_memo *memo, u32 k, u32 floor, int reached);
 
 // After all, only the first `depth` frames are remembered.
 HT_INLINE void ht_complex_keep(struct ht_memo *memo, u32 depth)

@@ -125,7 +125,7 @@ static int is_odd(const struct ht_frame *f, u32 index)
 	return index > 0; // the outermost frame has no caller that could change
 }
 
-void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth)
+void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth, u32 beyond)
 {
 	struct ht_deep *d = ht_deep_of(memo);
 	const struct ht_frame *f = memo->frames;
@@ -150,6 +150,7 @@ void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth)
 			d->odd = i + 1;
 	}
 	d->scanned = depth;
+	d->beyond = beyond;
 	HT_FENCE();
 	d->seen = ht_clock();
 }

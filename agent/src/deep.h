@@ -50,12 +50,13 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k);
 // After that: the outermost frame that was compared for what the thread can have rewritten since.
 u32 ht_deep_floor(const struct ht_memo *memo);
 // The end of a walk after which `depth` frames are remembered, all on the thread's own stack, the first `base` of which have stayed.
-void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth);
+// beyond: the stack has more of them.
+void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth, u32 beyond);
 // The same where the stack is not deep.
 HT_INLINE void ht_deep_none(struct ht_memo *memo)
 {
 	if (ht_unlikely(memo->deep != 0))
-		memo->deep->scanned = memo->deep->beyond = 0;
+		memo->deep->scanned = 0;
 }
 // Room for what is known of deep stacks; null if there is no memory.
 struct ht_deep *ht_deep_of(struct ht_memo *memo);

@@ -24,7 +24,7 @@ static int kept_index(u64 reg)
 }
 
 // Where that step found the registers of the caller.
-static void note_kept(struct ht_scratch *s)
+static HT_NOINLINE void note_kept(struct ht_scratch *s)
 {
 	u64 cfa = s->cfi.row.registers[HT_REG_SP].how == HT_CFI_SAME ? s->registers[HT_REG_SP] : 0;
 	for (u32 i = 0; i < HT_KEPT; i++) {
@@ -58,7 +58,7 @@ static u64 need_expression(const struct ht_scratch *s, struct ht_full_needs *n, 
 }
 
 // What the step by s->cfi.row that led from s->before to s->registers depended on.
-static void find_needs(struct ht_scratch *s)
+static HT_NOINLINE void find_needs(struct ht_scratch *s)
 {
 	static const u8 wanted[2] = {HT_REG_PC, HT_REG_FP};
 	const struct ht_cfi_row *row = &s->cfi.row;
@@ -182,7 +182,7 @@ static int reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp, u32 mo
 	return -1;
 }
 
-HT_NOINLINE int ht_full_reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp)
+HT_INLINE int reach_from_leaf(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp)
 {
 	struct ht_scratch *s = ht_scratch_of(memo);
 
@@ -205,9 +205,14 @@ HT_NOINLINE int ht_full_reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u
 	return 0;
 }
 
+HT_NOINLINE int ht_full_reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp)
+{
+	return reach_from_leaf(memo, f, pc, sp);
+}
+
 HT_NOINLINE int ht_full_step(struct ht_memo *memo, struct ht_full *f, u64 *pc, u64 *sp, u64 *fp)
 {
-	if (ht_full_reach(memo, f, *pc, *sp) < 0)
+	if (reach_from_leaf(memo, f, *pc, *sp) < 0)
 		return -1;
 	int r = step(memo, f, 1);
 	const u64 *regs = ((struct ht_scratch *)memo->scratch)->registers;

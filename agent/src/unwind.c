@@ -49,10 +49,12 @@ struct walk {
 	u32 complex; // the same for frames that cannot be remembered
 	u32 switches;
 	u32 bounded; // not all checks need be made, see deep.h
+	u32 most; // of new frames; if there are more, and all remembered ones are still to come, these are as they were
+	u32 end; // where the new frames end in the array, were all of them there; see make_room
 	struct ht_full full;
 };
 
-enum { GO_ON, END, CUT };
+enum { GO_ON, END, CUT, BEYOND };
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Checks
@@ -80,7 +82,11 @@ static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 static HT_NOINLINE i32 changed_register(struct walk *w, u32 k)
 {
 	struct ht_memo *memo = w->memo;
-	u32 frame = ht_complex_differs(memo, &w->full, k, w->bounded ? ht_deep_floor(memo) : 0);
+	u32 floor = w->bounded ? ht_deep_floor(memo) : 0, frame = ht_complex_differs(memo, k, floor, 0);
+	if (frame == HT_COMPLEX_UNKNOWN) {
+		int reached = ht_full_reach(memo, &w->full, memo->frames[k].pc, memo->frames[k].sp);
+		frame = reached == 0 ? ht_complex_differs(memo, k, floor, 1) : k + 1;
+	}
 	return frame > 1 ? (i32)HT_CHECKS(&memo->frames[frame - 2]) : (i32)frame - 1;
 }
 
@@ -203,12 +209,32 @@ static int forget(struct ht_memo *memo)
 	return ht_memo_start(memo);
 }
 
+// The array is full. First the new frames take the place of remembered ones, which then are not met. When all are new, there are more
+// than can be remembered, and only the outermost will be: the inner half makes room for others. Returns the end of the frames, or 0
+// if there is no memory.
+static HT_NOINLINE u32 make_room(struct ht_memo *memo, u32 end, u32 n, i32 *k)
+{
+	struct ht_frame *frames = memo->frames;
+	u32 capacity = memo->frame_capacity;
+	if (ht_memo_more_frames(memo, n) == 0)
+		return memo->frame_capacity;
+	if (capacity != HT_FRAMES_MAX + HT_FRAMES_NEW)
+		return 0;
+	*k = (i32)(end - n) - 2;
+	if (*k >= 0)
+		return end;
+	u32 half = capacity / 2;
+	__builtin_memmove(&frames[capacity - half], &frames[end - n], half * sizeof(*frames));
+	*k = -1;
+	return capacity + n - half;
+}
+
 // Goes from the leaf to the root, or to where the remembered frames hold: their number is returned in base.
 static int climb(struct walk *w, u32 depth, u32 *base)
 {
 	struct ht_memo *memo = w->memo;
 	struct ht_frame *frames = memo->frames;
-	u32 capacity = memo->frame_capacity, n = 0;
+	u32 end = memo->frame_capacity, n = 0;
 	u32 intact = depth; // remembered frames that no new one has overwritten
 	i32 k = (i32)depth - 1; // the innermost of them that the walk may still meet
 	i32 known = 0x7fffffff; // from this one to k all are known to be as remembered
@@ -247,20 +273,23 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			known = 0x7fffffff;
 			rule = ht_rule_get(memo, pc);
 		}
-		if (ht_unlikely((i32)(capacity - n) - 1 <= k)) {
-			if (intact > capacity - n)
-				intact = capacity - n;
-			if (ht_memo_more_frames(memo, n) < 0) {
-				if (!n)
-					return CUT;
+		if (ht_unlikely((i32)(end - n) - 1 <= k)) {
+			if (intact > end - n)
+				intact = end - n;
+			u32 room = make_room(memo, end, n, &k);
+			if (!room) {
 				w->n = n;
 				return CUT;
 			}
 			frames = memo->frames;
-			capacity = memo->frame_capacity;
+			w->end = end = room;
+		}
+		if (ht_unlikely(n == w->most)) {
+			if (k == (i32)depth - 1 && w->bounds.own && ht_deep_mismatch(memo, (u32)k) < 0)
+				return BEYOND;
 		}
 		n++;
-		struct ht_frame *x = &frames[capacity - n];
+		struct ht_frame *x = &frames[end - n];
 		x->pc = pc;
 		x->sp = sp;
 		x->fp = fp;
@@ -316,11 +345,22 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 	elsewhere:
 		// The remembered frames of the other stack may have been passed over because of their addresses.
 		pc = w->pc, sp = w->sp, fp = w->fp, low = w->bounds.low, high = w->bounds.high;
-		if (intact > capacity - n)
-			intact = capacity - n;
+		if (intact > end - n)
+			intact = end - n;
 		k = (i32)intact - 1;
 		known = 0x7fffffff;
 	}
+}
+
+// A stack of more frames than can be remembered: its leaf stands for all of it, so that each event costs the same.
+static HT_NOINLINE u32 cut_node(struct ht_memo *memo, u64 pc)
+{
+	struct ht_frame *leaf = ht_spare_end(memo) - 1;
+	ht_count(HT_C_TRUNCATED);
+	leaf->rule = ht_rule_get(memo, pc);
+	leaf->hash = ht_cct_hash(HT_CCT_ROOT, HT_RULE_PC_ID(leaf->rule) | HT_NODE_TRUNCATED);
+	leaf->node = ht_cct_find(leaf->hash);
+	return leaf->node ? leaf->node : ht_make_path(leaf, 0, HT_NODE_TRUNCATED);
 }
 
 HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
@@ -339,7 +379,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	// Not on the target's stack, which may be small.
 	_Static_assert(sizeof(struct walk) <= HT_WALK_SIZE, "the walk's room");
 	struct walk *w = (struct walk *)ht_walk_room(memo);
-	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, {pc, sp, 0, 0}};
+	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, ~0u, memo->frame_capacity, {pc, sp, 0, 0}};
 	if (memo->loose)
 		ht_lay_down(memo, memo->loose_end - 1);
 	depth = memo->depth;
@@ -352,16 +392,26 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_count(HT_C_TRUNCATED);
 		return 0;
 	}
-	if (ht_unlikely(depth > HT_NEAR))
-		w->bounded = (u32)ht_deep_begin(memo, depth);
+	if (ht_unlikely(depth > HT_NEAR) && ht_deep_begin(memo, depth)) {
+		w->bounded = 1;
+		if (memo->deep->beyond)
+			w->most = memo->deep->frames;
+	}
 	how = climb(w, depth, &base);
-	if (ht_unlikely(how == CUT))
-		ht_count(HT_C_TRUNCATED);
+	if (ht_unlikely(how == BEYOND)) {
+		ht_deep_end(memo, depth, depth, 1);
+		HT_FENCE();
+		memo->depth = depth;
+		return cut_node(memo, pc);
+	}
 	total = base + w->n;
+	if (ht_unlikely(how == CUT) && total <= HT_FRAMES_MAX)
+		ht_count(HT_C_TRUNCATED);
 	if (!total)
 		return 0;
 	// At most three checks a frame.
-	u32 checks = (base ? HT_CHECKS(&memo->frames[base - 1]) : 0) + 3 * w->n;
+	u32 new = ht_likely(total <= HT_FRAMES_MAX) ? w->n : HT_FRAMES_MAX - base;
+	u32 checks = (base ? HT_CHECKS(&memo->frames[base - 1]) : 0) + 3 * new;
 	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0) {
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
@@ -370,8 +420,16 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_complex_place(memo, base, w->n);
 	struct ht_frame *up = ht_spare_end(memo) - 1; // what the outermost frame returned to
 	*up = (struct ht_frame){w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0};
-	ht_settle(memo, base, &memo->frames[memo->frame_capacity - w->n], w->n, up,
-		  base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0);
+	ht_settle(memo, base, &memo->frames[w->end - w->n], new, up, base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0);
+	if (ht_unlikely(total > HT_FRAMES_MAX)) {
+		depth = how == CUT || w->foreign || w->complex || memo->first_foreign ? 0 : HT_FRAMES_MAX;
+		ht_complex_keep(memo, depth);
+		if (depth)
+			ht_deep_end(memo, base, depth, 1);
+		HT_FENCE();
+		memo->depth = depth;
+		return cut_node(memo, pc);
+	}
 
 	struct ht_frame *leaf = &memo->frames[total - 1];
 	node = leaf->node;
@@ -385,7 +443,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
 	ht_complex_keep(memo, depth);
 	if (ht_unlikely(depth > HT_NEAR) && !memo->first_foreign)
-		ht_deep_end(memo, base, depth);
+		ht_deep_end(memo, base, depth, 0);
 	else
 		ht_deep_none(memo);
 	HT_FENCE();
