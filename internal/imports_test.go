@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/push":               {"export", "query"},
 	"internal/push/call":          {},
 	"internal/push/clickhouse":    {"export", "export/table", "push/call", "query"},
-	"internal/push/otlp":          {"export", "export/otlp", "push", "push/call"},
+	"internal/push/otlp":          {"export", "export/otlp", "export/protobuf", "push", "push/call"},
 	"internal/push/parca":         {"export", "export/pprof", "export/protobuf", "push", "push/call", "query"},
 	"internal/push/pyroscope":     {"export", "export/pprof", "push", "push/call"},
 	"internal/import":             {"import/dhat", "import/folded", "import/heapprofile", "import/heaptrack", "import/massif", "import/pprof", "import/speedscope", "merge"},
@@ -104,6 +104,9 @@ var mayImport = map[string][]string{
 	"tests/stacks":                {"event", "recording", "../tests/programs"},
 	"tests/symbols":               {"event", "elfx", "symbolize"},
 	"bench":                       {"event", "query", "recording", "view", "../tests/programs"},
+
+	"tests/exports/judges/collector": {},
+	"tests/exports/judges/parca":     {},
 }
 
 // flags and terminals belong to these.

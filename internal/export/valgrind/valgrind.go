@@ -4,6 +4,7 @@ package valgrind
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -33,7 +34,7 @@ const Unknown = "0x0: " + export.Unknown
 // Line makes text that has a line of its own: without line breaks and other control characters, nor blanks at its ends.
 func Line(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

@@ -1,6 +1,9 @@
 package call
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // Fields yields the fields of a message of Protocol Buffers up to the first that cannot be read: a number, or bytes.
 func Fields(m []byte, yield func(field int, v uint64, b []byte)) {
@@ -40,7 +43,7 @@ const statusMessage = 2
 
 // said is what a server says is wrong: an answer of the type of Protocol Buffers is a google.rpc.Status, others are text.
 func said(contentType string, answer []byte) string {
-	if contentType != "application/x-protobuf" {
+	if kind, _, _ := strings.Cut(contentType, ";"); strings.TrimSpace(kind) != "application/x-protobuf" {
 		return brief(answer)
 	}
 	text := ""

@@ -53,7 +53,7 @@ func NewHTTP(client *call.Client, server *url.URL, release string) *Store {
 func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	if s.asked && !s.checked {
 		if err := s.check(ctx); err != nil {
-			return err
+			return s.hinted(err)
 		}
 		s.checked = true
 	}

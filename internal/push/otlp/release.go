@@ -42,7 +42,12 @@ func (s *Store) check(ctx context.Context) error {
 		_, err := s.send(ctx, unreadable(), "v0.4")
 		return err
 	})
-	if errors.As(err, &refused) && strings.Contains(refused.Text, laterField) {
+	switch {
+	case err == nil:
+		return nil // it takes anything
+	case !errors.As(err, &refused) || refused.Passes():
+		return err
+	case strings.Contains(refused.Text, laterField):
 		return fmt.Errorf("%s reads a newer release of the protocol than %s, and would lose all values; leave --otlp-version out", call.Server(s.server), old)
 	}
 	return nil // the profile itself will show what else is wrong

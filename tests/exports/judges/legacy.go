@@ -1,10 +1,10 @@
 package main
 
-import "github.com/google/pprof/profile"
+import pprof "github.com/google/pprof/profile"
 
 // readLegacy reads a profile of any form that google/pprof knows, and adds up its values by their types.
 func readLegacy(b []byte) (any, error) {
-	p, err := profile.ParseData(b)
+	p, err := pprof.ParseData(b)
 	if err != nil {
 		return nil, err
 	}
