@@ -338,12 +338,12 @@ func (r *report) mapped() {
 		return
 	}
 	list := mappedSites(m)
-	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program itself, live at the peak of %s after %s; %s are left at the end",
+	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; leaked %s",
 		r.size(m.PeakBytes), Duration(m.PeakTime), r.size(m.LiveBytes))))
 	for _, s := range list[:min(len(list), r.Top)] {
 		notes := []string{plural(s.Calls, "call")}
 		if n := s.LiveBytes(); n > 0 {
-			notes = append(notes, r.size(n)+" left")
+			notes = append(notes, r.size(n)+" leaked")
 		}
 		r.columns(r.size(s.LiveAtPeak), percent(s.LiveAtPeak, m.PeakBytes), notes, s.Stack)
 	}
