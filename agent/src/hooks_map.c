@@ -3,8 +3,8 @@
 // hooks_map.c: mapping changes that the program makes itself: mmap, munmap, mremap, brk and sbrk.
 //
 // They are events of their own kind, not allocations. What libc maps for its malloc and its threads does not come this way;
-// what another allocator maps does, and is left out. Recorded after the kernel agreed: a change that failed changed nothing,
-// except for mmap and mremap, whose failures are recorded with address 0.
+// what another allocator maps does, and is left out. Recorded after the kernel agreed, but for munmap: a change that failed
+// changed nothing, except for mmap and mremap, whose failures are recorded with address 0.
 //
 // mmap, munmap and mremap go to the kernel directly: allocators call them before anything else is up.
 
@@ -51,13 +51,19 @@ HT_EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd,
 	return map(at, size, protection, flags, fd, offset, HT_CALLER());
 }
 
+// The kernel refuses these; else it fails only where it would have to divide more mappings than a process may have.
+HT_INLINE int will_fail(const void *at, size_t size)
+{
+	return (u64)at % 4096 || size == 0 || size > 1ull << 47 || (u64)at > (1ull << 47) - size;
+}
+
+// Recorded before the kernel's part, as deallocations are: another thread may map the same range as soon as that is done.
 HT_EXPORT int munmap(void *at, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
-	long r = ht_sys2(__NR_munmap, at, size);
-	if (r == 0 && is_event(c))
+	if (!will_fail(at, size) && is_event(c))
 		ht_record_stacked(HT_K_MUNMAP, (u64)at, size, size, 0, 0, c);
-	return (int)result(r);
+	return (int)result(ht_sys2(__NR_munmap, at, size));
 }
 
 HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, ...)

@@ -35,10 +35,11 @@ static int heaptap_dladdr(const void *, struct heaptap_dl_info *) __attribute__(
 // The text behind the colon of --monitor for the library that this is compiled into; "" if there is none.
 static inline const char *heaptap_monitor_options(char *buffer, size_t size)
 {
+	static const char here = 0; // heaptap_table may be another module's
 	struct heaptap_dl_info own = {NULL, NULL, NULL, NULL};
 	const char *line = getenv("HEAPTAP_MONITOR_LIBRARIES"); // PATH:OPTIONS, a line for each
 	buffer[0] = 0;
-	if (!line || !heaptap_dladdr || !heaptap_dladdr((const void *)&heaptap_table, &own) || !own.file)
+	if (!line || !heaptap_dladdr || !heaptap_dladdr(&here, &own) || !own.file)
 		return buffer;
 	for (size_t n = strlen(own.file); line; line = strchr(line, '\n')) {
 		line += *line == '\n';

@@ -21,7 +21,8 @@ type Profile struct {
 	Folded   recording.Folded  // what is only known in sum
 	Merged   *recording.Merged // of a merged recording; else nil
 	Totals   tally.Totals
-	Duration int64 // ns
+	Mapped   *tally.Mapped // what the program has mapped itself; nil: nothing, or not known
+	Duration int64         // ns
 	Threads  []Thread
 	Stacks   []Stack // by id; those without allocations and failures are left out
 	Samples  []event.Sample
@@ -92,7 +93,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Samples: r.Samples(), Marks: r.Marks(),
+	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Mapped: sum.Mapped, Samples: r.Samples(), Marks: r.Marks(),
 		Modules: r.Modules(), nodes: r.Nodes()}
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()

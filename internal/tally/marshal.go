@@ -10,7 +10,7 @@ import (
 
 // The binary form of a Summary, all numbers as unsigned varints (encoding/binary's):
 //
-//	version    2; 3 if there are further totals
+//	version    2; 3 if there are further totals; 4 if there are, and what was mapped
 //	totals     the fields of Totals in their order: Counts as below, then the others; Peak and Maps field by field
 //	functions  n, then n call counts, by the value of event.Func; a reader that knows fewer adds the rest to [0]
 //	stacks     n; if that is not 0: the unit of lifetimes, the number of columns, then the columns, see stackColumns
@@ -18,11 +18,14 @@ import (
 //	           number whose bit is 0 is 0
 //	further    totals, with version 3: mask and numbers as for a thread, of Unrecorded, Samples, Untimed; version 2: they are
 //	           0
+//	mapped     with version 4: live and peak bytes and the peak's time; n, then n times the fields of a Site; n, then n
+//	           times of a Range the difference from the end of the one before to its start, its length, and its stack
 //
 // Counts are in the order of their fields, Lifetime as Hi, Lo. Times are never negative.
 const (
 	summaryVersion = 2
 	summaryFurther = 3
+	summaryMapped  = 4
 )
 
 // threadFields is how many numbers a thread has.
@@ -74,6 +77,9 @@ func (s *Summary) Marshal() []byte {
 	if further {
 		b[0] = summaryFurther
 	}
+	if s.Mapped != nil {
+		b[0], further = summaryMapped, true
+	}
 	for _, f := range t.fields() {
 		b = binary.AppendUvarint(b, *f)
 	}
@@ -93,7 +99,67 @@ func (s *Summary) Marshal() []byte {
 	if further {
 		b = appendMasked(b, t.further())
 	}
+	if s.Mapped != nil {
+		b = s.Mapped.append(b)
+	}
 	return b
+}
+
+func (m *Mapped) append(b []byte) []byte {
+	for _, n := range []uint64{m.LiveBytes, m.PeakBytes, uint64(m.PeakTime), uint64(len(m.Sites))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	for i := range m.Sites {
+		s := &m.Sites[i]
+		for _, n := range []uint64{uint64(s.Stack), s.Calls, s.Ended, s.Bytes, s.OwnPeak, s.LiveAtPeak} {
+			b = binary.AppendUvarint(b, n)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Ranges)))
+	end := uint64(0)
+	for _, r := range m.Ranges {
+		for _, n := range []uint64{r.Start - end, r.End - r.Start, uint64(r.Stack)} {
+			b = binary.AppendUvarint(b, n)
+		}
+		end = r.End
+	}
+	return b
+}
+
+func (d *decoder) mapped() *Mapped {
+	m := &Mapped{LiveBytes: d.number("mapped bytes"), PeakBytes: d.number("mapped bytes"), PeakTime: d.time("time of the mapped peak")}
+	m.Sites = make([]Site, d.count("mapping call stacks", 6))
+	for i := range m.Sites {
+		s := &m.Sites[i]
+		s.Stack = d.stackID()
+		for _, n := range []*uint64{&s.Calls, &s.Ended, &s.Bytes, &s.OwnPeak, &s.LiveAtPeak} {
+			*n = d.number("mapping call stack")
+		}
+		if i > 0 && s.Stack <= m.Sites[i-1].Stack || s.Ended > s.Bytes {
+			d.fail("mapping call stack", "impossible")
+		}
+	}
+	if n := d.count("mapped ranges", 3); n > 0 {
+		m.Ranges = make([]Range, n)
+	}
+	end := uint64(0)
+	for i := range m.Ranges {
+		start := end + d.number("mapped range")
+		last := start + d.number("mapped range")
+		if m.Ranges[i] = (Range{start, last, d.stackID()}); start < end || last <= start {
+			d.fail("mapped range", "impossible")
+		}
+		end = last
+	}
+	return m
+}
+
+func (d *decoder) stackID() uint32 {
+	n := d.number("call stack")
+	if n > 1<<32-1 {
+		d.fail("call stack", "impossible")
+	}
+	return uint32(n)
 }
 
 func appendMasked(b []byte, fields []*uint64) []byte {
@@ -116,9 +182,9 @@ func appendMasked(b []byte, fields []*uint64) []byte {
 func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
 	version := d.number("version")
-	if d.err == nil && version != summaryVersion && version != summaryFurther {
-		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d and %d: use a newer heaptap", version, summaryVersion,
-			summaryFurther)
+	if d.err == nil && (version < summaryVersion || version > summaryMapped) {
+		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap", version, summaryVersion,
+			summaryMapped)
 	}
 	s := &Summary{}
 	t := &s.Totals
@@ -142,8 +208,11 @@ func Unmarshal(b []byte) (*Summary, error) {
 		f := s.Threads[i].fields()
 		d.masked("thread", f[:])
 	}
-	if version == summaryFurther {
+	if version >= summaryFurther {
 		d.masked("further totals", t.further())
+	}
+	if version == summaryMapped {
+		s.Mapped = d.mapped()
 	}
 	if d.err == nil && len(d.rest) > 0 {
 		d.fail("end", fmt.Sprintf("%d bytes too many", len(d.rest)))

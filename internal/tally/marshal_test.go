@@ -21,6 +21,8 @@ func fill(v reflect.Value, next uint64) uint64 {
 	case reflect.Int64:
 		next++
 		v.SetInt(int64(next))
+	case reflect.Pointer:
+		next = fill(v.Elem(), next)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			next = fill(v.Field(i), next)
@@ -36,7 +38,7 @@ func fill(v reflect.Value, next uint64) uint64 {
 }
 
 func full() *Summary {
-	s := &Summary{Stacks: make([]Stack, 3), Threads: make([]Thread, 2)}
+	s := &Summary{Stacks: make([]Stack, 3), Threads: make([]Thread, 2), Mapped: &Mapped{Sites: make([]Site, 2), Ranges: make([]Range, 2)}}
 	fill(reflect.ValueOf(s).Elem(), 0)
 	return s
 }

@@ -1,7 +1,9 @@
 package tally_test
 
 import (
+	"maps"
 	"math/big"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -107,6 +109,7 @@ func (n naive) counts(stack int64) (c tally.Counts) {
 
 func (n naive) totals() tally.Totals {
 	t := tally.Totals{Counts: n.counts(-1), Events: uint64(len(n)), Peak: n.peak()}
+	unmapped := n.unmapped()
 	for i, e := range n {
 		t.LastTime = e.Time
 		if e.Kind == event.Alloc || e.Flags&event.Realloc == 0 {
@@ -125,7 +128,7 @@ func (n naive) totals() tally.Totals {
 				t.Unseen++
 			}
 		case event.Map:
-			n.mapping(&t.Maps, i)
+			n.mapping(&t.Maps, i, unmapped[i])
 		}
 	}
 	if len(n) > 0 {
@@ -134,7 +137,7 @@ func (n naive) totals() tally.Totals {
 	return t
 }
 
-func (n naive) mapping(m *tally.Maps, i int) {
+func (n naive) mapping(m *tally.Maps, i int, unmapped uint64) {
 	e := n[i]
 	c := map[event.Func]*tally.Calls{event.Mmap: &m.Mmap, event.Munmap: &m.Munmap, event.Mremap: &m.Mremap, event.Brk: &m.Brk}[e.Func]
 	c.Calls++
@@ -145,12 +148,114 @@ func (n naive) mapping(m *tally.Maps, i int) {
 		m.BrkReturned += e.OldAddr - e.Addr
 	case e.Func == event.Brk && e.OldAddr != 0:
 		c.Bytes += e.Addr - e.OldAddr
+	case e.Func == event.Munmap:
+		c.Bytes += unmapped
 	case e.Func != event.Brk:
 		c.Bytes += e.Size
 		if e.Func == event.Mremap {
 			m.RemappedBytes += e.OldSize
 		}
 	}
+}
+
+// apply notes for each byte which stack has mapped it, as a number from 1; the programs map low addresses only.
+func (n naive) apply(bytes *[1 << 15]uint32, e event.Event) {
+	set := func(from, to uint64, owner uint32) {
+		for at := from; at < to; at++ {
+			bytes[at] = owner
+		}
+	}
+	page := func(at uint64) uint64 { return (at + 4095) / 4096 * 4096 }
+	if e.Kind != event.Map || e.Addr == 0 {
+		return
+	}
+	from, to := e.Addr, e.Addr+e.Size
+	switch e.Func {
+	case event.Mremap:
+		set(e.OldAddr, page(e.OldAddr+e.OldSize), 0)
+	case event.Munmap:
+		set(from, page(to), 0)
+		return
+	case event.Brk:
+		if from, to = e.OldAddr, e.Addr; to < from {
+			set(to, page(from), 0)
+		}
+	}
+	if from < to && (e.Func != event.Brk || e.OldAddr != 0) {
+		set(from, page(to), 0)
+		set(from, to, e.Stack+1)
+	}
+}
+
+// unmapped is how many mapped bytes each munmap ends.
+func (n naive) unmapped() []uint64 {
+	sums := make([]uint64, len(n))
+	var bytes [1 << 15]uint32
+	for i, e := range n {
+		if e.Kind != event.Map {
+			continue
+		}
+		before := bytes
+		n.apply(&bytes, e)
+		for at := range before {
+			if e.Func == event.Munmap && before[at] != 0 && bytes[at] == 0 {
+				sums[i]++
+			}
+		}
+	}
+	return sums
+}
+
+// mapped is what the program has mapped: live, and the most.
+func (n naive) mapped() *tally.Mapped {
+	m := &tally.Mapped{}
+	sites := map[uint32]*tally.Site{}
+	var bytes [1 << 15]uint32
+	for _, e := range n {
+		if e.Kind != event.Map || e.Addr == 0 {
+			continue
+		}
+		if e.Func == event.Mmap || e.Func == event.Mremap || e.Func == event.Brk && e.Addr > e.OldAddr && e.OldAddr != 0 {
+			size := e.Size
+			if e.Func == event.Brk {
+				size = e.Addr - e.OldAddr
+			}
+			if size > 0 {
+				if sites[e.Stack] == nil {
+					sites[e.Stack] = &tally.Site{Stack: e.Stack}
+				}
+				sites[e.Stack].Calls++
+				sites[e.Stack].Bytes += size
+			}
+		}
+		n.apply(&bytes, e)
+		live, all := map[uint32]uint64{}, uint64(0)
+		for i, k := 0, 0; i < len(bytes); i = k { // what has one owner
+			for k = i; k < len(bytes) && bytes[k] == bytes[i]; k++ {
+			}
+			if bytes[i] != 0 {
+				live[bytes[i]-1] += uint64(k - i)
+				all += uint64(k - i)
+			}
+		}
+		for stack, s := range sites {
+			s.Ended = s.Bytes - live[stack]
+			s.OwnPeak = max(s.OwnPeak, live[stack])
+			if all > m.PeakBytes {
+				s.LiveAtPeak = live[stack]
+			}
+		}
+		if m.LiveBytes = all; all > m.PeakBytes {
+			m.PeakBytes, m.PeakTime = all, e.Time
+		}
+	}
+	if len(sites) == 0 {
+		return nil
+	}
+	for _, stack := range slices.Sorted(maps.Keys(sites)) {
+		m.Sites = append(m.Sites, *sites[stack])
+	}
+	return m
 }
 
 func (n naive) stack(id uint32) tally.Stack {

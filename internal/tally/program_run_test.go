@@ -83,6 +83,12 @@ func check(t *testing.T, seed uint64, p *program) {
 	if d := cmp.Diff(n.threads(), s.Threads); d != "" {
 		t.Errorf("program %d: threads (-want +got):\n%s", seed, d)
 	}
+	if s.Mapped != nil {
+		s.Mapped.Ranges = nil
+	}
+	if d := cmp.Diff(n.mapped(), s.Mapped); d != "" {
+		t.Errorf("program %d: mappings (-want +got):\n%s", seed, d)
+	}
 	blocks, bytes := l.Live()
 	if tot := sum.Totals(); blocks != tot.LiveBlocks || bytes != tot.LiveBytes {
 		t.Errorf("program %d: the ledger has %d blocks, %d bytes live; the tally %d, %d", seed, blocks, bytes, tot.LiveBlocks, tot.LiveBytes)

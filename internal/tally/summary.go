@@ -100,7 +100,7 @@ type Peak struct {
 // Maps counts the mapping changes that the program asked for itself. They are no allocations.
 type Maps struct {
 	Mmap          Calls // bytes mapped
-	Munmap        Calls // bytes unmapped
+	Munmap        Calls // bytes unmapped, of those that the program had mapped itself
 	Mremap        Calls // bytes of the new mappings
 	RemappedBytes uint64
 	Brk           Calls // bytes by which the break was raised
@@ -150,6 +150,7 @@ type Summary struct {
 	Totals  Totals
 	Stacks  []Stack
 	Threads []Thread
+	Mapped  *Mapped // nil: nothing was mapped, or the recording was made before that was counted
 }
 
 // Totals returns what the process sums up to so far.
@@ -185,7 +186,7 @@ func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
 
 // Summary returns everything that was counted so far.
 func (t *Tally) Summary() *Summary {
-	s := &Summary{Totals: t.Totals(), Threads: t.Threads()}
+	s := &Summary{Totals: t.Totals(), Threads: t.Threads(), Mapped: t.mapper.summary()}
 	s.Stacks = make([]Stack, 0, t.count)
 	if st := t.finish(t.at(0)); st.Allocations > 0 || st.Failed > 0 {
 		s.Stacks = append(s.Stacks, st)

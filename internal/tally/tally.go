@@ -24,6 +24,7 @@ type Tally struct {
 	pages   []*[pageSize]account // in order of first appearance; the first is stack 0. What grows is never moved
 	count   int                  // of accounts
 	threads []Thread
+	mapper  mapper
 	block   Block // the one that is being counted
 }
 
@@ -194,11 +195,12 @@ func (c *Counts) free(e *event.Event, n, bytes uint64) {
 func (t *Tally) mapping(e *event.Event) {
 	m := &t.totals.Maps
 	failed := e.Addr == 0
+	unmapped := t.mapper.see(e)
 	switch e.Func {
 	case event.Mmap:
 		m.Mmap.add(e.Size, failed)
 	case event.Munmap:
-		m.Munmap.add(e.Size, failed)
+		m.Munmap.add(unmapped, failed)
 	case event.Mremap:
 		m.Mremap.add(e.Size, failed)
 		if !failed {
@@ -262,6 +264,7 @@ func (t *Tally) thread(i uint32) *Thread {
 func Resume(s *Summary) *Tally {
 	t := New()
 	t.totals, t.events, t.threads = s.Totals, s.Totals.Events, slices.Clone(s.Threads)
+	t.mapper.resume(s.Mapped)
 	for i := range s.Stacks {
 		st := &s.Stacks[i]
 		a := t.account(st.ID)

@@ -52,7 +52,22 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	equal("failed calls, summed over the threads", all.Failed, t.Failed)
 	equal("unmatched deallocations, summed over the threads", all.Unmatched, t.Unmatched)
 	equal("inherited deallocations, summed over the threads", all.Inherited, t.Inherited)
+	if m := stored.Mapped; m != nil {
+		checkMapped(c, m)
+	} else {
+		// A recording from before it was known what munmap unmaps.
+		counted.Totals.Maps.Munmap.Bytes = t.Maps.Munmap.Bytes
+		counted.Mapped = nil
+	}
 	if has {
+		if m, n := stored.Mapped, counted.Mapped; m != nil && n != nil {
+			differ(c, "stored statistics: mappings", reflect.ValueOf(m.Sites), reflect.ValueOf(n.Sites))
+			differ(c, "stored statistics: mapped ranges", reflect.ValueOf(m.Ranges), reflect.ValueOf(n.Ranges))
+			c.require(m.LiveBytes == n.LiveBytes && m.PeakBytes == n.PeakBytes && m.PeakTime == n.PeakTime, "stored statistics: mapped %d, %d at the peak",
+				m.LiveBytes, m.PeakBytes)
+		} else if m != n {
+			c.problem("stored statistics: there are mappings, and the events have none")
+		}
 		c.What += "; the stored statistics"
 		differ(c, "stored statistics: totals", reflect.ValueOf(stored.Totals), reflect.ValueOf(counted.Totals))
 		differ(c, "stored statistics: call stacks", reflect.ValueOf(stored.Stacks), reflect.ValueOf(counted.Stacks))
@@ -131,4 +146,21 @@ func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
 		}
 		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)), "mark %q is of thread %d, there are %d", m.Name, m.Thread, len(rec.Threads()))
 	}
+}
+
+// checkMapped checks that what call stacks have mapped is what all of them have.
+func checkMapped(c *Check, m *tally.Mapped) {
+	var live, peak, ranges uint64
+	for i := range m.Sites {
+		s := &m.Sites[i]
+		live += s.LiveBytes()
+		peak += s.LiveAtPeak
+		c.require(s.OwnPeak >= s.LiveAtPeak && s.OwnPeak >= s.LiveBytes() && s.OwnPeak <= s.Bytes,
+			"call stack %d: its own peak of %d mapped bytes cannot be", s.Stack, s.OwnPeak)
+	}
+	for _, r := range m.Ranges {
+		ranges += r.End - r.Start
+	}
+	c.require(live == m.LiveBytes && peak == m.PeakBytes && ranges <= live,
+		"mapped bytes: %d live and %d at the peak, summed over the call stacks %d and %d, over the ranges %d", m.LiveBytes, m.PeakBytes, live, peak, ranges)
 }

@@ -119,6 +119,40 @@ type jsonCalls struct {
 	Bytes  uint64 `json:"bytes"`
 }
 
+// jsonMapped is what the program has mapped itself.
+type jsonMapped struct {
+	PeakBytes   uint64         `json:"peak_bytes"`
+	PeakTimeNS  int64          `json:"peak_time_ns"`
+	LeakedBytes uint64         `json:"leaked_bytes"`
+	Stacks      []jsonMapStack `json:"stacks"`
+}
+
+type jsonMapStack struct {
+	Stack           uint32      `json:"stack"`
+	Calls           uint64      `json:"calls"`
+	Bytes           uint64      `json:"bytes"`
+	OwnPeakBytes    uint64      `json:"own_peak_bytes"`
+	LiveAtPeakBytes uint64      `json:"live_at_peak_bytes"`
+	LeakedBytes     uint64      `json:"leaked_bytes"`
+	Frames          []jsonFrame `json:"frames"`
+}
+
+func jsonMappedOf(p *profile.Profile) *jsonMapped {
+	m := p.Mapped
+	if m == nil {
+		return nil
+	}
+	j := &jsonMapped{m.PeakBytes, m.PeakTime, m.LiveBytes, []jsonMapStack{}}
+	for _, s := range mappedSites(m) {
+		one := jsonMapStack{s.Stack, s.Calls, s.Bytes, s.OwnPeak, s.LiveAtPeak, s.LiveBytes(), []jsonFrame{}}
+		for _, f := range p.AppendFrames(nil, s.Stack) {
+			one.Frames = append(one.Frames, jsonFrameOf(&f))
+		}
+		j.Stacks = append(j.Stacks, one)
+	}
+	return j
+}
+
 type jsonMaps struct {
 	Mmap   jsonCalls `json:"mmap"`
 	Munmap jsonCalls `json:"munmap"`
@@ -130,6 +164,7 @@ type jsonMaps struct {
 		jsonCalls
 		ReturnedBytes uint64 `json:"returned_bytes"`
 	} `json:"brk"`
+	Mapped *jsonMapped `json:"mapped"`
 }
 
 type jsonSamples struct {
@@ -389,6 +424,7 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)
 	j.Maps.Mremap.jsonCalls, j.Maps.Mremap.OldBytes = calls(t.Maps.Mremap), t.Maps.RemappedBytes
 	j.Maps.Brk.jsonCalls, j.Maps.Brk.ReturnedBytes = calls(t.Maps.Brk), t.Maps.BrkReturned
+	j.Maps.Mapped = jsonMappedOf(p)
 	return j
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -78,6 +79,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	for _, m := range profile.Metrics {
 		r.ranking(m)
 	}
+	r.mapped()
 	r.unmatched()
 	r.mismatches(max(r.Top, 1))
 	r.pools()
@@ -327,6 +329,37 @@ func (r *report) mappings() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// mapped lists the call stacks that have mapped memory, those with most of the peak first.
+func (r *report) mapped() {
+	m := r.p.Mapped
+	if r.Top < 1 || r.Selection != nil || m == nil {
+		return
+	}
+	list := mappedSites(m)
+	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; leaked %s",
+		r.size(m.PeakBytes), Duration(m.PeakTime), r.size(m.LiveBytes))))
+	for _, s := range list[:min(len(list), r.Top)] {
+		notes := []string{plural(s.Calls, "call")}
+		if n := s.LiveBytes(); n > 0 {
+			notes = append(notes, r.size(n)+" leaked")
+		}
+		r.columns(r.size(s.LiveAtPeak), percent(s.LiveAtPeak, m.PeakBytes), notes, s.Stack)
+	}
+	if n := len(list) - r.Top; n > 0 {
+		r.printf("  %s\n", r.faint("and "+plural(uint64(n), "more call stack")))
+	}
+	r.printf("\n")
+}
+
+// mappedSites are the call stacks that have mapped memory, those with most of the peak first.
+func mappedSites(m *tally.Mapped) []tally.Site {
+	list := slices.Clone(m.Sites)
+	slices.SortStableFunc(list, func(a, b tally.Site) int {
+		return cmp.Or(cmp.Compare(b.LiveAtPeak, a.LiveAtPeak), cmp.Compare(b.OwnPeak, a.OwnPeak))
+	})
+	return list
 }
 
 // threads lists the threads that allocated most.

@@ -1,0 +1,231 @@
+package tally
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Mapped is what the program has mapped itself, by mmap, mremap and brk. A range belongs to the call stack that mapped it, whoever unmaps
+// it. Bytes are those that were asked for: what munmap takes with the last page of a range was in no number before.
+type Mapped struct {
+	LiveBytes uint64  // at the latest event
+	PeakBytes uint64  // the most that were live
+	PeakTime  int64   // the first time when they were
+	Sites     []Site  // by stack
+	Ranges    []Range // that are live, ascending
+}
+
+// Site is what a call stack has mapped.
+type Site struct {
+	Stack      uint32
+	Calls      uint64
+	Ended      uint64 // of the Bytes, those that were unmapped, moved away, or mapped over
+	Bytes      uint64
+	OwnPeak    uint64 // the most that were live at once
+	LiveAtPeak uint64 // at PeakTime
+}
+
+// LiveBytes returns what is live of it.
+func (s *Site) LiveBytes() uint64 { return s.Bytes - s.Ended }
+
+// Range is a live mapping, or what is left of it.
+type Range struct {
+	Start, End uint64
+	Stack      uint32
+}
+
+const (
+	mapPage   = 4096
+	maxRanges = 1 << 20 // that are told apart; a kernel allows a process 65,530, unless it is told otherwise
+	spanPage  = 512
+)
+
+// mapper follows mapping changes. As in Tally, what was live at the peak is saved when it changes for the first time since.
+type mapper struct {
+	sum    Mapped
+	number uint64 // of the latest change
+	peak   uint64 // number of the change that reached the peak
+	sites  map[uint32]*mapSite
+	spans  [][]Range // ascending and apart from each other, in pieces that are never empty
+	count  int
+}
+
+type mapSite struct {
+	Site
+	last uint64 // number of the change that changed it last
+}
+
+func (m *mapper) site(stack uint32) *mapSite {
+	s := m.sites[stack]
+	if s == nil {
+		if m.sites == nil {
+			m.sites = make(map[uint32]*mapSite)
+		}
+		s = &mapSite{Site: Site{Stack: stack}}
+		m.sites[stack] = s
+	}
+	return s
+}
+
+// change is called before what is live of a site changes.
+func (m *mapper) change(s *mapSite) {
+	if s.last <= m.peak {
+		s.LiveAtPeak = s.LiveBytes()
+	}
+	s.last = m.number
+}
+
+// add notes that a stack has mapped a range.
+func (m *mapper) add(start, size uint64, stack uint32, time int64) {
+	end := start + size
+	if size == 0 || end < start {
+		return
+	}
+	m.remove(start, size) // mapped over
+	s := m.site(stack)
+	m.change(s)
+	s.Calls++
+	s.Bytes += size
+	s.OwnPeak = max(s.OwnPeak, s.LiveBytes())
+	if m.sum.LiveBytes += size; m.sum.LiveBytes > m.sum.PeakBytes {
+		m.sum.PeakBytes, m.sum.PeakTime, m.peak = m.sum.LiveBytes, time, m.number
+	}
+	if m.count < maxRanges {
+		m.insert(Range{start, end, stack})
+	}
+}
+
+// remove notes that a range is not mapped any more, up to the end of its last page. It returns how much of it was known to be.
+func (m *mapper) remove(start, size uint64) (bytes uint64) {
+	end := (start + size + mapPage - 1) &^ (mapPage - 1)
+	if end < start {
+		end = ^uint64(0)
+	}
+	for {
+		p, i := m.locate(start)
+		if p == len(m.spans) || m.spans[p][i].Start >= end {
+			return bytes
+		}
+		r := m.spans[p][i]
+		low, high := max(r.Start, start), min(r.End, end)
+		s := m.site(r.Stack)
+		m.change(s)
+		s.Ended += high - low
+		m.sum.LiveBytes -= high - low
+		bytes += high - low
+		left, right := Range{r.Start, low, r.Stack}, Range{high, r.End, r.Stack}
+		switch {
+		case left.Start < left.End:
+			m.spans[p][i] = left
+			if right.Start < right.End {
+				m.insert(right)
+			}
+		case right.Start < right.End:
+			m.spans[p][i] = right
+		default:
+			m.spans[p] = slices.Delete(m.spans[p], i, i+1)
+			if m.count--; len(m.spans[p]) == 0 {
+				m.spans = slices.Delete(m.spans, p, p+1)
+			}
+		}
+	}
+}
+
+// locate finds the first range that ends after an address.
+func (m *mapper) locate(at uint64) (p, i int) {
+	after := func(r Range, at uint64) int {
+		if r.End <= at {
+			return -1
+		}
+		return 1
+	}
+	p, _ = slices.BinarySearchFunc(m.spans, at, func(l []Range, at uint64) int { return after(l[len(l)-1], at) })
+	if p < len(m.spans) {
+		i, _ = slices.BinarySearchFunc(m.spans[p], at, after)
+	}
+	return p, i
+}
+
+// insert adds a range where there is none.
+func (m *mapper) insert(r Range) {
+	m.count++
+	p, i := m.locate(r.Start)
+	if p == len(m.spans) {
+		if p == 0 || len(m.spans[p-1]) >= spanPage {
+			m.spans = append(m.spans, []Range{r})
+			return
+		}
+		p, i = p-1, len(m.spans[p-1])
+	}
+	m.spans[p] = slices.Insert(m.spans[p], i, r)
+	if l := m.spans[p]; len(l) > 2*spanPage {
+		m.spans = slices.Insert(m.spans, p+1, slices.Clone(l[spanPage:]))
+		m.spans[p] = l[:spanPage:spanPage]
+	}
+}
+
+// see counts a mapping change, and returns how much munmap has really unmapped.
+func (m *mapper) see(e *event.Event) (unmapped uint64) {
+	if e.Addr == 0 {
+		return 0
+	}
+	m.number++
+	switch e.Func {
+	case event.Mmap:
+		m.add(e.Addr, e.Size, e.Stack, e.Time)
+	case event.Munmap:
+		return m.remove(e.Addr, e.Size)
+	case event.Mremap:
+		if e.OldSize > 0 {
+			m.remove(e.OldAddr, e.OldSize)
+		}
+		m.add(e.Addr, e.Size, e.Stack, e.Time)
+	case event.Brk:
+		switch {
+		case e.OldAddr == 0:
+		case e.Addr > e.OldAddr:
+			m.add(e.OldAddr, e.Addr-e.OldAddr, e.Stack, e.Time)
+		case e.Addr < e.OldAddr:
+			m.remove(e.Addr, e.OldAddr-e.Addr)
+		}
+	}
+	return 0
+}
+
+// summary returns what was seen so far; nil if nothing was mapped.
+func (m *mapper) summary() *Mapped {
+	if len(m.sites) == 0 {
+		return nil
+	}
+	sum := m.sum
+	for _, s := range m.sites {
+		one := s.Site
+		if s.last <= m.peak {
+			one.LiveAtPeak = one.LiveBytes()
+		}
+		sum.Sites = append(sum.Sites, one)
+	}
+	slices.SortFunc(sum.Sites, func(a, b Site) int { return cmp.Compare(a.Stack, b.Stack) })
+	for _, l := range m.spans {
+		sum.Ranges = append(sum.Ranges, l...)
+	}
+	return &sum
+}
+
+// resume goes on from a summary.
+func (m *mapper) resume(sum *Mapped) {
+	if sum == nil {
+		return
+	}
+	m.sum, m.number = *sum, 1
+	m.sum.Sites, m.sum.Ranges = nil, nil
+	for _, s := range sum.Sites {
+		one := m.site(s.Stack)
+		one.Site, one.last = s, 1 // as if it had changed since the peak
+	}
+	for _, r := range sum.Ranges {
+		m.insert(r)
+	}
+}
