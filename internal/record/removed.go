@@ -33,7 +33,7 @@ func (p *process) create(desc event.Process, opts recording.Options) {
 		}
 	}
 	if p.err == nil {
-		p.kept, _ = os.Open(p.path) // without it, nothing can be done
+		p.kept, _ = p.out.Reopen() // without it, nothing can be done
 	}
 }
 
