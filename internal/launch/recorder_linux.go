@@ -116,10 +116,10 @@ func (r *recorder) awaitReady(config RecorderConfig) error {
 	}
 }
 
-// kill ends the recorder and waits until it is gone.
+// kill ends the recorder and waits until it is gone, unless its disk keeps it.
 func (r *recorder) kill() {
 	unix.Kill(r.pid, unix.SIGKILL)
-	<-r.ended
+	await(r.ended, stoppedPatience)
 	r.close()
 	for range r.messages {
 	}
@@ -127,8 +127,8 @@ func (r *recorder) kill() {
 
 // died says of a recorder from which nothing more will come whether it has left something undone.
 func (r *recorder) died() bool {
-	<-r.ended // which it has, or is about to: nobody else ends the conversation
-	return r.failed != nil
+	// It has ended or is about to: nobody else ends the conversation.
+	return !await(r.ended, stoppedPatience) || r.failed != nil
 }
 
 // close ends the connection to a recorder that has ended, or that goes on alone.

@@ -258,6 +258,9 @@ func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	if every := r.config.MarkEvery; every > 0 {
 		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
 	}
+	if r.config.Flush > 0 { // somebody reads along
+		nap = min(nap, max(napIdle, r.config.Flush))
+	}
 	return nap
 }
 

@@ -122,7 +122,8 @@ func (s *sampler) due(now time.Time) {
 
 // pace slows down while nothing changes.
 func (s *sampler) pace(smp *event.Sample) {
-	if l := &s.latest; s.at == 0 || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+	watched := s.w.run != nil && len(s.w.run.config.MarkWhen) > 0 // a mark is to be set when it happens
+	if l := &s.latest; s.at == 0 || watched || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		s.pause = 0
 	} else {
 		s.pause = min(max(2*s.pause, sampleInterval), maxInterval)
