@@ -35,8 +35,10 @@ stderr. Daemons that it leaves behind go on being recorded until they end.
 With --check, every recording is then checked against the limits that are given, each recording for itself, as heaptap check does
 ("heaptap help check" tells more); what comes of it is printed on stderr.
 
-Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap failed or
-was called wrongly, 126 the command cannot be executed, 127 there is no such command. With --check, if the command's own is 0: 1 if a limit does not
+If heaptap fails, the command runs unrecorded, unless there is --require.
+
+Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap was called wrongly, or
+failed and there is --require, 126 the command cannot be executed, 127 there is no such command. With --check, if the command's own is 0: 1 if a limit does not
 hold, 125 if that cannot be told.`,
 		Example: `  heaptap run ./server --port 8080
   heaptap run -o /tmp/recordings -- make -j8
@@ -163,7 +165,8 @@ hold, 125 if that cannot be told.`,
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
 	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitorNames, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
-	cmd.Flags().BoolVar(&require, "require", false, "do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
+	cmd.Flags().BoolVar(&require, "require", false,
+		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
 	scrub.add(cmd.Flags())
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")

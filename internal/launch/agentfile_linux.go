@@ -44,13 +44,14 @@ type AgentLibrary struct {
 	Preload string
 }
 
-// UnpackAgent makes sure that the agent lies in a folder from which programs may map code. Where it was installed with this program, or
-// beside it, sandboxes are most likely to show it; else it tries the user's cache, /var/tmp, /tmp, /dev/shm and then the given folders.
-// Any number of runs, of any version, may do it at the same time.
+// UnpackAgent makes sure that the agent lies in a folder from which programs may map code. Where it was installed with
+// this program, or beside it, sandboxes are most likely to show it; else it tries the user's cache, /var/tmp, /tmp,
+// /dev/shm and then the given folders. Any number of runs, of any version, may do it at the same time.
 func UnpackAgent(more ...string) (AgentLibrary, error) {
 	for _, base := range installedBases() {
 		folder := filepath.Join(base, agentFolder(agent.Library, agent.None32))
-		if checkFolder(folder, agent.Library, agent.None32) == nil && checkExec(filepath.Join(folder, agentName)) == nil {
+		if checkFolder(folder, agent.Library, agent.None32) == nil &&
+			checkExec(filepath.Join(folder, agentName)) == nil {
 			return libraryIn(folder), nil
 		}
 	}
@@ -75,7 +76,8 @@ func libraryIn(folder string) AgentLibrary {
 	return lib
 }
 
-// InstallAgent unpacks the agent into a folder for good: PREFIX/lib/heaptap if this program is PREFIX/bin/heaptap, or its own folder.
+// InstallAgent unpacks the agent into a folder for good: PREFIX/lib/heaptap if this program is PREFIX/bin/heaptap, or
+// its own folder.
 func InstallAgent(base string) error {
 	_, err := unpackInto(base, agent.Library, agent.None32)
 	return err
@@ -93,7 +95,8 @@ func installedBases() []string {
 	return nil
 }
 
-// preloadable says whether LD_PRELOAD can have a path: it splits at spaces and colons, and a dollar sign begins a token.
+// preloadable says whether LD_PRELOAD can have a path: it splits at spaces and colons, and a dollar sign begins a
+// token.
 func preloadable(path string) bool {
 	return filepath.IsAbs(path) && !strings.ContainsAny(path, " :$\n\t")
 }

@@ -13,8 +13,9 @@
 // two apart. Run itself is ended by none of them: it ends when the target has.
 // When the target stops, run stops by the same signal, so that the shell sees its job stopped.
 //
-// Data. Run and recorder talk in JSON lines over a socket pair (protocol.go). The target knows nothing of it: it finds the
-// run's folder in its environment, and the agent makes its spools there. If the recorder dies, the spools are still there.
+// Data. Run and recorder talk in JSON lines over a socket pair (protocol.go), which arrive unless the other side has
+// ended (outbox.go). The target knows nothing of it: it finds the run's folder in its environment, and the agent makes
+// its spools there. If the recorder dies, the spools are still there.
 //
 // What never happens here: nothing of an event is known, nothing is written to the target's stdin or stdout, and nothing
 // waits for ever for a process that does not answer.

@@ -23,9 +23,9 @@ const (
 // FreeStacksVariable set to 1 has the agent record deallocations with their own call stacks.
 const FreeStacksVariable = "HEAPTAP_FREE_STACKS"
 
-// DropPreload executes this program anew without LD_PRELOAD, if that has loaded something into it: what the user has preloaded is meant for
-// the target, and a recorder must not be recorded, or ended by a library that does not find what it needs. It does nothing in a
-// statically linked program.
+// DropPreload executes this program anew without LD_PRELOAD, if that has loaded something into it: what the user has
+// preloaded is meant for the target, and a recorder must not be recorded, or ended by a library that does not find what
+// it needs. It does nothing in a statically linked program.
 func DropPreload() {
 	const atBase = 7 // where the loader is
 	if os.Getenv(preloadVariable) == "" || os.Getenv(heldVariable) != "" || auxiliary(atBase) == 0 {
@@ -103,7 +103,9 @@ func joinPreload(ours, allocator, old string) string {
 
 // withoutPreload is an environment in which nothing is preloaded.
 func withoutPreload(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, preloadVariable+"=") })
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		return strings.HasPrefix(e, preloadVariable+"=")
+	})
 }
 
 func isAgent(lib string) bool {

@@ -15,7 +15,7 @@ import (
 
 // Exit statuses of run itself, as env(1), nohup(1) and timeout(1) have them.
 const (
-	StatusFailed        = 125 // heaptap failed, or was called wrongly; the target did not run
+	StatusFailed        = 125 // called wrongly, or heaptap failed; the target did not run
 	StatusNotExecutable = 126 // the command was found but cannot be executed
 	StatusNotFound      = 127 // there is no such command
 )

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// outbox sends lines in the order in which they were put in. Whoever puts one in does not wait for the other side, which may be
-// stopped, or not be scheduled for long; and no line is dropped while the other side lives.
+// outbox sends lines in the order in which they were put in. Whoever puts one in does not wait for the other side,
+// which may be stopped, or not be scheduled for long; and no line is dropped while the other side lives.
 type outbox struct {
 	lines *lines
 

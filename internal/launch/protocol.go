@@ -49,7 +49,8 @@ type MainProcess struct {
 type MainEnd struct {
 	Exit   int // exit status, or -1
 	Signal int // signal that killed it, or 0
-	// MaxRSS is the largest resident set, in bytes, that the kernel has counted, of whatever it was by exec; 0: not known.
+	// MaxRSS is the largest resident set, in bytes, that the kernel has counted, of whatever it was by exec; 0: not
+	// known.
 	MaxRSS int64 `json:",omitempty"`
 }
 

@@ -93,7 +93,8 @@ func (r *recorder) awaitReady(config RecorderConfig) error {
 	const pause = 50 * time.Millisecond
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	// Counted, and not read from a clock: time for which this process was stopped, or the machine asleep, is nobody's fault.
+	// Counted, and not read from a clock: time for which this process was stopped, or the machine asleep, is nobody's
+	// fault.
 	for waited := time.Duration(0); ; {
 		select {
 		case m, ok := <-r.messages:
@@ -115,10 +116,10 @@ func (r *recorder) awaitReady(config RecorderConfig) error {
 	}
 }
 
-// kill ends the recorder and waits until it is gone.
+// kill ends the recorder and waits until it is gone, unless its disk keeps it.
 func (r *recorder) kill() {
 	unix.Kill(r.pid, unix.SIGKILL)
-	<-r.ended
+	await(r.ended, stoppedPatience)
 	r.close()
 	for range r.messages {
 	}
@@ -126,8 +127,8 @@ func (r *recorder) kill() {
 
 // died says of a recorder from which nothing more will come whether it has left something undone.
 func (r *recorder) died() bool {
-	<-r.ended // which it has, or is about to: nobody else ends the conversation
-	return r.failed != nil
+	// It has ended or is about to: nobody else ends the conversation.
+	return !await(r.ended, stoppedPatience) || r.failed != nil
 }
 
 // close ends the connection to a recorder that has ended, or that goes on alone.
@@ -264,8 +265,8 @@ func endWith(run int, conn *os.File) {
 	hangUp(conn)
 }
 
-// hangUp ends a conversation whose other side has ended: what that has sent is still read, but nothing more is waited for, whoever else
-// may have its end of the socket.
+// hangUp ends a conversation whose other side has ended: what that has sent is still read, but nothing more is waited
+// for, whoever else may have its end of the socket.
 func hangUp(conn *os.File) {
 	conn.SetWriteDeadline(time.Now())
 	raw, err := conn.SyscallConn()
@@ -354,8 +355,8 @@ type Message struct {
 	Settled           *Settled
 }
 
-// Send tells run something, and does not wait until run takes it. All of it arrives unless run has ended, but for what only shows that
-// something is being done.
+// Send tells run something, and does not wait until run takes it. All of it arrives unless run has ended, but for what
+// only shows that something is being done.
 func (l *Link) Send(m Message) {
 	switch {
 	case m.Progress != "" && l.outbox.waiting() > 16:

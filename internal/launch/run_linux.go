@@ -265,8 +265,8 @@ func (s *session) recorderOver() {
 	s.consider()
 }
 
-// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or that of this process, whose memory the
-// target shared until it was executed.
+// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or that of this
+// process, whose memory the target shared until it was executed.
 func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
 	var own unix.Rusage
 	if !childless || unix.Getrusage(unix.RUSAGE_SELF, &own) != nil || usage.Maxrss <= own.Maxrss {

@@ -132,8 +132,8 @@ func (s *session) collect() {
 			}
 			told = false
 			if work.lasts() > idlePatience {
-				s.console.Warn("the recorder (process %d) has done nothing for %v; not waiting any longer. The data is safe in %s",
-					s.recorder.pid, idlePatience, s.runDir)
+				s.console.Warn("the recorder (process %d) has done nothing for %v; not waiting any longer. "+
+					"The data is safe in %s", s.recorder.pid, idlePatience, s.runDir)
 				return
 			}
 			if doing := cmp.Or(s.doing, "completing the recording"); doing != shown && time.Since(s.ended) > time.Second {

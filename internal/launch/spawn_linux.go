@@ -49,7 +49,8 @@ func processWork(pid int) (state byte, cpu time.Duration) {
 	return f[0][0], cpu
 }
 
-// statOf returns what the kernel says of a process, from the third field of proc(5) on; nil if there is no such process.
+// statOf returns what the kernel says of a process, from the third field of proc(5) on; nil if there is no such
+// process.
 func statOf(pid int) [][]byte {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 
 // Steps are all of them.
 var Steps = []string{
-	StepRunFolder, StepRunRecorder, StepRunSendConfig, StepRunConfig, StepRunReady, StepRunWitness, StepRunTarget, StepRunSendMain, StepRunMain,
-	StepRunEnd, StepRunSendEnded, StepRunEnded, StepRunSettled, StepRecorder, StepRecorderConfig, StepRecorderReady, StepRecorderMain,
-	StepRecorderStarted, StepRecorderEnded, StepRecorderFinished, StepRecorderSettled, StepRecorderSent,
+	StepRunFolder, StepRunRecorder, StepRunSendConfig, StepRunConfig, StepRunReady, StepRunWitness, StepRunTarget,
+	StepRunSendMain, StepRunMain, StepRunEnd, StepRunSendEnded, StepRunEnded, StepRunSettled,
+	StepRecorder, StepRecorderConfig, StepRecorderReady, StepRecorderMain, StepRecorderStarted, StepRecorderEnded, StepRecorderFinished, StepRecorderSettled, StepRecorderSent,
 }

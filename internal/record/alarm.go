@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the run's folder changes, or
-// whatever else somebody rings for.
+// alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the run's
+// folder changes, or whatever else somebody rings for.
 type alarm struct {
 	rung  atomic.Bool
 	bell  chan struct{}
@@ -43,7 +43,8 @@ func newAlarm(runDir string) *alarm {
 
 // watch has the alarm rung when a descriptor becomes readable. One that is closed is not watched any more.
 func (a *alarm) watch(fd int, events uint32) bool {
-	return a.epoll >= 0 && unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)}) == nil
+	e := unix.EpollEvent{Events: events, Fd: int32(fd)}
+	return a.epoll >= 0 && unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &e) == nil
 }
 
 // watchEnd has the alarm rung, once, when a process ends.

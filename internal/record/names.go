@@ -64,7 +64,8 @@ func (n *names) next(pid int, meta *spool.Meta) string {
 	return path
 }
 
-// programName is the name by which a program was called, if that leads to the file that is executed, as sh does to dash; else the file's own.
+// programName is the name by which a program was called, if that leads to the file that is executed, as sh does to
+// dash; else the file's own.
 func programName(meta *spool.Meta) string {
 	if meta.Exe == "" {
 		return "program"

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Somebody may remove or replace a recording, or the folder that it is in, while it is being written. What is in it is not lost: the
-// recorder has it open, and writes it anew.
+// Somebody may remove or replace a recording, or the folder that it is in, while it is being written. What is in it is
+// not lost: the recorder has it open, and writes it anew.
 
 // create makes the process's recording, in a new folder if the one that was there is gone.
 func (p *process) create(desc event.Process, opts recording.Options) {
@@ -27,12 +27,13 @@ func (p *process) create(desc event.Process, opts recording.Options) {
 		})
 		if err == nil {
 			p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: path, Text: fmt.Sprintf(
-				"the folder %s was removed while programs were being recorded; the recording is %s", filepath.Dir(p.path), path)})
+				"the folder %s was removed while programs were being recorded; the recording is %s",
+				filepath.Dir(p.path), path)})
 			p.path = path
 		}
 	}
 	if p.err == nil {
-		p.kept, _ = os.Open(p.path) // without it, nothing can be done
+		p.kept, _ = p.out.Reopen() // without it, nothing can be done
 	}
 }
 
@@ -59,7 +60,8 @@ func (p *process) putBack() {
 	p.path = path
 }
 
-// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another one.
+// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another
+// one.
 func (p *process) elsewhere(create func(path string) error) (string, error) {
 	dir, name := filepath.Split(p.path)
 	err := os.MkdirAll(dir, 0o777)

@@ -124,7 +124,8 @@ func Run(ctx context.Context, config Config) error {
 
 func newRun(ctx context.Context, config Config) *run {
 	r := &run{
-		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{}, images: map[int]int{},
+		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		images:    map[int]int{},
 		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
 		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
@@ -238,7 +239,8 @@ func (r *run) drain(ctx context.Context) {
 	r.round()
 }
 
-// longestNap is for how long the drain may sleep when little is to be done: latest moved anything, and flowed more than a trickle.
+// longestNap is for how long the drain may sleep when little is to be done: latest moved anything, and flowed more than
+// a trickle.
 func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	unready := r.unready && now.Sub(r.folderTime) < time.Second
 	switch {
@@ -255,6 +257,9 @@ func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	nap := napDeep
 	if every := r.config.MarkEvery; every > 0 {
 		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
+	}
+	if r.config.Flush > 0 { // somebody reads along
+		nap = min(nap, max(napIdle, r.config.Flush))
 	}
 	return nap
 }
@@ -379,14 +384,7 @@ func (r *run) closeSource(o *source) {
 	if !o.dead {
 		o.spool.Abandon()
 	}
-	if n := o.spool.Hidden(); n > 0 {
-		what := "1 program where heaptap's library is not to be seen, as in a sandbox or another root, so that it"
-		if n > 1 {
-			what = fmt.Sprintf("%d programs where heaptap's library is not to be seen, as in a sandbox or another root, so that they", n)
-		}
-		r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: programName(&o.w.meta) + " executed " + what +
-			" ran unrecorded; `heaptap help agent` tells how to install the library where it is seen"})
-	}
+	r.tellHidden(o)
 	items := o.sink.items
 	for slot, l := range o.lives {
 		if !l.over {
@@ -402,6 +400,21 @@ func (r *run) closeSource(o *source) {
 	o.sink.items = nil
 	o.w.queue.push(items...)
 	o.w.queue.close()
+}
+
+// tellHidden tells of programs that a spool's processes have executed and that could not find the agent's library.
+func (r *run) tellHidden(o *source) {
+	n := o.spool.Hidden()
+	if n == 0 {
+		return
+	}
+	programs, they := "1 program", "it"
+	if n > 1 {
+		programs, they = fmt.Sprint(n, " programs"), "they"
+	}
+	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf("%s executed %s where heaptap's library is not to be seen, "+
+		"as in a sandbox or another root, so that %s ran unrecorded; "+
+		"`heaptap help agent` tells how to install the library where it is seen", programName(&o.w.meta), programs, they)})
 }
 
 // over says whether the run is.

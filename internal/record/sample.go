@@ -34,8 +34,9 @@ type sampler struct {
 	most   int64 // the largest resident set that was sampled, or that the kernel has seen
 }
 
-// Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand samples. While nothing
-// changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water mark.
+// Sampling begins at this interval and slows down as the run gets longer, so that a recording holds a few thousand
+// samples. While nothing changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water
+// mark.
 const (
 	sampleInterval = 10 * time.Millisecond
 	sampleCount    = 2000
@@ -121,15 +122,16 @@ func (s *sampler) due(now time.Time) {
 
 // pace slows down while nothing changes.
 func (s *sampler) pace(smp *event.Sample) {
-	if l := &s.latest; s.at == 0 || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+	watched := s.w.run != nil && len(s.w.run.config.MarkWhen) > 0 // a mark is to be set when it happens
+	if l := &s.latest; s.at == 0 || watched || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		s.pause = 0
 	} else {
 		s.pause = min(max(2*s.pause, sampleInterval), maxInterval)
 	}
 }
 
-// status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has it, and nothing else:
-// when that was since the sample before, nobody knows.
+// status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has
+// it, and nothing else: when that was since the sample before, nobody knows.
 func (s *sampler) status(smp *event.Sample) *event.Sample {
 	b := s.proc("status")
 	smp.Swap = field(b, "VmSwap:")

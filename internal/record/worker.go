@@ -297,7 +297,8 @@ func (p *process) sample(it *item) {
 	p.watchSample(&s)
 }
 
-// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has come near its end.
+// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has
+// come near its end.
 func (p *process) peakAtEnd(most, end int64) {
 	if most > p.mostRSS {
 		s := unknownSample

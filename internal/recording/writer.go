@@ -119,6 +119,15 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	return w, err
 }
 
+// Reopen opens the file that is written for reading, wherever its name leads by now. Not after Finish or Abort.
+func (w *Writer) Reopen() (*os.File, error) {
+	f, ok := w.app.f.(osFile)
+	if !ok {
+		return nil, errors.New("the recording is not a file")
+	}
+	return os.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+}
+
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
 	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(stretch)}
 	var err error

@@ -46,8 +46,9 @@ func (s *Spool) Ring() {
 	})
 }
 
-// Wait sleeps until an agent of one of the spools asks for the recorder, or Ring is called for one of them, at most for the given time;
-// not at all if rung says so. For a Ring that came before, rung has to be true. False: it cannot wait for these spools, and has not.
+// Wait sleeps until an agent of one of the spools asks for the recorder, or Ring is called for one of them, at most for
+// the given time; not at all if rung says so. For a Ring that came before, rung has to be true. False: it cannot wait
+// for these spools, and has not.
 func Wait(spools []*Spool, d time.Duration, rung func() bool) bool {
 	if len(spools) == 0 || len(spools) > maxWait {
 		return false
