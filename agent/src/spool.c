@@ -471,7 +471,8 @@ static void write_meta(const char *exe)
 	out += meta->host_size;
 
 	meta->env_size = (u32)ht_environ_copy(out, (u64)(end - out));
-	meta->sum = (u32)ht_sum(meta + 1, arrays[HT_SEG_META].first - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
+	meta->sum =
+		(u32)ht_sum(meta + 1, arrays[HT_SEG_META].first - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
 }
 
 static void fill_header(u64 pid, const char *run)

@@ -112,8 +112,9 @@ void ht_thread_next_chunk(struct ht_thread *t)
 			t->short_limit = t->limit;
 		return;
 	}
-	ht_store_release(&c->fill, (u32)(t->at - (u64)c));
-	ht_store(&c->seal, ht_sum_chunk(c, c->fill));
+	u32 fill = (u32)(t->at - (u64)c);
+	ht_store(&c->seal, ht_sum_chunk(c, fill));
+	ht_store_release(&c->fill, fill);
 	if (ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		index = ht_chunk_take();
 	if (index == HT_NONE)
@@ -179,7 +180,7 @@ static void close_stream(struct ht_thread *t)
 	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
 		struct ht_chunk *c = (struct ht_chunk *)t->chunk;
 		c->fill = (u32)(t->at - (u64)c);
-		ht_store(&c->seal, ht_sum_chunk(c, c->fill));
+		ht_store(&c->seal, ht_sum_chunk(c, (u32)(t->at - (u64)c)));
 		u32 other = spill(t);
 		ht_store_release(&s->state, HT_STREAM_ENDED);
 		if (other == HT_NONE) {
@@ -195,10 +196,12 @@ static void close_stream(struct ht_thread *t)
 	ht_counts_leave(t);
 }
 
-// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read at once.
+// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read at once. In
+// a child that has not noticed that it is one, the chunk is its parent's.
 __attribute__((destructor)) static void seal_last(void)
 {
-	if (!ht_header || ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE || ht_local.thread->pid != ht_pid)
+	if (!ht_header || !ht_load(&ht_state->generation) || ht_local.thread->pid != ht_pid ||
+	    ht_load(&ht_header->recorder_state) != HT_RECORDER_NONE)
 		return;
 	for (struct ht_thread *t = ht_local.thread; t; t = t->upper) {
 		struct ht_chunk *c = (struct ht_chunk *)t->chunk;

@@ -11,8 +11,8 @@ trap 'rm -rf "$out"' EXIT
 failed=0
 
 warn=(-Wall -Wextra -Werror -g)
-pure=(../src/frames.c ../src/cfi_find.c ../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c)
-all=(frames cfi_find cfi cfi_step maps modules rules cct stack full complex memo settle deep walk unwind)
+pure=(../src/sum.c ../src/frames.c ../src/cfi_find.c ../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c)
+all=(sum frames cfi_find cfi cfi_step maps modules rules cct stack full complex memo settle deep walk unwind)
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }

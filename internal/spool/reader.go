@@ -190,7 +190,9 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		}
 		r.start(st)
 		r.slots[i] = st
-		if !r.s.write && (!slot.Holds() || state != wire.StreamLive && state != wire.StreamEnded) {
+		// Unless its writer lives, and the slot has just become another stream's.
+		if !r.s.write && (!slot.Holds() || state != wire.StreamLive && state != wire.StreamEnded) &&
+			atomic.LoadUint64(&slot.UID) == uid && atomic.LoadUint32(&slot.State) == state {
 			r.damaged(sink, st, errors.New("what the spool says of it is not what was written"))
 		}
 	}

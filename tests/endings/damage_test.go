@@ -35,12 +35,9 @@ func TestDamage(t *testing.T) {
 	if said {
 		t.Fatal("what is whole is said to be damaged")
 	}
-	n := 120
-	if testing.Short() {
-		n = 40
-	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, path := range []string{spools[0], spills[0]} {
+	for i, n := range []int{80, 20} {
+		path := []string{spools[0], spills[0]}[i]
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
