@@ -14,21 +14,8 @@ import (
 // enoughShared is the free memory that /dev/shm must have for a run's spools.
 const enoughShared = 256 << 20
 
-// makeRunFolder makes the folder for the run's spools: in memory if there is room, else beside the output.
-//
-// Root's programs may become others and then execute programs, whose agents make their spools as those users: so whoever
-// knows the name of root's folder may add to it. Nobody can guess it, list it, or touch what others have put there.
+// makeRunFolder makes the folder for the run's spools: in memory if there is room, else beside the output. Nobody else may enter it.
 func makeRunFolder(outputDir string) (string, error) {
-	dir, err := makePrivateFolder(outputDir)
-	if err == nil && os.Geteuid() == 0 {
-		if err = os.Chmod(dir, os.ModeSticky|0o733); err != nil {
-			os.Remove(dir)
-		}
-	}
-	return dir, err
-}
-
-func makePrivateFolder(outputDir string) (string, error) {
 	secret := make([]byte, 12)
 	_, _ = rand.Read(secret) // never fails
 	pattern := fmt.Sprintf("heaptap-%d-%x-", os.Getuid(), secret)

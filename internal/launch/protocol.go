@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 	"time"
 )
@@ -23,6 +24,7 @@ type RecorderConfig struct {
 	RunPID     int
 	RunDir     string
 	Output     string // template, absolute
+	OutputMode fs.FileMode
 	SpillDir   string
 	SpillLimit int64
 	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides

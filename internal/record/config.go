@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/control"
@@ -16,6 +17,8 @@ type Config struct {
 	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent sign, or
 	// an existing folder. "" means "%n.%p.htap" in the working directory.
 	Output string
+	// OutputMode are the recordings' permissions; 0: only their owner may read them.
+	OutputMode fs.FileMode
 	// SpillDir is where agents append what does not fit into their pool, and where the recorder keeps what it has not
 	// processed yet. "" means RunDir for the agents and the output's folder for the recorder.
 	SpillDir string

@@ -3,7 +3,6 @@ package record
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,29 +46,28 @@ func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
 // look opens the spools that have appeared in the run's folder.
 func (r *run) look() {
 	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
-	st, err := os.Stat(r.config.RunDir)
+	st, err := r.folder.Stat()
 	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
 		return
 	}
 	r.unready = time.Since(st.ModTime()) < 50*time.Millisecond
 	r.folderTime = st.ModTime()
-	entries, err := os.ReadDir(r.config.RunDir)
+	names, err := r.folder.Names()
 	if err != nil {
 		return
 	}
 	// In the order in which they were made: of recordings that would get the same name, the first image's gets it.
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return compareMade(a.Name(), b.Name()) })
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".spool") || r.seen[e.Name()] {
+	slices.SortFunc(names, compareMade)
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".spool") || r.seen[name] {
 			continue
 		}
-		path := filepath.Join(r.config.RunDir, e.Name())
-		s, err := spool.Open(path, r.config.SpillDir, true)
+		s, err := spool.OpenIn(r.folder, name, r.config.SpillDir)
 		if errors.Is(err, spool.ErrNotReady) || errors.Is(err, os.ErrNotExist) {
 			r.unready = true
 			continue
 		}
-		r.seen[e.Name()] = true
+		r.seen[name] = true
 		if err != nil {
 			r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 			continue

@@ -2,9 +2,9 @@ package record
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,12 +12,14 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
 // run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
 type run struct {
 	config  Config
+	folder  *private.Folder // nil: nobody makes spools
 	names   *names
 	store   *store
 	journal *journal // nil: none
@@ -64,15 +66,15 @@ type run struct {
 // Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
 // not begin: all else goes to Config.Report.
 func Run(ctx context.Context, config Config) error {
-	if st, err := os.Stat(config.RunDir); err != nil {
+	folder, err := private.OpenFolder(config.RunDir)
+	if err != nil {
 		return fmt.Errorf("cannot use the run's folder: %w", err)
-	} else if !st.IsDir() {
-		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
 	}
+	defer folder.Close()
 	r := newRun(ctx, config)
+	r.folder = folder
 	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
-	var err error
-	if r.journal, err = openJournal(config.RunDir); err != nil {
+	if r.journal, err = openJournal(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
 	r.store.journal = r.journal
@@ -98,7 +100,7 @@ func Run(ctx context.Context, config Config) error {
 	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
-		o.remove()
+		r.remove(o)
 	}
 	r.journal.remove()
 	// Only if it is empty but for what we know: somebody may have put something there.
@@ -311,7 +313,7 @@ func (r *run) bury() {
 	}
 	for i := 0; i < len(r.sources); i++ {
 		if o := r.sources[i]; o.closed && o.done() {
-			o.remove()
+			r.remove(o)
 			r.sources = append(r.sources[:i], r.sources[i+1:]...)
 			i--
 		}
@@ -430,14 +432,13 @@ func (o *source) pending() bool {
 }
 
 // remove takes the spool's files away once its worker has finished.
-func (o *source) remove() {
+func (r *run) remove(o *source) {
 	o.reader.Close()
 	o.spool.Close()
-	for _, path := range append(o.w.stateFiles(), o.spool.Path(), o.spool.SpillPath()) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			continue // not ours to remove, or gone
-		}
+	for _, name := range append(o.w.stateFiles(), filepath.Base(o.spool.Path())) {
+		_ = r.folder.Remove(name)
 	}
+	_ = os.Remove(o.spool.SpillPath()) // there need not be one
 }
 
 // addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
