@@ -49,7 +49,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	return record.Run(ctx, record.Config{
 		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
 		RunDir: link.Config.RunDir, Output: link.Config.Output, OutputMode: link.Config.OutputMode, SpillDir: link.Config.SpillDir,
-		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
+		SpillLimit: link.Config.SpillLimit, Launcher: link.Config.RunPID, Flush: link.Config.Flush,
 		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses,
 		Main: main, MainEnded: ended, Version: version(),
 		Dump: func(recording string, q control.Request) ([]byte, error) {

@@ -159,7 +159,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 	s.runDir = runDir
 	library, err := UnpackAgent(s.config.Output.Dir)
 	if err != nil {
-		os.RemoveAll(runDir)
+		discardRunFolder(runDir)
 		return nil, err
 	}
 	s.recorderConfig = RecorderConfig{
@@ -171,7 +171,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
-		os.RemoveAll(runDir)
+		discardRunFolder(runDir)
 		return nil, err
 	}
 	if len(s.config.Preload) > 0 {
@@ -201,7 +201,7 @@ func (s *session) abandon() {
 	unix.Kill(s.recorder.pid, unix.SIGKILL)
 	for range s.recorder.messages {
 	}
-	os.RemoveAll(s.runDir)
+	discardRunFolder(s.runDir)
 }
 
 // attend waits for the target's end: passes signals on, stops when it stops.

@@ -24,6 +24,9 @@ type Config struct {
 	SpillDir string
 	// SpillLimit bounds what the recorder keeps there, in bytes; 0 means half of the free disk, at most 4 GiB.
 	SpillLimit int64
+	// Launcher is the process that starts the target: root's recorder admits its descendants to the run, whoever they have become; 0: only
+	// who can enter RunDir is recorded.
+	Launcher int
 	// Main delivers the process id of the process that was started, once. Closed without one, or nil: there is none to
 	// wait for, and the run is over when no recorded process is left.
 	Main <-chan int

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type source struct {
 	known  uint32  // processes that are known
 	number uint64  // of rounds
 	inode  uint64
+	pid    int  // of the process that made the spool; 0: what it says of itself is not known to be true
 	dead   bool // all of its processes have ended and were told to the worker
 	idle   int  // rounds in a row in which nothing happened
 	bad    int  // rounds that failed in a row
@@ -89,16 +91,20 @@ func compareMade(a, b string) int {
 // open begins to drain a spool.
 func (r *run) open(s *spool.Spool) {
 	info := s.Info()
+	pid := info.PID
+	if guest, ok := r.door.guest(filepath.Base(s.Path())); ok && guest != pid {
+		pid = 0 // in another namespace its id is another one; or it claims to be another process
+	}
 	// A process that makes another spool has executed another image.
 	for _, o := range r.sources {
 		for _, l := range o.lives {
-			if l != nil && !l.over && l.pid == info.PID {
+			if l != nil && !l.over && l.pid == pid {
 				l.replaced = true
 			}
 		}
 	}
-	main := r.mainPID != 0 && info.PID == r.mainPID
-	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, main: main}
+	main := r.mainPID != 0 && pid == r.mainPID
+	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, main: main}
 	o.w = r.newWorker(s, main)
 	o.w.counter0, o.w.mono0 = clock.Pair()
 	o.sink = sink{run: r, w: o.w}
@@ -187,6 +193,9 @@ func (r *run) round() (moved int64, freed int) {
 		o.w.queue.push(procs...)
 		for i := range procs {
 			if procs[i].kind == itemProc {
+				if l := o.lives[procs[i].slot]; l.verified {
+					r.family.add(l.pid)
+				}
 				r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
 			}
 		}

@@ -20,6 +20,8 @@ import (
 type run struct {
 	config  Config
 	folder  *private.Folder // nil: nobody makes spools
+	family  *family         // nil: all processes of the run can enter its folder
+	door    *door           // likewise
 	names   *names
 	store   *store
 	journal *journal // nil: none
@@ -73,6 +75,8 @@ func Run(ctx context.Context, config Config) error {
 	defer folder.Close()
 	r := newRun(ctx, config)
 	r.folder = folder
+	r.openDoor()
+	r.census.family, r.census.folder = r.family, folder
 	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
 	if r.journal, err = openJournal(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
@@ -86,6 +90,10 @@ func Run(ctx context.Context, config Config) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { r.census.serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
+	if r.door != nil {
+		go r.door.serve()
+		helpers.Go(func() { r.family.follow(stop) })
+	}
 	r.drain(ctx)
 	close(r.orders.over)
 	if server != nil {
@@ -103,9 +111,27 @@ func Run(ctx context.Context, config Config) error {
 		r.remove(o)
 	}
 	r.journal.remove()
+	r.door.close()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
+}
+
+// openDoor lets processes in that cannot make a spool themselves.
+func (r *run) openDoor() {
+	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
+		return
+	}
+	r.family = newFamily(r.config.Launcher)
+	most := r.config.SpillLimit
+	if most <= 0 {
+		most = 4 << 30
+	}
+	var err error
+	r.door, err = openDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	if err != nil {
+		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
+	}
 }
 
 func newRun(ctx context.Context, config Config) *run {
@@ -225,7 +251,7 @@ func (r *run) checkMain() {
 				r.mainLife = newLife(spool.Process{PID: pid})
 				r.mainLife.verified = true // it is ours; there is nothing to compare
 				for _, o := range r.sources {
-					if o.spool.Info().PID == pid {
+					if o.pid == pid {
 						o.main = true
 						o.sink.items = append(o.sink.items, item{kind: itemMain})
 					}
@@ -401,6 +427,9 @@ func (r *run) settled() bool {
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
+	for _, text := range r.census.tellMissed() {
+		r.report(Report{Kind: Note, Text: text})
+	}
 	slices.Sort(running)
 	running = slices.Compact(running)
 	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
@@ -439,6 +468,7 @@ func (r *run) remove(o *source) {
 		_ = r.folder.Remove(name)
 	}
 	_ = os.Remove(o.spool.SpillPath()) // there need not be one
+	r.door.forget(filepath.Base(o.spool.Path()))
 }
 
 // addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
