@@ -210,7 +210,7 @@ func OpenRegular(path string) (*os.File, error) {
 }
 
 // Create makes a file with these permissions, whatever the umask is, in the place of what is there. It follows a symbolic link only if
-// the user or root has made it. Under sudo the file belongs to the user who called sudo.
+// the user or root has made it. A device is opened as it is. Under sudo the file belongs to the user who called sudo.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	to := path
 	if st, err := os.Lstat(path); err == nil {
@@ -222,6 +222,9 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 		case st.IsDir():
 			return nil, &fs.PathError{Op: "open", Path: path, Err: unix.EISDIR}
 		}
+	}
+	if st, err := os.Lstat(to); err == nil && st.Mode()&fs.ModeDevice != 0 {
+		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // only root can have made it
 	}
 	f, err := createNew(to)
 	if err != nil {

@@ -106,6 +106,25 @@ func TestCreateFIFO(t *testing.T) {
 	}
 }
 
+// TestCreateDevice leaves a device what it is.
+func TestCreateDevice(t *testing.T) {
+	before, err := os.Stat("/dev/full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create("/dev/full", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("x"); err == nil {
+		t.Error("it is not full")
+	}
+	if after, err := os.Stat("/dev/full"); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("%v %v, before %v", after, err, before)
+	}
+}
+
 // TestCreateOwnLink follows a link that the user has made, and keeps to the permissions that were asked for.
 func TestCreateOwnLink(t *testing.T) {
 	defer unix.Umask(unix.Umask(0o077))

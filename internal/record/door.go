@@ -189,37 +189,22 @@ func (d *door) published(name string) bool {
 	return unix.Fstatat(d.spools.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Blocks > 0
 }
 
-// guest returns who was sent the spool, by its id here: what the spool itself says may be wrong. ok is false if nobody was.
-func (d *door) guest(name string) (pid int, ok bool) {
+// guest returns who was sent the spool; nil if nobody was. What the spool itself says may be wrong.
+func (d *door) guest(name string) *guest {
 	if d == nil {
-		return 0, false
+		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g := d.admitted[name]
 	if g == nil {
-		return 0, false
+		return nil
 	}
 	if g.met = true; g.fd >= 0 {
 		_ = unix.Close(g.fd)
 		g.fd = -1
 	}
-	return g.pid, true
-}
-
-// has says whether a process was sent a spool.
-func (d *door) has(pid int) bool {
-	if d == nil {
-		return false
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, g := range d.admitted {
-		if g.pid == pid {
-			return true
-		}
-	}
-	return false
+	return g
 }
 
 // forget is called when a spool is gone.

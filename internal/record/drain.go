@@ -91,9 +91,11 @@ func compareMade(a, b string) int {
 // open begins to drain a spool.
 func (r *run) open(s *spool.Spool) {
 	info := s.Info()
-	pid := info.PID
-	if guest, ok := r.door.guest(filepath.Base(s.Path())); ok && guest != pid {
-		pid = 0 // in another namespace its id is another one; or it claims to be another process
+	pid, user := info.PID, info.Owner
+	if guest := r.door.guest(filepath.Base(s.Path())); guest != nil {
+		if user = guest.uid; guest.pid != pid {
+			pid = 0 // in another namespace its id is another one; or it claims to be another process
+		}
 	}
 	// A process that makes another spool has executed another image.
 	for _, o := range r.sources {
@@ -106,6 +108,7 @@ func (r *run) open(s *spool.Spool) {
 	main := r.mainPID != 0 && pid == r.mainPID
 	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, main: main}
 	o.w = r.newWorker(s, main)
+	o.w.user = user
 	o.w.counter0, o.w.mono0 = clock.Pair()
 	o.sink = sink{run: r, w: o.w}
 	mode, number := s.Mode()
