@@ -154,7 +154,6 @@ func openTestDoor(t *testing.T, dir string, f *family, most int64) (d *door, not
 	t.Cleanup(func() {
 		close(stop)
 		d.close()
-		f.close()
 		folder.Close()
 	})
 	return d, func() string {
@@ -257,8 +256,8 @@ func TestDoorQuota(t *testing.T) {
 	if said := ask(t, dir, command, 65534, `exec "$@"`); said != "admitted" {
 		t.Errorf("one user's limit holds for another: %q; %s", said, notes())
 	}
-	d.most = 1 << 30
 	d.mu.Lock()
+	d.most = 1 << 30
 	for i := range mostGuests {
 		d.admitted[fmt.Sprintf("%d-0.spool", i)] = &guest{fd: -1, uid: 12345, met: true}
 	}

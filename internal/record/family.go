@@ -73,32 +73,33 @@ func (f *family) has(pid int) bool {
 	return false
 }
 
-// follow takes in what the kernel tells, so that its queue does not overflow.
+// follow takes in what the kernel tells, so that its queue does not overflow, until some time after stop is closed. Then nothing more is
+// heard.
 func (f *family) follow(stop <-chan struct{}) {
-	if f.forks < 0 {
+	f.mu.Lock()
+	fd := f.forks
+	f.mu.Unlock()
+	if fd < 0 {
 		return
 	}
-	for {
+	for over := false; !over; {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, _ := unix.Poll(fds, 2000)
+		if n > 0 { // where others fork all the time, not for each of them: the buffer holds thousands
+			time.Sleep(100 * time.Millisecond)
+		}
+		f.mu.Lock()
+		if n > 0 {
+			f.catchUp()
+		}
 		select {
 		case <-stop:
-			return
+			_ = unix.Close(fd)
+			f.forks = -1
+			over = true
 		default:
 		}
-		fds := []unix.PollFd{{Fd: int32(f.forks), Events: unix.POLLIN}}
-		if n, _ := unix.Poll(fds, 200); n > 0 {
-			f.mu.Lock()
-			f.catchUp()
-			f.mu.Unlock()
-		}
-	}
-}
-
-func (f *family) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.forks >= 0 {
-		_ = unix.Close(f.forks)
-		f.forks = -1
+		f.mu.Unlock()
 	}
 }
 

@@ -57,6 +57,7 @@ type run struct {
 	symbols     context.Context // ends when that is to be cut short
 
 	orders   orders
+	missedAt time.Time // when processes were last looked for that are not recorded
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
 	mu       sync.Mutex // of what follows
@@ -90,9 +91,11 @@ func Run(ctx context.Context, config Config) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { r.census.serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
+	if r.family != nil {
+		go r.family.follow(stop)
+	}
 	if r.door != nil {
 		go r.door.serve()
-		helpers.Go(func() { r.family.follow(stop) })
 	}
 	r.drain(ctx)
 	close(r.orders.over)
@@ -309,8 +312,24 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 // himself may have to catch up on a busy machine.
 const statusPatience = 3 * time.Second
 
+// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes takes some 20 ms.
+const missedInterval = 30 * time.Second
+
+func (r *run) tellMissed() {
+	for _, text := range r.census.tellMissed() {
+		r.report(Report{Kind: Note, Text: text})
+	}
+}
+
 // checkLives looks which processes have ended.
 func (r *run) checkLives(now time.Time) {
+	if now.Sub(r.missedAt) > missedInterval {
+		if !r.missedAt.IsZero() {
+			r.census.ask()
+		}
+		r.missedAt = now
+		r.tellMissed()
+	}
 	for _, o := range r.sources {
 		if o.closed {
 			continue
@@ -427,9 +446,7 @@ func (r *run) settled() bool {
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
-	for _, text := range r.census.tellMissed() {
-		r.report(Report{Kind: Note, Text: text})
-	}
+	r.tellMissed()
 	slices.Sort(running)
 	running = slices.Compact(running)
 	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
