@@ -52,20 +52,27 @@ static int limit(long fd, int option, u64 deadline)
 
 static long reach(const char *run, u64 deadline)
 {
+	static char folder[4096];
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct ucred peer = {0, (uid_t)-1, 0};
 	socklen_t size = sizeof(peer);
-	long wrong = -1, fd;
-	if (ht_strlen(run) + sizeof("-door/admit") > sizeof(to.sun_path))
+	long wrong = -1, fd, dir;
+	ht_append(folder, sizeof(folder), run);
+	ht_append(folder, sizeof(folder), "-door");
+	dir = ht_sys4(__NR_openat, AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (dir < 0)
 		return -1;
-	ht_append(to.sun_path, sizeof(to.sun_path), run);
-	ht_append(to.sun_path, sizeof(to.sun_path), "-door/admit");
+	// A socket's address has no room for a long path.
+	ht_append(to.sun_path, sizeof(to.sun_path), "/proc/self/fd/");
+	ht_append_number(to.sun_path, sizeof(to.sun_path), (u64)dir, 10);
+	ht_append(to.sun_path, sizeof(to.sun_path), "/admit");
 	fd = ht_sys3(__NR_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	do
+		wrong = fd >= 0 && limit(fd, SO_SNDTIMEO, deadline) ? ht_sys3(__NR_connect, fd, &to, sizeof(to)) : -1;
+	while (wrong == -4 /* EINTR */);
+	ht_sys1(__NR_close, dir);
 	if (fd < 0)
 		return -1;
-	do
-		wrong = limit(fd, SO_SNDTIMEO, deadline) ? ht_sys3(__NR_connect, fd, &to, sizeof(to)) : -1;
-	while (wrong == -4 /* EINTR */);
 	if (wrong == 0 && ht_sys5(__NR_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == 0)
 		return fd;
 	ht_sys1(__NR_close, fd);
