@@ -233,11 +233,62 @@ func TestDoorWithoutTheKernel(t *testing.T) {
 	// An id that somebody else has got is not a member's.
 	pid := somebody(t)
 	f.mu.Lock()
-	f.members = map[int]int64{pid: 1}
+	f.members = map[int]member{pid: {born: 1}}
 	f.mu.Unlock()
 	if f.has(pid) {
 		t.Error("a process that began at another time is a member")
 	}
+}
+
+// TestFamily follows forks, ids that others get, and forks that were not heard of.
+func TestFamily(t *testing.T) {
+	f := &family{members: map[int]member{}, forks: -1}
+	f.add(os.Getpid())
+	f.forked(os.Getpid(), 1<<30, time.Second)
+	f.forked(1<<30, 1<<30+1, time.Second)
+	if !f.has(1<<30) || !f.has(1<<30+1) {
+		t.Error("what a member has forked is none")
+	}
+	f.forked(1, 1<<30, time.Second)
+	if f.has(1 << 30) {
+		t.Error("an id is a member's although somebody else has it")
+	}
+	child, other := somebody(t), somebody(t)
+	_, born, _ := parentOf(child)
+	f.members = map[int]member{child: {born: born + 1, told: true}, other: {born: born - 1000, told: true}, 1: {born: 7}, 1<<30 + 1: {told: true}}
+	f.overrun()
+	if m := f.members[child]; len(f.members) != 1 || m.told || m.born != born {
+		t.Errorf("%+v; %d was started at %d", f.members, child, born)
+	}
+}
+
+// TestForks has the kernel tell of a process that nobody else knows of: it was forked by one that has ended.
+func TestForks(t *testing.T) {
+	needRoot(t)
+	f := newFamily(os.Getpid())
+	if f.forks < 0 {
+		t.Skip("the kernel does not tell of forks here")
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	out, err := exec.Command("/bin/sh", "-c", "(sleep 100 >/dev/null 2>&1 & echo $!)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(out), &pid); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Kill(pid, unix.SIGKILL)
+	if parent, born, ok := parentOf(pid); !ok || parent == os.Getpid() || !f.has(pid) {
+		t.Errorf("process %d with parent %d: %+v", pid, parent, f.members)
+	} else if m := f.members[pid]; !m.told || max(born-m.born, m.born-born) > near {
+		t.Errorf("it was started at %d, and the kernel has told %+v", born, m)
+	}
+	if stranger := 1; f.has(stranger) {
+		t.Error("everybody is a member")
+	}
+	go f.follow(stop)
 }
 
 // TestDoorQuota bounds what each user's spools take.

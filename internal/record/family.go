@@ -19,13 +19,24 @@ import (
 // not tell (in containers), processes are added when they are met, and with them those on the way to a known one.
 type family struct {
 	mu      sync.Mutex
-	members map[int]int64 // when each was started, in the clock ticks of /proc; 0: the kernel tells when its id is another's
-	forks   int           // the socket by which the kernel tells; -1: it does not
+	members map[int]member
+	forks   int // the socket by which the kernel tells; -1: it does not
 }
+
+// member is a process of the family.
+type member struct {
+	born int64 // when it was started, in ticks of /proc
+	told bool  // the kernel has told of it, and will tell when its id becomes another's; born is near
+}
+
+const (
+	tick = 10 * time.Millisecond // of /proc
+	near = 3                     // ticks by which the time of a fork and that of /proc may differ
+)
 
 // newFamily is the family of a process, which is a member.
 func newFamily(founder int) *family {
-	f := &family{members: map[int]int64{}, forks: -1}
+	f := &family{members: map[int]member{}, forks: -1}
 	if fd, err := listenForks(); err == nil {
 		f.forks = fd
 	}
@@ -45,7 +56,7 @@ func (f *family) add(pid int) {
 
 func (f *family) put(pid int) {
 	if _, born, ok := parentOf(pid); ok {
-		f.members[pid] = born
+		f.members[pid] = member{born: born}
 	}
 }
 
@@ -58,7 +69,7 @@ func (f *family) has(pid int) bool {
 	way := []int{}
 	for at := pid; at > 1 && len(way) < 128; {
 		parent, born, ok := parentOf(at)
-		if known, is := f.members[at]; is && (known == 0 || ok && known == born) {
+		if m, is := f.members[at]; is && (m.told || ok && m.born == born) {
 			for _, p := range way {
 				f.put(p)
 			}
@@ -120,21 +131,29 @@ func (f *family) catchUp() {
 		if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
 			continue // not the kernel
 		}
-		if parent, child, ok := forkIn(b[:n]); ok {
-			if _, ours := f.members[parent]; ours {
-				f.members[child] = 0
-			} else {
-				delete(f.members, child) // the id of one that has ended
-			}
+		if parent, child, at, ok := forkIn(b[:n]); ok {
+			f.forked(parent, child, at)
 		}
 	}
 }
 
-// overrun notes when each member was started: its id may be another's by now, without the kernel's having been heard.
+// forked takes in that a process has forked another one, at a time since the machine was started.
+func (f *family) forked(parent, child int, at time.Duration) {
+	if _, ours := f.members[parent]; ours {
+		f.members[child] = member{born: int64(at / tick), told: true}
+	} else {
+		delete(f.members, child) // the id of one that has ended
+	}
+}
+
+// overrun is called when the kernel has told more than was read: the ids of some members may be others' by now.
 func (f *family) overrun() {
-	for pid := range f.members {
-		delete(f.members, pid)
-		f.put(pid)
+	for pid, m := range f.members {
+		if _, born, ok := parentOf(pid); ok && (m.told && max(born-m.born, m.born-born) <= near || born == m.born) {
+			f.members[pid] = member{born: born}
+		} else {
+			delete(f.members, pid)
+		}
 	}
 }
 
@@ -203,7 +222,7 @@ func connectorMessage(data []byte) []byte {
 // acknowledged waits for the kernel's answer, which comes at once if at all. It has no kind, and no error. Events may come before it, of
 // nobody's who is known yet.
 func acknowledged(fd int) bool {
-	deadline := time.Now().Add(50 * time.Millisecond)
+	deadline := time.Now().Add(5 * time.Millisecond)
 	for time.Now().Before(deadline) {
 		var b [4096]byte
 		n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_DONTWAIT)
@@ -214,7 +233,7 @@ func acknowledged(fd int) bool {
 			continue
 		}
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		_, _ = unix.Poll(fds, 5)
+		_, _ = unix.Poll(fds, 1)
 	}
 	return false
 }
@@ -228,13 +247,17 @@ func eventIn(b []byte) []byte {
 	return b[head:]
 }
 
-// forkIn reads the event of a fork: which process has forked which. Threads are none.
-func forkIn(b []byte) (parent, child int, ok bool) {
+// forkIn reads the event of a fork: which process has forked which, and when. Threads are none.
+func forkIn(b []byte) (parent, child int, at time.Duration, ok bool) {
 	e := eventIn(b)
 	le := binary.LittleEndian
 	if len(e) < 32 || le.Uint32(e) != eventFork {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
+	var boot, mono unix.Timespec // the event has the time without that of a suspended machine, and /proc the time with it
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono)
+	at = time.Duration(le.Uint64(e[8:])) + time.Duration(boot.Nano()-mono.Nano())
 	thread, process := le.Uint32(e[24:]), le.Uint32(e[28:])
-	return int(le.Uint32(e[20:])), int(process), thread == process
+	return int(le.Uint32(e[20:])), int(process), at, thread == process
 }
