@@ -230,11 +230,23 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(giveToCaller(f), f.Chmod(mode.Perm())); err != nil {
-		f.Close()
-		return nil, err
+	// A file system without owners or permissions keeps the file as it is, which is no reason not to record.
+	for _, err := range []error{giveToCaller(f), f.Chmod(mode.Perm())} {
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+			f.Close()
+			return nil, err
+		}
 	}
 	return f, nil
+}
+
+// ModeOf returns the permissions of a file that is to be replaced; otherwise, if there is none, or it is somebody else's.
+func ModeOf(path string, otherwise fs.FileMode) fs.FileMode {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !isOurs(st.Uid) {
+		return otherwise
+	}
+	return fs.FileMode(st.Mode & 0o777)
 }
 
 func createNew(path string) (*os.File, error) {
@@ -259,8 +271,13 @@ func linkIsTrusted(path string) bool {
 	if unix.Lstat(path, &st) != nil {
 		return false
 	}
+	return st.Uid == 0 || isOurs(st.Uid)
+}
+
+// isOurs says whether a user is this process's, or the one who called sudo.
+func isOurs(user uint32) bool {
 	uid, _, sudo := caller()
-	return st.Uid == 0 || st.Uid == uint32(os.Geteuid()) || sudo && st.Uid == uint32(uid)
+	return user == uint32(os.Geteuid()) || sudo && user == uint32(uid)
 }
 
 // targetOf follows links. What they lead to need not be there yet.
@@ -291,10 +308,7 @@ func caller() (uid, gid int, ok bool) {
 // giveToCaller gives a file that was just made to the user who called sudo.
 func giveToCaller(f *os.File) error {
 	if uid, gid, ok := caller(); ok {
-		// A file system without owners keeps the file as it is, which is no reason not to record.
-		if err := f.Chown(uid, gid); err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
-			return err
-		}
+		return f.Chown(uid, gid)
 	}
 	return nil
 }

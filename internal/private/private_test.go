@@ -150,6 +150,20 @@ func TestCreateOwnLink(t *testing.T) {
 	}
 }
 
+// TestModeOf takes over the permissions of files of one's own only.
+func TestModeOf(t *testing.T) {
+	dir := openToAll(t)
+	asStranger(t, 12345, `cd "$1"; echo theirs > theirs; chmod 666 theirs`, dir)
+	os.WriteFile(filepath.Join(dir, "ours"), nil, 0o640)
+	os.Chmod(filepath.Join(dir, "ours"), 0o640)
+	os.Symlink("ours", filepath.Join(dir, "link"))
+	for name, want := range map[string]fs.FileMode{"theirs": 0o600, "ours": 0o640, "link": 0o600, "none": 0o600} {
+		if got := ModeOf(filepath.Join(dir, name), 0o600); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestCreateUnderSudo gives the file to the user who called sudo, and not what a link leads to.
 func TestCreateUnderSudo(t *testing.T) {
 	if os.Geteuid() != 0 {

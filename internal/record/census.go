@@ -220,7 +220,7 @@ func (c *census) miss(pid int) {
 	if _, known := c.missed[pid]; known || len(c.missed) >= mostMissed {
 		return
 	}
-	why := "its agent could not reach the run's folder"
+	why := "it has heaptap's agent, which could not reach the run's folder or the recorder"
 	if root, err := os.Stat(fmt.Sprintf("/proc/%d/root/.", pid)); err == nil {
 		if here, err := os.Stat("/"); err == nil && !os.SameFile(root, here) {
 			why = "it has another root folder"

@@ -37,6 +37,7 @@ type guest struct {
 	pid, fd int // fd: a pidfd, or -1
 	uid     uint32
 	met     bool // the drain has opened the spool
+	gone    bool // the process had ended, and the drain had not, at the latest sweep
 }
 
 // DoorSuffix comes behind the path of a run's folder in that of its door.
@@ -133,6 +134,9 @@ func (d *door) answer(conn *net.UnixConn) error {
 	if !d.family.has(g.pid) || readable(g.fd) {
 		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: it is not recorded", who)
 	}
+	if d.room(g.uid) != nil {
+		d.sweep()
+	}
 	if err := d.room(g.uid); err != nil {
 		return fmt.Errorf("%s is not recorded: %w", who, err)
 	}
@@ -154,18 +158,32 @@ func (d *door) answer(conn *net.UnixConn) error {
 	return nil
 }
 
-// room says whether a user may have one more spool. Before, it takes away those that their processes have not made use of.
+// sweep takes away spools whose processes have ended without making use of them. It is called now and then.
+func (d *door) sweep() {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, g := range d.admitted {
+		switch {
+		case g.met || !readable(g.fd):
+		case g.gone || !d.written(name):
+			d.drop(name)
+			_ = d.spools.Remove(name)
+		default:
+			g.gone = true
+		}
+	}
+}
+
+// room says whether a user may have one more spool.
 func (d *door) room(uid uint32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	count, bytes := 0, int64(0)
 	for name, g := range d.admitted {
 		if g.uid != uid {
-			continue
-		}
-		if !g.met && readable(g.fd) && !d.published(name) {
-			d.drop(name)
-			_ = d.spools.Remove(name)
 			continue
 		}
 		count++
@@ -183,8 +201,8 @@ func (d *door) room(uid uint32) error {
 	return nil
 }
 
-// published says whether there is something in a spool.
-func (d *door) published(name string) bool {
+// written says whether there is something in a spool.
+func (d *door) written(name string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(d.spools.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Blocks > 0
 }

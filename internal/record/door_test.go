@@ -307,6 +307,11 @@ func TestDoorQuota(t *testing.T) {
 	if said := ask(t, dir, command, 65534, `exec "$@"`); said != "admitted" {
 		t.Errorf("one user's limit holds for another: %q; %s", said, notes())
 	}
+	d.sweep() // who was admitted has ended, and nobody has looked into its spool
+	d.sweep()
+	if names, err := d.spools.Names(); len(names) > 0 || err != nil {
+		t.Errorf("%q are left, %v", names, err)
+	}
 	d.mu.Lock()
 	d.most = 1 << 30
 	for i := range mostGuests {

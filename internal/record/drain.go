@@ -26,6 +26,7 @@ type source struct {
 	number uint64  // of rounds
 	inode  uint64
 	pid    int  // of the process that made the spool; 0: what it says of itself is not known to be true
+	guest  bool // the spool is one that the door has given out
 	dead   bool // all of its processes have ended and were told to the worker
 	idle   int  // rounds in a row in which nothing happened
 	bad    int  // rounds that failed in a row
@@ -92,7 +93,8 @@ func compareMade(a, b string) int {
 func (r *run) open(s *spool.Spool) {
 	info := s.Info()
 	pid, user := info.PID, info.Owner
-	if guest := r.door.guest(filepath.Base(s.Path())); guest != nil {
+	guest := r.door.guest(filepath.Base(s.Path()))
+	if guest != nil {
 		if user = guest.uid; guest.pid != pid {
 			pid = 0 // in another namespace its id is another one; or it claims to be another process
 		}
@@ -106,7 +108,7 @@ func (r *run) open(s *spool.Spool) {
 		}
 	}
 	main := r.mainPID != 0 && pid == r.mainPID
-	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, main: main}
+	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, guest: guest != nil, main: main}
 	o.w = r.newWorker(s, main)
 	o.w.user = user
 	o.w.counter0, o.w.mono0 = clock.Pair()
@@ -196,7 +198,7 @@ func (r *run) round() (moved int64, freed int) {
 		o.w.queue.push(procs...)
 		for i := range procs {
 			if procs[i].kind == itemProc {
-				if l := o.lives[procs[i].slot]; l.verified {
+				if l := o.lives[procs[i].slot]; l.verified && !o.guest {
 					r.family.add(l.pid)
 				}
 				r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)

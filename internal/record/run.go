@@ -329,6 +329,7 @@ func (r *run) checkLives(now time.Time) {
 		}
 		r.missedAt = now
 		r.tellMissed()
+		r.door.sweep()
 	}
 	for _, o := range r.sources {
 		if o.closed {

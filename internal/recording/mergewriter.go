@@ -35,10 +35,11 @@ func WriteMerged(path string, s *Sums) error {
 	return replace(path, func(f file) error { return s.write(f, path) })
 }
 
-// replace puts a file at path, at once or, with an error of write, not at all.
+// replace puts a file at path, at once or, with an error of write, not at all. It keeps the permissions of a recording of ours that was
+// there.
 func replace(path string, write func(file) error) (err error) {
 	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
-	f, err := private.Create(temp, OwnerOnly)
+	f, err := private.Create(temp, private.ModeOf(path, OwnerOnly))
 	if err != nil {
 		return fmt.Errorf("cannot create the recording: %w", err)
 	}
