@@ -126,6 +126,7 @@ static int is_first(void)
 static void tell_of_recorder(void)
 {
 	static const char *const names[] = {"OUTPUT",
+					    "OUTPUT_MODE",
 					    "QUIET",
 					    "TOP",
 					    "CONFIG",

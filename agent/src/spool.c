@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "admit.h"
 #include "mode.h"
 #include "spool.h"
 #include "sum.h"
@@ -61,6 +62,8 @@ static u64 array_place[HT_SEG_TYPES]; // where the array begins in the file
 static u64 spool_size; // of the file
 static u64 taken; // address space that the arrays take
 static int in_run; // of heaptap run; else the library was preloaded by hand
+static int admitted; // the spool is the recorder's, and its folder out of reach
+static u32 spool_owner; // the user as whom the spill file is written
 static u32 size_shift; // the size of files is limited: the file is shorter by this power of two
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
@@ -266,16 +269,41 @@ int ht_spool_folder(char *out, u64 size)
 	return 1;
 }
 
+// A folder that somebody else has put where the run's was does not have our files' owner.
+static long create_below(const char *run, const char *name)
+{
+	struct stat folder, file;
+	long fd, dir = ht_sys4(__NR_openat, AT_FDCWD, run, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (dir < 0)
+		return dir;
+	fd = ht_sys4(__NR_openat, dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0 && (ht_sys2(__NR_fstat, dir, &folder) < 0 || ht_sys2(__NR_fstat, fd, &file) < 0 ||
+			folder.st_uid != file.st_uid)) {
+		ht_sys3(__NR_unlinkat, dir, name, 0);
+		ht_sys1(__NR_close, fd);
+		fd = -1;
+	}
+	ht_sys1(__NR_close, dir);
+	return fd;
+}
+
 static long create_in_run(const char *run, u64 pid)
 {
+	char name[HT_SPOOL_NAME] = "";
+	ht_append_number(name, sizeof(name), pid, 10);
+	ht_append(name, sizeof(name), "-");
+	ht_append_number(name, sizeof(name), ht_clock(), 16);
+	ht_append(name, sizeof(name), ".spool");
+	long fd = create_below(run, name);
+	if (fd == -13 /* EACCES */ || fd == -2 /* ENOENT */) {
+		fd = ht_admit(run, name);
+		admitted = fd >= 0;
+	}
 	spool_path[0] = 0;
 	ht_append(spool_path, sizeof(spool_path), run);
 	ht_append(spool_path, sizeof(spool_path), "/");
-	ht_append_number(spool_path, sizeof(spool_path), pid, 10);
-	ht_append(spool_path, sizeof(spool_path), "-");
-	ht_append_number(spool_path, sizeof(spool_path), ht_clock(), 16);
-	ht_append(spool_path, sizeof(spool_path), ".spool");
-	return ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	ht_append(spool_path, sizeof(spool_path), name);
+	return fd;
 }
 
 // NAME.PID.spool, then NAME.PID.2.spool and on: the same process may exec the same program again.
@@ -335,14 +363,23 @@ static void name_spill(const char *folder)
 
 long ht_spill_open(void)
 {
-	struct stat st;
-	long file = -1, fd = open_spill_folder(&st);
+	struct stat st, it;
+	long file = -1, fd;
+	fd = admitted ? -1 : open_spill_folder(&st);
 	if (fd < 0)
 		return -1;
 	if (st.st_dev == spill_folder_device && st.st_ino == spill_folder_inode)
-		file = ht_sys4(__NR_openat, fd, spill_name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-			       0600);
+		file = ht_sys4(__NR_openat, fd, spill_name,
+			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	ht_sys1(__NR_close, fd);
+	// The folder may be open to others, who can have put a pipe or a file of their own there. A process that has become
+	// another user may have made it, too: what it writes, the recorder would not read. (No call but those that were made
+	// before: a filter may kill for another.)
+	if (file >= 0 && (ht_sys2(__NR_fstat, file, &it) < 0 || !S_ISREG(it.st_mode) || it.st_nlink != 1 ||
+			  (it.st_uid != spool_owner && (it.st_uid != st.st_uid || (st.st_mode & 022))))) {
+		ht_sys1(__NR_close, file);
+		file = -1;
+	}
 	return file;
 }
 
@@ -517,6 +554,7 @@ int ht_spool_init(void)
 
 	long fd = run ? create_in_run(run, pid) : create_alone(folder ? folder : ".", *exe ? exe : "program", pid);
 	in_run = run != 0;
+	spool_owner = (u32)ht_auxv(12 /* AT_EUID */);
 	if (fd < 0) {
 		if (!run)
 			complain("cannot create a spool file");

@@ -49,8 +49,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}
 	return record.Run(ctx, record.Config{
 		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
-		RunDir: link.Config.RunDir, Output: link.Config.Output, SpillDir: link.Config.SpillDir,
-		SpillLimit: link.Config.SpillLimit, Flush: link.Config.Flush,
+		RunDir: link.Config.RunDir, Output: link.Config.Output, OutputMode: link.Config.OutputMode, SpillDir: link.Config.SpillDir,
+		SpillLimit: link.Config.SpillLimit, Launcher: link.Config.RunPID, Flush: link.Config.Flush,
 		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses,
 		Main: main, MainEnded: ended, Version: version(),
 		Dump: func(recording string, q control.Request) ([]byte, error) {
@@ -128,7 +128,7 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 	}
 	close(ended)
 	err := record.Recover(ctx, spool, record.Config{
-		RunDir: config.RunDir, Output: config.Output, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
+		RunDir: config.RunDir, Output: config.Output, OutputMode: config.OutputMode, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
 		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
 		MinEvents: config.MinEvents, NotMain: !main, Names: cachedNames(), Fetch: debugFiles(func(string) {}),
 		Report: func(r record.Report) {

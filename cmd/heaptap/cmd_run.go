@@ -2,7 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +15,20 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
+// parseOutputMode reads permissions. Who owns a recording must be able to read and write it.
+func parseOutputMode(text string) (fs.FileMode, error) {
+	n, err := strconv.ParseUint(text, 8, 32)
+	if err != nil || n > 0o777 {
+		return 0, fmt.Errorf("%q is not a file's permissions in octal (for example 600, 640, 644)", text)
+	}
+	if n&0o600 != 0o600 {
+		return 0, fmt.Errorf("%s: the owner must be able to read and write (for example 600, 640, 644)", text)
+	}
+	return fs.FileMode(n), nil
+}
+
 func newRunCommand() *cobra.Command {
-	var output, limit, logTo, maxSize string
+	var output, outputMode, limit, logTo, maxSize string
 	var keep time.Duration
 	var quiet, freeStacks, addresses, checked, require bool
 	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
@@ -66,6 +81,10 @@ hold, 125 if that cannot be told.`,
 			if err != nil {
 				return &launch.StatusError{Status: launch.StatusFailed, Err: err}
 			}
+			permissions, err := parseOutputMode(outputMode)
+			if err != nil {
+				return usagef("run: --output-mode: %w", err)
+			}
 			spill := launch.SpillLimit(out.Dir)
 			if limit != "" {
 				if spill, err = parseSize(limit); err != nil {
@@ -102,7 +121,7 @@ hold, 125 if that cannot be told.`,
 				return err
 			}
 			config := launch.Config{
-				Args: args, Output: out, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
+				Args: args, Output: out, OutputMode: permissions, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth, Require: require,
 			}
 			config.Command, config.CommandTime = watching.command()
@@ -155,6 +174,7 @@ hold, 125 if that cannot be told.`,
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
+	cmd.Flags().StringVar(&outputMode, "output-mode", "600", "permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
 	mode.add(cmd.Flags())

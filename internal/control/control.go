@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Verb is what is to be done.
@@ -73,7 +75,7 @@ const patience = 2 * time.Minute
 
 // reach calls do with a path of the socket that is short enough for a socket's address, however long the folder's is.
 func reach(dir string, do func(path string) error) error {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,11 @@ func Call(dir string, q Request) (Reply, error) {
 	var reply Reply
 	var conn net.Conn
 	err := reach(dir, func(path string) (err error) {
-		conn, err = net.DialTimeout("unix", path, 10*time.Second)
+		if conn, err = net.DialTimeout("unix", path, 10*time.Second); err == nil {
+			if err = checkPeer(conn.(*net.UnixConn), filepath.Dir(path)); err != nil {
+				conn.Close()
+			}
+		}
 		return err
 	})
 	if err != nil {
@@ -173,6 +179,27 @@ func Call(dir string, q Request) (Reply, error) {
 		return reply, errors.New(reply.Error)
 	}
 	return reply, nil
+}
+
+// checkPeer says whether the folder's owner listens there: a process may name whatever folder it likes.
+func checkPeer(conn *net.UnixConn, dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return err
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	wrong := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err := errors.Join(wrong, err); err != nil {
+		return err
+	}
+	if peer.Uid != st.Uid && peer.Uid != 0 {
+		return fmt.Errorf("who listens there is user %d, and the folder belongs to user %d", peer.Uid, st.Uid)
+	}
+	return nil
 }
 
 func send(w io.Writer, v any) error {

@@ -235,7 +235,7 @@ func write(to string, fill func(path string) error) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+	if err := f.Close(); err != nil {
 		return err
 	}
 	if err := fill(f.Name()); err != nil {

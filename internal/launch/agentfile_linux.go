@@ -121,7 +121,9 @@ func agentBases(more []string) []string {
 	for _, b := range bases {
 		switch {
 		case !preloadable(b):
-		case !reachable(b):
+		case !safe(b) && os.Geteuid() == 0:
+			// Whoever owns a folder on the way could exchange the library that root's programs load: under sudo, the caller's cache.
+		case !safe(b) || !reachable(b):
 			closed = append(closed, b)
 		default:
 			open = append(open, b)
@@ -135,6 +137,32 @@ func agentBases(more []string) []string {
 func reachable(folder string) bool {
 	for ; folder != "/"; folder = filepath.Dir(folder) {
 		if st, err := os.Stat(folder); err == nil && st.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// safe says whether nobody but root and us can exchange what lies in the folder: not in it, and not on the way there, as far as it
+// exists.
+func safe(folder string) bool {
+	for there := folder; there != "/"; there = filepath.Dir(there) {
+		if real, err := filepath.EvalSymlinks(there); err == nil {
+			if real != there && !safe(real) {
+				return false
+			}
+			break
+		}
+	}
+	for ; folder != "/"; folder = filepath.Dir(folder) {
+		var st unix.Stat_t
+		if unix.Lstat(folder, &st) != nil {
+			continue
+		}
+		if st.Uid != 0 && st.Uid != uint32(os.Geteuid()) {
+			return false
+		}
+		if link := st.Mode&unix.S_IFMT == unix.S_IFLNK; !link && st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
 			return false
 		}
 	}

@@ -14,20 +14,40 @@ import (
 // enoughShared is the free memory that /dev/shm must have for a run's spools.
 const enoughShared = 256 << 20
 
-// makeRunFolder makes the folder for the run's spools: in memory if there is room, else beside the output.
-//
-// Root's programs may become others and then execute programs, whose agents make their spools as those users: so whoever
-// knows the name of root's folder may add to it. Nobody can guess it, list it, or touch what others have put there.
+// doorSuffix comes behind the path of a run's folder in that of its door (internal/record).
+const doorSuffix = "-door"
+
+// makeRunFolder makes the folder for the run's spools, which nobody else may enter. Root's programs may become others and then execute
+// programs: so root's run has a door, a folder with a socket at which the recorder admits those.
 func makeRunFolder(outputDir string) (string, error) {
-	dir, err := makePrivateFolder(outputDir)
-	if err == nil && os.Geteuid() == 0 {
-		if err = os.Chmod(dir, os.ModeSticky|0o733); err != nil {
-			os.Remove(dir)
+	for try := 0; ; try++ {
+		dir, err := makePrivateFolder(outputDir)
+		if err != nil || os.Geteuid() != 0 {
+			return dir, err
+		}
+		if err = os.Mkdir(dir+doorSuffix, 0o711); err == nil {
+			err = os.Chmod(dir+doorSuffix, 0o711)
+		}
+		if err == nil {
+			return dir, nil
+		}
+		discardRunFolder(dir)
+		if !errors.Is(err, os.ErrExist) || try == 10 { // the name can be seen, and taken, before us
+			return "", fmt.Errorf("cannot make a folder for the run: %w", err)
 		}
 	}
-	return dir, err
 }
 
+// discardRunFolder removes the folder with all that is in it, and its door.
+func discardRunFolder(dir string) {
+	os.RemoveAll(dir)
+	var st unix.Stat_t
+	if unix.Lstat(dir+doorSuffix, &st) == nil && st.Uid == uint32(os.Geteuid()) {
+		os.RemoveAll(dir + doorSuffix)
+	}
+}
+
+// makePrivateFolder makes it in memory if there is room, else beside the output.
 func makePrivateFolder(outputDir string) (string, error) {
 	secret := make([]byte, 12)
 	_, _ = rand.Read(secret) // never fails
@@ -49,7 +69,7 @@ func makePrivateFolder(outputDir string) (string, error) {
 func removeRunFolder(dir string) (spools []string) {
 	spools, _ = filepath.Glob(filepath.Join(dir, "*.spool"))
 	if len(spools) == 0 {
-		os.RemoveAll(dir)
+		discardRunFolder(dir)
 	}
 	return spools
 }

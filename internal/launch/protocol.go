@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,7 @@ type RecorderConfig struct {
 	RunPID     int
 	RunDir     string
 	Output     string // template, absolute
+	OutputMode fs.FileMode
 	SpillDir   string
 	SpillLimit int64
 	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides

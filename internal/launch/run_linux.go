@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 type Config struct {
 	Args       []string // the command and its arguments
 	Output     Output
+	OutputMode fs.FileMode // the recordings' permissions; 0: only their owner may read them
 	SpillLimit int64
 	// Allocator is a library that is preloaded behind the agent; "": none.
 	Allocator string
@@ -171,11 +173,11 @@ func (s *session) prepare(env []string) ([]string, error) {
 	Step(StepRunFolder)
 	library, err := UnpackAgent(s.config.Output.Dir)
 	if err != nil {
-		os.RemoveAll(runDir)
+		discardRunFolder(runDir)
 		return nil, err
 	}
 	s.recorderConfig = RecorderConfig{
-		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template,
+		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template, OutputMode: s.config.OutputMode,
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
 		Keep: s.config.Keep, MaxSize: s.config.MaxSize, MaxDepth: s.config.MaxDepth, Addresses: s.config.Addresses,
 		MarkEvery: s.config.MarkEvery, MarkWhen: s.config.MarkWhen, MarkOn: s.config.MarkOn, MinEvents: s.config.MinEvents,
@@ -183,7 +185,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
-		os.RemoveAll(runDir)
+		discardRunFolder(runDir)
 		return nil, err
 	}
 	if len(s.config.Preload) > 0 {
@@ -211,7 +213,7 @@ func (s *session) abandon() {
 		return
 	}
 	s.recorder.kill()
-	os.RemoveAll(s.runDir)
+	discardRunFolder(s.runDir)
 }
 
 // attend waits for the target's end: passes signals on, stops when it stops.

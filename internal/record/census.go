@@ -3,12 +3,14 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/private"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +20,9 @@ type census struct {
 	dir    string
 	before map[int]bool // processes older than the run: none of them is the run's
 	ring   func()       // tells whoever asks that there was a look
+	// Of root's run: the processes that it has started. Others can map files of whatever name, and name the run in their environment.
+	family *family
+	folder *private.Folder
 
 	mu      sync.Mutex
 	wake    chan struct{}
@@ -27,10 +32,12 @@ type census struct {
 	inodes2 map[uint64][]int
 	young   bool // a process that has just begun carries the run's environment
 	young2  bool
+	missed  map[int]string // processes of the run that are not recorded: what is to be said of each
+	untold  []string       // of these, what was not said yet
 }
 
 func newCensus(dir string) *census {
-	c := &census{dir: dir, before: map[int]bool{}, wake: make(chan struct{}, 1), ring: func() {}}
+	c := &census{dir: dir, before: map[int]bool{}, missed: map[int]string{}, wake: make(chan struct{}, 1), ring: func() {}}
 	for _, pid := range pids() {
 		c.before[pid] = true
 	}
@@ -151,23 +158,124 @@ func (c *census) visit(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	maps, err := readProc(pid, "maps")
 	if err != nil || !bytes.Contains(maps, dir) {
 		gone := len(maps) == 0
-		if age(pid) >= 2*time.Second {
+		old := age(pid) >= 2*time.Second
+		if old && !bytes.Contains(maps, []byte(agentFile)) {
 			return gone, false
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		soon = err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		soon = err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00")) && c.related(pid)
+		if old {
+			if soon && !steppedAside(env) {
+				c.miss(pid)
+			}
+			return gone, false
+		}
 		return gone || soon || len(env) == 0, soon
 	}
-	for line := range bytes.Lines(maps) {
-		f := bytes.Fields(line)
-		if len(f) >= 6 && bytes.HasPrefix(f[5], dir) && bytes.Contains(f[5], []byte(".spool")) {
-			n, err := strconv.ParseUint(string(f[4]), 10, 64)
-			if l := inodes[n]; err == nil && (len(l) == 0 || l[len(l)-1] != pid) { // it has many lines
-				inodes[n] = append(l, pid)
-			}
+	if !c.related(pid) && !c.mapsSpool(maps) {
+		return false, false
+	}
+	for n := range c.spoolsIn(maps) {
+		if l := inodes[n]; len(l) == 0 || l[len(l)-1] != pid { // it has many lines
+			inodes[n] = append(l, pid)
 		}
 	}
 	return true, false
+}
+
+// spoolsIn yields the inodes and devices of what is mapped from the run's folder, as its name says. An inode may come many times.
+func (c *census) spoolsIn(maps []byte) iter.Seq2[uint64, string] {
+	dir := []byte(c.dir + "/")
+	return func(yield func(uint64, string) bool) {
+		for line := range bytes.Lines(maps) {
+			f := bytes.Fields(line)
+			if len(f) < 6 || !bytes.HasPrefix(f[5], dir) || !bytes.Contains(f[5], []byte(".spool")) {
+				continue
+			}
+			if n, err := strconv.ParseUint(string(f[4]), 10, 64); err == nil && !yield(n, string(f[3])) {
+				return
+			}
+		}
+	}
+}
+
+// agentFile is how the agent's library is called, wherever it lies.
+const agentFile = "/libheaptap.so"
+
+// steppedAside says whether a process may have an agent and no spool because the user has chosen so.
+func steppedAside(env []byte) bool {
+	for _, name := range []string{"HEAPTAP_CHILDREN=", "HEAPTAP_EXE=", "HEAPTAP_RANKS="} {
+		if bytes.HasPrefix(env, []byte(name)) || bytes.Contains(env, []byte("\x00"+name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostMissed bounds how many processes are named that are not recorded.
+const mostMissed = 20
+
+// miss notes a process of the run that has an agent and no spool.
+func (c *census) miss(pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.missed[pid]; known || len(c.missed) >= mostMissed {
+		return
+	}
+	why := "it has heaptap's agent, which could not reach the run's folder or the recorder"
+	if root, err := os.Stat(fmt.Sprintf("/proc/%d/root/.", pid)); err == nil {
+		if here, err := os.Stat("/"); err == nil && !os.SameFile(root, here) {
+			why = "it has another root folder"
+		}
+	}
+	c.missed[pid] = fmt.Sprintf("process %d%s is not recorded: %s", pid, nameOf(pid), why)
+	c.untold = append(c.untold, c.missed[pid])
+}
+
+// tellMissed returns sentences about processes that are not recorded, each once.
+func (c *census) tellMissed() (list []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, c.untold = c.untold, nil
+	return list
+}
+
+// related says whether a process may be the run's, as far as others could pretend that: root's own processes have no need to.
+func (c *census) related(pid int) bool {
+	return c.family == nil || isRoot(pid) || c.family.has(pid)
+}
+
+// isRoot says whether a process is root's in every respect. (What owns its folder in /proc does not tell.)
+func isRoot(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, ok := bytes.Cut(b, []byte("\nUid:\t"))
+	uids, _, _ := bytes.Cut(rest, []byte("\n"))
+	return ok && string(uids) == "0\t0\t0\t0"
+}
+
+// mapsSpool says whether a file that a process maps does lie in the run's folder, and not only bears such a name.
+func (c *census) mapsSpool(maps []byte) bool {
+	own, _ := os.ReadFile("/proc/self/maps")
+	var st unix.Stat_t
+	if unix.Fstat(c.folder.FD(), &st) != nil {
+		return false
+	}
+	device := fmt.Sprintf("%02x:%02x", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
+	for _, d := range c.spoolsIn(own) {
+		device = d // some file systems have another device there
+	}
+	names, _ := c.folder.Names()
+	for inode, d := range c.spoolsIn(maps) {
+		for _, name := range names {
+			if d == device && unix.Fstatat(c.folder.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == inode {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func pids() (list []int) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/control"
@@ -17,11 +18,16 @@ type Config struct {
 	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent sign, or
 	// an existing folder. "" means "%n.%p.htap" in the working directory.
 	Output string
+	// OutputMode are the recordings' permissions; 0: only their owner may read them.
+	OutputMode fs.FileMode
 	// SpillDir is where agents append what does not fit into their pool, and where the recorder keeps what it has not
 	// processed yet. "" means RunDir for the agents and the output's folder for the recorder.
 	SpillDir string
 	// SpillLimit bounds what the recorder keeps there, in bytes; 0 means half of the free disk, at most 4 GiB.
 	SpillLimit int64
+	// Launcher is the process that starts the target: root's recorder admits its descendants to the run, whoever they have become; 0: only
+	// who can enter RunDir is recorded.
+	Launcher int
 	// Main delivers the process id of the process that was started, once. Closed without one, or nil: there is none to
 	// wait for, and the run is over when no recorded process is left.
 	Main <-chan int

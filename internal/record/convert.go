@@ -46,6 +46,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	reader := s.Reader()
 	defer reader.Close()
 	o := &source{spool: s, reader: reader, w: r.newWorker(s, !config.NotMain)}
+	o.w.user = s.Info().Owner
 	o.sink = sink{run: r, w: o.w}
 	o.w.final = true
 	o.w.counter0, o.w.mono0 = sameBoot(s)

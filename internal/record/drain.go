@@ -25,6 +25,8 @@ type source struct {
 	known  uint32  // processes that are known
 	number uint64  // of rounds
 	inode  uint64
+	pid    int  // of the process that made the spool; 0: what it says of itself is not known to be true
+	guest  bool // the spool is one that the door has given out
 	dead   bool // all of its processes have ended and were told to the worker
 	idle   int  // rounds in a row in which nothing happened
 	bad    int  // rounds that failed in a row
@@ -48,29 +50,28 @@ func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
 // look opens the spools that have appeared in the run's folder.
 func (r *run) look() {
 	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
-	st, err := os.Stat(r.config.RunDir)
+	st, err := r.folder.Stat()
 	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
 		return
 	}
 	r.unready = time.Since(st.ModTime()) < 50*time.Millisecond
 	r.folderTime = st.ModTime()
-	entries, err := os.ReadDir(r.config.RunDir)
+	names, err := r.folder.Names()
 	if err != nil {
 		return
 	}
 	// In the order in which they were made: of recordings that would get the same name, the first image's gets it.
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return compareMade(a.Name(), b.Name()) })
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".spool") || r.seen[e.Name()] {
+	slices.SortFunc(names, compareMade)
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".spool") || r.seen[name] {
 			continue
 		}
-		path := filepath.Join(r.config.RunDir, e.Name())
-		s, err := spool.Open(path, r.config.SpillDir, true)
+		s, err := spool.OpenIn(r.folder, name, r.config.SpillDir)
 		if errors.Is(err, spool.ErrNotReady) || errors.Is(err, os.ErrNotExist) {
 			r.unready = true
 			continue
 		}
-		r.seen[e.Name()] = true
+		r.seen[name] = true
 		if err != nil {
 			r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 			continue
@@ -92,17 +93,25 @@ func compareMade(a, b string) int {
 // open begins to drain a spool.
 func (r *run) open(s *spool.Spool) {
 	info := s.Info()
+	pid, user := info.PID, info.Owner
+	guest := r.door.guest(filepath.Base(s.Path()))
+	if guest != nil {
+		if user = guest.uid; guest.pid != pid {
+			pid = 0 // in another namespace its id is another one; or it claims to be another process
+		}
+	}
 	// A process that makes another spool has executed another image.
 	for _, o := range r.sources {
 		for _, l := range o.lives {
-			if l != nil && !l.over && l.pid == info.PID {
+			if l != nil && !l.over && l.pid == pid {
 				l.replaced = true
 			}
 		}
 	}
-	main := r.mainPID != 0 && info.PID == r.mainPID
-	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, main: main}
+	main := r.mainPID != 0 && pid == r.mainPID
+	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, guest: guest != nil, main: main}
 	o.w = r.newWorker(s, main)
+	o.w.user = user
 	o.w.counter0, o.w.mono0 = clock.Pair()
 	o.sink = sink{run: r, w: o.w}
 	mode, number := s.Mode()
@@ -191,6 +200,9 @@ func (r *run) round() (moved int64, freed int) {
 		o.w.queue.push(procs...)
 		for i := range procs {
 			if procs[i].kind == itemProc {
+				if l := o.lives[procs[i].slot]; l.verified && !o.guest {
+					r.family.add(l.pid)
+				}
 				r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
 			}
 		}

@@ -2,12 +2,14 @@ package record
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/spill"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -19,7 +21,7 @@ import (
 // the memory of the queue, and spill files with names. Both outlive the recorder; Recover puts spool, journal and recording
 // together again (see state.go for what else it needs).
 type journal struct {
-	dir    string // the run's folder
+	folder *private.Folder // the run's
 	file   *os.File
 	blocks int64
 	spills int
@@ -32,6 +34,7 @@ const (
 	journalStart  = 16                 // of a block: magic, bytes that are filled
 	journalHeader = wire.ChunkHeaderSize
 	pendingSuffix = ".pending" // of spill files
+	maxSpillNames = 1 << 20    // somebody else may have taken some, where others may write, too
 )
 
 // position is a place in a stream: a chunk and a byte of it.
@@ -91,12 +94,12 @@ func decodeOrigin(b []byte) (o origin, n, packed int, ok bool) {
 func packedForm(b []byte) uint32 { return binary.LittleEndian.Uint32(b[44:]) }
 
 // openJournal makes the journal of a run.
-func openJournal(dir string) (*journal, error) {
-	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func openJournal(folder *private.Folder) (*journal, error) {
+	f, err := folder.Create(journalName)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the recorder's journal: %w", err)
 	}
-	return &journal{dir: dir, file: f}, nil
+	return &journal{folder: folder, file: f}, nil
 }
 
 // block returns memory of blockSize bytes, in the journal if there is one and it has room; then at is where, else -1.
@@ -144,10 +147,14 @@ func (j *journal) spillFile(dir string) (*os.File, string, error) {
 		f, err := tempFile(dir)
 		return f, "", err
 	}
-	j.spills++
-	path := filepath.Join(dir, fmt.Sprintf(".%s-%d%s", filepath.Base(j.dir), j.spills, pendingSuffix))
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	return f, path, err
+	for {
+		j.spills++
+		path := filepath.Join(dir, fmt.Sprintf(".%s-%d%s", filepath.Base(j.folder.Path()), j.spills, pendingSuffix))
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
+		if !errors.Is(err, os.ErrExist) || j.spills > maxSpillNames {
+			return f, path, err
+		}
+	}
 }
 
 // remove takes the journal away: everything is in recordings. The mappings stay; they are the queue's.
@@ -156,5 +163,5 @@ func (j *journal) remove() {
 		return
 	}
 	_ = j.file.Close()
-	_ = os.Remove(filepath.Join(j.dir, journalName))
+	_ = j.folder.Remove(journalName)
 }

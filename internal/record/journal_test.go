@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -14,7 +15,12 @@ import (
 // from the file; and if another version of heaptap has packed them, that is an error that names the file.
 func TestJournalOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
-	j, err := openJournal(dir)
+	folder, err := private.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	j, err := openJournal(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

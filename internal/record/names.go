@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -48,7 +50,7 @@ func (n *names) next(pid int, meta *spool.Meta) string {
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
 	}
-	path := strings.NewReplacer("%p", strconv.Itoa(pid), "%n", program, "%r", rank, "%h", cmp.Or(meta.Host, "host"), "%%", "%").Replace(n.template)
+	path := expand(n.template, map[byte]string{'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%"})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)
@@ -98,6 +100,51 @@ func programName(meta *spool.Meta) string {
 		}
 	}
 	return program
+}
+
+// expand puts values for the placeholders of a path. Programs and hosts choose their names themselves: so a value never adds an element
+// to the path, and an element with a placeholder is never "", "." or "..", nor longer than a file's name may be.
+func expand(template string, values map[byte]string) string {
+	elements := strings.Split(template, "/")
+	for i, e := range elements {
+		if !strings.Contains(e, "%") {
+			continue
+		}
+		var b strings.Builder
+		for at := 0; at < len(e); at++ {
+			if e[at] == '%' && at+1 < len(e) {
+				if v, ok := values[e[at+1]]; ok {
+					b.WriteString(plainName(v))
+					at++
+					continue
+				}
+			}
+			b.WriteByte(e[at])
+		}
+		if e = b.String(); e == "" || e == "." || e == ".." {
+			e = "_"
+		}
+		elements[i] = e
+	}
+	return strings.Join(elements, "/")
+}
+
+// longestValue bounds a placeholder's value, in bytes. A file's name has at most 255.
+const longestValue = 100
+
+// plainName makes a value one that no file system and no terminal takes for more than a name.
+func plainName(value string) string {
+	value = strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsControl(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, value)
+	for len(value) > longestValue {
+		_, n := utf8.DecodeLastRuneInString(value)
+		value = value[:len(value)-n]
+	}
+	return value
 }
 
 func exist(path string) bool {

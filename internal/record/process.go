@@ -156,7 +156,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 		return p
 	}
 	path := p.path
-	opts := recording.Options{Addresses: w.run.config.Addresses, Fold: recording.Fold{
+	opts := recording.Options{Addresses: w.run.config.Addresses, Mode: w.run.config.OutputMode, Fold: recording.Fold{
 		Keep: w.run.config.Keep, MaxSize: w.run.config.MaxSize,
 		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
 	}}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spill"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -62,10 +64,18 @@ func escapeGlob(name string) string {
 
 // readStates reads what a recorder has left of a spool's processes, by slot.
 func readStates(spoolPath string) map[uint32]*savedState {
-	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*" + stateSuffix)
 	all := map[uint32]*savedState{}
-	for _, path := range list {
-		if s, err := readState(path); err == nil {
+	folder, err := private.BesideFolder(spoolPath)
+	if err != nil {
+		return all
+	}
+	defer folder.Close()
+	names, _ := folder.Names()
+	for _, name := range names {
+		if !strings.HasPrefix(name, strings.TrimSuffix(filepath.Base(spoolPath), ".spool")+".") || !strings.HasSuffix(name, stateSuffix) {
+			continue
+		}
+		if s, err := readState(folder, name); err == nil {
 			all[s.Slot] = s
 		}
 	}
@@ -87,7 +97,12 @@ func readJournal(runDir string, spillDirs []string, inode uint64) (map[uint64][]
 			all[o.uid] = append(all[o.uid], savedPiece{o, data})
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(runDir, journalName)); err == nil {
+	folder, err := private.BesideFolder(filepath.Join(runDir, journalName))
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the run's folder: %w", err)
+	}
+	defer folder.Close()
+	if b, err := folder.Read(journalName); err == nil {
 		for ; len(b) >= blockSize; b = b[blockSize:] {
 			if binary.LittleEndian.Uint64(b) != journalMagic {
 				continue
@@ -106,7 +121,7 @@ func readJournal(runDir string, spillDirs []string, inode uint64) (map[uint64][]
 	}
 	for _, dir := range spillDirs {
 		for _, path := range pendingFiles(runDir, dir) {
-			b, err := os.ReadFile(path)
+			b, err := readOwned(path, folder.Owner())
 			if err != nil {
 				continue
 			}
@@ -132,6 +147,15 @@ func readJournal(runDir string, spillDirs []string, inode uint64) (map[uint64][]
 		})
 	}
 	return all, nil
+}
+
+func readOwned(path string, owner uint32) ([]byte, error) {
+	f, err := private.OpenOwned(path, owner)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.

@@ -2,9 +2,9 @@ package record
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,12 +13,16 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
 // run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
 type run struct {
 	config  Config
+	folder  *private.Folder // nil: nobody makes spools
+	family  *family         // nil: all processes of the run can enter its folder
+	door    *door           // likewise
 	names   *names
 	store   *store
 	journal *journal // nil: none
@@ -58,6 +62,7 @@ type run struct {
 
 	orders   orders
 	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
+	missedAt time.Time // when processes were last looked for that are not recorded
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
 	mu       sync.Mutex // of what follows
@@ -71,17 +76,19 @@ type run struct {
 // Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
 // not begin: all else goes to Config.Report.
 func Run(ctx context.Context, config Config) error {
-	if st, err := os.Stat(config.RunDir); err != nil {
+	folder, err := private.OpenFolder(config.RunDir)
+	if err != nil {
 		return fmt.Errorf("cannot use the run's folder: %w", err)
-	} else if !st.IsDir() {
-		return fmt.Errorf("cannot use the run's folder: %s is not a folder", config.RunDir)
 	}
+	defer folder.Close()
 	r := newRun(ctx, config)
 	r.alarm = newAlarm(config.RunDir)
 	r.orders.ring, r.census.ring = r.alarm.ring, r.alarm.ring
+	r.folder = folder
+	r.openDoor()
+	r.census.family, r.census.folder = r.family, folder
 	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
-	var err error
-	if r.journal, err = openJournal(config.RunDir); err != nil {
+	if r.journal, err = openJournal(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
 	r.store.journal = r.journal
@@ -97,6 +104,12 @@ func Run(ctx context.Context, config Config) error {
 	helpers.Go(func() { r.census.serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
 	watching.Go(r.alarm.serve)
+	if r.family != nil {
+		go r.family.follow(stop)
+	}
+	if r.door != nil {
+		go r.door.serve()
+	}
 	r.drain(ctx)
 	close(r.orders.over)
 	if server != nil {
@@ -114,12 +127,30 @@ func Run(ctx context.Context, config Config) error {
 	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
-		o.remove()
+		r.remove(o)
 	}
 	r.journal.remove()
+	r.door.close()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
+}
+
+// openDoor lets processes in that cannot make a spool themselves.
+func (r *run) openDoor() {
+	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
+		return
+	}
+	r.family = newFamily(r.config.Launcher)
+	most := r.config.SpillLimit
+	if most <= 0 {
+		most = 4 << 30
+	}
+	var err error
+	r.door, err = openDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	if err != nil {
+		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
+	}
 }
 
 func newRun(ctx context.Context, config Config) *run {
@@ -276,7 +307,7 @@ func (r *run) checkMain() {
 				r.mainLife.verified = true // it is ours; there is nothing to compare
 				r.alarm.watchEnd(r.mainLife)
 				for _, o := range r.sources {
-					if o.spool.Info().PID == pid {
+					if o.pid == pid {
 						o.main = true
 						o.sink.items = append(o.sink.items, item{kind: itemMain})
 					}
@@ -338,8 +369,25 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 // himself may have to catch up on a busy machine. A run that has died is not waited for.
 const statusPatience = 30 * time.Second
 
+// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes takes some 20 ms.
+const missedInterval = 30 * time.Second
+
+func (r *run) tellMissed() {
+	for _, text := range r.census.tellMissed() {
+		r.report(Report{Kind: Note, Text: text})
+	}
+}
+
 // checkLives looks which processes have ended.
 func (r *run) checkLives(now time.Time) {
+	if now.Sub(r.missedAt) > missedInterval {
+		if !r.missedAt.IsZero() {
+			r.census.ask()
+		}
+		r.missedAt = now
+		r.tellMissed()
+		r.door.sweep()
+	}
 	for _, o := range r.sources {
 		if o.closed {
 			continue
@@ -368,7 +416,7 @@ func (r *run) bury() {
 	}
 	for i := 0; i < len(r.sources); i++ {
 		if o := r.sources[i]; o.closed && o.done() {
-			o.remove()
+			r.remove(o)
 			r.sources = append(r.sources[:i], r.sources[i+1:]...)
 			i--
 		}
@@ -472,6 +520,7 @@ func (r *run) settled() bool {
 		}
 		busy = busy || o.closed && !o.done() || o.pending()
 	}
+	r.tellMissed()
 	slices.Sort(running)
 	running = slices.Compact(running)
 	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
@@ -503,14 +552,14 @@ func (o *source) pending() bool {
 }
 
 // remove takes the spool's files away once its worker has finished.
-func (o *source) remove() {
+func (r *run) remove(o *source) {
 	o.reader.Close()
 	o.spool.Close()
-	for _, path := range append(o.w.stateFiles(), o.spool.Path(), o.spool.SpillPath()) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			continue // not ours to remove, or gone
-		}
+	for _, name := range append(o.w.stateFiles(), filepath.Base(o.spool.Path())) {
+		_ = r.folder.Remove(name)
 	}
+	_ = os.Remove(o.spool.SpillPath()) // there need not be one
+	r.door.forget(filepath.Base(o.spool.Path()))
 }
 
 // addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/private"
 )
 
 // A recorder that is killed leaves a recording that ends somewhere, and a journal of what was drained. To go on from
@@ -25,7 +26,8 @@ import (
 // state is one process's file.
 type state struct {
 	f       *os.File
-	path    string
+	folder  *private.Folder // the run's
+	name    string
 	size    atomic.Int64 // of the file
 	entry   []byte       // in the making
 	born    []byte       // blocks that are live at the end of the blocks written since the last checkpoint
@@ -71,9 +73,9 @@ const (
 func newState(p *process) *state {
 	r := p.w.run
 	base := strings.TrimSuffix(filepath.Base(p.w.spool.Path()), ".spool")
-	s := &state{path: filepath.Join(r.config.RunDir, base+"."+strconv.Itoa(int(p.slot))+stateSuffix), streams: map[uint64]streamState{}}
+	s := &state{folder: r.folder, name: base + "." + strconv.Itoa(int(p.slot)) + stateSuffix, streams: map[uint64]streamState{}}
 	var err error
-	if s.f, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if s.f, err = s.folder.Create(s.name); err != nil {
 		return nil
 	}
 	path := p.path
@@ -91,13 +93,13 @@ func newState(p *process) *state {
 }
 
 // stateFiles are the states of the spool's processes.
-func (w *worker) stateFiles() (paths []string) {
+func (w *worker) stateFiles() (names []string) {
 	for _, p := range w.procs {
 		if p != nil && p.state != nil {
-			paths = append(paths, p.state.path)
+			names = append(names, p.state.name)
 		}
 	}
-	return paths
+	return names
 }
 
 func (s *state) begin(kind byte) []byte {
@@ -279,8 +281,8 @@ func (s *state) snapshot(l *ledger.Ledger, checkpoint []byte) {
 		last := uint64(0) // they come in no order: each is a list of its own
 		s.entry = binary.AppendUvarint(appendBirth(s.entry, b.Ref, b.Addr, &last), 0)
 	}
-	next := s.path + ".new"
-	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	next := s.name + ".new"
+	f, err := s.folder.Create(next)
 	if err != nil {
 		s.broken = true
 		return
@@ -298,11 +300,11 @@ func (s *state) snapshot(l *ledger.Ledger, checkpoint []byte) {
 	}
 	s.entry = snapshot
 	s.append()
-	if s.broken || os.Rename(next, s.path) != nil {
+	if s.broken || s.folder.Rename(next, s.name) != nil {
 		// The old one is as it was: without this checkpoint, hence without any later one.
 		s.broken = true
 		_ = f.Close()
-		_ = os.Remove(next)
+		_ = s.folder.Remove(next)
 		s.f = old
 		return
 	}
@@ -323,8 +325,8 @@ type savedState struct {
 var errState = errors.New("no state of a recording")
 
 // readState reads a state up to its last whole entry.
-func readState(path string) (*savedState, error) {
-	b, err := os.ReadFile(path)
+func readState(folder *private.Folder, name string) (*savedState, error) {
+	b, err := folder.Read(name)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (p *process) symbols(fetch func(context.Context, []byte) (string, error)) {
 				return path, err
 			}
 		}
-		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID, Fetch: fetch, Names: p.w.run.config.Names}).Resolve(ctx, modules, places)
+		found, notes := symbolize.New(symbolize.Options{PID: p.info.PID, User: p.w.user, Fetch: fetch, Names: p.w.run.config.Names}).Resolve(ctx, modules, places)
 		for i, f := range found {
 			if i < len(missing) && len(f) > 0 {
 				frames[missing[i]] = f

@@ -69,6 +69,7 @@ type worker struct {
 	metaErr error
 	path    string // of the recording of slot 0
 	main    bool
+	user    uint32 // as whom the program runs
 	queue   *queue
 	procs   []*process // by slot
 	batch   batch      // of the process that is being merged

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -34,10 +35,11 @@ func WriteMerged(path string, s *Sums) error {
 	return replace(path, func(f file) error { return s.write(f, path) })
 }
 
-// replace puts a file at path, at once or, with an error of write, not at all.
+// replace puts a file at path, at once or, with an error of write, not at all. It keeps the permissions of a recording of ours that was
+// there.
 func replace(path string, write func(file) error) (err error) {
 	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := private.Create(temp, private.ModeOf(path, OwnerOnly))
 	if err != nil {
 		return fmt.Errorf("cannot create the recording: %w", err)
 	}

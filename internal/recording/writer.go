@@ -1,20 +1,25 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sort"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // Options say what a recording holds beyond what every one holds.
 type Options struct {
 	Addresses bool // the address of every block
+	// Mode is the file's permissions; 0: only its owner may read it.
+	Mode fs.FileMode
 	// Births, if it is not nil, is told of the allocations of each block of events once that was written, or could not be: the
 	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
 	Births func(first uint64, addrs []uint64)
@@ -103,9 +108,12 @@ type file interface {
 	Close() error
 }
 
+// OwnerOnly are a recording's permissions if nothing else is asked for: it holds arguments, paths and names.
+const OwnerOnly fs.FileMode = 0o600
+
 // Create makes a recording at path, replacing a file that is there. With an error it returns a writer that only counts.
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := private.Create(path, cmp.Or(opts.Mode, OwnerOnly))
 	if err != nil {
 		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
 			filling: new(stretch)}

@@ -63,7 +63,7 @@ func (s *Spool) Reader() *Reader {
 		s: s, procs: s.array(wire.SegProcs, uint64(unsafe.Sizeof(wire.Proc{}))),
 		streams: s.array(wire.SegStreams, uint64(unsafe.Sizeof(wire.Stream{}))),
 		chunks:  s.array(wire.SegChunks, wire.ChunkSize),
-		spill:   spill{path: s.spill}, Patience: time.Second,
+		spill:   spill{path: s.spill, owner: s.info.Owner}, Patience: time.Second,
 	}
 }
 

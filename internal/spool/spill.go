@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/wire"
-	"golang.org/x/sys/unix"
 )
 
 // spill is an index of the spill file: which chunk of which stream lies where. The agent only ever appends.
@@ -18,6 +18,7 @@ import (
 // has it in the pool.
 type spill struct {
 	path    string
+	owner   uint32 // of the spool, and so of this file: its folder may be open to others
 	file    *os.File
 	scanned int64
 	streams map[uint64]*spilled
@@ -42,7 +43,7 @@ type spilledChunk struct {
 // short at the end of the file stays so.
 func (s *spill) scan() error {
 	if s.file == nil {
-		f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+		f, err := private.OpenOwned(s.path, s.owner)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}

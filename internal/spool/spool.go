@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
 )
@@ -45,6 +46,7 @@ type Info struct {
 	Barrier bool   // the target is registered for MEMBARRIER_CMD_GLOBAL_EXPEDITED
 	Device  uint64 // device and inode of the file
 	Inode   uint64
+	Owner   uint32 // user that it belongs to
 }
 
 // Open opens a spool. With live set, it takes part in the protocol: chunks that were read are given back. spillDir is the
@@ -54,10 +56,23 @@ func Open(path, spillDir string, live bool) (*Spool, error) {
 	if live {
 		flag = os.O_RDWR
 	}
-	f, err := os.OpenFile(path, flag|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
 		return nil, err
 	}
+	return newSpool(f, path, spillDir, live)
+}
+
+// OpenIn opens a spool of a run's folder as Open does with live set. It must belong to the folder's owner.
+func OpenIn(folder *private.Folder, name, spillDir string) (*Spool, error) {
+	f, err := folder.Open(name, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	return newSpool(f, f.Name(), spillDir, true)
+}
+
+func newSpool(f *os.File, path, spillDir string, live bool) (*Spool, error) {
 	s := &Spool{path: path, file: f, write: live}
 	if err := guard(path, s.open); err != nil {
 		s.Close()
@@ -121,7 +136,7 @@ func (s *Spool) open() error {
 	}
 	var us unix.Stat_t
 	if unix.Fstat(int(s.file.Fd()), &us) == nil {
-		s.info.Device, s.info.Inode = us.Dev, us.Ino
+		s.info.Device, s.info.Inode, s.info.Owner = us.Dev, us.Ino, us.Uid
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 	if s.o.PerfMap == "" {
 		return
 	}
-	f, err := os.OpenFile(s.o.PerfMap, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(s.o.PerfMap, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		if !os.IsNotExist(err) {
 			j.note("%s: no names of compiled code: %v", s.o.PerfMap, err)
@@ -33,8 +33,13 @@ func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 		return
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		j.note("%s: no names of compiled code: not a regular file", s.o.PerfMap)
+		return
+	}
+	if st.Uid != 0 && st.Uid != s.o.User && st.Uid != uint32(os.Geteuid()) {
+		j.note("%s: no names of compiled code: the file belongs to user %d, who is not the program's", s.o.PerfMap, st.Uid)
 		return
 	}
 	r := bufio.NewReaderSize(f, 2*maxPerfName)

@@ -29,6 +29,8 @@ type Options struct {
 	Names *namecache.Cache
 	// PerfMap is the perf map's path; "" means /tmp/perf-PID.map.
 	PerfMap string
+	// User is the process's user. Everybody can make a file of that name: it counts if it is this user's, root's or our own.
+	User uint32
 	// Workers is how many modules, and units of a module, are read at the same time; 0 means one per processor.
 	Workers int
 }

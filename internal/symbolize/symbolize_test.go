@@ -183,6 +183,23 @@ func TestPerfMap(t *testing.T) {
 			t.Errorf("%#x: got %.60q, want %.60q", pc.Addr, got, want[pc.Addr])
 		}
 	}
+	if os.Geteuid() == 0 { // another user's is believed of that user's programs only
+		if err := os.Chown(path, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		for user, want := range map[uint32]int{0: 1, 65534: 1, 12345: 0} {
+			if _, notes := New(Options{PerfMap: path, User: user}).Resolve(context.Background(), nil, pcs); len(notes) != want {
+				t.Errorf("another user's map for a program of user %d: notes %q", user, notes)
+			}
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, notes := New(Options{PerfMap: link}).Resolve(context.Background(), nil, pcs); len(notes) != 1 {
+		t.Errorf("a link as map: notes %q", notes)
+	}
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if exec.Command("mkfifo", fifo).Run() == nil {
 		if _, notes := New(Options{PerfMap: fifo}).Resolve(context.Background(), nil, pcs); len(notes) != 1 {

@@ -1,0 +1,314 @@
+// Package private makes and opens files that belong to one user, in folders that others may write to: nobody else can have put a
+// link, a pipe or a file of his own in their place.
+//
+// A name may change what it stands for between two calls, a descriptor does not: so folders are held open, files are opened below
+// them, and what was opened is checked by its descriptor. Nothing here waits for the other end of a pipe.
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Folder is a folder that is held open.
+type Folder struct {
+	file  *os.File
+	path  string
+	owner uint32
+	mode  fs.FileMode
+}
+
+// OpenFolder opens a folder. It must belong to this process's user, and nobody else may write to it.
+func OpenFolder(path string) (*Folder, error) {
+	f, err := openFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	if f.mode&0o022 != 0 || !f.ours() {
+		f.Close()
+		return nil, fmt.Errorf("%s belongs to user %d and has the permissions %v: others may write to it", path, f.owner, f.mode)
+	}
+	return f, nil
+}
+
+// ours says whether the folder belongs to this process's user. A server may give root's files another owner: then a new file tells.
+func (f *Folder) ours() bool {
+	if f.owner == uint32(os.Geteuid()) {
+		return true
+	}
+	const name = ".owner"
+	file, err := f.Create(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	defer f.Remove(name)
+	return f.check(file) == nil
+}
+
+// BesideFolder opens the folder of a file that somebody has named, whoever it belongs to.
+func BesideFolder(path string) (*Folder, error) { return openFolder(filepath.Dir(path)) }
+
+func openFolder(path string) (*Folder, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		file.Close()
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return &Folder{file: file, path: path, owner: st.Uid, mode: fs.FileMode(st.Mode & 0o777)}, nil
+}
+
+// Close lets go of the folder.
+func (f *Folder) Close() { _ = f.file.Close() }
+
+// Path is where the folder was when it was opened.
+func (f *Folder) Path() string { return f.path }
+
+// FD is the folder's descriptor.
+func (f *Folder) FD() int { return int(f.file.Fd()) }
+
+// Names lists what is in the folder.
+func (f *Folder) Names() ([]string, error) {
+	fd, err := unix.Openat(f.FD(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: f.path, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), f.path)
+	defer dir.Close()
+	return dir.Readdirnames(-1)
+}
+
+// Stat says what the folder itself is.
+func (f *Folder) Stat() (fs.FileInfo, error) { return f.file.Stat() }
+
+// Create makes a file that was not there, which only its owner may read.
+func (f *Folder) Create(name string) (*os.File, error) {
+	return f.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+}
+
+// Open opens a file of the folder's owner.
+func (f *Folder) Open(name string, flags int) (*os.File, error) {
+	file, err := f.open(name, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// Read reads a file of the folder's owner.
+func (f *Folder) Read(name string) ([]byte, error) {
+	file, err := f.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(file)
+}
+
+func (f *Folder) open(name string, flags int) (*os.File, error) {
+	path := filepath.Join(f.path, name)
+	if filepath.Base(name) != name || name == "." || name == ".." || name == "/" {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+	}
+	fd, err := unix.Openat(f.FD(), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// check says whether the file can have been put there by the folder's owner only. Some file systems give all files one owner and
+// one set of permissions; so both are compared with the folder's.
+func (f *Folder) check(file *os.File) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: file.Name(), Err: err}
+	}
+	wrong := ""
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		wrong = "is not a regular file"
+	case st.Uid != f.owner:
+		wrong = fmt.Sprintf("belongs to user %d, and its folder to user %d", st.Uid, f.owner)
+	case fs.FileMode(st.Mode)&0o022&^f.mode != 0:
+		wrong = fmt.Sprintf("can be written by others (permissions %#o)", st.Mode&0o777)
+	case st.Nlink > 1:
+		wrong = "has another name elsewhere"
+	}
+	if wrong != "" {
+		return fmt.Errorf("%s %s; it is left alone", file.Name(), wrong)
+	}
+	return nil
+}
+
+// Remove removes a file of the folder.
+func (f *Folder) Remove(name string) error {
+	if err := unix.Unlinkat(f.FD(), name, 0); err != nil {
+		return &fs.PathError{Op: "remove", Path: filepath.Join(f.path, name), Err: err}
+	}
+	return nil
+}
+
+// Rename gives a file of the folder another name in it.
+func (f *Folder) Rename(from, to string) error {
+	if err := unix.Renameat(f.FD(), from, f.FD(), to); err != nil {
+		return &fs.PathError{Op: "rename", Path: filepath.Join(f.path, from), Err: err}
+	}
+	return nil
+}
+
+// Owner is the folder's owner.
+func (f *Folder) Owner() uint32 { return f.owner }
+
+// OpenOwned opens a file for reading that belongs to a user, or to the owner of its folder if nobody else may write there.
+func OpenOwned(path string, owner uint32) (*os.File, error) {
+	dir, err := openFolder(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	file, err := dir.open(filepath.Base(path), unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	if dir.mode&0o022 != 0 || dir.check(file) != nil {
+		dir.owner, dir.mode = owner, 0
+		if err := dir.check(file); err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
+	return file, nil
+}
+
+// OpenRegular opens a file that somebody has named, for reading, and never waits for one that is a pipe.
+func OpenRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	return f, nil
+}
+
+// Create makes a file with these permissions, whatever the umask is, in the place of what is there. It follows a symbolic link only if
+// the user or root has made it. A device is opened as it is. Under sudo the file belongs to the user who called sudo.
+func Create(path string, mode fs.FileMode) (*os.File, error) {
+	to := path
+	if st, err := os.Lstat(path); err == nil {
+		switch {
+		case st.Mode()&fs.ModeSymlink != 0 && linkIsTrusted(path):
+			if to, err = targetOf(path); err != nil {
+				return nil, err
+			}
+		case st.IsDir():
+			return nil, &fs.PathError{Op: "open", Path: path, Err: unix.EISDIR}
+		}
+	}
+	if st, err := os.Lstat(to); err == nil && st.Mode()&fs.ModeDevice != 0 {
+		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // only root can have made it
+	}
+	f, err := createNew(to)
+	if err != nil {
+		return nil, err
+	}
+	// A file system without owners or permissions keeps the file as it is, which is no reason not to record.
+	for _, err := range []error{giveToCaller(f), f.Chmod(mode.Perm())} {
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// ModeOf returns the permissions of a file that is to be replaced; otherwise, if there is none, or it is somebody else's.
+func ModeOf(path string, otherwise fs.FileMode) fs.FileMode {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !isOurs(st.Uid) {
+		return otherwise
+	}
+	return fs.FileMode(st.Mode & 0o777)
+}
+
+func createNew(path string) (*os.File, error) {
+	const flags = os.O_RDWR | os.O_CREATE | os.O_EXCL | unix.O_NOFOLLOW
+	for try := 0; ; try++ {
+		f, err := os.OpenFile(path, flags, 0o600)
+		if !errors.Is(err, fs.ErrExist) || try == 3 {
+			return f, err
+		}
+		if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
+			return nil, fmt.Errorf("%s exists and is not a regular file", path)
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+// linkIsTrusted says whether a symbolic link was made by this process's user, by root, or by the user who called sudo.
+func linkIsTrusted(path string) bool {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return false
+	}
+	return st.Uid == 0 || isOurs(st.Uid)
+}
+
+// isOurs says whether a user is this process's, or the one who called sudo.
+func isOurs(user uint32) bool {
+	uid, _, sudo := caller()
+	return user == uint32(os.Geteuid()) || sudo && user == uint32(uid)
+}
+
+// targetOf follows links. What they lead to need not be there yet.
+func targetOf(link string) (string, error) {
+	if to, err := filepath.EvalSymlinks(link); err == nil {
+		return to, nil
+	}
+	to, err := os.Readlink(link)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(link), to)
+	}
+	return to, nil
+}
+
+// caller is who called sudo, if this process runs as root by that.
+func caller() (uid, gid int, ok bool) {
+	if os.Geteuid() != 0 {
+		return 0, 0, false
+	}
+	user, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
+	group, wrong := strconv.ParseUint(os.Getenv("SUDO_GID"), 10, 31)
+	return int(user), int(group), err == nil && wrong == nil && user != 0
+}
+
+// giveToCaller gives a file that was just made to the user who called sudo.
+func giveToCaller(f *os.File) error {
+	if uid, gid, ok := caller(); ok {
+		return f.Chown(uid, gid)
+	}
+	return nil
+}
