@@ -345,6 +345,14 @@ struct ht_local {
 	u32 paused; // heaptap_pause: not 0, new allocations are not recorded
 	u32 hidden; // heaptap_hide, or calling a monitor: not 0, nothing is reported or measured
 	u64 serves; // pool that what the thread allocates serves; 0: none. See api.c
+	// filter.c: what the thread has forbidden itself.
+	const struct ht_filter *filters; // the newest one
+	const struct ht_filter *filters_before; // those of the thread itself, while filters_pid is not 0
+	u32 filters_pid; // the vforked child that has installed them, with this thread's memory; 0: the thread itself
+	u8 filters_known; // these are all; else the thread may have inherited some
+	u8 filters_asked; // the kernel, whether there are any
+	u8 clock_known; // the timestamp counter may be read
+	u8 stopped; // nothing is recorded of this thread, and why
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;
@@ -373,6 +381,10 @@ HT_INLINE int ht_on_stack(const struct ht_thread *t, u64 a, u64 b)
 HT_COLD void ht_deeper(struct ht_caller c);
 // Makes room for HT_RECORD_MAX bytes: hands the chunk over and takes another one.
 HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
+
+// filter.c: the functions that stand behind the hooks of syscall and prctl.
+extern long (*ht_real_syscall)(long n, long a, long b, long c, long d, long e, long f);
+extern int (*ht_real_prctl)(int option, u64 a, u64 b, u64 c, u64 d);
 
 // 1 when the agent is up, 0 when it is not and never will be. Called by the first event or the constructor.
 int ht_init(void);

@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "brief.h"
 #include "choose.h"
+#include "filter.h"
 #include "api.h"
 #include "mode.h"
 #include "shadow.h"
@@ -72,6 +73,13 @@ static HT_COLD void after_fork(void)
 	if (!__atomic_compare_exchange_n(&ht_state->noticed_by, &none, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		for (u32 i = 0; i < PATIENCE && none != tid && !ht_load_acquire(&ht_state->generation); i++)
 			ht_sys0(__NR_sched_yield);
+		return;
+	}
+	if (!ht_clock_is_allowed()) {
+		phase = ASIDE;
+		ht_count(HT_C_LOST);
+		ht_count(HT_C_STOPPED);
+		ht_brief_aside();
 		return;
 	}
 	ht_state->free_stacks = free_stacks;

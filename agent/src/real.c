@@ -199,6 +199,8 @@ static struct wanted {
 	{"brk", (void **)&ht_real.brk},
 	{"sbrk", (void **)&ht_real.sbrk},
 	{"_dl_find_object", (void **)&ht_find_object},
+	{"syscall", (void **)&ht_real_syscall},
+	{"prctl", (void **)&ht_real_prctl},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 

@@ -59,29 +59,90 @@ static int in_run; // of heaptap run; else the library was preloaded by hand
 static u32 reserve_shift; // address space or file size is limited: reserve less by this power of two
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
+// Where a filter forbids to map memory, it comes from a reserve, and is not given back.
+#define RESERVE (8u << 20)
+static u8 *reserve;
+static u64 reserve_used;
+
+static long map_pages(u64 size)
+{
+	return ht_sys6(__NR_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void *take_reserve(u64 size)
+{
+	u64 at = ht_load(&reserve_used);
+	do {
+		if (!ht_load_acquire(&reserve) || size > RESERVE - at)
+			return 0;
+	} while (!__atomic_compare_exchange_n(&reserve_used, &at, at + size, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return reserve + at;
+}
+
+static int is_reserve(const void *p)
+{
+	const u8 *start = ht_load_acquire(&reserve);
+	return start && (u64)((const u8 *)p - start) < RESERVE;
+}
+
+void ht_map_ahead(void)
+{
+	u8 *none = 0;
+	long p = ht_load(&reserve) ? -1 : map_pages(RESERVE);
+	if (p > 0 &&
+	    !__atomic_compare_exchange_n(&reserve, &none, (u8 *)p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		ht_unmap((void *)p, RESERVE);
+}
+
 void *ht_map(u64 size)
 {
-	long p = ht_sys6(__NR_mmap, 0, (size + 4095) & ~4095ull, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p < 0 && p > -4096 ? 0 : (void *)p;
+	size = (size + 4095) & ~4095ull;
+	long p = map_pages(size);
+	return p < 0 && p > -4096 ? take_reserve(size) : (void *)p;
 }
 
 void ht_unmap(void *p, u64 size)
 {
-	ht_sys2(__NR_munmap, p, (size + 4095) & ~4095ull);
+	if (!is_reserve(p))
+		ht_sys2(__NR_munmap, p, (size + 4095) & ~4095ull);
 }
 
 void *ht_remap(void *p, u64 old_size, u64 new_size)
 {
-	long q = ht_sys4(__NR_mremap, p, (old_size + 4095) & ~4095ull, (new_size + 4095) & ~4095ull, MREMAP_MAYMOVE);
-	return q < 0 && q > -4096 ? 0 : (void *)q;
+	long q = is_reserve(p) ? -1
+			       : ht_sys4(__NR_mremap, p, (old_size + 4095) & ~4095ull, (new_size + 4095) & ~4095ull,
+					 MREMAP_MAYMOVE);
+	if (q > 0)
+		return (void *)q;
+	void *other = ht_load(&reserve) ? ht_map(new_size) : 0;
+	if (other) {
+		__builtin_memcpy(other, p, old_size < new_size ? old_size : new_size);
+		ht_unmap(p, old_size);
+	}
+	return other;
 }
+
+// CLOCK_MONOTONIC and the timestamp counter before a filter forbade to ask.
+static u64 last_mono, last_tsc;
 
 u64 ht_now_ns(int clock)
 {
 	struct timespec t = {0, 0};
-	ht_sys2(__NR_clock_gettime, clock, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+	if (ht_likely(ht_sys2(__NR_clock_gettime, clock, &t) == 0))
+		return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+	// A filter forbids to ask. If it came unseen, some 2.5 ticks are a nanosecond.
+	u64 mono = last_mono ? last_mono : ht_header->mono0, tsc = last_mono ? last_tsc : ht_header->tsc0;
+	u64 ns = last_mono ? mono - ht_header->mono0 : 2, ticks = last_mono ? tsc - ht_header->tsc0 + 1 : 5;
+	return mono + (u64)((unsigned __int128)(ht_clock() - tsc) * ns / ticks);
+}
+
+void ht_now_ahead(void)
+{
+	if (last_mono)
+		return;
+	u64 mono = ht_now_ns(CLOCK_MONOTONIC);
+	last_tsc = ht_clock();
+	ht_store_release(&last_mono, mono);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -89,10 +150,12 @@ u64 ht_now_ns(int clock)
 
 int ht_size_allowed(u64 end)
 {
+	static u64 last = RLIM_INFINITY; // where a filter forbids to ask
 	struct rlimit limit;
-	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
-		return 1;
-	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0)
+		ht_store(&last, limit.rlim_cur);
+	u64 most = ht_load(&last);
+	return most == RLIM_INFINITY || end <= most;
 }
 
 // Counts take the space of half of the nodes: who counts takes few call stacks.
@@ -113,9 +176,9 @@ static u64 segment_length(int type, u32 n)
 
 // Makes the pages of a part of the mapping accessible, and has the kernel find memory or disk for them. What they hold
 // already, they keep: any number of threads and processes may do this to the same pages at the same time.
-static int provide(u8 *at, u64 length)
+static int provide(u8 *at, u64 length, int accessible)
 {
-	long r = ht_sys3(__NR_mprotect, at, length, PROT_READ | PROT_WRITE);
+	long r = accessible ? 0 : ht_sys3(__NR_mprotect, at, length, PROT_READ | PROT_WRITE);
 	if (r < 0)
 		return -1;
 	do
@@ -136,6 +199,8 @@ static int provide(u8 *at, u64 length)
 #define RETRY (1ull << 28)
 static u64 refused[HT_SEG_TYPES]; // clock at the latest failure, 0 if there was none
 
+static u64 opened[HT_SEG_TYPES]; // bytes of each array that are accessible already, see ht_spool_open_ahead
+
 int ht_array_reach(int type, u64 index)
 {
 	const struct array *a = &arrays[type];
@@ -148,10 +213,12 @@ int ht_array_reach(int type, u64 index)
 		u8 *at = array_base[type] + bytes;
 		if (n >= HT_SEGMENTS || bytes + length > reserved(type))
 			return -1;
+		if (ht_unlikely(ht_local.stopped)) // it is no event of this thread's that needs it
+			return -1;
 		u64 before = ht_load(&refused[type]);
 		if (before && ht_clock() - before < RETRY)
 			return -1;
-		if (provide(at, length) < 0) {
+		if (provide(at, length, bytes + length <= ht_load(&opened[type])) < 0) {
 			ht_store(&refused[type], ht_clock());
 			return -1;
 		}
@@ -159,6 +226,31 @@ int ht_array_reach(int type, u64 index)
 		__atomic_compare_exchange_n(&ht_mapped[type], &have, have + length / a->element, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}
+}
+
+void ht_spool_open_ahead(int some)
+{
+	static const u64 share[HT_SEG_TYPES] = {
+		[HT_SEG_PROCS] = 1u << 20,    [HT_SEG_STREAMS] = 2u << 20, [HT_SEG_CHUNKS] = 32u << 20,
+		[HT_SEG_PCS] = 16u << 20,     [HT_SEG_NODES] = 64u << 20,  [HT_SEG_MODULES] = 4u << 20,
+		[HT_SEG_COUNTS] = 8u << 20,   [HT_SEG_NAMES] = 1u << 20,
+	};
+	for (int type = 1; type < HT_SEG_TYPES; type++) {
+		u64 size = reserved(type);
+		if (some && size > share[type])
+			size = share[type];
+		if (size > ht_load(&opened[type]) &&
+		    ht_sys3(__NR_mprotect, array_base[type], size, PROT_READ | PROT_WRITE) == 0)
+			ht_store(&opened[type], size);
+	}
+}
+
+void ht_spool_fill_ahead(void)
+{
+	ht_array_reach(HT_SEG_CHUNKS, 127);
+	ht_array_reach(HT_SEG_STREAMS, 127);
+	ht_array_reach(HT_SEG_PCS, (1 << 14) - 1);
+	ht_array_reach(HT_SEG_NODES, (1 << 17) - 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -325,7 +417,7 @@ static int map_spool(long fd)
 			array_base[type] = next;
 			next += reserved(type);
 		}
-		return provide((u8 *)p, HT_HEADER_SIZE);
+		return provide((u8 *)p, HT_HEADER_SIZE, 0);
 	}
 	return -1;
 }

@@ -21,6 +21,44 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 	return result;
 }
 
+typedef long (*ht_syscall_function)(long n, long a, long b, long c, long d, long e, long f);
+
+// Defines ht_syscall_made, which makes a system call from one place: for the kernel, and so for a seccomp filter, it comes from
+// ht_syscall_made_at.
+#define HT_SYSCALL_MADE \
+	__asm__(".text\n" \
+		"ht_syscall_made:\n" \
+		"	.cfi_startproc\n" \
+		"	movq %rdi, %rax\n" \
+		"	movq %rsi, %rdi\n" \
+		"	movq %rdx, %rsi\n" \
+		"	movq %rcx, %rdx\n" \
+		"	movq %r8, %r10\n" \
+		"	movq %r9, %r8\n" \
+		"	movq 8(%rsp), %r9\n" \
+		"	syscall\n" \
+		"ht_syscall_made_at:\n" \
+		"	ret\n" \
+		"	.cfi_endproc\n")
+__attribute__((visibility("hidden"))) long ht_syscall_made(long n, long a, long b, long c, long d, long e, long f);
+extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
+
+// Defines name, a hook for syscall(3): prctl and seccomp go to `hooked`, everything else to the function that `real` points to, with
+// registers and stack as they are. Seven arguments are read, however many there are, and the last one from the stack: as libc's
+// function does it.
+#define HT_SYSCALL_HOOK(name, hooked, real) \
+	__asm__(".text\n" \
+		"	.globl " #name "\n" \
+		"	.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n" \
+		"	cmpq $157, %rdi\n" \
+		"	je " #hooked "\n" \
+		"	cmpq $317, %rdi\n" \
+		"	je " #hooked "\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"	.cfi_endproc\n" \
+		"	.size " #name ", . - " #name "\n")
+
 // Adds in one instruction, which a signal handler of the same thread finds done or not done.
 static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)
 {

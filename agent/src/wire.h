@@ -364,6 +364,8 @@ enum ht_counter {
 	HT_C_ALLOC_TIMED = 11,
 	HT_C_FREE_TICKS = 12,
 	HT_C_FREE_TIMED = 13,
+	HT_C_FORBIDDEN = 14, // system calls that the agent did not make, since a seccomp filter forbids them
+	HT_C_STOPPED = 15, // of HT_C_LOST: by threads that may not read the clock (SECCOMP_MODE_STRICT, PR_SET_TSC)
 	HT_COUNTERS = 16
 };
 

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// filter.c: what filter.h says.
+//
+// Filters are seen as they are installed, by prctl and syscall, which this file puts hooks before. They are kept, and asked
+// about each call of the agent's with its real arguments and the address that it is made from. A filter counts from before it is
+// installed: no moment must be left in which it holds and is not heeded. If installing fails, it does not count any more.
+//
+// A filter holds for the thread that installs it and for what this thread makes: threads, and forked children. So each thread
+// has a list of its own, in its thread-local storage. Where a thread comes from that has no list yet, nobody tells: it
+// asks the kernel whether it has any filter at all, and if so, all that were ever installed here count.
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/futex.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "bpf.h"
+#include "filter.h"
+#include "modules.h"
+#include "spool.h"
+#include "sys.h"
+
+struct ht_filter {
+	const struct ht_filter *older; // of the same thread
+	struct ht_filter *next; // of all
+	u32 number; // of those of its thread: 1 and on
+	u32 failed; // it was not installed after all
+	u32 length;
+	struct sock_filter code[];
+};
+
+u32 ht_filtered;
+u32 ht_clock_is_doubtful; // some thread has given up reading it
+static struct ht_filter *all; // that were ever installed in this process
+static const struct ht_filter *synced; // the newest one of those that were installed for all threads
+static u32 unknown; // there was no memory to keep a filter: who knows what is forbidden
+
+enum { NO_CLOCK = 1, STRICT = 2 }; // ht_local.stopped
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Asking
+
+static int lets_pass(const struct ht_filter *f, const struct seccomp_data *call)
+{
+	// A tracer or a supervisor may do anything with a call that is shown to it; an error number may be 0, which says that it
+	// was done.
+	u32 action = ht_bpf_run(f->code, f->length, call) & SECCOMP_RET_ACTION_FULL;
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || ht_load(&f->failed);
+}
+
+// The newest filter of this thread. A filter is installed for all threads only if it extends the list of each.
+static const struct ht_filter *newest(void)
+{
+	const struct ht_filter *own = ht_local.filters, *common = ht_load_acquire(&synced);
+	return common && (!own || own->number < common->number) ? common : own;
+}
+
+static int is_allowed(const struct seccomp_data *call)
+{
+	if (ht_local.stopped & STRICT || ht_load(&unknown))
+		return 0;
+	if (ht_local.filters_known) {
+		for (const struct ht_filter *f = newest(); f; f = f->older)
+			if (!lets_pass(f, call))
+				return 0;
+	} else {
+		for (const struct ht_filter *f = ht_load_acquire(&all); f; f = f->next)
+			if (!lets_pass(f, call))
+				return 0;
+	}
+	return 1;
+}
+
+#define CALL(n, ...) \
+	((struct seccomp_data){(n), AUDIT_ARCH_X86_64, (u64)ht_syscall_made_at, {__VA_ARGS__}})
+
+static long make(const struct seccomp_data *call)
+{
+	const __u64 *a = call->args;
+	return ht_syscall_made(call->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
+}
+
+static long ask(const struct seccomp_data *call, long otherwise)
+{
+	return is_allowed(call) ? make(call) : otherwise;
+}
+
+// What a thread cannot know by itself.
+static HT_COLD void find_out(void)
+{
+	struct seccomp_data who = CALL(__NR_getpid), has = CALL(__NR_prctl, PR_GET_SECCOMP);
+	if (!ht_local.filters_known && !ht_local.filters_asked) {
+		ht_local.filters_asked = 1;
+		ht_local.filters_known = ask(&has, -1) == 0;
+	}
+	// A vforked child has installed filters in the name of the thread that waits for it. Is that its own master again?
+	if (ht_local.filters_pid && ht_local.filters_pid != ht_pid && ask(&who, -1) == ht_pid) {
+		ht_local.filters = ht_local.filters_before;
+		ht_local.filters_pid = 0;
+	}
+}
+
+long ht_call_filtered(long n, long a, long b, long c, long d, long e, long f)
+{
+	struct seccomp_data call = CALL((int)n, (u64)a, (u64)b, (u64)c, (u64)d, (u64)e, (u64)f);
+	struct seccomp_data to_close = CALL(__NR_close, 3);
+	find_out();
+	// What cannot be closed is not opened.
+	if (is_allowed(&call) && ((n != __NR_openat && n != __NR_socket) || is_allowed(&to_close)))
+		return make(&call);
+	ht_count(HT_C_FORBIDDEN);
+	return -EPERM;
+}
+
+void ht_filter_begin_thread(void)
+{
+	if (!ht_load(&ht_filtered))
+		ht_local.filters_known = 1;
+}
+
+int ht_ask_clock(void)
+{
+	int value = 0;
+	if (!ht_local.stopped && !ht_local.clock_known) {
+		if (ht_sys2(__NR_prctl, PR_GET_TSC, &value) == 0 && value == PR_TSC_ENABLE)
+			ht_local.clock_known = 1;
+		else
+			ht_local.stopped = NO_CLOCK;
+	}
+	return !ht_local.stopped;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Before a filter is installed: what it will not let the agent do later is done now, as far as it can be.
+
+static void prepare(const struct ht_filter *f)
+{
+	u64 p = (u64)ht_chunks, size = 4 * HT_CHUNK_SIZE;
+	struct seccomp_data open = CALL(__NR_mprotect, p, size, PROT_READ | PROT_WRITE),
+			    populate = CALL(__NR_madvise, p, size, 23 /* MADV_POPULATE_WRITE */),
+			    touch = CALL(__NR_futex, p, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, p,
+					 FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)),
+			    lock = CALL(__NR_mlockall, 1 /* MCL_CURRENT */),
+			    map = CALL(__NR_mmap, 0, 1 << 16, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0),
+			    clock = CALL(__NR_clock_gettime, CLOCK_MONOTONIC, p);
+	if (!lets_pass(f, &open))
+		ht_spool_open_ahead(lets_pass(f, &lock));
+	if (!lets_pass(f, &populate) && !lets_pass(f, &touch))
+		ht_spool_fill_ahead();
+	if (!lets_pass(f, &map))
+		ht_map_ahead();
+	if (!lets_pass(f, &clock))
+		ht_now_ahead();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is installed
+
+struct change {
+	enum { NOTHING, FILTER, NO_CALLS, CLOCK_OFF, CLOCK_ON } what;
+	u64 flags;
+	const struct sock_fprog *program;
+	// As it was before.
+	struct ht_thread *thread;
+	struct ht_filter *filter;
+	const struct ht_filter *filters, *synced;
+	u32 stopped;
+};
+
+static int is_readable(const void *p, u64 size)
+{
+	for (u64 page = (u64)p & ~4095ull; page < (u64)p + size; page += 4096)
+		if (!ht_readable(page > (u64)p ? page : (u64)p))
+			return 0;
+	return 1;
+}
+
+// Null: the kernel will refuse it as well.
+static struct ht_filter *copy(const struct sock_fprog *from)
+{
+	if (!is_readable(from, sizeof(*from)))
+		return 0;
+	struct sock_fprog p = *from;
+	u64 size = p.len * sizeof(*p.filter);
+	if (p.len == 0 || p.len > BPF_MAXINSNS || !is_readable(p.filter, size))
+		return 0;
+	struct ht_filter *f = ht_map(sizeof(*f) + size);
+	if (!f) {
+		ht_store(&unknown, 1);
+		ht_store_release(&ht_filtered, 1);
+		return 0;
+	}
+	f->length = p.len;
+	__builtin_memcpy(f->code, p.filter, size);
+	return f;
+}
+
+static void begin_filter(struct change *c)
+{
+	struct ht_filter *f;
+	ht_thread_mine(); // a thread that has no state yet may not be able to make one later
+	f = c->filter = copy(c->program);
+	if (!f)
+		return;
+	prepare(f);
+	u32 pid = (u32)ht_sys0(__NR_getpid);
+	if (!ht_local.filters_known)
+		find_out();
+	c->filters = ht_local.filters;
+	c->synced = ht_load(&synced);
+	f->older = newest();
+	f->number = f->older ? f->older->number + 1 : 1;
+	f->next = ht_load(&all);
+	while (!__atomic_compare_exchange_n(&all, &f->next, f, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	if (pid != ht_pid && !ht_local.filters_pid) {
+		ht_local.filters_before = ht_local.filters;
+		ht_local.filters_pid = pid;
+	}
+	ht_local.filters = f;
+	if (c->flags & SECCOMP_FILTER_FLAG_TSYNC)
+		ht_store_release(&synced, f);
+	ht_store_release(&ht_filtered, 1);
+}
+
+static void stop(u32 why)
+{
+	ht_local.stopped |= why;
+	ht_local.thread = &ht_no_thread;
+	if (why == STRICT)
+		ht_store(&ht_filtered, 1);
+	ht_store_release(&ht_clock_is_doubtful, 1);
+}
+
+static void begin(struct change *c)
+{
+	c->stopped = ht_local.stopped;
+	c->thread = ht_local.thread;
+	if (c->what == FILTER)
+		begin_filter(c);
+	else if (c->what == NO_CALLS)
+		stop(STRICT);
+	else if (c->what == CLOCK_OFF)
+		stop(NO_CLOCK);
+}
+
+static void end(const struct change *c, int failed)
+{
+	const struct ht_filter *here = c->filter;
+	if (c->what == CLOCK_ON && !failed) {
+		ht_local.stopped &= ~(u32)NO_CLOCK;
+		ht_local.clock_known = 1;
+	}
+	if (!failed)
+		return;
+	if (c->what == NO_CALLS || c->what == CLOCK_OFF) {
+		ht_local.stopped = c->stopped;
+		ht_local.thread = c->thread;
+	}
+	if (!here)
+		return;
+	ht_store(&c->filter->failed, 1);
+	ht_local.filters = c->filters;
+	if (c->flags & SECCOMP_FILTER_FLAG_TSYNC)
+		__atomic_compare_exchange_n(&synced, &here, c->synced, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static struct change by_prctl(u64 option, u64 a, u64 b)
+{
+	struct change c = {NOTHING};
+	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_FILTER) {
+		c.what = FILTER;
+		c.program = (const void *)b;
+	} else if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) {
+		c.what = NO_CALLS;
+	} else if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) {
+		c.what = CLOCK_OFF;
+	} else if (option == PR_SET_TSC && a == PR_TSC_ENABLE) {
+		c.what = CLOCK_ON;
+	}
+	return c;
+}
+
+static struct change by_seccomp(u64 operation, u64 flags, u64 program)
+{
+	struct change c = {NOTHING};
+	if (operation == SECCOMP_SET_MODE_FILTER) {
+		c.what = FILTER;
+		c.flags = flags;
+		c.program = (const void *)program;
+	} else if (operation == SECCOMP_SET_MODE_STRICT) {
+		c.what = NO_CALLS;
+	}
+	return c;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The hooks. libseccomp calls syscall; so do programs, since libc has no function for the seccomp system call.
+
+static long straight(long n, long a, long b, long c, long d, long e, long f)
+{
+	long r = ht_syscall(n, a, b, c, d, e, f);
+	if (r < 0 && r > -4096) {
+		errno = (int)-r;
+		return -1;
+	}
+	return r;
+}
+
+static int straight_prctl(int option, u64 a, u64 b, u64 c, u64 d)
+{
+	return (int)straight(__NR_prctl, option, (long)a, (long)b, (long)c, (long)d, 0);
+}
+
+ht_syscall_function ht_real_syscall = straight;
+int (*ht_real_prctl)(int, u64, u64, u64, u64) = straight_prctl;
+
+// What syscall(3) calls for the two that matter; everything else it passes on.
+__attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, long d, long e, long f)
+{
+	struct change change = {NOTHING};
+	if (ht_init())
+		change = n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c)
+					 : by_seccomp((u64)a, (u64)b, (u64)c);
+	begin(&change);
+	long r = ht_real_syscall(n, a, b, c, d, e, f);
+	// Who synchronizes threads is told which thread was in the way, unless a listener's descriptor is wanted.
+	end(&change, r < 0 || (r > 0 && !(change.flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)));
+	return r;
+}
+
+HT_SYSCALL_HOOK(syscall, ht_syscall_hooked, ht_real_syscall);
+HT_SYSCALL_MADE;
+
+HT_EXPORT int prctl(int option, u64 a, u64 b, u64 c, u64 d)
+{
+	struct change change = {NOTHING};
+	if ((option == PR_SET_SECCOMP || option == PR_SET_TSC) && ht_init())
+		change = by_prctl((u64)option, a, b);
+	begin(&change);
+	int r = ht_real_prctl(option, a, b, c, d);
+	end(&change, r < 0);
+	return r;
+}
