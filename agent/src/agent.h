@@ -184,6 +184,8 @@ void *ht_remap(void *p, u64 old_size, u64 new_size);
 
 // Creates and maps the spool. -1: the agent steps aside.
 int ht_spool_init(void);
+// The agent steps aside before there is one: the reason is told by a mark in the run's folder, or else by a text on stderr.
+void ht_spool_unmade(const char *reason, const char *text);
 // The agent steps aside after all: nothing is left of the spool.
 void ht_spool_drop(void);
 // The spool becomes visible to readers.
@@ -254,6 +256,8 @@ extern int ht_glibc;
 extern u64 ht_allocator_low, ht_allocator_size;
 
 void ht_real_init(void);
+// Looks for a function of that name in all that is loaded, if it is not known yet: null stays null if there is none.
+HT_COLD void ht_real_late(const char *name, void **where);
 // foreign.c: puts a guard around each of them, for an allocator that may call its own functions by their public names.
 void ht_foreign_init(void);
 
@@ -385,6 +389,9 @@ HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
 // filter.c: the functions that stand behind the hooks of syscall and prctl.
 extern long (*ht_real_syscall)(long n, long a, long b, long c, long d, long e, long f);
 extern int (*ht_real_prctl)(int option, u64 a, u64 b, u64 c, u64 d);
+// apart.c: those of dlopen and dlmopen.
+extern void *(*ht_real_dlopen)(const char *name, int flags);
+extern void *(*ht_real_dlmopen)(long space, const char *name, int flags);
 
 // 1 when the agent is up, 0 when it is not and never will be. Called by the first event or the constructor.
 int ht_init(void);

@@ -20,6 +20,7 @@
 #include "bpf.h"
 #include "filter.h"
 #include "modules.h"
+#include "record.h"
 #include "spool.h"
 #include "sys.h"
 
@@ -199,17 +200,26 @@ static struct ht_filter *copy(const struct sock_fprog *from)
 	return f;
 }
 
-static void begin_filter(struct change *c)
+// What may not be possible later: the thread gets its state, and its stack is looked at.
+static void know_thread(struct ht_caller here)
+{
+	struct ht_thread *t = ht_begin(here);
+	if (!t)
+		return;
+	ht_capture(&t->memo, here.pc, here.sp, here.fp);
+	ht_end(t, t->stream, (u64 *)t->at);
+}
+
+static void begin_filter(struct change *c, struct ht_caller here)
 {
 	struct ht_filter *f;
-	ht_thread_mine(); // a thread that has no state yet may not be able to make one later
+	know_thread(here);
 	f = c->filter = copy(c->program);
 	if (!f)
 		return;
 	prepare(f);
-	u32 pid = (u32)ht_sys0(__NR_getpid);
-	if (!ht_local.filters_known)
-		find_out();
+	i32 pid = (i32)ht_sys0(__NR_getpid);
+	find_out();
 	c->filters = ht_local.filters;
 	c->synced = ht_load(&synced);
 	f->older = newest();
@@ -217,9 +227,9 @@ static void begin_filter(struct change *c)
 	f->next = ht_load(&all);
 	while (!__atomic_compare_exchange_n(&all, &f->next, f, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
-	if (pid != ht_pid && !ht_local.filters_pid) {
+	if (pid > 0 && pid != (i32)ht_pid && !ht_local.filters_pid) {
 		ht_local.filters_before = ht_local.filters;
-		ht_local.filters_pid = pid;
+		ht_local.filters_pid = (u32)pid;
 	}
 	ht_local.filters = f;
 	if (c->flags & SECCOMP_FILTER_FLAG_TSYNC)
@@ -236,12 +246,12 @@ static void stop(u32 why)
 	ht_store_release(&ht_clock_is_doubtful, 1);
 }
 
-static void begin(struct change *c)
+static void begin(struct change *c, struct ht_caller here)
 {
 	c->stopped = ht_local.stopped;
 	c->thread = ht_local.thread;
 	if (c->what == FILTER)
-		begin_filter(c);
+		begin_filter(c, here);
 	else if (c->what == NO_CALLS)
 		stop(STRICT);
 	else if (c->what == CLOCK_OFF)
@@ -326,7 +336,7 @@ __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, lon
 	if (ht_init())
 		change = n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c)
 					 : by_seccomp((u64)a, (u64)b, (u64)c);
-	begin(&change);
+	begin(&change, HT_CALLER());
 	long r = ht_real_syscall(n, a, b, c, d, e, f);
 	// Who synchronizes threads is told which thread was in the way, unless a listener's descriptor is wanted.
 	end(&change, r < 0 || (r > 0 && !(change.flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)));
@@ -341,7 +351,7 @@ HT_EXPORT int prctl(int option, u64 a, u64 b, u64 c, u64 d)
 	struct change change = {NOTHING};
 	if ((option == PR_SET_SECCOMP || option == PR_SET_TSC) && ht_init())
 		change = by_prctl((u64)option, a, b);
-	begin(&change);
+	begin(&change, HT_CALLER());
 	int r = ht_real_prctl(option, a, b, c, d);
 	end(&change, r < 0);
 	return r;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "apart.h"
 #include "brief.h"
 #include "choose.h"
 #include "filter.h"
@@ -107,7 +108,12 @@ static HT_COLD void start(void)
 	ht_environ_init();
 	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
-	int ok = ht_is_chosen() && ht_spool_init() == 0;
+	int ok = ht_is_chosen();
+	if (ok && ht_valgrind & HT_VALGRIND_REPLACES) {
+		ht_spool_unmade("valgrind", "valgrind's tool replaces malloc; this process is not recorded");
+		ok = 0;
+	}
+	ok = ok && ht_spool_init() == 0;
 	if (ok) {
 		ht_mode_init();
 		ht_threshold_init();
@@ -115,6 +121,7 @@ static HT_COLD void start(void)
 		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0;
 		if (ok) {
 			start_state();
+			ht_apart_init();
 			if (ht_environ_says("HEAPTAP_TIME_CALLS"))
 				ht_timed_init();
 			ht_mode_follow();

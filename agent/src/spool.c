@@ -60,7 +60,7 @@ static u32 reserve_shift; // address space or file size is limited: reserve less
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
 // Where a filter forbids to map memory, it comes from a reserve, and is not given back.
-#define RESERVE (8u << 20)
+#define RESERVE (32u << 20)
 static u8 *reserve;
 static u64 reserve_used;
 
@@ -250,7 +250,7 @@ void ht_spool_fill_ahead(void)
 	ht_array_reach(HT_SEG_CHUNKS, 127);
 	ht_array_reach(HT_SEG_STREAMS, 127);
 	ht_array_reach(HT_SEG_PCS, (1 << 14) - 1);
-	ht_array_reach(HT_SEG_NODES, (1 << 17) - 1);
+	ht_array_reach(HT_SEG_NODES, (1 << 18) - 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ int ht_spool_folder(char *out, u64 size)
 	return 1;
 }
 
-static long create_in_run(const char *run, u64 pid)
+static void name_in_run(const char *run, u64 pid)
 {
 	spool_path[0] = 0;
 	ht_append(spool_path, sizeof(spool_path), run);
@@ -289,6 +289,11 @@ static long create_in_run(const char *run, u64 pid)
 	ht_append(spool_path, sizeof(spool_path), "-");
 	ht_append_number(spool_path, sizeof(spool_path), ht_clock(), 16);
 	ht_append(spool_path, sizeof(spool_path), ".spool");
+}
+
+static long create_in_run(const char *run, u64 pid)
+{
+	name_in_run(run, pid);
 	return ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
@@ -360,25 +365,27 @@ long ht_spill_open(void)
 	return file;
 }
 
-// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside for .spool.
-static void leave_mark(void)
+// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside, or another reason, for .spool.
+static void leave_mark(const char *reason)
 {
 	u64 n = ht_strlen(spool_path);
 	if (!in_run || n < 5)
 		return;
-	for (u32 i = 0; i < 5; i++)
-		spool_path[n - 5 + i] = "aside"[i];
+	spool_path[n - 5] = 0;
+	ht_append(spool_path, sizeof(spool_path), reason);
 	long fd = ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		ht_sys1(__NR_close, fd);
 }
+
+#define NOT_RECORDED "; this process is not recorded (set HEAPTAP_DIR to a writable folder)"
 
 // Without `heaptap run` nobody else can tell the user.
 static void complain(const char *what)
 {
 	char text[256] = "heaptap: ";
 	ht_append(text, sizeof(text), what);
-	ht_append(text, sizeof(text), "; this process is not recorded (set HEAPTAP_DIR to a writable folder)\n");
+	ht_append(text, sizeof(text), "\n");
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
@@ -491,6 +498,17 @@ static void fill_header(u64 pid, const char *run)
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
 
+void ht_spool_unmade(const char *reason, const char *text)
+{
+	const char *run = ht_environ_get("HEAPTAP_RUN");
+	in_run = run != 0;
+	if (run)
+		name_in_run(run, (u64)ht_sys0(__NR_getpid));
+	else
+		complain(text);
+	leave_mark(reason);
+}
+
 int ht_spool_init(void)
 {
 	static const u8 first_types[] = {HT_SEG_META, HT_SEG_PROCS, HT_SEG_STREAMS, HT_SEG_CHUNKS,
@@ -505,8 +523,8 @@ int ht_spool_init(void)
 	in_run = run != 0;
 	if (fd < 0) {
 		if (!run)
-			complain("cannot create a spool file");
-		leave_mark();
+			complain("cannot create a spool file" NOT_RECORDED);
+		leave_mark("aside");
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
@@ -535,7 +553,7 @@ int ht_spool_init(void)
 fail:
 	ht_spool_drop();
 	if (!run)
-		complain("not enough disk space or address space for the spool");
+		complain("not enough disk space or address space for the spool" NOT_RECORDED);
 	return -1;
 }
 
@@ -545,7 +563,7 @@ void ht_spool_drop(void)
 		ht_sys2(__NR_munmap, ht_header, spool_size);
 	ht_header = 0;
 	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
-	leave_mark();
+	leave_mark("aside");
 }
 
 void ht_spool_publish(void)

@@ -59,6 +59,39 @@ extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 		"	.cfi_endproc\n" \
 		"	.size " #name ", . - " #name "\n")
 
+// Defines name, a hook that ends by jumping to the function that `real` points to, so that this one sees its own caller. If the test
+// gives anything but zero, or there is no such function yet, `first` is called with the same arguments before.
+#define HT_TAIL_HOOK(name, test, first, real) \
+	__asm__(".text\n" \
+		"	.globl " #name "\n" \
+		"	.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n" \
+		"	" test "\n" \
+		"	jne 1f\n" \
+		"	cmpq $0, " #real "(%rip)\n" \
+		"	je 1f\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"1:	pushq %rdi\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	pushq %rsi\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	pushq %rdx\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	call " #first "\n" \
+		"	popq %rdx\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	popq %rsi\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	popq %rdi\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	xorl %eax, %eax\n" \
+		"	cmpq $0, " #real "(%rip)\n" \
+		"	je 2f\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"2:	ret\n" \
+		"	.cfi_endproc\n" \
+		"	.size " #name ", . - " #name "\n")
+
 // Adds in one instruction, which a signal handler of the same thread finds done or not done.
 static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)
 {

@@ -70,6 +70,33 @@ func complain(console *launch.Console, list []launch.Recording) {
 	}
 }
 
+// nameUnseen names the processes whose allocations went past the agent, and says why: of each program once.
+func nameUnseen(console *launch.Console, list []launch.Recording) {
+	var reasons []string
+	recordings := map[string][]string{}
+	for _, r := range list {
+		if r.Unseen == "" {
+			continue
+		}
+		if len(recordings[r.Unseen]) == 0 {
+			reasons = append(reasons, r.Unseen)
+		}
+		recordings[r.Unseen] = append(recordings[r.Unseen], shorten(r.Path))
+	}
+	for i, reason := range reasons {
+		if i == listed {
+			console.Warn("and so for %d more reasons; the recordings tell", len(reasons)-i)
+			return
+		}
+		paths := recordings[reason]
+		where := strings.Join(paths[:min(len(paths), listed)], ", ")
+		if n := len(paths) - listed; n > 0 {
+			where += fmt.Sprintf(" and %d more", n)
+		}
+		console.Warn("%s (%s)", strings.TrimSuffix(reason, "."), where)
+	}
+}
+
 func size(path string) int64 {
 	st, err := os.Stat(path)
 	if err != nil {

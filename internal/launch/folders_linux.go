@@ -54,9 +54,15 @@ func removeRunFolder(dir string) (spools []string) {
 	return spools
 }
 
-// marks returns those that agents have left in a run's folder that stepped aside.
-func marks(dir string) []string {
-	list, _ := filepath.Glob(filepath.Join(dir, "*.aside"))
+// Agents that step aside leave marks in a run's folder that say why.
+const (
+	asideMark    = ".aside"    // limits, or a full disk
+	valgrindMark = ".valgrind" // a tool of valgrind's that replaces malloc
+)
+
+// marks returns those of one kind.
+func marks(dir, kind string) []string {
+	list, _ := filepath.Glob(filepath.Join(dir, "*"+kind))
 	return list
 }
 

@@ -78,15 +78,17 @@ type Recording struct {
 	Dropped bool   `json:",omitempty"` // it had too few events, and is not there any more
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
+	Unseen  string `json:",omitempty"` // a sentence on allocations that went past the agent
 }
 
 // Settled says that everything about processes that have ended is written.
 type Settled struct {
-	CPU     time.Duration // of the recorder
-	MaxRSS  int64         // bytes
-	Running []int         // processes that are still being recorded
-	Seen    int           // images whose agent came up
-	Aside   int           // and those whose agent stepped aside
+	CPU      time.Duration // of the recorder
+	MaxRSS   int64         // bytes
+	Running  []int         // processes that are still being recorded
+	Seen     int           // images whose agent came up
+	Aside    int           // and those whose agent stepped aside
+	Valgrind int           `json:",omitempty"` // and those under a tool of valgrind's that replaces malloc
 }
 
 // lines sends and receives JSON lines.

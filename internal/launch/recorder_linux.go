@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -193,7 +194,7 @@ const recorderLog = "recorder.log"
 
 // leaveRunFolder removes the run's folder if nothing but marks and an empty log is left in it.
 func leaveRunFolder(dir string) {
-	for _, m := range marks(dir) {
+	for _, m := range slices.Concat(marks(dir, asideMark), marks(dir, valgrindMark)) {
 		os.Remove(m)
 	}
 	log := filepath.Join(dir, recorderLog)
@@ -244,7 +245,8 @@ func (l *Link) Send(m Message) {
 		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
 	}
 	if m.Settled != nil {
-		m.Settled.Aside = len(marks(l.Config.RunDir))
+		m.Settled.Aside = len(marks(l.Config.RunDir, asideMark))
+		m.Settled.Valgrind = len(marks(l.Config.RunDir, valgrindMark))
 		var usage unix.Rusage
 		if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
 			m.Settled.CPU = cpuTime(&usage)

@@ -43,9 +43,12 @@ func (s *session) settle() {
 			s.console.Warn("%s", note)
 		}
 	}
-	aside := len(marks(s.runDir))
+	aside, valgrind := len(marks(s.runDir, asideMark)), len(marks(s.runDir, valgrindMark))
 	if s.settled != nil {
-		aside = s.settled.Aside // the recorder may have removed the folder
+		aside, valgrind = s.settled.Aside, s.settled.Valgrind // the recorder may have removed the folder
+	}
+	if valgrind > 0 {
+		s.console.Warn("%d of the executed programs ran unrecorded: under valgrind, with a tool that replaces malloc", valgrind)
 	}
 	if aside > 0 {
 		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
@@ -60,7 +63,7 @@ func (s *session) settle() {
 	s.result.Running = s.settled.Running
 	if s.mainExpected && s.settled.Seen == 0 {
 		s.result.Recorded = false
-		if aside > 0 {
+		if aside > 0 || valgrind > 0 {
 			return
 		}
 		if s.config.Chosen != "" {
