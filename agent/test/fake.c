@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "fake.h"
 #include "../src/modules.h"
 #include "../src/shadow.h"
+#include "../src/sys.h"
 
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
 struct ht_state ht_state[1] = {{.generation = 1}};
@@ -72,7 +72,7 @@ int ht_ask_clock(void)
 u32 ht_filtered;
 long ht_call_filtered(long n, long a, long b, long c, long d, long e, long f)
 {
-	return syscall(n, a, b, c, d, e, f);
+	return ht_syscall(n, a, b, c, d, e, f);
 }
 
 u32 ht_enter_exit;

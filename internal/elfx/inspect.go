@@ -168,14 +168,17 @@ var allocators = []struct{ text, name string }{
 }
 
 // entries of an allocator, as a program may export them.
-var entries = []string{"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc", "memalign", "valloc", "_Znwm", "_ZdlPv"}
+var entries = []struct{ symbol, name string }{
+	{"malloc", "malloc"}, {"calloc", "calloc"}, {"realloc", "realloc"}, {"free", "free"}, {"posix_memalign", "posix_memalign"},
+	{"aligned_alloc", "aligned_alloc"}, {"memalign", "memalign"}, {"valloc", "valloc"}, {"_Znwm", "operator new"}, {"_ZdlPv", "operator delete"},
+}
 
 // Allocator says what allocator a program seems to have in itself, "" if that is not known, and which of its functions it exports.
 func (f *File) Allocator() (name string, exported []string) {
 	_ = Contain(func() error {
 		for _, e := range entries {
-			if f.defines(elf.SHT_DYNSYM, e) {
-				exported = append(exported, e)
+			if f.defines(elf.SHT_DYNSYM, e.symbol) {
+				exported = append(exported, e.name)
 			}
 		}
 		for _, s := range f.elf.Sections {

@@ -56,12 +56,13 @@ func (p *process) judgeMalloc(allocations uint64) {
 			p.w.meta.Exe, allocator)
 		return
 	}
-	hook := "Build it without that allocator"
+	hook := ""
 	if len(own.exports) > 0 {
-		hook += ", or redirect the functions that it exports in the running process, at their first instructions: " + strings.Join(own.exports, ", ")
+		hook = " To record it all the same, the functions that it exports would have to be patched in the running process: " +
+			strings.Join(own.exports, ", ") + "."
 	}
-	p.goesPast("%s has its own malloc%s, which comes before any preloaded one: what is allocated there is not recorded. %s.",
-		p.w.meta.Exe, allocator, hook)
+	p.goesPast("%s has its own malloc%s, which comes before any preloaded one: what is allocated there is not recorded. "+
+		"Build it without that allocator.%s", p.w.meta.Exe, allocator, hook)
 }
 
 type malloc struct {
