@@ -11,6 +11,7 @@
 // asks the kernel whether it has any filter at all, and if so, all that were ever installed here count.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
@@ -75,8 +76,7 @@ static int is_allowed(const struct seccomp_data *call)
 	return 1;
 }
 
-#define CALL(n, ...) \
-	((struct seccomp_data){(n), AUDIT_ARCH_X86_64, (u64)ht_syscall_made_at, {__VA_ARGS__}})
+#define CALL(n, ...) ((struct seccomp_data){(n), AUDIT_ARCH_X86_64, (u64)ht_syscall_made_at, {__VA_ARGS__}})
 
 static long make(const struct seccomp_data *call)
 {
@@ -159,6 +159,172 @@ static void prepare(const struct ht_filter *f)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// Filters are inherited through exec
+//
+// heaptap run tells how many filters it lives under itself, and leaves room in a variable of the environment, VARIABLE=ID:COUNT.
+// Who installs a filter writes all that its process has to a file in the run's folder, and its number over ID, where it stands. An
+// image that has more filters than heaptap run finds them there. What it makes of them is as if it had installed them.
+
+#define VARIABLE "HEAPTAP_RUN_FILTERS"
+#define ID_SIZE 16
+#define UNKNOWN_ID "ffffffffffffffff" // there are filters, and no file
+
+extern char **environ __attribute__((weak));
+
+// In the file: this, and then each filter's length and code.
+struct handed {
+	u32 count;
+	u32 exactly; // they are those of every thread; else each may have some of them
+};
+
+// Where the program has the variable's value, if that looks as it should; null if it has none.
+static char *id_in_environ(void)
+{
+	static const char name[] = VARIABLE "=";
+	for (char **e = &environ ? environ : 0; e && *e; e++)
+		if (__builtin_strncmp(*e, name, sizeof(name) - 1) == 0)
+			return ht_strlen(*e) > sizeof(name) + ID_SIZE ? *e + sizeof(name) - 1 : 0;
+	return 0;
+}
+
+static int path_of(char *path, u64 size, const char *folder, const char *id)
+{
+	path[0] = 0;
+	ht_append(path, size, folder);
+	ht_append(path, size, "/");
+	u64 n = ht_strlen(path);
+	if (n + ID_SIZE + 9 > size)
+		return -1;
+	__builtin_memcpy(path + n, id, ID_SIZE);
+	path[n + ID_SIZE] = 0;
+	ht_append(path, size, ".filters");
+	return 0;
+}
+
+static int write_all(long fd, const void *p, u64 size)
+{
+	return ht_sys3(__NR_write, fd, p, size) == (long)size ? 0 : -1;
+}
+
+static int write_filters(long fd, const struct ht_filter *own)
+{
+	struct handed h = {0, ht_local.filters_known != 0};
+	const struct ht_filter *f;
+	for (f = ht_load_acquire(&all); f; f = f->next)
+		h.count += !ht_load(&f->failed);
+	h.exactly &= own->number == h.count;
+	if (write_all(fd, &h, sizeof(h)) < 0)
+		return -1;
+	for (f = ht_load_acquire(&all); f; f = f->next)
+		if (!ht_load(&f->failed) && (write_all(fd, &f->length, sizeof(f->length)) < 0 ||
+					     write_all(fd, f->code, f->length * sizeof(*f->code)) < 0))
+			return -1;
+	return 0;
+}
+
+// For images to come; before the newest filter counts.
+static void hand_over(char *id, const struct ht_filter *newest)
+{
+	char folder[256], path[300], number[ID_SIZE + 1] = "", padded[ID_SIZE + 1] = "";
+	ht_append_number(number, sizeof(number), ht_clock(), 16);
+	for (u64 n = ht_strlen(number); n < ID_SIZE; n++)
+		ht_append(padded, sizeof(padded), "0");
+	ht_append(padded, sizeof(padded), number);
+	__builtin_memcpy(id, UNKNOWN_ID, ID_SIZE);
+	if (!ht_spool_folder(folder, sizeof(folder)) || path_of(path, sizeof(path), folder, padded) < 0)
+		return;
+	long fd = ht_sys4(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (write_filters(fd, newest) == 0)
+		__builtin_memcpy(id, padded, ID_SIZE);
+	ht_sys1(__NR_close, fd);
+}
+
+static u64 read_file(const char *path, u8 *out, u64 size)
+{
+	long fd = ht_sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
+	u64 have = 0;
+	while (fd >= 0 && have < size && (n = ht_sys3(__NR_read, fd, out + have, size - have)) > 0)
+		have += (u64)n;
+	if (fd >= 0)
+		ht_sys1(__NR_close, fd);
+	return have;
+}
+
+// Number of this thread's filters; -1: the kernel does not tell. The loader, too, has opened, read and closed files.
+static i64 count_filters(u8 *buffer, u64 size)
+{
+	static const char key[] = "\nSeccomp_filters:\t";
+	u64 n = read_file("/proc/self/status", buffer, size);
+	for (u64 i = 0; i + sizeof(key) <= n; i++) {
+		if (__builtin_memcmp(buffer + i, key, sizeof(key) - 1) != 0)
+			continue;
+		i64 count = 0;
+		for (i += sizeof(key) - 1; i < n && buffer[i] >= '0' && buffer[i] <= '9' && count < 1 << 20; i++)
+			count = count * 10 + (buffer[i] - '0');
+		return count;
+	}
+	return -1;
+}
+
+// Takes what a file says, if it accounts for this many filters.
+static int take_over(const u8 *file, u64 size, u64 inherited)
+{
+	struct handed h;
+	u64 at = sizeof(h);
+	const struct ht_filter *own = 0;
+	if (size < sizeof(h))
+		return -1;
+	__builtin_memcpy(&h, file, sizeof(h));
+	if (h.exactly ? h.count != inherited : h.count < inherited)
+		return -1;
+	for (u32 i = 0; i < h.count; i++) {
+		u32 length;
+		if (size - at < sizeof(length))
+			return -1;
+		__builtin_memcpy(&length, file + at, sizeof(length));
+		at += sizeof(length);
+		if (length > BPF_MAXINSNS || (size - at) / sizeof(struct sock_filter) < length)
+			return -1;
+		struct ht_filter *f = ht_map(sizeof(*f) + length * sizeof(*f->code));
+		if (!f)
+			return -1;
+		f->older = own;
+		f->number = i + 1;
+		f->length = length;
+		__builtin_memcpy(f->code, file + at, length * sizeof(*f->code));
+		at += length * sizeof(*f->code);
+		f->next = all;
+		own = all = f;
+	}
+	ht_local.filters = own;
+	ht_local.filters_known = 1;
+	ht_store_release(&ht_filtered, 1);
+	return 0;
+}
+
+int ht_filter_init(void)
+{
+	const u64 room = 1 << 20;
+	const char *value = ht_environ_get(VARIABLE), *run = ht_environ_get("HEAPTAP_RUN");
+	u64 outside;
+	u8 *buffer;
+	static char path[4096];
+	int result = 0;
+	if (!value || !run || ht_strlen(value) < ID_SIZE + 2 || value[ID_SIZE] != ':' ||
+	    ht_number_exact(value + ID_SIZE + 1, &outside) < 0 || !(buffer = ht_map(room)))
+		return 0;
+	i64 have = count_filters(buffer, room);
+	if (have > (i64)outside)
+		result = path_of(path, sizeof(path), run, value) < 0
+				 ? -1
+				 : take_over(buffer, read_file(path, buffer, room), (u64)have - outside);
+	ht_unmap(buffer, room);
+	return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // What is installed
 
 struct change {
@@ -170,6 +336,7 @@ struct change {
 	struct ht_filter *filter;
 	const struct ht_filter *filters, *synced;
 	u32 stopped;
+	char *environ_id, id[ID_SIZE]; // in the environment, if it is there
 };
 
 static int is_readable(const void *p, u64 size)
@@ -227,6 +394,11 @@ static void begin_filter(struct change *c, struct ht_caller here)
 	f->next = ht_load(&all);
 	while (!__atomic_compare_exchange_n(&all, &f->next, f, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
+	c->environ_id = id_in_environ();
+	if (c->environ_id) {
+		__builtin_memcpy(c->id, c->environ_id, ID_SIZE);
+		hand_over(c->environ_id, f);
+	}
 	if (pid > 0 && pid != (i32)ht_pid && !ht_local.filters_pid) {
 		ht_local.filters_before = ht_local.filters;
 		ht_local.filters_pid = (u32)pid;
@@ -275,6 +447,8 @@ static void end(const struct change *c, int failed)
 		return;
 	ht_store(&c->filter->failed, 1);
 	ht_local.filters = c->filters;
+	if (c->environ_id)
+		__builtin_memcpy(c->environ_id, c->id, ID_SIZE);
 	if (c->flags & SECCOMP_FILTER_FLAG_TSYNC)
 		__atomic_compare_exchange_n(&synced, &here, c->synced, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -334,8 +508,7 @@ __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, lon
 {
 	struct change change = {NOTHING};
 	if (ht_init())
-		change = n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c)
-					 : by_seccomp((u64)a, (u64)b, (u64)c);
+		change = n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c) : by_seccomp((u64)a, (u64)b, (u64)c);
 	begin(&change, HT_CALLER());
 	long r = ht_real_syscall(n, a, b, c, d, e, f);
 	// Who synchronizes threads is told which thread was in the way, unless a listener's descriptor is wanted.

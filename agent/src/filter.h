@@ -12,6 +12,9 @@
 
 #pragma GCC visibility push(hidden)
 
+// Looks for filters that this image has inherited. -1: there are some that nothing is known of, and the agent steps aside.
+int ht_filter_init(void);
+
 // A thread's state is made: what it may do is known if nothing is forbidden yet.
 void ht_filter_begin_thread(void);
 

@@ -524,7 +524,7 @@ int ht_spool_init(void)
 	if (fd < 0) {
 		if (!run)
 			complain("cannot create a spool file" NOT_RECORDED);
-		leave_mark("aside");
+		leave_mark(ht_filtered ? "seccomp" : "aside");
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
@@ -563,7 +563,7 @@ void ht_spool_drop(void)
 		ht_sys2(__NR_munmap, ht_header, spool_size);
 	ht_header = 0;
 	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
-	leave_mark("aside");
+	leave_mark(ht_filtered ? "seccomp" : "aside");
 }
 
 void ht_spool_publish(void)

@@ -13,6 +13,7 @@ const (
 	spillDirVariable   = "HEAPTAP_SPILL_DIR"   // where it appends what does not fit into the pool
 	runPIDVariable     = "HEAPTAP_RUN_PID"     // the process of heaptap run, whose own child is the main program
 	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
+	filtersVariable    = "HEAPTAP_RUN_FILTERS" // the seccomp filters that a process has inherited: see filters
 	changesVariable    = "HEAPTAP_RUN_CHANGES" // what else the run has changed of these variables: see Undo
 )
 

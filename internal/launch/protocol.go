@@ -83,12 +83,11 @@ type Recording struct {
 
 // Settled says that everything about processes that have ended is written.
 type Settled struct {
-	CPU      time.Duration // of the recorder
-	MaxRSS   int64         // bytes
-	Running  []int         // processes that are still being recorded
-	Seen     int           // images whose agent came up
-	Aside    int           // and those whose agent stepped aside
-	Valgrind int           `json:",omitempty"` // and those under a tool of valgrind's that replaces malloc
+	CPU     time.Duration  // of the recorder
+	MaxRSS  int64          // bytes
+	Running []int          // processes that are still being recorded
+	Seen    int            // images whose agent came up
+	Aside   map[string]int `json:",omitempty"` // and those whose agent stepped aside, by its reason: see asides
 }
 
 // lines sends and receives JSON lines.

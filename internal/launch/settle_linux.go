@@ -43,15 +43,14 @@ func (s *session) settle() {
 			s.console.Warn("%s", note)
 		}
 	}
-	aside, valgrind := len(marks(s.runDir, asideMark)), len(marks(s.runDir, valgrindMark))
+	aside := countMarks(s.runDir)
 	if s.settled != nil {
-		aside, valgrind = s.settled.Aside, s.settled.Valgrind // the recorder may have removed the folder
+		aside = s.settled.Aside // the recorder may have removed the folder
 	}
-	if valgrind > 0 {
-		s.console.Warn("%d of the executed programs ran unrecorded: under valgrind, with a tool that replaces malloc", valgrind)
-	}
-	if aside > 0 {
-		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
+	for _, a := range asides {
+		if n := aside[a.mark]; n > 0 {
+			s.console.Warn("%d of the executed programs ran unrecorded: %s", n, a.text)
+		}
 	}
 	if s.settled == nil {
 		if s.recorderDied {
@@ -63,7 +62,7 @@ func (s *session) settle() {
 	s.result.Running = s.settled.Running
 	if s.mainExpected && s.settled.Seen == 0 {
 		s.result.Recorded = false
-		if aside > 0 || valgrind > 0 {
+		if len(aside) > 0 {
 			return
 		}
 		if s.config.Chosen != "" {
