@@ -181,9 +181,10 @@ struct handed {
 static char *id_in_environ(void)
 {
 	static const char name[] = VARIABLE "=";
+	const u64 size = sizeof(name) - 1;
 	for (char **e = &environ ? environ : 0; e && *e; e++)
-		if (__builtin_strncmp(*e, name, sizeof(name) - 1) == 0)
-			return ht_strlen(*e) > sizeof(name) + ID_SIZE ? *e + sizeof(name) - 1 : 0;
+		if (ht_strlen(*e) > size + ID_SIZE && __builtin_memcmp(*e, name, size) == 0)
+			return *e + size;
 	return 0;
 }
 

@@ -108,9 +108,8 @@ static HT_COLD void start(void)
 	ht_environ_init();
 	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
-	int ok = ht_is_chosen();
-	if (ok && ht_filter_init() < 0)
-		ok = 0; // and no mark: nothing is known to be allowed but what the loader does, too
+	// Under an unknown filter, nothing may be done but what the loader does, too: no mark is left either.
+	int ok = ht_filter_init() == 0 && ht_is_chosen();
 	if (ok && ht_valgrind & HT_VALGRIND_REPLACES) {
 		ht_spool_unmade("valgrind", "valgrind's tool replaces malloc; this process is not recorded");
 		ok = 0;
