@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
@@ -76,7 +75,7 @@ static int is_allowed(const struct seccomp_data *call)
 	return 1;
 }
 
-#define CALL(n, ...) ((struct seccomp_data){(n), AUDIT_ARCH_X86_64, (u64)ht_syscall_made_at, {__VA_ARGS__}})
+#define CALL(n, ...) ((struct seccomp_data){(n), HT_AUDIT_ARCH, (u64)ht_syscall_made_at, {__VA_ARGS__}})
 
 static long make(const struct seccomp_data *call)
 {
@@ -89,7 +88,20 @@ static long ask(const struct seccomp_data *call, long otherwise)
 	return is_allowed(call) ? make(call) : otherwise;
 }
 
-// What a thread cannot know by itself.
+static void hand_over(const struct ht_filter *newest);
+
+// A vforked child has installed filters in the name of the thread that waited for it, which goes on.
+static void take_back(void)
+{
+	const struct ht_filter *f = ht_local.filters;
+	for (; f && f != ht_local.filters_before; f = f->older)
+		ht_store(&((struct ht_filter *)f)->failed, 1);
+	ht_local.filters = ht_local.filters_before;
+	ht_local.filters_pid = 0;
+	hand_over(newest());
+}
+
+// What a thread cannot know by itself: whether it was made with filters, and whether it is a vforked child.
 static HT_COLD void find_out(void)
 {
 	struct seccomp_data who = CALL(__NR_getpid), has = CALL(__NR_prctl, PR_GET_SECCOMP);
@@ -97,11 +109,8 @@ static HT_COLD void find_out(void)
 		ht_local.filters_asked = 1;
 		ht_local.filters_known = ask(&has, -1) == 0;
 	}
-	// A vforked child has installed filters in the name of the thread that waits for it. Is that its own master again?
-	if (ht_local.filters_pid && ht_local.filters_pid != ht_pid && ask(&who, -1) == ht_pid) {
-		ht_local.filters = ht_local.filters_before;
-		ht_local.filters_pid = 0;
-	}
+	if (ht_local.filters_pid && ht_local.filters_pid != ht_pid && ask(&who, -1) == ht_pid)
+		take_back();
 }
 
 long ht_call_filtered(long n, long a, long b, long c, long d, long e, long f)
@@ -223,10 +232,16 @@ static int write_filters(long fd, const struct ht_filter *own)
 	return 0;
 }
 
-// For images to come; before the newest filter counts.
-static void hand_over(char *id, const struct ht_filter *newest)
+// For images to come; before the newest filter counts. Null: there is none.
+static void hand_over(const struct ht_filter *newest)
 {
-	char folder[256], path[300], number[ID_SIZE + 1] = "", padded[ID_SIZE + 1] = "";
+	char folder[256], path[300], number[ID_SIZE + 1] = "", padded[ID_SIZE + 1] = "", *id = id_in_environ();
+	if (!id)
+		return;
+	if (!newest) {
+		__builtin_memset(id, '0', ID_SIZE);
+		return;
+	}
 	ht_append_number(number, sizeof(number), ht_clock(), 16);
 	for (u64 n = ht_strlen(number); n < ID_SIZE; n++)
 		ht_append(padded, sizeof(padded), "0");
@@ -396,10 +411,9 @@ static void begin_filter(struct change *c, struct ht_caller here)
 	while (!__atomic_compare_exchange_n(&all, &f->next, f, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 	c->environ_id = id_in_environ();
-	if (c->environ_id) {
+	if (c->environ_id)
 		__builtin_memcpy(c->id, c->environ_id, ID_SIZE);
-		hand_over(c->environ_id, f);
-	}
+	hand_over(f);
 	if (pid > 0 && pid != (i32)ht_pid && !ht_local.filters_pid) {
 		ht_local.filters_before = ht_local.filters;
 		ht_local.filters_pid = (u32)pid;

@@ -76,10 +76,11 @@ static HT_COLD void after_fork(void)
 			ht_sys0(__NR_sched_yield);
 		return;
 	}
-	if (!ht_clock_is_allowed()) {
+	if (!ht_clock_is_allowed() || ht_sys0(__NR_getpid) < 0) { // forbidden, see filter.h
 		phase = ASIDE;
 		ht_count(HT_C_LOST);
-		ht_count(HT_C_STOPPED);
+		if (ht_local.stopped)
+			ht_count(HT_C_STOPPED);
 		ht_brief_aside();
 		return;
 	}

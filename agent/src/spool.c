@@ -89,8 +89,7 @@ void ht_map_ahead(void)
 {
 	u8 *none = 0;
 	long p = ht_load(&reserve) ? -1 : map_pages(RESERVE);
-	if (p > 0 &&
-	    !__atomic_compare_exchange_n(&reserve, &none, (u8 *)p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+	if (p > 0 && !__atomic_compare_exchange_n(&reserve, &none, (u8 *)p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		ht_unmap((void *)p, RESERVE);
 }
 
@@ -130,6 +129,8 @@ u64 ht_now_ns(int clock)
 	struct timespec t = {0, 0};
 	if (ht_likely(ht_sys2(__NR_clock_gettime, clock, &t) == 0))
 		return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+	if (ht_local.stopped)
+		return last_mono;
 	// A filter forbids to ask. If it came unseen, some 2.5 ticks are a nanosecond.
 	u64 mono = last_mono ? last_mono : ht_header->mono0, tsc = last_mono ? last_tsc : ht_header->tsc0;
 	u64 ns = last_mono ? mono - ht_header->mono0 : 2, ticks = last_mono ? tsc - ht_header->tsc0 + 1 : 5;
@@ -231,9 +232,9 @@ int ht_array_reach(int type, u64 index)
 void ht_spool_open_ahead(int some)
 {
 	static const u64 share[HT_SEG_TYPES] = {
-		[HT_SEG_PROCS] = 1u << 20,    [HT_SEG_STREAMS] = 2u << 20, [HT_SEG_CHUNKS] = 32u << 20,
-		[HT_SEG_PCS] = 16u << 20,     [HT_SEG_NODES] = 64u << 20,  [HT_SEG_MODULES] = 4u << 20,
-		[HT_SEG_COUNTS] = 8u << 20,   [HT_SEG_NAMES] = 1u << 20,
+		[HT_SEG_PROCS] = 1u << 20,  [HT_SEG_STREAMS] = 2u << 20, [HT_SEG_CHUNKS] = 32u << 20,
+		[HT_SEG_PCS] = 16u << 20,   [HT_SEG_NODES] = 64u << 20,	 [HT_SEG_MODULES] = 4u << 20,
+		[HT_SEG_COUNTS] = 8u << 20, [HT_SEG_NAMES] = 1u << 20,
 	};
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		u64 size = reserved(type);

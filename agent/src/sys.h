@@ -17,7 +17,8 @@
 // Not 0: the program has installed seccomp filters, and a call is made only if they let it pass (filter.h). Else it fails with
 // EPERM.
 extern __attribute__((visibility("hidden"))) uint32_t ht_filtered;
-__attribute__((visibility("hidden"), cold)) long ht_call_filtered(long n, long a, long b, long c, long d, long e, long f);
+__attribute__((visibility("hidden"), cold)) long ht_call_filtered(long n, long a, long b, long c, long d, long e,
+								  long f);
 
 // The agent's own calls. What a hook asks of the kernel in the program's name is made by ht_syscall.
 static inline __attribute__((always_inline)) long ht_call(long n, long a, long b, long c, long d, long e, long f)

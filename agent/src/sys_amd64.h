@@ -5,6 +5,7 @@
 #define HT_SYS_AMD64_H
 
 #define HT_ARCH 62 // EM_X86_64
+#define HT_AUDIT_ARCH 0xc000003e // AUDIT_ARCH_X86_64, as seccomp filters see it
 
 // A system call by the kernel's own convention (x86-64 psABI, A.2.1): number in rax, arguments in rdi rsi rdx r10 r8 r9;
 // rcx and r11 are destroyed. Returns -4095..-1 for an error.
