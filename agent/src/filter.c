@@ -471,20 +471,21 @@ static void end(const struct change *c, int failed)
 static struct change by_prctl(u64 option, u64 a, u64 b)
 {
 	struct change c = {NOTHING};
+	option = (u32)option; // as the kernel reads it; so below
 	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_FILTER) {
 		c.what = FILTER;
 		c.program = (const void *)b;
 	} else if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) {
 		c.what = NO_CALLS;
-	} else if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) {
+	} else if (option == PR_SET_TSC && (u32)a == PR_TSC_SIGSEGV) {
 		c.what = CLOCK_OFF;
-	} else if (option == PR_SET_TSC && a == PR_TSC_ENABLE) {
+	} else if (option == PR_SET_TSC && (u32)a == PR_TSC_ENABLE) {
 		c.what = CLOCK_ON;
 	}
 	return c;
 }
 
-static struct change by_seccomp(u64 operation, u64 flags, u64 program)
+static struct change by_seccomp(u32 operation, u32 flags, u64 program)
 {
 	struct change c = {NOTHING};
 	if (operation == SECCOMP_SET_MODE_FILTER) {
@@ -523,7 +524,7 @@ __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, lon
 {
 	struct change change = {NOTHING};
 	if (ht_init())
-		change = n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c) : by_seccomp((u64)a, (u64)b, (u64)c);
+		change = (u32)n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c) : by_seccomp((u32)a, (u32)b, (u64)c);
 	begin(&change, HT_CALLER());
 	long r = ht_real_syscall(n, a, b, c, d, e, f);
 	// Who synchronizes threads is told which thread was in the way, unless a listener's descriptor is wanted.

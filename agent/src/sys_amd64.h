@@ -52,9 +52,9 @@ extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 		"	.globl " #name "\n" \
 		"	.type " #name ", @function\n" #name ":\n" \
 		"	.cfi_startproc\n" \
-		"	cmpq $157, %rdi\n" \
+		"	cmpl $157, %edi\n" /* __NR_prctl */ \
 		"	je " #hooked "\n" \
-		"	cmpq $317, %rdi\n" \
+		"	cmpl $317, %edi\n" /* __NR_seccomp */ \
 		"	je " #hooked "\n" \
 		"	jmp *" #real "(%rip)\n" \
 		"	.cfi_endproc\n" \
