@@ -13,7 +13,7 @@ demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
 		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
-		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap" ;;
+		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap valgrind:valgrind" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
@@ -55,6 +55,10 @@ if [ "$for_" = test ]; then
 	for header in gtest/gtest.h:libgtest-dev catch2/catch.hpp:catch2; do
 		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
+fi
+# libseccomp, as programs use it.
+if [ "$for_" = test ]; then
+	/usr/bin/python3 -c 'import seccomp' >/dev/null 2>&1 || packages+=(python3-seccomp)
 fi
 # C++ that is nearly all headers, to be compiled and named.
 if [ "$for_" = programs ]; then

@@ -75,9 +75,11 @@ struct ht_memo {
 	struct ht_frame *buffers; // of the loose frames
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
-	struct ht_deep *deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
+	struct ht_deep
+		*deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
 	u32 near_capacity; // frames that may be laid down in the short way, see deep.h
-	u32 complex_count, complex_noted, complex_capacity; // remembered; those and the ones noted in this walk; see complex.h
+	u32 complex_count, complex_noted,
+		complex_capacity; // remembered; those and the ones noted in this walk; see complex.h
 	struct ht_complex *complex;
 };
 
@@ -192,6 +194,8 @@ void *ht_remap(void *p, u64 old_size, u64 new_size);
 
 // Creates and maps the spool. -1: the agent steps aside.
 int ht_spool_init(void);
+// The agent steps aside before there is one: the reason is told by a mark in the run's folder, or else by a text on stderr.
+void ht_spool_unmade(const char *reason, const char *text);
 // The agent steps aside after all: nothing is left of the spool.
 void ht_spool_drop(void);
 // The spool becomes visible to readers.
@@ -269,6 +273,8 @@ extern int ht_glibc;
 extern u64 ht_allocator_low, ht_allocator_size;
 
 void ht_real_init(void);
+// Looks for a function of that name in all that is loaded, if it is not known yet: null stays null if there is none.
+HT_COLD void ht_real_late(const char *name, void **where);
 // foreign.c: puts a guard around each of them, for an allocator that may call its own functions by their public names.
 void ht_foreign_init(void);
 
@@ -363,6 +369,14 @@ struct ht_local {
 	u64 serves; // pool that what the thread allocates serves; 0: none. See api.c
 	u64 number; // among the threads of the process; 0: not asked for yet. See shared.c
 	u32 unreported; // alloc_monitor_stop_thread_reporting: not 0, once counted in hidden
+	// filter.c: what the thread has forbidden itself.
+	const struct ht_filter *filters; // the newest one
+	const struct ht_filter *filters_before; // those of the thread itself, while filters_pid is not 0
+	u32 filters_pid; // the vforked child that has installed them, with this thread's memory; 0: the thread itself
+	u8 filters_known; // these are all; else the thread may have inherited some
+	u8 filters_asked; // the kernel, whether there are any
+	u8 clock_known; // the timestamp counter may be read
+	u8 stopped; // nothing is recorded of this thread, and why
 };
 extern __thread struct ht_local ht_local __attribute__((tls_model("initial-exec")));
 extern struct ht_thread ht_no_thread;
@@ -391,6 +405,13 @@ HT_INLINE int ht_on_stack(const struct ht_thread *t, u64 a, u64 b)
 HT_COLD void ht_deeper(struct ht_caller c);
 // Makes room for HT_RECORD_MAX bytes: in the chunk, or else hands it over and takes another one.
 HT_COLD void ht_thread_next_chunk(struct ht_thread *t);
+
+// filter.c: the functions that stand behind the hooks of syscall and prctl.
+extern long (*ht_real_syscall)(long n, long a, long b, long c, long d, long e, long f);
+extern int (*ht_real_prctl)(int option, u64 a, u64 b, u64 c, u64 d);
+// apart.c: those of dlopen and dlmopen.
+extern void *(*ht_real_dlopen)(const char *name, int flags);
+extern void *(*ht_real_dlmopen)(long space, const char *name, int flags);
 
 // 1 when the agent is up, 0 when it is not and never will be. Called by the first event or the constructor.
 int ht_init(void);

@@ -212,8 +212,11 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 		ht_sys1(__NR_close, fd);
 	}
 	// For whoever has to tell the counter's frequency from this file alone.
-	ht_store(&ht_header->tsc1, ht_clock());
-	ht_store(&ht_header->mono1, ht_now_ns(CLOCK_MONOTONIC));
+	struct timespec now;
+	if (ht_sys2(__NR_clock_gettime, CLOCK_MONOTONIC, &now) == 0) {
+		ht_store(&ht_header->tsc1, ht_clock());
+		ht_store(&ht_header->mono1, (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec);
+	}
 	if (done == size) {
 		ht_count(HT_C_SPILLED);
 		return 0;

@@ -34,7 +34,7 @@ HT_INLINE long result(long r)
 
 HT_INLINE void *map(void *at, size_t size, int protection, int flags, int fd, off_t offset, struct ht_caller c)
 {
-	long r = ht_sys6(__NR_mmap, at, size, protection, flags, fd, offset);
+	long r = ht_syscall(__NR_mmap, (long)at, (long)size, protection, flags, fd, offset);
 	int failed = r < 0 && r > -4096;
 	if (is_event(c))
 		ht_record_stacked(HT_K_MMAP, failed ? 0 : (u64)r, size, size, 0, 0, c);
@@ -63,7 +63,7 @@ HT_EXPORT int munmap(void *at, size_t size)
 	struct ht_caller c = HT_CALLER();
 	if (!will_fail(at, size) && is_event(c))
 		ht_record_stacked(HT_K_MUNMAP, (u64)at, size, size, 0, 0, c);
-	return (int)result(ht_sys2(__NR_munmap, at, size));
+	return (int)result(ht_syscall(__NR_munmap, (long)at, (long)size, 0, 0, 0, 0));
 }
 
 HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, ...)
@@ -73,7 +73,7 @@ HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, .
 	va_start(rest, flags);
 	void *at = va_arg(rest, void *); // only there with MREMAP_FIXED; the kernel ignores it otherwise
 	va_end(rest);
-	long r = ht_sys5(__NR_mremap, old, old_size, new_size, flags, at);
+	long r = ht_syscall(__NR_mremap, (long)old, (long)old_size, (long)new_size, flags, (long)at, 0);
 	int failed = r < 0 && r > -4096;
 	struct ht_thread *t = is_event(c) ? ht_begin(c) : 0;
 	if (t) {
@@ -92,7 +92,7 @@ HT_EXPORT int brk(void *end)
 	struct ht_caller c = HT_CALLER();
 	if (ht_unlikely(!ht_real.brk))
 		ht_init();
-	u64 before = (u64)ht_sys1(__NR_brk, 0);
+	u64 before = (u64)ht_real.sbrk(0);
 	int r = ht_real.brk(end);
 	if (r == 0 && is_event(c))
 		ht_record_stacked(HT_K_BRK, (u64)end, 0, 0, HT_X_OLD, before, c);

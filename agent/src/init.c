@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include "agent.h"
+#include "apart.h"
 #include "brief.h"
 #include "choose.h"
+#include "filter.h"
 #include "api.h"
 #include "mode.h"
 #include "shadow.h"
@@ -77,6 +79,14 @@ static HT_COLD void after_fork(void)
 			ht_sys0(__NR_sched_yield);
 		return;
 	}
+	if (!ht_clock_is_allowed() || ht_sys0(__NR_getpid) < 0) { // forbidden, see filter.h
+		phase = ASIDE;
+		ht_count(HT_C_LOST);
+		if (ht_local.stopped)
+			ht_count(HT_C_STOPPED);
+		ht_brief_aside();
+		return;
+	}
 	ht_state->free_stacks = free_stacks;
 	ht_threads_after_fork();
 	ht_api_after_fork();
@@ -102,7 +112,13 @@ static HT_COLD void start(void)
 	ht_environ_init();
 	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
-	int ok = ht_is_chosen() && ht_spool_init() == 0;
+	// Under an unknown filter, nothing may be done but what the loader does, too: no mark is left either.
+	int ok = ht_filter_init() == 0 && ht_is_chosen();
+	if (ok && ht_valgrind & HT_VALGRIND_REPLACES) {
+		ht_spool_unmade("valgrind", "valgrind's tool replaces malloc; this process is not recorded");
+		ok = 0;
+	}
+	ok = ok && ht_spool_init() == 0;
 	if (ok) {
 		ht_mode_init();
 		ht_threshold_init();
@@ -110,6 +126,7 @@ static HT_COLD void start(void)
 		ok = ht_rules_init() == 0 && ht_cct_init() == 0 && ht_modules_init() == 0;
 		if (ok) {
 			start_state();
+			ht_apart_init();
 			if (ht_environ_says("HEAPTAP_TIME_CALLS"))
 				ht_timed_init();
 			ht_mode_follow();

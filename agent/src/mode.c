@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "brief.h"
+#include "filter.h"
 #include "mode.h"
 #include "record.h"
 #include "spool.h"
@@ -267,6 +268,8 @@ void ht_mode_switch(int on)
 
 static int is_time(u64 after)
 {
+	if (ht_unlikely(!ht_clock_is_allowed()))
+		return 0;
 	u64 clock = ht_clock();
 	if (clock < ht_load(&look_at))
 		return 0;

@@ -18,6 +18,7 @@
 #include <elf.h>
 
 #include "brief.h"
+#include "filter.h"
 #include "modules.h"
 #include "rules.h"
 #include "cct.h"
@@ -230,6 +231,17 @@ static void log_unload(u32 id)
 		return;
 	m->sum = ht_sum_module(m, sizeof(*m));
 	ht_store_release(&m->length, (u32)sizeof(*m));
+}
+
+void ht_module_apart(u32 why, const char *path)
+{
+	u64 path_size = ht_strlen(path) + 1, size = (sizeof(struct ht_module) + path_size + 7) & ~7ull;
+	struct ht_module *m = path_size <= 4096 && ht_clock_is_allowed() ? log_space(size, HT_MODULE_APART, why) : 0;
+	if (!m)
+		return;
+	m->path_size = (u32)path_size;
+	__builtin_memcpy(m + 1, path, path_size);
+	ht_store_release(&m->length, (u32)size);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

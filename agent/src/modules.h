@@ -25,6 +25,9 @@ struct ht_loaded {
 #define HT_MODULE_WORK (HT_MODULE_BUFFER + 256)
 const struct ht_loaded *ht_module_of(u64 pc, char *buffer);
 
+// Notes a file whose allocations go past the agent: HT_APART_...
+HT_COLD void ht_module_apart(u32 why, const char *path);
+
 // Is there executable memory of no module at this address: code made at run time? Remembers a few such mappings.
 int ht_is_generated(u64 pc, char *buffer);
 

@@ -10,6 +10,7 @@
 #include <link.h>
 
 #include "agent.h"
+#include "apart.h"
 #include "modules.h"
 #include "sys.h"
 
@@ -202,8 +203,27 @@ static struct wanted {
 	{"execvp", (void **)&ht_real.execvp},
 	{"execvpe", (void **)&ht_real.execvpe},
 	{"_dl_find_object", (void **)&ht_find_object},
+	{"syscall", (void **)&ht_real_syscall},
+	{"prctl", (void **)&ht_real_prctl},
+	{"dlopen", (void **)&ht_real_dlopen},
+	{"dlmopen", (void **)&ht_real_dlmopen},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
+
+// valgrind preloads a library for all of its tools, and one of its own for each tool that replaces malloc.
+static void look_for_valgrind(const char *path)
+{
+	static const char prefix[] = "vgpreload_", core[] = "vgpreload_core";
+	const char *name = path;
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	u64 size = ht_strlen(name);
+	if (size >= sizeof(core) - 1 && __builtin_memcmp(name, core, sizeof(core) - 1) == 0)
+		ht_valgrind |= HT_VALGRIND_RUNS;
+	else if (size >= sizeof(prefix) - 1 && __builtin_memcmp(name, prefix, sizeof(prefix) - 1) == 0)
+		ht_valgrind |= HT_VALGRIND_REPLACES;
+}
 
 struct search {
 	int behind_us;
@@ -216,6 +236,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	struct search *search = arg;
 	struct module m;
 	(void)size;
+	look_for_valgrind(info->dlpi_name);
 	if (read_module(&m, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum) < 0)
 		return 0;
 	if ((u64)&ht_real - m.low < m.high - m.low) {
@@ -227,6 +248,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (!search->behind_us) {
 		find_replaced(&m);
+		if (!*info->dlpi_name && find_symbol(&m, "malloc")) // the program
+			ht_own_malloc = 1;
 		return 0;
 	}
 	for (u32 i = 0; i < WANTED; i++) {
@@ -289,7 +312,7 @@ void ht_real_init(void)
 		ht_real.valloc = page_aligned;
 	if (!ht_real.pvalloc)
 		ht_real.pvalloc = whole_pages;
-	if (ht_glibc)
+	if (ht_glibc && !(ht_valgrind & HT_VALGRIND_REPLACES))
 		ht_glibc = size_word_holds();
 	if (ht_allocator_size)
 		ht_foreign_init();
@@ -340,10 +363,9 @@ int ht_in_operator(u64 pc)
 	return 0;
 }
 
-static int look_into(u64 start, struct cxx_operator *o)
+static int read_image(u64 start, struct module *m)
 {
 	const ElfW(Ehdr) *header = (const void *)start;
-	struct module m;
 	if (__builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(ElfW(Phdr)))
 		return 0;
 	const ElfW(Phdr) *phdrs = (const void *)(start + header->e_phoff);
@@ -351,23 +373,45 @@ static int look_into(u64 start, struct cxx_operator *o)
 	for (u32 i = 0; i < header->e_phnum; i++)
 		if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_offset == 0)
 			bias = start - phdrs[i].p_vaddr;
-	if (read_module(&m, bias, phdrs, header->e_phnum) < 0 || ht_in_agent(m.low))
-		return 0;
-	return find_operator(&m, o);
+	return read_module(m, bias, phdrs, header->e_phnum) == 0 && !ht_in_agent(m->low);
 }
 
-static int look_at(const struct ht_mapping *m, void *arg)
+static int is_image(const struct ht_mapping *at, struct module *m)
 {
-	return m->readable && m->file == m->start && m->path[0] == '/' && look_into(m->start, arg);
+	return at->readable && at->file == at->start && at->path[0] == '/' && read_image(at->start, m);
 }
 
-static void look_everywhere(struct cxx_operator *o)
+static int look_for_operator(const struct ht_mapping *at, void *arg)
+{
+	struct module m;
+	return is_image(at, &m) && find_operator(&m, arg);
+}
+
+static void look_everywhere(int (*look)(const struct ht_mapping *, void *), void *arg)
 {
 	char *buffer = ht_map(HT_MODULE_BUFFER);
 	if (!buffer)
 		return;
-	ht_maps_walk(buffer, HT_MODULE_BUFFER, look_at, o);
+	ht_maps_walk(buffer, HT_MODULE_BUFFER, look, arg);
 	ht_unmap(buffer, HT_MODULE_BUFFER);
+}
+
+static int look_for_function(const struct ht_mapping *at, void *arg)
+{
+	const struct wanted *w = arg;
+	struct module m;
+	const ElfW(Sym) *s = is_image(at, &m) ? find_symbol(&m, w->name) : 0;
+	if (s)
+		*w->where = address_of(&m, s);
+	return s != 0;
+}
+
+void ht_real_late(const char *name, void **where)
+{
+	struct wanted w = {name, where};
+	ht_init();
+	if (!*where)
+		look_everywhere(look_for_function, &w);
 }
 
 void *ht_real_operator_late(u32 number)
@@ -378,7 +422,7 @@ void *ht_real_operator_late(u32 number)
 	if (!ht_load_acquire(&o->function)) {
 		u32 misses = __atomic_fetch_add(&o->misses, 1, __ATOMIC_RELAXED);
 		if ((misses & (misses - 1)) == 0)
-			look_everywhere(o);
+			look_everywhere(look_for_operator, o);
 	}
 	return o->function;
 }

@@ -66,7 +66,7 @@ static i64 draw(void)
 int ht_sample_draw(u64 size)
 {
 	if (ht_unlikely(!ht_local.random)) {
-		ht_local.random = mix(ht_clock() ^ mix((u64)&ht_local ^ (u64)ht_pid << 32));
+		ht_local.random = mix((ht_local.stopped ? 0 : ht_clock()) ^ mix((u64)&ht_local ^ (u64)ht_pid << 32));
 		ht_local.budget = draw();
 		if (!ht_sample_is_due(size))
 			return 0;

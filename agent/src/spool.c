@@ -67,29 +67,91 @@ static u32 spool_owner; // the user as whom the spill file is written
 static u32 size_shift; // the size of files is limited: the file is shorter by this power of two
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
+// Where a filter forbids to map memory, it comes from a reserve, and is not given back.
+#define RESERVE (32u << 20)
+static u8 *reserve;
+static u64 reserve_used;
+
+static long map_pages(u64 size)
+{
+	return ht_sys6(__NR_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void *take_reserve(u64 size)
+{
+	u64 at = ht_load(&reserve_used);
+	do {
+		if (!ht_load_acquire(&reserve) || size > RESERVE - at)
+			return 0;
+	} while (!__atomic_compare_exchange_n(&reserve_used, &at, at + size, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return reserve + at;
+}
+
+static int is_reserve(const void *p)
+{
+	const u8 *start = ht_load_acquire(&reserve);
+	return start && (u64)((const u8 *)p - start) < RESERVE;
+}
+
+void ht_map_ahead(void)
+{
+	u8 *none = 0;
+	long p = ht_load(&reserve) ? -1 : map_pages(RESERVE);
+	if (p > 0 && !__atomic_compare_exchange_n(&reserve, &none, (u8 *)p, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		ht_unmap((void *)p, RESERVE);
+}
+
 void *ht_map(u64 size)
 {
-	long p = ht_sys6(__NR_mmap, 0, (size + 4095) & ~4095ull, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p < 0 && p > -4096 ? 0 : (void *)p;
+	size = (size + 4095) & ~4095ull;
+	long p = map_pages(size);
+	return p < 0 && p > -4096 ? take_reserve(size) : (void *)p;
 }
 
 void ht_unmap(void *p, u64 size)
 {
-	ht_sys2(__NR_munmap, p, (size + 4095) & ~4095ull);
+	if (!is_reserve(p))
+		ht_sys2(__NR_munmap, p, (size + 4095) & ~4095ull);
 }
 
 void *ht_remap(void *p, u64 old_size, u64 new_size)
 {
-	long q = ht_sys4(__NR_mremap, p, (old_size + 4095) & ~4095ull, (new_size + 4095) & ~4095ull, MREMAP_MAYMOVE);
-	return q < 0 && q > -4096 ? 0 : (void *)q;
+	long q = is_reserve(p) ? -1
+			       : ht_sys4(__NR_mremap, p, (old_size + 4095) & ~4095ull, (new_size + 4095) & ~4095ull,
+					 MREMAP_MAYMOVE);
+	if (q > 0)
+		return (void *)q;
+	void *other = ht_load(&reserve) ? ht_map(new_size) : 0;
+	if (other) {
+		__builtin_memcpy(other, p, old_size < new_size ? old_size : new_size);
+		ht_unmap(p, old_size);
+	}
+	return other;
 }
+
+// CLOCK_MONOTONIC and the timestamp counter before a filter forbade to ask.
+static u64 last_mono, last_tsc;
 
 u64 ht_now_ns(int clock)
 {
 	struct timespec t = {0, 0};
-	ht_sys2(__NR_clock_gettime, clock, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+	if (ht_likely(ht_sys2(__NR_clock_gettime, clock, &t) == 0))
+		return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+	if (ht_local.stopped)
+		return last_mono;
+	// A filter forbids to ask. If it came unseen, some 2.5 ticks are a nanosecond.
+	u64 mono = last_mono ? last_mono : ht_header->mono0, tsc = last_mono ? last_tsc : ht_header->tsc0;
+	u64 ns = last_mono ? mono - ht_header->mono0 : 2, ticks = last_mono ? tsc - ht_header->tsc0 + 1 : 5;
+	return mono + (u64)((unsigned __int128)(ht_clock() - tsc) * ns / ticks);
+}
+
+void ht_now_ahead(void)
+{
+	if (last_mono)
+		return;
+	u64 mono = ht_now_ns(CLOCK_MONOTONIC);
+	last_tsc = ht_clock();
+	ht_store_release(&last_mono, mono);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -97,10 +159,12 @@ u64 ht_now_ns(int clock)
 
 int ht_size_allowed(u64 end)
 {
+	static u64 last = RLIM_INFINITY; // where a filter forbids to ask
 	struct rlimit limit;
-	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
-		return 1;
-	return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0)
+		ht_store(&last, limit.rlim_cur);
+	u64 most = ht_load(&last);
+	return most == RLIM_INFINITY || end <= most;
 }
 
 // Counts take the place of half of the nodes: who counts takes few call stacks.
@@ -129,9 +193,13 @@ static u32 segment_of(int type, u64 at)
 	return n ? 64 - (u32)__builtin_clzll(n) : 0;
 }
 
+static u64 filled; // bytes of the chunks that have their pages already, see ht_spool_fill_ahead
+
 int ht_provide(u8 *at, u64 length)
 {
 	long r;
+	if (ht_unlikely(ht_load(&filled)) && (u64)(at - ht_load_acquire(&ht_chunks)) < ht_load(&filled))
+		return 0;
 	do
 		r = ht_sys3(__NR_madvise, at, length, 23 /* MADV_POPULATE_WRITE */);
 	while (r == -4 /* EINTR */);
@@ -216,6 +284,8 @@ static int lengthen(int type, u64 length, u64 longer)
 #define RETRY (1ull << 28)
 static u64 refused[HT_SEG_TYPES]; // clock at the latest failure, 0 if there was none
 
+static u64 opened[HT_SEG_TYPES]; // bytes of each array that are mapped already, see ht_spool_open_ahead
+
 int ht_array_reach(int type, u64 index)
 {
 	const struct array *a = &arrays[type];
@@ -226,11 +296,14 @@ int ht_array_reach(int type, u64 index)
 		u64 longer = next_length(type, length);
 		if (longer > most(type))
 			return -1;
+		if (ht_unlikely(ht_local.stopped)) // it is no event of this thread's that needs it
+			return -1;
 		u64 before = ht_load(&refused[type]);
 		if (before && ht_clock() - before < RETRY)
 			return -1;
 		// The first segment is mapped from the start. Chunks get their pages one after the other, see chunks.c.
-		if ((length && (!has_space(longer - length) || lengthen(type, length, longer) < 0)) ||
+		u64 ahead = ht_load(&opened[type]), there = ahead > length ? ahead : length;
+		if ((length && longer > there && (!has_space(longer - there) || lengthen(type, there, longer) < 0)) ||
 		    (type != HT_SEG_CHUNKS && ht_provide(ht_load_acquire(a->base) + length, longer - length) < 0)) {
 			ht_store(&refused[type], ht_clock());
 			return -1;
@@ -240,6 +313,36 @@ int ht_array_reach(int type, u64 index)
 		__atomic_compare_exchange_n(&ht_mapped[type], &have, longer / a->element, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	}
+}
+
+void ht_spool_open_ahead(int some)
+{
+	static const u64 share[HT_SEG_TYPES] = {
+		[HT_SEG_PROCS] = 1u << 20,  [HT_SEG_STREAMS] = 2u << 20, [HT_SEG_CHUNKS] = 32u << 20,
+		[HT_SEG_PCS] = 16u << 20,   [HT_SEG_NODES] = 64u << 20,	 [HT_SEG_MODULES] = 4u << 20,
+		[HT_SEG_COUNTS] = 8u << 20, [HT_SEG_NAMES] = 1u << 20,
+	};
+	for (int type = 2; type < HT_SEG_TYPES; type++) {
+		u64 have = ht_load_acquire(&ht_mapped[type]) * arrays[type].element, size = most(type);
+		if (have < ht_load(&opened[type]))
+			have = ht_load(&opened[type]);
+		if (size > arrays[type].limited)
+			size = arrays[type].limited;
+		if ((some || !has_space(size)) && size > share[type])
+			size = share[type];
+		if (have && size > have && has_space(size - have) && lengthen(type, have, size) == 0)
+			ht_store(&opened[type], size);
+	}
+}
+
+void ht_spool_fill_ahead(void)
+{
+	const u64 chunks = 128;
+	if (ht_array_reach(HT_SEG_CHUNKS, chunks - 1) == 0 && ht_provide(ht_chunks, chunks * HT_CHUNK_SIZE) == 0)
+		ht_store(&filled, chunks * HT_CHUNK_SIZE);
+	ht_array_reach(HT_SEG_STREAMS, 127);
+	ht_array_reach(HT_SEG_PCS, (1 << 14) - 1);
+	ht_array_reach(HT_SEG_NODES, (1 << 18) - 1);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -287,22 +390,28 @@ static long create_below(const char *run, const char *name)
 	return fd;
 }
 
+static void name_in_run(const char *run, u64 pid, char name[HT_SPOOL_NAME])
+{
+	name[0] = 0;
+	ht_append_number(name, HT_SPOOL_NAME, pid, 10);
+	ht_append(name, HT_SPOOL_NAME, "-");
+	ht_append_number(name, HT_SPOOL_NAME, ht_clock(), 16);
+	ht_append(name, HT_SPOOL_NAME, ".spool");
+	spool_path[0] = 0;
+	ht_append(spool_path, sizeof(spool_path), run);
+	ht_append(spool_path, sizeof(spool_path), "/");
+	ht_append(spool_path, sizeof(spool_path), name);
+}
+
 static long create_in_run(const char *run, u64 pid)
 {
-	char name[HT_SPOOL_NAME] = "";
-	ht_append_number(name, sizeof(name), pid, 10);
-	ht_append(name, sizeof(name), "-");
-	ht_append_number(name, sizeof(name), ht_clock(), 16);
-	ht_append(name, sizeof(name), ".spool");
+	char name[HT_SPOOL_NAME];
+	name_in_run(run, pid, name);
 	long fd = create_below(run, name);
 	if (fd == -13 /* EACCES */ || fd == -2 /* ENOENT */) {
 		fd = ht_admit(run, name);
 		admitted = fd >= 0;
 	}
-	spool_path[0] = 0;
-	ht_append(spool_path, sizeof(spool_path), run);
-	ht_append(spool_path, sizeof(spool_path), "/");
-	ht_append(spool_path, sizeof(spool_path), name);
 	return fd;
 }
 
@@ -383,25 +492,27 @@ long ht_spill_open(void)
 	return file;
 }
 
-// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside for .spool.
-static void leave_mark(void)
+// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside, or another reason, for .spool.
+static void leave_mark(const char *reason)
 {
 	u64 n = ht_strlen(spool_path);
 	if (!in_run || n < 5)
 		return;
-	for (u32 i = 0; i < 5; i++)
-		spool_path[n - 5 + i] = "aside"[i];
+	spool_path[n - 5] = 0;
+	ht_append(spool_path, sizeof(spool_path), reason);
 	long fd = ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		ht_sys1(__NR_close, fd);
 }
+
+#define NOT_RECORDED "; this process is not recorded (set HEAPTAP_DIR to a writable folder)"
 
 // Without `heaptap run` nobody else can tell the user.
 static void complain(const char *what)
 {
 	char text[256] = "heaptap: ";
 	ht_append(text, sizeof(text), what);
-	ht_append(text, sizeof(text), "; this process is not recorded (set HEAPTAP_DIR to a writable folder)\n");
+	ht_append(text, sizeof(text), "\n");
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
@@ -542,6 +653,18 @@ static void fill_header(u64 pid, const char *run)
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
 
+void ht_spool_unmade(const char *reason, const char *text)
+{
+	const char *run = ht_environ_get("HEAPTAP_RUN");
+	char name[HT_SPOOL_NAME];
+	in_run = run != 0;
+	if (run)
+		name_in_run(run, (u64)ht_sys0(__NR_getpid), name);
+	else
+		complain(text);
+	leave_mark(reason);
+}
+
 int ht_spool_init(void)
 {
 	static const u8 first_types[] = {HT_SEG_META, HT_SEG_PROCS, HT_SEG_STREAMS, HT_SEG_CHUNKS,
@@ -557,8 +680,8 @@ int ht_spool_init(void)
 	spool_owner = (u32)ht_auxv(12 /* AT_EUID */);
 	if (fd < 0) {
 		if (!run)
-			complain("cannot create a spool file");
-		leave_mark();
+			complain("cannot create a spool file" NOT_RECORDED);
+		leave_mark(ht_filtered ? "seccomp" : "aside");
 		return -1;
 	}
 	name_spill(run ? ht_environ_get("HEAPTAP_SPILL_DIR") : 0);
@@ -579,7 +702,7 @@ int ht_spool_init(void)
 fail:
 	ht_spool_drop();
 	if (!run)
-		complain("not enough disk space or address space for the spool");
+		complain("not enough disk space or address space for the spool" NOT_RECORDED);
 	return -1;
 }
 
@@ -587,7 +710,7 @@ void ht_spool_drop(void)
 {
 	unmap_arrays();
 	ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
-	leave_mark();
+	leave_mark(ht_filtered ? "seccomp" : "aside");
 }
 
 void ht_spool_publish(void)

@@ -15,6 +15,17 @@ u64 ht_now_ns(int clock);
 // keep; any number of threads and processes may ask for the same pages at once.
 int ht_provide(u8 *at, u64 length);
 
+// Before a seccomp filter is installed that will forbid it:
+// the spool's arrays are mapped as far as they may grow, 2.4 GiB; `some`: only 128 MiB of them, for the program may yet lock
+// all its memory.
+HT_COLD void ht_spool_open_ahead(int some);
+// The spool's arrays grow now, by what most programs need.
+HT_COLD void ht_spool_fill_ahead(void);
+// A reserve for ht_map.
+HT_COLD void ht_map_ahead(void);
+// From here on, ht_now_ns can reckon what time it is.
+HT_COLD void ht_now_ahead(void);
+
 // Name of the spool, and the run's folder in which it lies, without a slash at its end; 0 if there is none, or it does not fit.
 const char *ht_spool_name(void);
 int ht_spool_folder(char *out, u64 size);

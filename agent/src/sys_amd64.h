@@ -5,6 +5,7 @@
 #define HT_SYS_AMD64_H
 
 #define HT_ARCH 62 // EM_X86_64
+#define HT_AUDIT_ARCH 0xc000003e // AUDIT_ARCH_X86_64, as seccomp filters see it
 
 // A system call by the kernel's own convention (x86-64 psABI, A.2.1): number in rax, arguments in rdi rsi rdx r10 r8 r9;
 // rcx and r11 are destroyed. Returns -4095..-1 for an error.
@@ -20,6 +21,77 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 			 : "rcx", "r11", "memory");
 	return result;
 }
+
+typedef long (*ht_syscall_function)(long n, long a, long b, long c, long d, long e, long f);
+
+// Defines ht_syscall_made, which makes a system call from one place: for the kernel, and so for a seccomp filter, it comes from
+// ht_syscall_made_at.
+#define HT_SYSCALL_MADE \
+	__asm__(".text\n" \
+		"ht_syscall_made:\n" \
+		"	.cfi_startproc\n" \
+		"	movq %rdi, %rax\n" \
+		"	movq %rsi, %rdi\n" \
+		"	movq %rdx, %rsi\n" \
+		"	movq %rcx, %rdx\n" \
+		"	movq %r8, %r10\n" \
+		"	movq %r9, %r8\n" \
+		"	movq 8(%rsp), %r9\n" \
+		"	syscall\n" \
+		"ht_syscall_made_at:\n" \
+		"	ret\n" \
+		"	.cfi_endproc\n")
+__attribute__((visibility("hidden"))) long ht_syscall_made(long n, long a, long b, long c, long d, long e, long f);
+extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
+
+// Defines name, a hook for syscall(3): prctl and seccomp go to `hooked`, everything else to the function that `real` points to, with
+// registers and stack as they are. Seven arguments are read, however many there are, and the last one from the stack: as libc's
+// function does it.
+#define HT_SYSCALL_HOOK(name, hooked, real) \
+	__asm__(".text\n" \
+		"	.globl " #name "\n" \
+		"	.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n" \
+		"	cmpl $157, %edi\n" /* __NR_prctl */ \
+		"	je " #hooked "\n" \
+		"	cmpl $317, %edi\n" /* __NR_seccomp */ \
+		"	je " #hooked "\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"	.cfi_endproc\n" \
+		"	.size " #name ", . - " #name "\n")
+
+// Defines name, a hook that ends by jumping to the function that `real` points to, so that this one sees its own caller. If the test
+// gives anything but zero, or there is no such function yet, `first` is called with the same arguments before.
+#define HT_TAIL_HOOK(name, test, first, real) \
+	__asm__(".text\n" \
+		"	.globl " #name "\n" \
+		"	.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n" \
+		"	" test "\n" \
+		"	jne 1f\n" \
+		"	cmpq $0, " #real "(%rip)\n" \
+		"	je 1f\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"1:	pushq %rdi\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	pushq %rsi\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	pushq %rdx\n" \
+		"	.cfi_adjust_cfa_offset 8\n" \
+		"	call " #first "\n" \
+		"	popq %rdx\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	popq %rsi\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	popq %rdi\n" \
+		"	.cfi_adjust_cfa_offset -8\n" \
+		"	xorl %eax, %eax\n" \
+		"	cmpq $0, " #real "(%rip)\n" \
+		"	je 2f\n" \
+		"	jmp *" #real "(%rip)\n" \
+		"2:	ret\n" \
+		"	.cfi_endproc\n" \
+		"	.size " #name ", . - " #name "\n")
 
 // Adds in one instruction, which a signal handler of the same thread finds done or not done.
 static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)

@@ -19,6 +19,7 @@
 
 #include "agent.h"
 #include "api.h"
+#include "filter.h"
 #include "measure.h"
 #include "regions.h"
 #include "special.h"
@@ -380,13 +381,24 @@ static void left_half_way(struct ht_thread *t)
 	ht_memo_forget(&t->memo_of_frees);
 }
 
+static struct ht_thread *stopped(void)
+{
+	ht_count(HT_C_LOST);
+	ht_count(HT_C_STOPPED);
+	return 0;
+}
+
 struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp)
 {
 	if (!ht_init())
 		return 0;
+	if (ht_unlikely(!ht_clock_is_allowed()))
+		return stopped();
 	t = ht_thread_own(); // a forked child has just lost it
 	if (t == &ht_no_thread) {
-		t = make_state((u32)ht_sys0(__NR_gettid), 0, sp);
+		ht_filter_begin_thread();
+		i32 tid = (i32)ht_sys0(__NR_gettid);
+		t = tid > 0 ? make_state((u32)tid, 0, sp) : 0;
 		if (!t)
 			return lose_event();
 		ht_local.thread = t;

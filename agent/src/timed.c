@@ -7,6 +7,7 @@
 // once more.
 
 #include "timed.h"
+#include "filter.h"
 #include "record.h"
 
 #define PLAIN_OPERATORS 20 // the first ones in the order of real.c allocate and deallocate
@@ -20,9 +21,14 @@ HT_INLINE struct ht_caller hook_caller(const u64 *frame)
 	return ht_caller_of(ht_in_agent(frame[1]) ? (const u64 *)frame[0] : frame);
 }
 
+HT_INLINE u64 now(void)
+{
+	return ht_likely(ht_clock_is_allowed()) ? ht_clock() : 0;
+}
+
 static HT_NOINLINE void took(u64 kind, u64 begin, struct ht_caller c)
 {
-	u64 ticks = ht_clock() - begin;
+	u64 ticks = now() - begin;
 	if (ht_load(&ht_state->special) & HT_SP_OFF)
 		return;
 	struct ht_counts_row *row = ht_counts_row(ht_appear(c), kind);
@@ -48,7 +54,7 @@ HT_INLINE u64 kind_of(u64 kind, struct ht_caller c)
 	static TYPE timed_##name PARAMETERS \
 	{ \
 		struct ht_caller c = hook_caller(HT_FRAME()); \
-		u64 kind = kind_of(kind_, c), begin = ht_clock(); \
+		u64 kind = kind_of(kind_, c), begin = now(); \
 		TYPE result = direct.name ARGUMENTS; \
 		if (kind) \
 			took(kind, begin, c); \
@@ -59,7 +65,7 @@ HT_INLINE u64 kind_of(u64 kind, struct ht_caller c)
 	static void timed_##name PARAMETERS \
 	{ \
 		struct ht_caller c = hook_caller(HT_FRAME()); \
-		u64 kind = kind_of(kind_, c), begin = ht_clock(); \
+		u64 kind = kind_of(kind_, c), begin = now(); \
 		direct.name ARGUMENTS; \
 		if (kind) \
 			took(kind, begin, c); \
@@ -75,7 +81,7 @@ HT_REAL_CALLS(TIMED, TIMED_VOID)
 		struct ht_caller caller = hook_caller(HT_FRAME()); \
 		if (ht_local.operator.sp != caller.sp) \
 			return real(a, b, c); \
-		u64 begin = ht_clock(); \
+		u64 begin = now(); \
 		void *result = real(a, b, c); \
 		took(kind, begin, caller); \
 		return result; \

@@ -448,7 +448,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_deep_none(memo);
 	HT_FENCE();
 	memo->depth = depth;
-	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count || ht_enter_exit) // then every event asks ht_shadow_capture first
+	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count ||
+	    ht_enter_exit) // then every event asks ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))

@@ -296,6 +296,12 @@ struct ht_node {
 // The module log is a byte array of these, each followed by its build id and its NUL-terminated path, padded to 8 bytes.
 #define HT_MODULE_LOAD 1
 #define HT_MODULE_UNLOAD 2 // only kind, id, proc and time are set; no build id, no path
+// No module of the table: a file whose allocations go past the agent. The id says why, HT_APART_...; of the rest, only proc, time
+// and path are set.
+#define HT_MODULE_APART 3
+#define HT_APART_MALLOC 1 // the executable exports a malloc of its own; no path
+#define HT_APART_DEEPBIND 2 // opened with RTLD_DEEPBIND, with that name
+#define HT_APART_NAMESPACE 3 // opened by dlmopen, with that name
 
 struct ht_module {
 	uint32_t length; // of the whole entry, a multiple of 8; stored last (release); 0: not published
@@ -372,6 +378,8 @@ enum ht_counter {
 	HT_C_ALLOC_TIMED = 11,
 	HT_C_FREE_TICKS = 12,
 	HT_C_FREE_TIMED = 13,
+	HT_C_FORBIDDEN = 14, // system calls that the agent did not make, since a seccomp filter forbids them
+	HT_C_STOPPED = 15, // of HT_C_LOST: by threads that may not read the clock (SECCOMP_MODE_STRICT, PR_SET_TSC)
 	HT_COUNTERS = 16
 };
 

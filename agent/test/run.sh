@@ -26,6 +26,13 @@ wait %1 && wait %2
 try "$out/test_cfi"
 try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 
+# Seccomp filters, against the kernel.
+gcc "${warn[@]}" "${san[@]}" test_bpf.c ../src/bpf.c -o "$out/test_bpf"
+gcc "${warn[@]}" -O2 test_bpf.c ../src/bpf.c -o "$out/judge_bpf"
+try "$out/test_bpf" cases
+try "$out/test_bpf" fuzz "${FUZZ_SECONDS:-4}"
+try "$out/judge_bpf" judge 2000
+
 # Sampling, against the probabilities that it promises.
 gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
 try "$out/sampled"

@@ -115,7 +115,7 @@ func recordingOf(r record.Report) *launch.Recording {
 	if t := r.Totals; t != nil {
 		rec.Events, rec.Peak, rec.Leaked = t.Events, t.Peak.Bytes, t.LiveBytes
 	}
-	rec.Lost = r.Health.LostEvents
+	rec.Lost, rec.Unseen = r.Health.LostEvents, r.Unseen
 	return rec
 }
 

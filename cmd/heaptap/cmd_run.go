@@ -155,6 +155,7 @@ hold, 125 if that cannot be told.`,
 				return err
 			}
 			complain(console, result.Recordings)
+			nameUnseen(console, result.Recordings)
 			if !quiet && result.Recorded {
 				summarize(console, result, top)
 			}

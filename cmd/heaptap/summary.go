@@ -16,6 +16,9 @@ import (
 // listed is how many recordings the summary names.
 const listed = 8
 
+// namedProcesses is how many processes a line of it names.
+const namedProcesses = 50
+
 // summarize prints what run says at its end: the recording with the highest peak in short, all recordings, and what
 // recording has cost.
 func summarize(console *launch.Console, result *launch.Result, top int) {
@@ -73,6 +76,37 @@ func complain(console *launch.Console, list []launch.Recording) {
 		console.Warn("%s", first)
 	default:
 		console.Warn("%s; and so %d more", first, more)
+	}
+}
+
+// nameUnseen names the processes whose allocations went past the agent, and says why: of each program once.
+func nameUnseen(console *launch.Console, list []launch.Recording) {
+	var reasons []string
+	processes := map[string][]int{}
+	for _, r := range list {
+		if r.Unseen == "" {
+			continue
+		}
+		if len(processes[r.Unseen]) == 0 {
+			reasons = append(reasons, r.Unseen)
+		}
+		processes[r.Unseen] = append(processes[r.Unseen], r.PID)
+	}
+	for i, reason := range reasons {
+		if i == listed {
+			console.Warn("and so for %d more reasons; the recordings tell", len(reasons)-i)
+			return
+		}
+		list := processes[reason]
+		slices.Sort(list)
+		noun, more := "processes", ""
+		if len(list) == 1 {
+			noun = "process"
+		}
+		if n := len(list) - namedProcesses; n > 0 {
+			list, more = list[:namedProcesses], fmt.Sprintf(" and %d more", n)
+		}
+		console.Warn("%s %s%s: %s", noun, strings.Trim(fmt.Sprint(list), "[]"), more, strings.TrimSuffix(reason, "."))
 	}
 }
 

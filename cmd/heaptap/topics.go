@@ -160,7 +160,8 @@ NO_COLOR              no colours; --color always overrides it
 TERM                  dumb: no colours
 GITHUB_WORKSPACE      the folder that file names begin in, in the annotations of heaptap check --format github
 
-heaptap run adds LD_PRELOAD, HEAPTAP_RUN, HEAPTAP_SPILL_DIR and HEAPTAP_SPILL_LIMIT to the program's environment.
+heaptap run adds LD_PRELOAD, and for its agents HEAPTAP_RUN, HEAPTAP_RUN_CHANGES, HEAPTAP_RUN_FILTERS, HEAPTAP_SPILL_DIR and
+HEAPTAP_SPILL_LIMIT, to the program's environment.
 `
 		}},
 	}

@@ -162,6 +162,41 @@ func (f *File) defines(table elf.SectionType, name string) bool {
 	return found
 }
 
+// allocators that programs have in themselves, and texts by which they are known. Chromium's comes first: it has others' code.
+var allocators = []struct{ text, name string }{
+	{"PartitionAlloc", "PartitionAlloc"}, {"<jemalloc>", "jemalloc"}, {"tcmalloc", "tcmalloc"}, {"mimalloc", "mimalloc"},
+}
+
+// entries of an allocator, as a program may export them.
+var entries = []struct{ symbol, name string }{
+	{"malloc", "malloc"}, {"calloc", "calloc"}, {"realloc", "realloc"}, {"free", "free"}, {"posix_memalign", "posix_memalign"},
+	{"aligned_alloc", "aligned_alloc"}, {"memalign", "memalign"}, {"valloc", "valloc"}, {"_Znwm", "operator new"}, {"_ZdlPv", "operator delete"},
+}
+
+// Allocator says what allocator a program seems to have in itself, "" if that is not known, and which of its functions it exports.
+func (f *File) Allocator() (name string, exported []string) {
+	_ = Contain(func() error {
+		for _, e := range entries {
+			if f.defines(elf.SHT_DYNSYM, e.symbol) {
+				exported = append(exported, e.name)
+			}
+		}
+		for _, s := range f.elf.Sections {
+			if s.Type != elf.SHT_PROGBITS || !strings.HasPrefix(s.Name, ".rodata") || s.Flags&elf.SHF_COMPRESSED != 0 {
+				continue
+			}
+			text := f.slice(s.Offset, s.Size)
+			for _, a := range allocators {
+				if name == "" && bytes.Contains(text, []byte(a.text)) {
+					name = a.name
+				}
+			}
+		}
+		return nil
+	})
+	return name, exported
+}
+
 // shebang reads the first line of a script.
 func shebang(path string) (interp, arg string, ok bool) {
 	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may be a FIFO

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,29 @@ func TestInspect(t *testing.T) {
 }
 
 // The dynamic loader can be run as a command, and then loads what is to be preloaded.
+func TestAllocator(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		source, flags, name string
+		exports             []string
+	}{
+		{hello, "", "", nil},
+		{ownMalloc, "-fno-builtin", "", []string{"malloc"}},
+		{ownMalloc + `const char *text = "<jemalloc>: out of memory";`, "-fno-builtin", "jemalloc", []string{"malloc"}},
+		{ownMalloc + `const char *text = "<jemalloc>, tcmalloc or PartitionAlloc";`, "-fvisibility=hidden -fno-builtin", "PartitionAlloc", nil},
+	} {
+		f, err := Open(compile(t, c.source, append(strings.Fields(c.flags), "-rdynamic")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		name, exports := f.Allocator()
+		if name != c.name || len(exports) < len(c.exports) || (len(c.exports) > 0) != slices.Contains(exports, "malloc") {
+			t.Errorf("%s: got %q %q", c.flags, name, exports)
+		}
+	}
+}
+
 func TestInspectLoader(t *testing.T) {
 	t.Parallel()
 	info, err := Inspect(compile(t, hello))

@@ -17,6 +17,7 @@ const (
 	runPIDVariable     = "HEAPTAP_RUN_PID"     // the process of heaptap run, whose own child is the main program
 	spillLimitVariable = "HEAPTAP_SPILL_LIMIT" // how many bytes of that it may append
 	heldVariable       = "HEAPTAP_RUN_PRELOAD" // what LD_PRELOAD was: see DropPreload
+	filtersVariable    = "HEAPTAP_RUN_FILTERS" // the seccomp filters that a process has inherited: see filters
 	changesVariable    = "HEAPTAP_RUN_CHANGES" // what else the run has changed of these variables: see Undo
 )
 

@@ -74,10 +74,31 @@ func removeRunFolder(dir string) (spools []string) {
 	return spools
 }
 
-// marks returns those that agents have left in a run's folder that stepped aside.
-func marks(dir string) []string {
-	list, _ := filepath.Glob(filepath.Join(dir, "*.aside"))
+// asides are why an agent may step aside: the ending of the mark that it leaves in the run's folder, and the same for the user.
+var asides = []struct{ mark, text string }{
+	{".aside", "limits or a full disk left the agent too little memory, file size or address space"},
+	{".valgrind", "under valgrind, with a tool that replaces malloc"},
+	{".seccomp", "they were started under a seccomp filter that heaptap does not know, or that forbids what it needs"},
+}
+
+// filtersFiles are what agents have left for images that inherit seccomp filters.
+const filtersFiles = "*.filters"
+
+// marks returns the marks in a run's folder with that ending.
+func marks(dir, ending string) []string {
+	list, _ := filepath.Glob(filepath.Join(dir, "*"+ending))
 	return list
+}
+
+// countMarks counts the marks in a run's folder, by their endings.
+func countMarks(dir string) map[string]int {
+	count := map[string]int{}
+	for _, a := range asides {
+		if n := len(marks(dir, a.mark)); n > 0 {
+			count[a.mark] = n
+		}
+	}
+	return count
 }
 
 // Output is where recordings go: a template whose folder exists and can be written to.

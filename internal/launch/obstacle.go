@@ -61,9 +61,22 @@ func judge(name, file string, info elfx.Info) *Obstacle {
 			"%s is built with %s, whose malloc must come first, so it runs unrecorded; build it without", name, info.Sanitizer)}
 	case info.Malloc == elfx.MallocDynamic:
 		return &Obstacle{Text: fmt.Sprintf(
-			"%s has its own malloc, which comes before any preloaded one, so it runs unrecorded; build it without that allocator", name)}
+			"%s has its own malloc%s, which comes before any preloaded one, so it runs unrecorded; build it without that allocator", name, allocator(file))}
 	}
 	return nil
+}
+
+// allocator names the allocator that a program has in itself, in brackets, if it is known.
+func allocator(file string) string {
+	f, err := elfx.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if name, _ := f.Allocator(); name != "" {
+		return " (" + name + ")"
+	}
+	return ""
 }
 
 // changesIdentity reports whether executing the file changes who the process is (AT_SECURE).

@@ -84,15 +84,16 @@ type Recording struct {
 	Dropped bool   `json:",omitempty"` // it had too few events, and is not there any more
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
+	Unseen  string `json:",omitempty"` // a sentence on allocations that went past the agent
 }
 
 // Settled says that everything about processes that have ended is written.
 type Settled struct {
-	CPU     time.Duration // of the recorder
-	MaxRSS  int64         // bytes
-	Running []int         // processes that are still being recorded
-	Seen    int           // images whose agent came up
-	Aside   int           // and those whose agent stepped aside
+	CPU     time.Duration  // of the recorder
+	MaxRSS  int64          // bytes
+	Running []int          // processes that are still being recorded
+	Seen    int            // images whose agent came up
+	Aside   map[string]int `json:",omitempty"` // and those whose agent stepped aside, by its reason: see asides
 }
 
 // lines sends and receives JSON lines.

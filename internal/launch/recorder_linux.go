@@ -307,10 +307,16 @@ func offer(marks chan<- string, name string) {
 
 const recorderLog = "recorder.log"
 
-// leaveRunFolder removes the run's folder if nothing but marks and an empty log is left in it.
+// leaveRunFolder removes the run's folder if nothing but marks, filters and an empty log is left in it.
 func leaveRunFolder(dir string) {
-	for _, m := range marks(dir) {
-		os.Remove(m)
+	for _, a := range asides {
+		for _, m := range marks(dir, a.mark) {
+			os.Remove(m)
+		}
+	}
+	filters, _ := filepath.Glob(filepath.Join(dir, filtersFiles))
+	for _, f := range filters {
+		os.Remove(f)
 	}
 	log := filepath.Join(dir, recorderLog)
 	if st, err := os.Stat(log); err == nil && st.Size() == 0 {
@@ -375,7 +381,7 @@ func (l *Link) Send(m Message) {
 		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
 	}
 	if m.Settled != nil {
-		m.Settled.Aside = len(marks(l.Config.RunDir))
+		m.Settled.Aside = countMarks(l.Config.RunDir)
 		var usage unix.Rusage
 		if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
 			m.Settled.CPU = cpuTime(&usage)

@@ -192,6 +192,7 @@ func (s *session) prepare(env []string) ([]string, error) {
 		env = set(env, preloadVariable, func(old string) string { return strings.Join(append(slices.Clone(s.config.Preload), old), ":") })
 	}
 	env = targetEnv(env, library.Preload, s.config.Allocator, runDir, s.config.Output.Dir, s.config.SpillLimit)
+	env = setTo(env, filtersVariable, filters())
 	if s.config.FreeStacks {
 		env = setTo(env, FreeStacksVariable, "1")
 	} else if os.Getenv(FreeStacksVariable) != "" { // the command line says otherwise

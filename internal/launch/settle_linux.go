@@ -50,12 +50,14 @@ func (s *session) settle() {
 			s.console.Warn("%s", note)
 		}
 	}
-	aside := len(marks(s.runDir))
+	aside := countMarks(s.runDir)
 	if s.settled != nil {
 		aside = s.settled.Aside // the recorder may have removed the folder
 	}
-	if aside > 0 {
-		s.console.Warn("%d of the executed programs ran unrecorded: limits or a full disk left the agent too little memory, file size or address space", aside)
+	for _, a := range asides {
+		if n := aside[a.mark]; n > 0 {
+			s.console.Warn("%d of the executed programs ran unrecorded: %s", n, a.text)
+		}
 	}
 	if s.settled == nil {
 		if s.recorderDied {
@@ -67,7 +69,7 @@ func (s *session) settle() {
 	s.result.Running = s.settled.Running
 	if s.mainExpected && s.settled.Seen == 0 {
 		s.result.Recorded = false
-		if aside > 0 {
+		if len(aside) > 0 {
 			return
 		}
 		if s.config.Chosen != "" {
@@ -75,7 +77,7 @@ func (s *session) settle() {
 			return
 		}
 		s.console.Warn("nothing was recorded: the agent did not come up in the target; "+
-			"it may be static, setuid, clean its environment, or may not read %s", s.runDir)
+			"it may be static, setuid, clean its environment, live under a seccomp filter that heaptap does not know, or may not read %s", s.runDir)
 	}
 }
 

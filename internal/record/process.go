@@ -76,9 +76,11 @@ type process struct {
 	strange                 bool
 	progress                *namedProgress
 	notes                   []string
-	failed                  bool // the user was told that the recording cannot be written
-	uncreated               bool // there is no file
-	rest                    bool // it is what came after a recording that cannot be continued, which stays
+	ownMalloc               bool   // the executable exports one
+	unseen                  string // whose allocations were not seen, and why: see Report.Unseen
+	failed                  bool   // the user was told that the recording cannot be written
+	uncreated               bool   // there is no file
+	rest                    bool   // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
@@ -290,6 +292,7 @@ func (p *process) finish(status Status) {
 	for _, text := range p.w.spool.Doubts() {
 		p.note("%s", text)
 	}
+	p.judgeMalloc(totals.Allocations)
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
 		Health: p.health(),
@@ -313,7 +316,7 @@ func (p *process) finish(status Status) {
 	p.leave()
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
-		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end),
+		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen,
 	})
 	p.close()
 }
@@ -398,5 +401,19 @@ func (p *process) health() event.Health {
 	h.TruncatedStacks, h.BadCFI, h.GuessedFrames = c[wire.CTruncated], c[wire.CBadCFI], c[wire.CGuessed]
 	h.TableFull, h.NoThread, h.SpilledChunks = c[wire.CTableFull], c[wire.CNoThread], c[wire.CSpilled]
 	h.Waits, h.FullSteps, h.BootAllocations = c[wire.CWaits], c[wire.CFullSteps], c[wire.CBoot]
+	h.Notes = slices.Concat(h.Notes, forbidden(c[wire.CForbidden], c[wire.CStopped]))
 	return h
+}
+
+// forbidden says what the program has forbidden itself, and so the agent: system calls, and events of threads that may not read the
+// clock.
+func forbidden(calls, events uint64) []string {
+	var list []string
+	if calls > 0 {
+		list = append(list, fmt.Sprintf("a seccomp filter forbids system calls that heaptap would have made: it did without, %d times", calls))
+	}
+	if events > 0 {
+		list = append(list, fmt.Sprintf("%d of the events that could not be recorded are those of threads that may not read the processor's clock (SECCOMP_MODE_STRICT or PR_SET_TSC)", events))
+	}
+	return list
 }

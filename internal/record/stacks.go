@@ -218,6 +218,10 @@ func (p *process) loadModules() {
 		if !p.has(m.Proc, m.Time) {
 			continue
 		}
+		if m.Apart != 0 {
+			p.past(m)
+			continue
+		}
 		if m.Unload {
 			if have := p.modules[m.ID]; have != nil {
 				have.Unload = p.clock.at(m.Time)

@@ -109,7 +109,7 @@ func (s *Scrubber) paths(where *regexp.Regexp, text string) string {
 	})
 }
 
-// Text returns a sentence with pseudonyms in the place of paths, and of whole words that have one.
+// Text returns a sentence with pseudonyms in the place of paths and libraries, and of whole words that have one.
 func (s *Scrubber) Text(text string) string {
 	text = s.paths(inText, text)
 	return words.ReplaceAllStringFunc(text, func(w string) string {
@@ -120,12 +120,18 @@ func (s *Scrubber) Text(text string) string {
 		if p, ok := s.known[stem]; ok && ending.MatchString(w) {
 			return p + path.Ext(w)
 		}
+		if library.MatchString(w) && !done.MatchString(w) {
+			return s.Path(w)
+		}
 		return w
 	})
 }
 
 var (
 	words = regexp.MustCompile(`[\w.+-]*[\w+]`)
+	// library is the name of one, which a sentence may tell of although it is none of the modules.
+	library = regexp.MustCompile(`^\w.*\.so(\.[0-9]+)*$`)
+	done    = regexp.MustCompile(`^x[0-9a-f]{12}\.so`) // a pseudonym, of a path before
 	// plain are words that are as likely those of the sentence: numbers, and short ones.
 	plain = regexp.MustCompile(`^([0-9.]+|[a-z]{1,3})$`)
 )

@@ -56,6 +56,10 @@ func TestText(t *testing.T) {
 	s := New([]byte("salt"), false)
 	s.Word("worker7")
 	s.Path("/home/alice/libplan.so")
+	if got := s.Text("plugin.so was opened, and /opt/a/plugin.so, not libc.so.6"); strings.Contains(got, "plugin") || !strings.HasSuffix(got, "libc.so.6") ||
+		strings.Count(got, s.Path("plugin.so")) != 2 {
+		t.Error(got)
+	}
 	got := s.Text("The file libplan.so of /home/alice/build was not read by worker7: 3 functions have no names.")
 	for _, name := range []string{"alice", "plan", "worker7"} {
 		if strings.Contains(got, name) {

@@ -43,7 +43,8 @@ type Node struct {
 
 // Module is an entry of the module log.
 type Module struct {
-	Unload  bool // only ID, Proc and Time are set
+	Unload  bool   // only ID, Proc and Time are set
+	Apart   uint32 // not 0: only Proc, Time and Path are set, and why the file's allocations are not seen: wire.ApartMalloc and so on
 	ID      uint32
 	Proc    uint32
 	Time    uint64
@@ -234,6 +235,10 @@ func (t *Tables) Modules() (list []Module, err error) {
 			}
 			id := b[head:][:m.BuildIDSize]
 			path := b[head:][m.BuildIDSize:][:m.PathSize]
+			if m.Kind == wire.ModuleApart {
+				list = append(list, Module{Apart: m.ID, Proc: m.Proc, Time: m.Time, Path: string(bytes.TrimRight(path, "\x00"))})
+				continue
+			}
 			list = append(list, Module{
 				Unload: m.Kind == wire.ModuleUnload, ID: m.ID, Proc: m.Proc, Time: m.Time, Start: m.Start, End: m.End,
 				Bias: m.Bias, BuildID: id, Path: string(bytes.TrimRight(path, "\x00")),

@@ -143,6 +143,11 @@ const (
 	NodeTruncated = 0x80000000
 	ModuleLoad    = 1
 	ModuleUnload  = 2
+	ModuleApart   = 3
+
+	ApartMalloc    = 1
+	ApartDeepbind  = 2
+	ApartNamespace = 3
 )
 
 // Segment types.
@@ -176,6 +181,8 @@ const (
 	CAllocTimed
 	CFreeTicks
 	CFreeTimed
+	CForbidden
+	CStopped
 	Counters = 16
 )
 
