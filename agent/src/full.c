@@ -46,7 +46,8 @@ static void need(struct ht_full_needs *n, u64 reg)
 }
 
 // An expression of the form that ht_cfi_fold knows. `loads`: it may read memory, at last.
-static u64 need_expression(const struct ht_scratch *s, struct ht_full_needs *n, const u64 *regs, i64 expression, u64 pc, int loads)
+static u64 need_expression(const struct ht_scratch *s, struct ht_full_needs *n, const u64 *regs, i64 expression, u64 pc,
+			   int loads)
 {
 	struct ht_cfi_folded e;
 	if (ht_cfi_fold(&s->text, (u64)expression, pc, &e) < 0 || e.reg < 0 || (e.load && !loads)) {

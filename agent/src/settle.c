@@ -47,7 +47,8 @@ static HT_NOINLINE u32 add_checks_uncommon(const struct ht_memo *memo, u32 n, co
 		complex = ht_complex_at(memo, (u32)(f - memo->frames));
 		for (u32 i = 0; complex && i < HT_FULL_CELLS; i++)
 			if (complex->needs.cells[i])
-				n = add(c, n, (const u64 *)complex->needs.cells[i], *(const u64 *)complex->needs.cells[i]);
+				n = add(c, n, (const u64 *)complex->needs.cells[i],
+					*(const u64 *)complex->needs.cells[i]);
 		*live = HT_FP_LIVE;
 		break;
 	default: // the end, or not to be remembered

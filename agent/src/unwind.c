@@ -13,8 +13,8 @@
 // compiled code uses the register for anything, and it must not be compared.
 //
 // longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only make
-// comparisons fail. There is no sound shortcut that would leave out the deeper cells without hijacking return addresses,
-// and that breaks exceptions and shadow stacks.
+// comparisons fail. To know without comparing which deeper cells have stayed would take hijacked return addresses, which break
+// exceptions and shadow stacks; only of very deep stacks the time since the last event says enough (deep.h).
 //
 // The common case of all this is in walk.c, in a form that is fast; what is here copes with everything.
 //
@@ -448,7 +448,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		ht_deep_none(memo);
 	HT_FENCE();
 	memo->depth = depth;
-	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count || ht_enter_exit) // then every event asks ht_shadow_capture first
+	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count ||
+	    ht_enter_exit) // then every event asks ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))
