@@ -75,9 +75,11 @@ struct ht_memo {
 	struct ht_frame *buffers; // of the loose frames
 	void *scratch; // for the CFI interpreter and the full-register walk
 	u64 scratch_size;
-	struct ht_deep *deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
+	struct ht_deep
+		*deep; // what is known of a deep stack beside all that, see deep.h; null as long as there was none
 	u32 near_capacity; // frames that may be laid down in the short way, see deep.h
-	u32 complex_count, complex_noted, complex_capacity; // remembered; those and the ones noted in this walk; see complex.h
+	u32 complex_count, complex_noted,
+		complex_capacity; // remembered; those and the ones noted in this walk; see complex.h
 	struct ht_complex *complex;
 };
 
