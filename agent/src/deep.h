@@ -13,7 +13,7 @@
 // How fast a stack can be rewritten from its innermost frame on, at most: frames and bytes for each tick of the clock. A call takes
 // a cycle, a store writes at most 64 bytes, and no known processor has more than 4.3 cycles a tick.
 #define HT_REWRITE_FRAMES 8
-#define HT_REWRITE_BYTES 256
+#define HT_REWRITE_BYTES 320
 // What the processor has under way while it reads the clock comes on top.
 #define HT_REWRITE_FRAMES_MORE 1024
 #define HT_REWRITE_BYTES_MORE (32u << 10)

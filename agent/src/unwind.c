@@ -13,8 +13,8 @@
 // compiled code uses the register for anything, and it must not be compared.
 //
 // longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only make
-// comparisons fail. There is no sound shortcut that would leave out the deeper cells without hijacking return addresses,
-// and that breaks exceptions and shadow stacks.
+// comparisons fail. To know without comparing which deeper cells have stayed would take hijacked return addresses, which break
+// exceptions and shadow stacks; only of very deep stacks the time since the last event says enough (deep.h).
 //
 // The common case of all this is in walk.c, in a form that is fast; what is here copes with everything.
 //

@@ -59,6 +59,9 @@ objects+=("$out/fake.o")
 gcc "${warn[@]}" -O2 test_frames.c "$out/check.o" "${objects[@]}" -o "$out/frames" -pthread
 try "$out/frames"
 
+gcc "${warn[@]}" -O2 -fno-optimize-sibling-calls test_deep.c "$out/check.o" "${objects[@]}" -o "$out/deep" -pthread
+try "$out/deep"
+
 for n in a b c; do
 	gcc "${warn[@]}" -O2 -fPIC -shared -Wl,--build-id "-DNAME=\"$n\"" plugin.c -o "$out/plugin_$n.so"
 done

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// test_deep.c: recursion that allocates on its way down, to depths at which not all of the stack is compared at each event: what it
+// costs, and that the stacks are right when outer frames change and inner ones look as before. The program knows its own stack.
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../src/deep.h"
+#include "check.h"
+#include "fake.h"
+
+#define NI __attribute__((noinline, noclone))
+#define MOST 20000
+
+static struct ht_memo memo;
+static u32 last;
+static volatile int sink;
+static int failed;
+
+NI static void event(void)
+{
+	const u64 *frame = __builtin_frame_address(0);
+	last = ht_capture(&memo, frame[1], (u64)(frame + 2), frame[0]);
+	__asm__ volatile("" ::: "memory");
+}
+
+static u32 depth_of(u32 node)
+{
+	u32 n = 0;
+	for (; node; node = ht_nodes[node].parent)
+		n++;
+	return n;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Cost
+
+NI static void down(int n)
+{
+	event();
+	if (n > 1)
+		down(n - 1);
+	sink++;
+}
+
+static int wanted;
+static void go_down(void)
+{
+	down(wanted);
+}
+
+// Calls its argument from a frame whose end is in rbx: see test_frames.c.
+void below_rbx(void (*)(void));
+__asm__(".text\n.type below_rbx, @function\nbelow_rbx:\n.cfi_startproc\n"
+	"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbx, 0\n"
+	"mov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
+	"and $-64, %rsp\nsub $256, %rsp\n"
+	"call *%rdi\n"
+	"mov %rbx, %rsp\n.cfi_def_cfa_register %rsp\n"
+	"pop %rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbx\nret\n.cfi_endproc\n");
+
+static double cpu_time(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void cost(const char *name, int frames, int complex, double limit)
+{
+	double begin = cpu_time();
+	wanted = frames;
+	if (complex)
+		below_rbx(go_down);
+	else
+		go_down();
+	double took = cpu_time() - begin;
+	int bad = took > limit || depth_of(last) < (u32)frames || ht_deep_distrusted;
+	printf("%-22s %8d frames: %.2f s%s\n", name, frames, took, bad ? " FAILED" : "");
+	failed |= bad;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Stacks whose outer frames change
+
+static const void *expected[MOST + 1]; // return addresses, by frames still to come
+static u8 way[MOST + 1]; // which of two call sites
+static int turn_at, by_jump;
+static jmp_buf turn;
+
+NI static void descend(int n)
+{
+	expected[n] = __builtin_return_address(0);
+	if (n == 0)
+		event();
+	else if (n == turn_at && by_jump) {
+		setjmp(turn);
+		if (way[n])
+			descend(n - 1);
+		else
+			descend(n - 1);
+	} else if (way[n])
+		descend(n - 1);
+	else
+		descend(n - 1);
+	// Once more from the frame in the middle, the other way.
+	if (n == turn_at && !by_jump) {
+		turn_at = -1;
+		way[n] ^= 1;
+		if (way[n])
+			descend(n - 1);
+		else
+			descend(n - 1);
+	}
+	sink++;
+	if (n == 0 && by_jump && turn_at >= 0) {
+		way[turn_at] ^= 1;
+		by_jump = 0;
+		turn_at = -1;
+		longjmp(turn, 1);
+	}
+}
+
+static int is_expected(int frames)
+{
+	static u64 pcs[MOST + 100];
+	int truncated;
+	u32 n = fake_path(last, pcs, MOST + 100, &truncated);
+	// The leaf is event's caller, then come those of the frames.
+	if (truncated || n < (u32)frames + 2)
+		return 0;
+	for (int i = 0; i <= frames; i++)
+		if (pcs[i + 1] != (u64)expected[i])
+			return 0;
+	return 1;
+}
+
+static void changes(void)
+{
+	int wrong = 0, taken = 0;
+	u32 random = 1;
+	for (int i = 0; i < 100; i++) {
+		int frames = 5000 + (int)(random % (MOST - 5000));
+		for (int k = 0; k <= MOST; k++)
+			way[k] = (u8)((random = random * 1664525 + 1013904223) >> 31);
+		turn_at = 1 + (int)(random >> 8) % frames;
+		by_jump = i & 1;
+		descend(frames);
+		taken += 2;
+		wrong += !is_expected(frames);
+	}
+	printf("%-22s %8d stacks, %d wrong%s\n", "outer frames change", taken, wrong,
+	       wrong || ht_deep_distrusted ? " FAILED" : "");
+	failed |= wrong || ht_deep_distrusted;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// The same stack is cut beyond HT_FRAMES_MAX, at one node for each call site.
+static void beyond(void)
+{
+	wanted = HT_FRAMES_MAX + 100000;
+	double begin = cpu_time();
+	u32 before = ht_header->next_node;
+	go_down();
+	double took = cpu_time() - begin;
+	u32 nodes = ht_header->next_node - before;
+	int bad = !(ht_nodes[last].pc & HT_NODE_TRUNCATED) || ht_nodes[last].parent || nodes > 2 * HT_FRAMES_MAX + 10;
+	printf("%-22s %8d frames: %.2f s, %u nodes%s\n", "beyond what is kept", wanted, took, nodes,
+	       bad ? " FAILED" : "");
+	failed |= bad;
+}
+
+static void *run(void *unused)
+{
+	(void)unused;
+	// The limits are what is promised for a target.
+	cost("recursion", 200000, 0, 2);
+	cost("recursion", 400000, 0, 4);
+	cost("below a complex frame", 200000, 1, 2);
+	cost("below a complex frame", 400000, 1, 4);
+	changes();
+	beyond();
+	return 0;
+}
+
+int main(void)
+{
+	pthread_attr_t a;
+	pthread_t t;
+	check_start();
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 1ul << 30);
+	pthread_create(&t, &a, run, 0);
+	pthread_join(t, 0);
+	printf("deep stacks: %s\n", failed ? "FAILED" : "ok");
+	return failed;
+}
