@@ -222,7 +222,7 @@ func TestImportThreads(t *testing.T) {
 			list := map[string][2]uint64{}
 			for i, th := range sum.Threads {
 				if who := r.Threads()[i]; th.Allocations > 0 {
-					key := fmt.Sprint(strings.ToValidUTF8(who.Name, "?"), " ", who.TID)
+					key := fmt.Sprint(printable(strings.ToValidUTF8(who.Name, "?")), " ", who.TID) // control characters are escaped
 					list[key] = [2]uint64{list[key][0] + th.Allocations, list[key][1] + th.Bytes}
 				}
 			}
