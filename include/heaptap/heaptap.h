@@ -333,7 +333,7 @@ static inline void heaptap_unhide(void)
 }
 
 // For a monitor's `allocated`: the number of the call stack that the block it is told of was recorded with, by which the answer to
-// heaptap_dump("frames") names it. 0: the block was not recorded.
+// heaptap_dump("frames") names it. 0: the block was not recorded. Anywhere.
 static inline uint32_t heaptap_stack(const void *address)
 {
 	return HEAPTAP_CALL(0, stack(address));

@@ -32,6 +32,7 @@ type jsonReport struct {
 	Temporary       jsonTemporary     `json:"temporary"`
 	Sampling        *jsonSampling     `json:"sampling,omitempty"`
 	Maps            *jsonMaps         `json:"maps"`
+	Mapped          *jsonMapped       `json:"mapped"`
 	Functions       map[string]uint64 `json:"functions"`
 	Unmatched       []jsonUnmatched   `json:"unmatched"`
 	Mismatches      []jsonMismatch    `json:"mismatches"`
@@ -164,7 +165,6 @@ type jsonMaps struct {
 		jsonCalls
 		ReturnedBytes uint64 `json:"returned_bytes"`
 	} `json:"brk"`
-	Mapped *jsonMapped `json:"mapped"`
 }
 
 type jsonSamples struct {
@@ -424,7 +424,7 @@ func jsonHeadOf(p *profile.Profile, of *Selection) *jsonReport {
 	j.Maps.Mmap, j.Maps.Munmap = calls(t.Maps.Mmap), calls(t.Maps.Munmap)
 	j.Maps.Mremap.jsonCalls, j.Maps.Mremap.OldBytes = calls(t.Maps.Mremap), t.Maps.RemappedBytes
 	j.Maps.Brk.jsonCalls, j.Maps.Brk.ReturnedBytes = calls(t.Maps.Brk), t.Maps.BrkReturned
-	j.Maps.Mapped = jsonMappedOf(p)
+	j.Mapped = jsonMappedOf(p)
 	return j
 }
 
