@@ -222,14 +222,14 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	}
 	for _, name := range tortureSmall {
 		b := s.good[name]
-		s.add("flipped "+name, len(b), 12, s.of(name, recordingCommands, func(i int, b []byte) []byte { b[i] ^= 1 << (i % 8); return b }))
-		s.add("cut "+name, len(b), 12, s.of(name, recordingCommands, func(i int, b []byte) []byte { return b[:i] }))
+		s.add("flipped "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { b[i] ^= 1 << (i % 8); return b }))
+		s.add("cut "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { return b[:i] }))
 	}
 	bases := slices.Concat(tortureSmall, tortureOthers)
-	s.add("forged", 100_000, 60, func(i int) tortureInput {
+	s.add("forged", 100_000, 20, func(i int) tortureInput {
 		return s.of(bases[i%len(bases)], recordingCommands, func(_ int, b []byte) []byte { return forged(rand.New(rand.NewPCG(seed, uint64(i))), b) })(i)
 	})
-	s.add("spool", 5_000, 12, func(i int) tortureInput {
+	s.add("spool", 5_000, 4, func(i int) tortureInput {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		files := map[string][]byte{"p.spool": bytes.Clone(s.good["p.spool"]), "p.spill": bytes.Clone(s.good["p.spill"])}
 		scribble(r, files["p.spool"], files["p.spill"])
@@ -240,7 +240,7 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 		}
 		return tortureInput{files, "p.spool", filepath.Join(dir, "plain.htap"), otherCommands}
 	})
-	s.add("import", 10_000, 10, func(i int) tortureInput {
+	s.add("import", 10_000, 5, func(i int) tortureInput {
 		return s.of(tortureImports[i%len(tortureImports)], importCommands, func(_ int, b []byte) []byte {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			for range 1 + r.IntN(4) {
