@@ -119,8 +119,12 @@ u32 ht_stream_take(void)
 	u32 index;
 	do {
 		index = (u32)old;
-		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index))
+		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index)) {
+			// A thread more than ever before, whose chunk the pool has room for: many of them would take much
+			// memory before one runs short.
+			ht_wake_recorder();
 			return claim_stream();
+		}
 		new = ((old >> 32) + 1) << 32 | ht_load(&ht_streams[index].next_free);
 	} while (!__atomic_compare_exchange_n(&ht_header->free_streams, &old, new, 1, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));

@@ -425,7 +425,7 @@ struct ht_header {
 	uint64_t free_streams;
 	uint32_t free_chunk_count; // about
 	uint32_t chunk_freed; // futex: the recorder adds one when it has freed chunks
-	uint32_t recorder_wake; // futex: the agent adds one when chunks run short, or a process begins
+	uint32_t recorder_wake; // futex: the agent adds one when chunks run short, or a process or thread begins
 	uint32_t control; // mode | number << 8, see HT_MODE_MASK; changed by compare-and-swap
 	uint64_t reserved3[4];
 

@@ -226,14 +226,15 @@ func (r *run) drain(ctx context.Context) {
 		}
 		r.obey()
 		r.setMarks(now)
-		n, _ := r.round()
-		if n > trickle || n > 0 && idle {
+		n, freed := r.round()
+		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
+		if flows || n > 0 && idle {
 			r.rouse()
 		}
 		if n > 0 {
 			moved = now
 		}
-		if n > trickle {
+		if flows {
 			flowed = now
 		}
 		r.bury()
@@ -252,7 +253,7 @@ func (r *run) drain(ctx context.Context) {
 			nap = napBusy
 		case n >= roundBytes:
 			nap = max(nap/2, napBusy/8)
-		case n > trickle:
+		case flows:
 			nap = min(max(nap*2, napBusy), napIdle)
 		default:
 			nap = min(max(nap*2, napBusy), r.longestNap(now, moved, flowed))
