@@ -11,7 +11,12 @@
 #include "agent.h"
 #include "sys.h"
 
-extern char **environ;
+extern char **environ __attribute__((weak));
+
+static char **own_environ(void)
+{
+	return &environ ? environ : 0;
+}
 
 static int preloads(char *const *env)
 {
@@ -51,7 +56,7 @@ static int failed(int hidden)
 static int execute(const char *path, char *const *args, char *const *env)
 {
 	int hidden = is_hidden(env);
-	long r = ht_sys3(__NR_execve, path, args, env);
+	long r = ht_syscall(__NR_execve, (long)path, (long)args, (long)env, 0, 0, 0);
 	errno = (int)-r;
 	return failed(hidden);
 }
@@ -63,11 +68,13 @@ HT_EXPORT int execve(const char *path, char *const args[], char *const env[])
 
 HT_EXPORT int execv(const char *path, char *const args[])
 {
-	return execute(path, args, environ);
+	return execute(path, args, own_environ());
 }
 
 HT_EXPORT int execvpe(const char *file, char *const args[], char *const env[])
 {
+	if (!ht_real.execvpe)
+		ht_init();
 	if (!ht_real.execvpe) {
 		errno = ENOSYS;
 		return -1;
@@ -79,11 +86,13 @@ HT_EXPORT int execvpe(const char *file, char *const args[], char *const env[])
 
 HT_EXPORT int execvp(const char *file, char *const args[])
 {
+	if (!ht_real.execvp)
+		ht_init();
 	if (!ht_real.execvp) {
 		errno = ENOSYS;
 		return -1;
 	}
-	int hidden = is_hidden(environ);
+	int hidden = is_hidden(own_environ());
 	ht_real.execvp(file, args);
 	return failed(hidden);
 }
