@@ -163,7 +163,7 @@ func (c *census) visit(pid int, inodes map[uint64][]int) (ours, soon bool) {
 			return gone, false
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		soon = err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00")) && c.related(pid)
+		soon = (err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00")) || executing(pid)) && c.related(pid)
 		if old {
 			if soon && !steppedAside(env) {
 				c.miss(pid)
@@ -293,17 +293,36 @@ func pids() (list []int) {
 	return list
 }
 
+// executing says whether a process is in the midst of executing a program, so that its environment is not to be seen yet. On a busy
+// machine that may take long.
+func executing(pid int) bool {
+	const environEnd = 51 // proc(5): env_end in stat; 0 until it is laid out
+	f, ok := statFields(pid)
+	if !ok || len(f) <= environEnd-3 || f[environEnd-3] != "0" {
+		return false
+	}
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // threads of the kernel, and who ends, have none
+	return err == nil
+}
+
+// statFields returns what /proc says of a process, from its state (the third field in proc(5)) on. False if that is not known, or the
+// process has ended.
+func statFields(pid int) ([]string, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, false
+	}
+	_, rest, ok := strings.Cut(string(b[max(0, bytes.LastIndexByte(b, ')')):]), " ")
+	f := strings.Fields(rest)
+	return f, ok && len(f) >= 20 && f[0] != "Z" && f[0] != "X"
+}
+
 // age returns how long ago a process was forked; a long time if that cannot be told. A zombie maps nothing and makes
 // nothing any more.
 func age(pid int) time.Duration {
 	const long = 1 << 62
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return long
-	}
-	_, rest, ok := strings.Cut(string(b[max(0, bytes.LastIndexByte(b, ')')):]), " ")
-	f := strings.Fields(rest)
-	if !ok || len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+	f, ok := statFields(pid)
+	if !ok {
 		return long
 	}
 	ticks, err := strconv.ParseInt(f[19], 10, 64)

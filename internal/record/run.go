@@ -477,7 +477,19 @@ func (r *run) over(now time.Time) bool {
 			return false
 		}
 	}
-	return r.census.quiet(r.quietFrom)
+	return r.quiet(r.quietFrom)
+}
+
+// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has made one and
+// ended between the looks.
+func (r *run) quiet(since time.Time) bool {
+	if !r.census.quiet(since) {
+		return false
+	}
+	opened := r.opened
+	r.folderTime = time.Time{}
+	r.look()
+	return r.opened == opened
 }
 
 // alone says whether all processes of the run are known to have ended.
@@ -492,7 +504,7 @@ func (r *run) alone() bool {
 			}
 		}
 	}
-	return r.census.quiet(r.endedAt)
+	return r.quiet(r.endedAt)
 }
 
 // settled tells what is still going on, once the main process has ended. false: that is not known yet.
