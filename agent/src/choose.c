@@ -127,6 +127,7 @@ static void tell_of_recorder(void)
 {
 	static const char *const names[] = {"OUTPUT",
 					    "OUTPUT_MODE",
+					    "REQUIRE",
 					    "QUIET",
 					    "TOP",
 					    "CONFIG",

@@ -38,6 +38,7 @@ var settings = map[string]elsewhere{
 	"allocator": {"jemalloc", false, ""}, "min-events": {"10", false, ""}, "mark-every": {"10s", false, ""}, "mark-on": {"SIGUSR1", false, ""},
 	"mark-when": {"rss>2GiB,live>1GiB", false, ""}, "check": {"true", false, ""},
 
+	"output-mode": {"640", false, ""}, "require": {"true", false, ""},
 	"max-peak": {"1M", false, ""}, "max-own-peak": {"1M", false, ""}, "max-leaked": {"0", false, ""}, "max-leaked-blocks": {"0", false, ""},
 	"max-allocations": {"10", false, ""}, "max-bytes": {"1M", false, ""}, "max-temporary": {"5", false, ""}, "max-temporary-bytes": {"1M", false, ""},
 	"no-growth": {"true", false, ""}, "no-mismatches": {"true", false, ""}, "baseline": {"b.htap", false, ""}, "tolerance": {"3%", false, ""},

@@ -23,7 +23,7 @@ import (
 // extremeCommands are what every command is asked about an extreme recording, by its name: FILE is the recording, OUT a
 // file that may be written. A command that reads no recording has none. Whoever adds a command adds its cases here.
 var extremeCommands = map[string][]string{
-	"agent": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
+	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE", "--events FILE",

@@ -120,15 +120,17 @@ func glob(pattern, s string) bool {
 
 // Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither to the
 // runtime nor to the standard library, as library says. Is that main, by what main called, since main is on nearly every
-// stack. By the module if there is no such function.
+// stack. By the module if there is no such function, or it has no name.
 func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 	for i := range frames {
 		f := &frames[i]
 		if f.Function == "" || library(f) {
 			continue
 		}
-		if f.Function == "main" && i > 0 && frames[i-1].Function != "" {
-			f = &frames[i-1]
+		if f.Function == "main" && i > 0 {
+			if f = &frames[i-1]; f.Function == "" {
+				break // stripped: main's name is all that is left
+			}
 		}
 		return "leak:^" + escape(f.Function) + "$"
 	}

@@ -71,6 +71,9 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: the answers are not those of %s:\n%s", path, golden, b.String())
 		}
 		counted, err := r.Recount()
+		if stored.Mapped == nil { // written before mappings were followed
+			counted.Mapped = nil
+		}
 		if err != nil || !reflect.DeepEqual(counted, stored) {
 			t.Errorf("%s: the stored statistics are not those of the events (%v)", path, err)
 		}
