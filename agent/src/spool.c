@@ -380,6 +380,19 @@ static long create_below(const char *run, const char *name)
 	if (dir < 0)
 		return dir;
 	fd = ht_sys4(__NR_openat, dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -24 /* EMFILE */) { // one descriptor is all that there is
+		ht_sys1(__NR_close, dir);
+		fd = ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			     0600);
+		if (fd >= 0 &&
+		    (ht_sys4(__NR_newfstatat, AT_FDCWD, run, &folder, AT_SYMLINK_NOFOLLOW) < 0 ||
+		     ht_sys2(__NR_fstat, fd, &file) < 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != file.st_uid)) {
+			ht_sys3(__NR_unlinkat, AT_FDCWD, spool_path, 0);
+			ht_sys1(__NR_close, fd);
+			fd = -1;
+		}
+		return fd;
+	}
 	if (fd >= 0 && (ht_sys2(__NR_fstat, dir, &folder) < 0 || ht_sys2(__NR_fstat, fd, &file) < 0 ||
 			folder.st_uid != file.st_uid)) {
 		ht_sys3(__NR_unlinkat, dir, name, 0);
