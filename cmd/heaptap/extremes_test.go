@@ -69,7 +69,7 @@ func TestExtremes(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "a.htap")
 			write(t, path)
-			for _, c := range newRootCommand().Commands() {
+			for _, c := range newRootCommand(allCommands).Commands() {
 				cases, known := extremeCommands[c.Name()]
 				if !known && !c.Hidden {
 					t.Errorf("heaptap %s: extremeCommands has no case for it", c.Name())

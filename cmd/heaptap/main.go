@@ -22,7 +22,10 @@ func main() {
 
 // execute runs a command line and returns the exit status.
 func execute(args []string) int {
-	root := newRootCommand()
+	return executeRoot(newRootCommand(allCommands), args)
+}
+
+func executeRoot(root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	command, err := root.ExecuteC()
 	if err == nil {
@@ -66,7 +69,8 @@ func oneLine(err error) string {
 	return escape.Terminal(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; "))
 }
 
-func newRootCommand() *cobra.Command {
+// newRootCommand makes the command that has these as its own.
+func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "heaptap COMMAND",
 		Short: "Show where a program's memory goes",
@@ -88,12 +92,24 @@ recompiling, no root and no change to the program.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.Replace(usageTemplate, "TOPICS", strings.Join(topicNames(), ", "), 1))
-	root.AddCommand(newRunCommand(), newCtlCommand(), newReportCommand(), newTopCommand(), newTreeCommand(), newTimelineCommand(), newHistCommand(), newRegionsCommand(), newThreadsCommand(), newLeaksCommand(), newSourceCommand(), newGlobalsCommand(), newMismatchesCommand(), newCheckCommand(), newDiffCommand(), newMergeCommand(), newExportCommand(), newPushCommand(), newImportCommand(), newScrubCommand(), newVerifyCommand(), newDumpCommand(), newLogCommand(), newRepairCommand(), newEnvCommand(), newAgentCommand(), newCacheCommand(), newVersionCommand(),
-		newCompletionCommand(), newManCommand(), newRecorderCommand())
+	for _, c := range commands {
+		root.AddCommand(c())
+	}
 	root.SetHelpCommand(newHelpCommand())
 	root.Version = version()
 	root.SetVersionTemplate("heaptap {{.Version}}\n")
 	return root
+}
+
+// allCommands make the commands, in the order of the help.
+var allCommands = []func() *cobra.Command{
+	newRunCommand, newCtlCommand, newReportCommand, newTopCommand, newTreeCommand,
+	newTimelineCommand, newHistCommand, newRegionsCommand, newThreadsCommand, newLeaksCommand,
+	newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
+	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,
+	newVerifyCommand, newDumpCommand, newLogCommand, newRepairCommand, newEnvCommand,
+	newAgentCommand, newCacheCommand, newVersionCommand, newCompletionCommand, newManCommand,
+	newRecorderCommand,
 }
 
 const usageTemplate = `Usage:

@@ -205,7 +205,7 @@ func TestManPages(t *testing.T) {
 	if status := execute([]string{"man", "-o", dir}); status != 0 {
 		t.Fatalf("status %d", status)
 	}
-	for _, c := range newRootCommand().Commands() {
+	for _, c := range newRootCommand(allCommands).Commands() {
 		page, err := os.ReadFile(filepath.Join(dir, "heaptap-"+c.Name()+".1"))
 		if c.Hidden || c.Name() == "help" {
 			if err == nil {
