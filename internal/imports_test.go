@@ -98,7 +98,7 @@ var mayImport = map[string][]string{
 	"tests/count":                 {},
 	"tests/e2e":                   {"event", "recording", "../tests/programs"},
 	"tests/endings":               {"event", "record", "recording", "../tests/programs"},
-	"tests/exports":               {"event", "recording", "../tests/programs"},
+	"tests/exports":               {"escape", "event", "recording", "../tests/programs"},
 	"tests/exports/judges":        {},
 	"tests/order":                 {"event", "recording", "verify", "../tests/programs"},
 	"tests/sampled":               {"event", "recording", "spool", "wire", "../tests/programs"},

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/internal/escape"
 )
 
 type parquetTable struct {
@@ -86,8 +88,8 @@ func sameAsCSV(t *testing.T, what string, table *parquetTable, file string) {
 			case v == nil:
 			case c.Type == "BOOLEAN":
 				got = map[string]string{"true": "1", "false": "0"}[*v]
-			case c.Type == "STRING": // CSV has no NUL, nor a carriage return before a line feed
-				got = strings.ReplaceAll(strings.ReplaceAll(*v, "\x00", "\uFFFD"), "\r\n", "\n")
+			case c.Type == "STRING":
+				got = escape.Cell(*v)
 			default:
 				got = *v
 			}

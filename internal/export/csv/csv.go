@@ -3,10 +3,11 @@
 package csv
 
 import (
+	"bufio"
 	"context"
-	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
@@ -32,26 +33,40 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	var row []string
-	for _, c := range t.Columns {
-		row = append(row, c.Name)
+	var line []byte
+	for i, c := range t.Columns {
+		line = appendField(line, i, c.Name)
 	}
-	if err := out.Write(row); err != nil {
+	out := bufio.NewWriter(w)
+	if _, err := out.Write(append(line, '\n')); err != nil {
 		return err
 	}
 	err = t.Rows(ctx, func(values []table.Value) error {
-		row = row[:0]
+		line = line[:0]
 		for i := range values {
-			row = append(row, text(t.Columns[i].Kind, &values[i]))
+			line = appendField(line, i, text(t.Columns[i].Kind, &values[i]))
 		}
-		return out.Write(row)
+		_, err := out.Write(append(line, '\n'))
+		return err
 	})
-	out.Flush()
 	if err != nil {
 		return err
 	}
-	return out.Error()
+	return out.Flush()
+}
+
+// appendField appends the field of a column, in quotes where RFC 4180 wants them, and before a backslash: to some readers
+// (ClickHouse) \N without quotes is no value. encoding/csv cannot be told that.
+func appendField(line []byte, column int, field string) []byte {
+	if column > 0 {
+		line = append(line, ',')
+	}
+	if field == "" || !strings.ContainsAny(field, "\",\r\n") && strings.IndexByte(" \t\\", field[0]) < 0 {
+		return append(line, field...)
+	}
+	line = append(line, '"')
+	line = append(line, strings.ReplaceAll(field, `"`, `""`)...)
+	return append(line, '"')
 }
 
 func text(kind table.Kind, v *table.Value) string {

@@ -33,6 +33,31 @@ def read(table):
     return head, rows
 
 
+def shown(c):
+    """A character as CSV has it: what a terminal would obey is written as in Go."""
+    n = ord(c)
+    if 7 <= n <= 13:
+        return "\\" + "abtnvfr"[n - 7]
+    if n < 0x20 or n == 0x7f:
+        return f"\\x{n:02x}"
+    if n < 0xa0 and n > 0x7f or 0x200e <= n <= 0x200f or 0x2028 <= n <= 0x202e or 0x2066 <= n <= 0x2069:
+        return f"\\u{n:04x}"
+    return c
+
+
+def cell(v):
+    """A value of JSON as CSV has it: formulas are none."""
+    if not isinstance(v, str):
+        return v
+    v = "".join(map(shown, v))
+    try:
+        float(v)
+        return v
+    except ValueError:
+        pass
+    return "'" + v if v.lstrip(" \u00a0")[:1] in tuple("=+-@") else v
+
+
 def same(table, head, rows):
     """JSON Lines say what CSV says."""
     with open(f"{folder}/{table}.jsonl", encoding="utf-8", newline="\n") as f:
@@ -42,7 +67,7 @@ def same(table, head, rows):
         fields = json.loads(line)
         assert set(fields) <= set(head), line
         for column, v in zip(head, row):
-            other = fields.get(column)
+            other = cell(fields.get(column))
             if column in FLAGS and table != "stacks":
                 assert isinstance(other, bool) and v in (0, 1) and other == bool(v), line
             else:
