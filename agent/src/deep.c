@@ -91,10 +91,11 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 	if (d->met == ~0u)
 		d->met = k;
 	u32 inner = d->met, outer = floor_of(memo, inner), gap = d->gap_count;
+	int all = 1;
 	while (gap > 0 && d->gaps[gap - 1] > inner)
 		gap--;
 	// Whatever part of that has been seen to differ already, the rest is compared as if it had been met at first.
-	for (;; inner = d->gaps[--gap], outer = floor_of(memo, inner)) {
+	for (;; inner = d->gaps[--gap], outer = floor_of(memo, inner), all = 0) {
 		while (gap > 0 && d->gaps[gap - 1] >= outer) {
 			u32 floor = floor_of(memo, d->gaps[--gap]);
 			outer = floor < outer ? floor : outer;
@@ -105,7 +106,7 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 		if (!gap)
 			break;
 	}
-	return outer ? take_turn(memo, HT_CHECKS(&memo->frames[k])) : -1;
+	return outer || !all ? take_turn(memo, HT_CHECKS(&memo->frames[k])) : -1;
 }
 
 u32 ht_deep_floor(const struct ht_memo *memo)
