@@ -39,7 +39,10 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth)
 	if (ticks > HT_FRAMES_MAX) // or it runs backwards
 		return 0;
 	d->frames = HT_REWRITE_FRAMES_MORE + (u32)ticks * HT_REWRITE_FRAMES;
-	d->bytes = HT_REWRITE_BYTES_MORE + ticks * HT_REWRITE_BYTES;
+	u64 bytes = ticks * HT_REWRITE_BYTES;
+	if (bytes > HT_REWRITE_NEAR)
+		bytes = HT_REWRITE_NEAR + (ticks - HT_REWRITE_NEAR / HT_REWRITE_BYTES) * HT_REWRITE_BYTES_FAR;
+	d->bytes = HT_REWRITE_BYTES_MORE + bytes;
 	d->met = ~0u;
 	return 1;
 }
@@ -49,7 +52,7 @@ static u32 floor_of(const struct ht_memo *memo, u32 inner)
 {
 	const struct ht_deep *d = memo->deep;
 	u64 sp = memo->frames[inner].sp;
-	for (u32 n = d->frames; n < inner; n *= 2)
+	for (u32 n = d->frames; n < inner; n += n / 8)
 		if (memo->frames[inner - n].sp - sp >= d->bytes)
 			return inner - n;
 	return 0;

@@ -271,8 +271,8 @@ static void judge(const char *name, int at_least)
 		wrong += truncated || !is_known(h->d, pcs, n);
 	}
 	int bad = wrong || stacks < at_least || ht_deep_distrusted;
-	printf("%-28s %5d stacks, %d wrong, %d compared in part, %d with libgcc's%s\n", name, stacks, wrong, part, sampled,
-	       bad ? " FAILED" : "");
+	printf("%-28s %5d stacks, %d wrong, %d compared in part, %d with libgcc's%s\n", name, stacks, wrong, part,
+	       sampled, bad ? " FAILED" : "");
 	failed |= bad;
 	happened_count = part = sampled = 0;
 	ht_deep_distrusted = 0;

@@ -13,7 +13,7 @@ import (
 )
 
 // The size of the blocks that src/deep.c allocates, one in each frame.
-const deepSize = 4242
+const deepSize = 21
 
 // TestDeep records recursion that allocates on its way down. Twice the frames must cost about twice the CPU time, not four times as
 // much, and every stack must be one frame deeper than the one before, or as deep as --max-depth says.
