@@ -39,7 +39,10 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth)
 	if (ticks > HT_FRAMES_MAX) // or it runs backwards
 		return 0;
 	d->frames = HT_REWRITE_FRAMES_MORE + (u32)ticks * HT_REWRITE_FRAMES;
-	d->bytes = HT_REWRITE_BYTES_MORE + ticks * HT_REWRITE_BYTES;
+	u64 bytes = ticks * HT_REWRITE_BYTES;
+	if (bytes > HT_REWRITE_NEAR)
+		bytes = HT_REWRITE_NEAR + (ticks - HT_REWRITE_NEAR / HT_REWRITE_BYTES) * HT_REWRITE_BYTES_FAR;
+	d->bytes = HT_REWRITE_BYTES_MORE + bytes;
 	d->met = ~0u;
 	return 1;
 }
@@ -49,7 +52,7 @@ static u32 floor_of(const struct ht_memo *memo, u32 inner)
 {
 	const struct ht_deep *d = memo->deep;
 	u64 sp = memo->frames[inner].sp;
-	for (u32 n = d->frames; n < inner; n *= 2)
+	for (u32 n = d->frames; n < inner; n += n / 8)
 		if (memo->frames[inner - n].sp - sp >= d->bytes)
 			return inner - n;
 	return 0;
@@ -91,10 +94,11 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 	if (d->met == ~0u)
 		d->met = k;
 	u32 inner = d->met, outer = floor_of(memo, inner), gap = d->gap_count;
+	int all = 1;
 	while (gap > 0 && d->gaps[gap - 1] > inner)
 		gap--;
 	// Whatever part of that has been seen to differ already, the rest is compared as if it had been met at first.
-	for (;; inner = d->gaps[--gap], outer = floor_of(memo, inner)) {
+	for (;; inner = d->gaps[--gap], outer = floor_of(memo, inner), all = 0) {
 		while (gap > 0 && d->gaps[gap - 1] >= outer) {
 			u32 floor = floor_of(memo, d->gaps[--gap]);
 			outer = floor < outer ? floor : outer;
@@ -105,7 +109,7 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 		if (!gap)
 			break;
 	}
-	return outer ? take_turn(memo, HT_CHECKS(&memo->frames[k])) : -1;
+	return outer || !all ? take_turn(memo, HT_CHECKS(&memo->frames[k])) : -1;
 }
 
 u32 ht_deep_floor(const struct ht_memo *memo)

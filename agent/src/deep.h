@@ -10,10 +10,13 @@
 // Up to so many frames, everything is compared every time. walk.c never sees a memo of more.
 #define HT_NEAR 4096u
 
-// How fast a stack can be rewritten from its innermost frame on, at most: frames and bytes for each tick of the clock. A call takes
-// a cycle, a store writes at most 64 bytes, and no known processor has more than 4.3 cycles a tick.
-#define HT_REWRITE_FRAMES 8
+// How fast a stack can be rewritten from its innermost frame on, at most: frames by calls, bytes by a copy, for each tick of the clock.
+// No known processor has more than 4.3 cycles a tick and calls once a cycle there; those that call twice have fewer than 3. A store
+// writes at most 64 bytes a cycle. What does not fit the first cache is fetched and written back as well, at 64 bytes a cycle together.
+#define HT_REWRITE_FRAMES 6
 #define HT_REWRITE_BYTES 320
+#define HT_REWRITE_NEAR (128u << 10) // no first cache is larger
+#define HT_REWRITE_BYTES_FAR 160
 // What the processor has under way while it reads the clock comes on top.
 #define HT_REWRITE_FRAMES_MORE 1024
 #define HT_REWRITE_BYTES_MORE (32u << 10)

@@ -61,6 +61,8 @@ try "$out/frames"
 
 gcc "${warn[@]}" -O2 -fno-optimize-sibling-calls test_deep.c "$out/check.o" "${objects[@]}" -o "$out/deep" -pthread
 try "$out/deep"
+gcc "${warn[@]}" -O2 -fno-optimize-sibling-calls test_switch.c "$out/check.o" "${objects[@]}" -o "$out/switch" -pthread
+try "$out/switch"
 
 for n in a b c; do
 	gcc "${warn[@]}" -O2 -fPIC -shared -Wl,--build-id "-DNAME=\"$n\"" plugin.c -o "$out/plugin_$n.so"

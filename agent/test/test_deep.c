@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_deep.c: recursion that allocates on its way down, to depths at which not all of the stack is compared at each event: what it
-// costs, and that the stacks are right when outer frames change and inner ones look as before. The program knows its own stack.
+// test_deep.c: what recursion that allocates on its way down costs, at depths at which not all of the stack is compared at each event.
+// That the stacks are right is tested in test_switch.c.
 
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "../src/deep.h"
@@ -15,7 +13,6 @@
 #include "fake.h"
 
 #define NI __attribute__((noinline, noclone))
-#define MOST 20000
 
 static struct ht_memo memo;
 static u32 last;
@@ -86,80 +83,6 @@ static void cost(const char *name, int frames, int complex, double limit)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Stacks whose outer frames change
-
-static const void *expected[MOST + 1]; // return addresses, by frames still to come
-static u8 way[MOST + 1]; // which of two call sites
-static int turn_at, by_jump;
-static jmp_buf turn;
-
-NI static void descend(int n)
-{
-	expected[n] = __builtin_return_address(0);
-	if (n == 0)
-		event();
-	else if (n == turn_at && by_jump) {
-		setjmp(turn);
-		if (way[n])
-			descend(n - 1);
-		else
-			descend(n - 1);
-	} else if (way[n])
-		descend(n - 1);
-	else
-		descend(n - 1);
-	// Once more from the frame in the middle, the other way.
-	if (n == turn_at && !by_jump) {
-		turn_at = -1;
-		way[n] ^= 1;
-		if (way[n])
-			descend(n - 1);
-		else
-			descend(n - 1);
-	}
-	sink++;
-	if (n == 0 && by_jump && turn_at >= 0) {
-		way[turn_at] ^= 1;
-		by_jump = 0;
-		turn_at = -1;
-		longjmp(turn, 1);
-	}
-}
-
-static int is_expected(int frames)
-{
-	static u64 pcs[MOST + 100];
-	int truncated;
-	u32 n = fake_path(last, pcs, MOST + 100, &truncated);
-	// The leaf is event's caller, then come those of the frames.
-	if (truncated || n < (u32)frames + 2)
-		return 0;
-	for (int i = 0; i <= frames; i++)
-		if (pcs[i + 1] != (u64)expected[i])
-			return 0;
-	return 1;
-}
-
-static void changes(void)
-{
-	int wrong = 0, taken = 0;
-	u32 random = 1;
-	for (int i = 0; i < 100; i++) {
-		int frames = 5000 + (int)(random % (MOST - 5000));
-		for (int k = 0; k <= MOST; k++)
-			way[k] = (u8)((random = random * 1664525 + 1013904223) >> 31);
-		turn_at = 1 + (int)(random >> 8) % frames;
-		by_jump = i & 1;
-		descend(frames);
-		taken += 2;
-		wrong += !is_expected(frames);
-	}
-	printf("%-22s %8d stacks, %d wrong%s\n", "outer frames change", taken, wrong,
-	       wrong || ht_deep_distrusted ? " FAILED" : "");
-	failed |= wrong || ht_deep_distrusted;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
 
 // The same stack is cut beyond HT_FRAMES_MAX, at one node for each call site.
 static void beyond(void)
@@ -184,7 +107,6 @@ static void *run(void *unused)
 	cost("recursion", 400000, 0, 4);
 	cost("below a complex frame", 200000, 1, 2);
 	cost("below a complex frame", 400000, 1, 4);
-	changes();
 	beyond();
 	return 0;
 }

@@ -67,8 +67,15 @@ func compile(t *testing.T, args ...string) {
 // record runs a program under heaptap and returns what it printed, and its recording.
 func record(t *testing.T, dir string, env []string, args ...string) ([]byte, *recording.Reader) {
 	t.Helper()
+	return recordWith(t, dir, env, nil, args...)
+}
+
+// recordWith is record with flags for heaptap run.
+func recordWith(t *testing.T, dir string, env, flags []string, args ...string) ([]byte, *recording.Reader) {
+	t.Helper()
 	path := filepath.Join(dir, "run.htap")
-	cmd := exec.Command(heaptapBinary(t), append([]string{"run", "-o", path, "--"}, args...)...)
+	flags = append([]string{"run", "-o", path}, flags...)
+	cmd := exec.Command(heaptapBinary(t), append(append(flags, "--"), args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
