@@ -157,9 +157,20 @@ func (b *builder) peak(v *Values, below bool, nodes ...int32) {
 
 // ownPeaks finds what peak asked for, and puts the children of trees in order if that is what they are sorted by.
 func (b *builder) ownPeaks(roots ...*Node) error {
+	var up []int32 // the nearest node above for which something was asked
+	if b.a.ownPeaks {
+		up = make([]int32, len(b.f.parent))
+		for n, p := range b.f.parent {
+			if up[n] = -1; p >= 0 {
+				if up[n] = up[p]; len(b.below[p]) > 0 {
+					up[n] = p
+				}
+			}
+		}
+	}
 	p := newPeaks(b.a, b.c, b.f, func(n int32) []int32 {
 		list := slices.Clone(b.self[n])
-		for ; n >= 0; n = b.f.parent[n] {
+		for ; n >= 0; n = up[n] {
 			list = append(list, b.below[n]...)
 		}
 		return list
