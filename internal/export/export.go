@@ -66,6 +66,9 @@ type Input struct {
 	// Missing is called with what could not be read, if something could not; nil: nobody wants to know.
 	Missing func(text string)
 
+	// Cut is called when a call stack is cut, since it is too deep; nil: nobody wants to know.
+	Cut func()
+
 	frames map[uint32][]profile.Frame // see Frames
 }
 
@@ -142,7 +145,21 @@ func (in *Input) missing(a *query.Answer) {
 
 // PCs yields the pcs of a call stack, leaf to root; of one that is too deep to be written with all of its frames, those nearest to the
 // leaf, then profile.CutPC.
-func (in *Input) PCs(stack uint32, yield func(pc uint32) bool) { in.Profile.PCs(stack, yield) }
+func (in *Input) PCs(stack uint32, yield func(pc uint32) bool) {
+	in.Profile.PCs(stack, func(pc uint32) bool {
+		if pc == CutPC {
+			in.TellCut()
+		}
+		return yield(pc)
+	})
+}
+
+// TellCut tells that call stacks were cut, which are too deep to be written with all of their frames.
+func (in *Input) TellCut() {
+	if in.Cut != nil {
+		in.Cut()
+	}
+}
 
 // Frames returns the frames at a pc, leaf to root, without hidden ones: there may be none. All but the last are inlined.
 func (in *Input) Frames(pc uint32) []profile.Frame {

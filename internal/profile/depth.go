@@ -73,20 +73,21 @@ func frameLimit(nodes *recording.Table[event.Node], stacks []uint32) int {
 	if uint64(len(stacks))*uint64(nodes.Len()) <= maxFrames {
 		return 0
 	}
-	depths, list, sum := NewDepths(nodes), make([]int, len(stacks)), 0
+	depths, list := NewDepths(nodes), make([]int, len(stacks))
 	for i, id := range stacks {
 		list[i] = int(depths.Of(id))
-		sum += list[i]
 	}
-	if sum <= maxFrames {
-		return 0
-	}
-	// The deepest limit at which the frames of all are not more than maxFrames: the call stacks that are less deep are whole.
+	return DepthLimit(list, maxFrames, minLimit)
+}
+
+// DepthLimit returns the deepest limit at which call stacks of these depths have no more frames than that together, but not less than
+// least; 0 if they need none. Those that are less deep are whole. It sorts the list.
+func DepthLimit(list []int, frames, least int) int {
 	slices.Sort(list)
-	left := maxFrames
+	left := frames
 	for i, depth := range list {
 		if share := left / (len(list) - i); depth > share {
-			return max(share, minLimit)
+			return max(share, least)
 		}
 		left -= depth
 	}

@@ -63,7 +63,7 @@ var columns = []query.Metric{query.Allocations, query.Bytes, query.Live, query.O
 
 // writeColumns writes all columns in one. A $ in a name would be taken for one that parts columns: it becomes _.
 func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
-	t, err := in.TopDown(ctx, columns...)
+	t, err := in.Trimmed(ctx, query.Trim{Selves: true}, columns...)
 	if err != nil {
 		return err
 	}
@@ -121,6 +121,7 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 		if limit > 0 && depth > limit {
 			cut = append(cut[:begin+len(export.CutName)], path[levels[depth-limit].length:]...)
 			shown = cut
+			in.TellCut()
 		}
 		if err := yield(shown, &c.node.Self); err != nil {
 			return err
