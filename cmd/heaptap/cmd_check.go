@@ -44,6 +44,7 @@ With --baseline, peak, leaks, allocations, bytes and temporary allocations must 
 	cmd.Flags().BoolVar(&g.json, "json", false, "the same as --format json")
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each limit that does not hold; 0: none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		saveMemory()
 		defer g.close()
 		if err := g.prepare(cmd, top); err != nil {
 			return err

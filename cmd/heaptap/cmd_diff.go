@@ -46,6 +46,7 @@ docs/queries.md says what is matched with what.`,
 	cmd.Flags().StringVar(&threshold, "threshold", threshold, "with --tree: leave out functions below which less than this `SHARE` of all changes lies")
 	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		saveMemory()
 		trim, err := parseTrim(cmd, threshold, depth)
 		if err != nil {
 			return err

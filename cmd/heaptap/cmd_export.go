@@ -222,6 +222,14 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 		}
 		told = true
 	}
+	cut := false
+	in.Cut = func() {
+		if !cut {
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s whole: of the deepest, %s stands for the outer frames\n",
+				escape.Terminal(in.Name), e.done, export.CutName)
+		}
+		cut = true
+	}
 	if d := s.Reader.Damage(); len(d) > 0 {
 		in.Missing((&recording.DamageError{Name: s.Reader.Name(), Damage: d}).Error())
 	}

@@ -65,6 +65,7 @@ func makeTorture(t *testing.T, dir string) *tortureSet {
 	check(tortureRecording(at("plain.htap"), recording.Options{Addresses: true}, 120, 50, true))
 	check(tortureRecording(at("levels.htap"), recording.Options{}, 120, 6, true))
 	check(tortureRecording(at("unfinished.htap"), recording.Options{Addresses: true}, 60, 25, false))
+	check(deepRecording(at("deep.htap"), 400_000, 20_000))
 	check(tortureRecording(at("folded.htap"), recording.Options{Fold: recording.Fold{MaxSize: 40_000}}, 60_000, 3000, true))
 	if out, err := command(t, "heaptap", "merge", "-o", at("merged.htap"), at("plain.htap"), at("levels.htap")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -178,6 +179,31 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 		w.Finish(recording.Ending{End: now + 1000, Exited: true, Code: 3, Status: "exit status 3", Health: event.Health{Waits: 2, Notes: []string{"n\x1b"}}}))
 }
 
+// deepRecording makes a small file whose call stacks are long: those of a recursion through so many nodes, which allocates at the last ones.
+func deepRecording(path string, nodes, stacks uint32) error {
+	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a"}, Started: 1e18}, recording.Options{})
+	if err != nil {
+		return err
+	}
+	w.Thread(0, event.Thread{TID: 7, Name: "a"})
+	w.Module(event.Module{ID: 1, Path: "/bin/a", Start: 4096, End: 8192, Bias: 4096, Unload: -1})
+	frames := make(map[uint32][]event.Frame)
+	for i := range uint32(4) {
+		w.PC(i+1, event.PC{Addr: 4096 + uint64(i), Module: 1})
+		frames[i+1] = []event.Frame{{Function: fmt.Sprintf("f%d", i), File: "x.c", Line: 3 + i}}
+	}
+	for i := range nodes {
+		w.Node(i+1, event.Node{Parent: i, PC: 1 + i%4})
+	}
+	for i := range stacks {
+		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: 100 * int64(i+1), Stack: nodes - i, Size: uint64(1 + i%100),
+			Addr: 0x10000 + 1024*uint64(i), Ref: event.NoRef}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(w.Symbols(frames), w.Finish(recording.Ending{End: 1e9, Exited: true, Status: "exit status 0"}))
+}
+
 // tortureSpool makes a spool and its spill file.
 func tortureSpool(t *testing.T, dir string) {
 	t.Helper()
@@ -213,7 +239,7 @@ func tortureSpool(t *testing.T, dir string) {
 // loadTorture reads the files at the beginning.
 func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	s := &tortureSet{dir: dir, seed: seed, good: make(map[string][]byte)}
-	for _, name := range slices.Concat(tortureSmall, tortureOthers, tortureImports, []string{"p.spool", "p.spill"}) {
+	for _, name := range slices.Concat(tortureSmall, tortureOthers, tortureImports, []string{"deep.htap", "p.spool", "p.spill"}) {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
@@ -225,6 +251,7 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 		s.add("flipped "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { b[i] ^= 1 << (i % 8); return b }))
 		s.add("cut "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { return b[:i] }))
 	}
+	s.add("deep", 1, 0, s.of("deep.htap", recordingCommands, func(_ int, b []byte) []byte { return b }))
 	bases := slices.Concat(tortureSmall, tortureOthers)
 	s.add("forged", 100_000, 20, func(i int) tortureInput {
 		return s.of(bases[i%len(bases)], recordingCommands, func(_ int, b []byte) []byte { return forged(rand.New(rand.NewPCG(seed, uint64(i))), b) })(i)

@@ -61,14 +61,17 @@ func (s *Stack) growth() uint64 { return s.Value - min(s.Base, s.Value) }
 // growth are the stacks whose value is above that of the same functions in the baseline, by how much, largest first. Stacks of
 // the same functions are one.
 func growth(before, now *measured, metric query.Metric) []Stack {
-	base := make(map[string]uint64)
+	k := make(keys)
+	base := make(map[int]uint64)
+	old := k.of(before.s)
 	for _, s := range before.stacks(metric) {
-		base[key(before.s, s.ID)] += s.Value
+		base[old(s.ID)] += s.Value
 	}
-	at := make(map[string]int)
+	at := make(map[int]int)
 	var list []Stack
+	current := k.of(now.s)
 	for _, s := range now.stacks(metric) {
-		k := key(now.s, s.ID)
+		k := current(s.ID)
 		if i, ok := at[k]; ok {
 			list[i].Value += s.Value
 			list[i].Blocks += s.Blocks
@@ -83,22 +86,52 @@ func growth(before, now *measured, metric query.Metric) []Stack {
 	return list
 }
 
-// key is what a stack has in common with the same one in the recording of another build: functions and the names of their files, without
-// version; the program itself may be called otherwise.
-func key(s *query.Source, stack uint32) string {
-	var b strings.Builder
-	for _, f := range s.Frames(stack) {
-		name := f.Function
-		if name == "" {
-			name = "+" + strconv.FormatUint(f.Offset, 16)
+// keys number what stacks have in common with the same ones in the recording of another build: functions and the names of their files,
+// without version; the program itself may be called otherwise.
+type keys map[frameKey]int
+
+// frameKey is a frame and the number of those that called it; 0: none.
+type frameKey struct {
+	callers          int
+	function, module string
+}
+
+// of returns what numbers the stacks of a recording. Stacks share their outer frames: each node is looked at once.
+func (k keys) of(s *query.Source) func(stack uint32) int {
+	nodes, known := s.Reader.Nodes(), make(map[uint32]int)
+	var way []uint32
+	return func(stack uint32) int {
+		way = way[:0]
+		key := 0
+		for stack != 0 {
+			there := false
+			if key, there = known[stack]; there {
+				break
+			}
+			n, ok := nodes.Get(stack)
+			if !ok {
+				break
+			}
+			way = append(way, stack)
+			stack = n.Parent
 		}
-		b.WriteString(name)
-		b.WriteByte(0)
-		if f.Module != s.Profile.Process.Exe {
-			module, _, _ := strings.Cut(path.Base(f.Module), ".so")
-			b.WriteString(module)
+		for _, id := range slices.Backward(way) {
+			n, _ := nodes.Get(id)
+			for _, f := range slices.Backward(s.PCFrames(n.PC)) {
+				next := frameKey{callers: key, function: f.Function}
+				if next.function == "" {
+					next.function = "+" + strconv.FormatUint(f.Offset, 16)
+				}
+				if f.Module != s.Profile.Process.Exe {
+					next.module, _, _ = strings.Cut(path.Base(f.Module), ".so")
+				}
+				if key = k[next]; key == 0 {
+					key = len(k) + 1
+					k[next] = key
+				}
+			}
+			known[id] = key
 		}
-		b.WriteByte(1)
+		return key
 	}
-	return b.String()
 }

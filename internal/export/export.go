@@ -65,6 +65,11 @@ type Input struct {
 	Labels []Label
 	// Missing is called with what could not be read, if something could not; nil: nobody wants to know.
 	Missing func(text string)
+
+	// Cut is called when a call stack is cut, since it is too deep; nil: nobody wants to know.
+	Cut func()
+
+	frames map[uint32][]profile.Frame // see Frames
 }
 
 // Period is a time, ns since the recording's start. A moment has no span.
@@ -138,11 +143,36 @@ func (in *Input) missing(a *query.Answer) {
 	}
 }
 
-// PCs yields the pcs of a call stack, leaf to root.
-func (in *Input) PCs(stack uint32, yield func(pc uint32) bool) { in.Profile.PCs(stack, yield) }
+// PCs yields the pcs of a call stack, leaf to root; of one that is too deep to be written with all of its frames, those nearest to the
+// leaf, then profile.CutPC.
+func (in *Input) PCs(stack uint32, yield func(pc uint32) bool) {
+	in.Profile.PCs(stack, func(pc uint32) bool {
+		if pc == CutPC {
+			in.TellCut()
+		}
+		return yield(pc)
+	})
+}
+
+// TellCut tells that call stacks were cut, which are too deep to be written with all of their frames.
+func (in *Input) TellCut() {
+	if in.Cut != nil {
+		in.Cut()
+	}
+}
 
 // Frames returns the frames at a pc, leaf to root, without hidden ones: there may be none. All but the last are inlined.
-func (in *Input) Frames(pc uint32) []profile.Frame { return in.Query.Frames(in.Source, pc) }
+func (in *Input) Frames(pc uint32) []profile.Frame {
+	list, ok := in.frames[pc]
+	if !ok {
+		if in.frames == nil {
+			in.frames = make(map[uint32][]profile.Frame)
+		}
+		list = in.Query.Frames(in.Source, pc)
+		in.frames[pc] = list
+	}
+	return list
+}
 
 // AppendFrames appends the frames of a call stack, leaf to root, without hidden ones. A stack that was not recorded has none.
 func (in *Input) AppendFrames(list []profile.Frame, stack uint32) []profile.Frame {
@@ -155,6 +185,12 @@ func (in *Input) AppendFrames(list []profile.Frame, stack uint32) []profile.Fram
 
 // Unknown is what stands for the frames of a call stack that was not recorded, or whose frames are all hidden.
 const Unknown = "[unknown]"
+
+// What stands for frames that were cut off a call stack; see Input.PCs.
+const (
+	CutPC   = profile.CutPC
+	CutName = profile.CutName
+)
 
 // FrameName names a frame: its function, or its address if that has no name.
 func FrameName(f *profile.Frame) string {

@@ -48,7 +48,7 @@ const (
 func (l *lineage) of(p *Profile, node uint32) traits {
 	var t traits
 	l.path = l.path[:0]
-	for len(l.path) <= p.nodes.Len() { // or it is a circle
+	for {
 		if uint64(node) < uint64(len(l.known)) && l.known[node] != 0 {
 			t = l.known[node]
 			break

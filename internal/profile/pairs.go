@@ -24,7 +24,11 @@ func (p *Profile) within(stack uint32, f event.Func, operator string) event.Fami
 	if f.Family() != event.FamilyC || stack == 0 {
 		return f.Family()
 	}
-	frames := p.AppendFrames(nil, stack)
+	var frames []Frame
+	p.AllPCs(stack, func(pc uint32) bool {
+		frames = p.PCFrames(pc)
+		return len(frames) == 0
+	})
 	if len(frames) == 0 || !strings.HasPrefix(frames[0].Function, operator) {
 		return f.Family()
 	}

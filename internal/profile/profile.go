@@ -44,7 +44,9 @@ type Profile struct {
 	nodes   *recording.Table[event.Node]
 	lineage lineage
 	symbols symbols
-	hide    func(*Frame) bool // frames that are taken out of the stacks; nil: none
+	hide    func(*Frame) bool  // frames that are taken out of the stacks; nil: none
+	shown   map[uint32][]Frame // if frames are hidden: those of a pc that are not
+	limit   int                // of the frames of stacks that are written one by one; 0: none
 }
 
 // Leak is memory that was live at the end.
@@ -136,12 +138,28 @@ func Load(r *recording.Reader) (*Profile, error) {
 			return nil, err
 		}
 	}
+	p.limit = frameLimit(p.nodes, p.stackIDs())
 	if p.ErrorsKnown() {
 		if err := p.loadVariances(r); !told(err) {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// stackIDs are the stacks that are told.
+func (p *Profile) stackIDs() []uint32 {
+	list := make([]uint32, 0, len(p.Stacks)+len(p.Unmatched)+2*len(p.Mismatches))
+	for i := range p.Stacks {
+		list = append(list, p.Stacks[i].ID)
+	}
+	for i := range p.Unmatched {
+		list = append(list, p.Unmatched[i].Stack)
+	}
+	for i := range p.Mismatches {
+		list = append(list, p.Mismatches[i].Stack, p.Mismatches[i].FreeStack)
+	}
+	return list
 }
 
 // told says whether an error is none, or one of which the recording has told already.

@@ -121,7 +121,7 @@ func build(t *testing.T, finish bool) *Profile {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	p := build(t, true)
-	if p.Duration != 1e6 || !p.Ended || len(p.Damage) != 0 || len(p.Threads) != 1 || p.Threads[0].Counts.Allocations != 9 {
+	if p.Duration != 1e6 || !p.Ended || len(p.Damage) != 1 || len(p.Threads) != 1 || p.Threads[0].Counts.Allocations != 9 {
 		t.Errorf("%+v", p)
 	}
 	if s, ok := p.PeakRSS(); !ok || s.RSS != 9 || s.Time != 200 {

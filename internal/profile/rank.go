@@ -157,7 +157,7 @@ func (m *merger) pc(pc uint32) uint32 {
 func (m *merger) stack(id uint32) uint32 {
 	var way []uint32
 	merged := uint32(0)
-	for id != 0 && len(way) < maxDepth {
+	for id != 0 {
 		if k, ok := m.node[id]; ok {
 			merged = k
 			break

@@ -9,9 +9,6 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// maxDepth bounds the walk from a leaf to its root: a forged tree may have a cycle.
-const maxDepth = 1 << 20
-
 // Frame is a function on a call stack.
 type Frame struct {
 	Function string // "" if unknown
@@ -36,7 +33,7 @@ func (s *symbols) load(r *recording.Reader) {
 	s.reader = r
 	s.modules = make(map[uint32]event.Module)
 	s.runtime = make(map[uint32]bool)
-	s.frames = make(map[uint32][]Frame)
+	s.frames = map[uint32][]Frame{CutPC: {{Function: CutName}}}
 	for _, m := range r.Modules() {
 		s.modules[m.ID] = m
 		s.runtime[m.ID] = RuntimeModule(m.Path)
@@ -79,18 +76,31 @@ func RuntimeModule(path string) bool {
 	return path == "[vdso]"
 }
 
-// PCs yields the pcs of a stack, leaf to root.
+// PCs yields the pcs of a stack, leaf to root, for who goes through many stacks: of stacks that are too deep for that it yields those
+// nearest to the leaf, then CutPC; see Cut.
 func (p *Profile) PCs(stack uint32, yield func(pc uint32) bool) {
-	for range maxDepth {
+	left := p.limit
+	p.AllPCs(stack, func(pc uint32) bool {
+		if left--; left == -1 && p.limit > 0 {
+			yield(CutPC)
+			return false
+		}
+		return yield(pc)
+	})
+}
+
+// AllPCs yields all pcs of a stack, however deep it is, leaf to root.
+func (p *Profile) AllPCs(stack uint32, yield func(pc uint32) bool) {
+	for stack != 0 {
 		n, ok := p.nodes.Get(stack)
-		if stack == 0 || !ok || !yield(n.PC) {
+		if !ok || !yield(n.PC) {
 			return
 		}
 		stack = n.Parent
 	}
 }
 
-// AppendFrames appends the frames of a stack to list, leaf to root.
+// AppendFrames appends the frames of a stack to list, leaf to root, of the pcs that PCs yields.
 func (p *Profile) AppendFrames(list []Frame, stack uint32) []Frame {
 	p.PCs(stack, func(pc uint32) bool {
 		list = append(list, p.PCFrames(pc)...)
@@ -105,8 +115,13 @@ func (p *Profile) PCFrames(pc uint32) []Frame {
 	if p.hide == nil {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(f Frame) bool { return p.hide(&f) })
+	shown, ok := p.shown[pc]
+	if !ok {
+		shown = slices.DeleteFunc(slices.Clone(list), func(f Frame) bool { return p.hide(&f) })
+		p.shown[pc] = shown
+	}
+	return shown
 }
 
 // Hide takes the frames for which hide holds out of all stacks.
-func (p *Profile) Hide(hide func(*Frame) bool) { p.hide = hide }
+func (p *Profile) Hide(hide func(*Frame) bool) { p.hide, p.shown = hide, make(map[uint32][]Frame) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
 )
 
 // Plan is where an answer comes from.
@@ -42,14 +43,14 @@ type ask struct {
 	q         *Query
 	whole     bool // the range is the whole recording
 	stacks    *stackFilter
-	blocks    *blockFilter // nil: all blocks count
-	perBlock  bool         // the answer depends on each block: what counts, or its group
-	noStacks  bool         // only the groups of blocks are wanted, not their stacks
-	ownPeaks  bool         // they are wanted
-	depths    *depths      // nil: not wanted
-	peaksHeld bool         // the cells have their own peaks
-	allPeak   uint64       // if so, and from events: that of all that is selected
-	prepared  *Range       // see prepare
+	blocks    *blockFilter    // nil: all blocks count
+	perBlock  bool            // the answer depends on each block: what counts, or its group
+	noStacks  bool            // only the groups of blocks are wanted, not their stacks
+	ownPeaks  bool            // they are wanted
+	depths    *profile.Depths // nil: not wanted
+	peaksHeld bool            // the cells have their own peaks
+	allPeak   uint64          // if so, and from events: that of all that is selected
+	prepared  *Range          // see prepare
 	funcs     funcs
 }
 
@@ -91,7 +92,7 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 		a.blocks = newBlockFilter(s, q)
 	}
 	if q.wants(Depth) {
-		a.depths = newDepths(s)
+		a.depths = profile.NewDepths(s.Reader.Nodes())
 	}
 	a.Plan = a.choose()
 	return a, ctx.Err()
@@ -185,7 +186,7 @@ func (a *ask) sumUp(c *cells) {
 	for i := range kept {
 		v := &kept[i].Values
 		if a.depths != nil && !a.noStacks && v.Allocations > 0 {
-			v.Depth = a.depths.of(kept[i].stack)
+			v.Depth = a.depths.Of(kept[i].stack)
 		}
 		a.Total.add(v)
 	}

@@ -153,7 +153,7 @@ func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 	case e.Kind == event.Alloc:
 		c.alloc(e)
 		if s.depths != nil && s.noStacks {
-			c.Depth = max(c.Depth, s.depths.of(e.Stack))
+			c.Depth = max(c.Depth, s.depths.Of(e.Stack))
 		}
 	default:
 		c.free(e)

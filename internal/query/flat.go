@@ -105,9 +105,14 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 	for i := range rows {
 		rows[i].Group = f.groups[i]
 	}
-	for n, first := range f.firsts() {
+	firsts := f.firsts()
+	up := make([]int32, len(f.parent)) // the nearest node, at it or above, that is the first of its group; a recursion has few
+	for n, first := range firsts {
 		if n == 0 {
 			continue
+		}
+		if up[n] = up[f.parent[n]]; first {
+			up[n] = int32(n)
 		}
 		r := &rows[f.group[n]]
 		r.Self.add(f.self(int32(n)))
@@ -115,15 +120,10 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 			r.Total.add(&f.total[n])
 		}
 	}
-	seen, mark := make([]int, len(f.groups)), 0
 	return rows, func(n int32) []int32 {
-		mark++
 		list := []int32{2 * f.group[n]}
-		for ; n > 0; n = f.parent[n] {
-			if g := f.group[n]; seen[g] != mark {
-				seen[g] = mark
-				list = append(list, 2*g+1)
-			}
+		for n = up[n]; n > 0; n = up[f.parent[n]] {
+			list = append(list, 2*f.group[n]+1)
 		}
 		return list
 	}

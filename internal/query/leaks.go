@@ -11,11 +11,19 @@ import (
 type LeakFilter struct {
 	Rules   *Suppressions // they sum up what they leave out; nil: none
 	Runtime bool          // what the loader and the language's runtime keep for themselves counts, too
+
+	matches *ruleMatches
 }
 
 // suppress reports whether a rule leaves out a stack, and adds up what it does.
 func (k *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) bool {
-	return len(k.Rules.Rules()) > 0 && k.Rules.Suppress(s.Frames(stack), bytes, blocks)
+	if len(k.Rules.Rules()) == 0 {
+		return false
+	}
+	if k.matches == nil {
+		k.matches = &ruleMatches{s: s, rules: k.Rules, pcs: make(map[uint32]int), nodes: make(map[uint32]int)}
+	}
+	return k.Rules.leaveOut(k.matches.stack(stack), bytes, blocks)
 }
 
 // Leaks are the call stacks whose blocks were allocated in the range and never freed.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -16,7 +17,15 @@ type peaks struct {
 	slots func(n int32) []int32 // numbers of the values that a block at a node counts in
 	out   []*uint64             // by that number
 	list  [][]int32             // slots of each cell, once they were asked for
+	sum   int                   // of them
 }
+
+// maxSlots is how many values all cells together may count in. It is far beyond what trees of usual depth come to: a cell counts in a value
+// for each frame of its stack.
+const maxSlots = 1 << 26
+
+// errDeep says that own peaks of so deep stacks cannot be followed.
+var errDeep = errors.New("the call stacks are too many and too deep for the own peak of each group: ask for other metrics, or for top --by stack")
 
 func newPeaks(a *ask, c *cells, f *forest, slots func(n int32) []int32) *peaks {
 	return &peaks{a: a, c: c, f: f, slots: slots}
@@ -48,7 +57,11 @@ func (p *peaks) held(all int32) (bool, error) {
 	}
 	single := make([]bool, len(p.out))
 	for i := range p.c.list {
-		for _, s := range p.of(i, all) {
+		slots, err := p.of(i, all)
+		if err != nil {
+			return false, err
+		}
+		for _, s := range slots {
 			if s != all && single[s] {
 				return false, nil
 			}
@@ -148,7 +161,9 @@ func (p *peaks) follow(all int32) error {
 	a := p.a
 	p.c.index()
 	for i := range p.c.list {
-		p.of(i, all)
+		if _, err := p.of(i, all); err != nil {
+			return err
+		}
 	}
 	of, n := p.merge()
 	sum, began := make(levels, n), false
@@ -222,9 +237,12 @@ func (p *peaks) follow(all int32) error {
 }
 
 // of are the numbers of all values that a cell counts in.
-func (p *peaks) of(cell int, all int32) []int32 {
+func (p *peaks) of(cell int, all int32) ([]int32, error) {
 	if p.list[cell] == nil {
 		p.list[cell] = append(p.slots(p.f.cells[cell]), all)
+		if p.sum += len(p.list[cell]); p.sum > maxSlots {
+			return nil, errDeep
+		}
 	}
-	return p.list[cell]
+	return p.list[cell], nil
 }

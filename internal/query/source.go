@@ -60,7 +60,18 @@ func (s *Source) frames(pc uint32) []profile.Frame {
 // PCFrames returns the frames of a pc, leaf to root, at least one.
 func (s *Source) PCFrames(pc uint32) []profile.Frame { return s.frames(pc) }
 
-// Frames returns the frames of a call stack, leaf to root; none if the stack is unknown.
+// allFrames returns the frames of a call stack, leaf to root, however many they are.
+func (s *Source) allFrames(stack uint32) (list []profile.Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Profile.AllPCs(stack, func(pc uint32) bool {
+		list = append(list, s.Profile.PCFrames(pc)...)
+		return true
+	})
+	return list
+}
+
+// Frames returns the frames of a call stack, leaf to root, as Profile.PCs has them; none if the stack is unknown.
 func (s *Source) Frames(stack uint32) []profile.Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,10 +79,10 @@ func (s *Source) Frames(stack uint32) []profile.Frame {
 }
 
 // way returns the nodes of the calling-context tree from a stack to its root, up to the first at which stop says so; that one
-// is not included. A forged tree may have a cycle: then the way ends.
+// is not included.
 func (s *Source) way(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
 	nodes := s.Reader.Nodes()
-	for stack != 0 && len(buf) < nodes.Len() && !stop(stack) {
+	for stack != 0 && !stop(stack) {
 		n, ok := nodes.Get(stack)
 		if !ok {
 			break

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/profile"
@@ -72,18 +73,61 @@ func (s *Suppressions) Fresh() *Suppressions {
 
 // Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that does.
 func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
+	return s.leaveOut(s.first(frames), bytes, blocks)
+}
+
+// first returns the number of the first rule that matches one of some frames; that of all rules if none does.
+func (s *Suppressions) first(frames []profile.Frame) int {
 	for i := range s.Rules() {
 		r := &s.rules[i]
 		for k := range frames {
 			f := &frames[k]
 			if r.matches(f.Function) || r.matches(f.Linkage) || r.matches(f.File) || r.matches(f.Module) {
-				r.Bytes += bytes
-				r.Blocks += blocks
-				return true
+				return i
 			}
 		}
 	}
-	return false
+	return len(s.Rules())
+}
+
+// leaveOut adds what is left out to the rule of a number, and reports whether there is one.
+func (s *Suppressions) leaveOut(rule int, bytes, blocks uint64) bool {
+	if rule >= len(s.Rules()) {
+		return false
+	}
+	s.rules[rule].Bytes += bytes
+	s.rules[rule].Blocks += blocks
+	return true
+}
+
+// ruleMatches keeps which rule is the first to match a stack. Stacks share their outer frames: each node is looked at once.
+type ruleMatches struct {
+	s          *Source
+	rules      *Suppressions
+	pcs, nodes map[uint32]int
+	way        []uint32
+}
+
+func (m *ruleMatches) stack(id uint32) int {
+	first := len(m.rules.Rules())
+	m.way = m.s.way(m.way[:0], id, func(id uint32) bool {
+		known, ok := m.nodes[id]
+		if ok {
+			first = known
+		}
+		return ok
+	})
+	for _, id := range slices.Backward(m.way) {
+		n, _ := m.s.Reader.Nodes().Get(id)
+		rule, ok := m.pcs[n.PC]
+		if !ok {
+			rule = m.rules.first(m.s.frames(n.PC))
+			m.pcs[n.PC] = rule
+		}
+		first = min(first, rule)
+		m.nodes[id] = first
+	}
+	return first
 }
 
 func (r *Suppression) matches(name string) bool {

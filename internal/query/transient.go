@@ -91,7 +91,7 @@ func (w *regionWalk) within(now, born int) int {
 
 // commonFunction is the innermost function that two call stacks have in common, from the root on.
 func (s *Source) commonFunction(one, other uint32) profile.Frame {
-	a, b := s.Frames(one), s.Frames(other)
+	a, b := s.allFrames(one), s.allFrames(other)
 	var f profile.Frame
 	for i := 1; i <= min(len(a), len(b)); i++ {
 		x, y := a[len(a)-i], b[len(b)-i]

@@ -3,6 +3,8 @@ package query
 import (
 	"context"
 	"slices"
+
+	"github.com/heaptap/heaptap/internal/profile"
 )
 
 // Node is a node of a tree.
@@ -19,8 +21,14 @@ type Node struct {
 // Trim says how much of a tree is wanted.
 type Trim struct {
 	Share float64 // nodes with a smaller share of the whole (in a Sandwich: of the function) are left out, by the first metric
-	Depth int     // levels; 0: all
+	Depth int     // levels; 0: all, but if a tree of callers would take more than maxSteps, as many as it can have
+	// Selves says that of own peaks, those of the nodes' totals are not wanted.
+	Selves bool
 }
+
+// maxSteps bounds the ways upwards of all call stacks together: unlike in a tree from the root down, they share nothing, but what is above
+// them all may be one deep recursion.
+const maxSteps = 8 << 20
 
 // Tree is an answer as a tree. The root stands for everything, and has no group.
 type Tree struct {
@@ -157,9 +165,20 @@ func (b *builder) peak(v *Values, below bool, nodes ...int32) {
 
 // ownPeaks finds what peak asked for, and puts the children of trees in order if that is what they are sorted by.
 func (b *builder) ownPeaks(roots ...*Node) error {
+	var up []int32 // the nearest node above for which something was asked
+	if b.a.ownPeaks {
+		up = make([]int32, len(b.f.parent))
+		for n, p := range b.f.parent {
+			if up[n] = -1; p >= 0 {
+				if up[n] = up[p]; len(b.below[p]) > 0 {
+					up[n] = p
+				}
+			}
+		}
+	}
 	p := newPeaks(b.a, b.c, b.f, func(n int32) []int32 {
 		list := slices.Clone(b.self[n])
-		for ; n >= 0; n = b.f.parent[n] {
+		for ; n >= 0; n = up[n] {
 			list = append(list, b.below[n]...)
 		}
 		return list
@@ -216,7 +235,9 @@ func (b *builder) downwards(from []int32, trim Trim) *Node {
 			}
 		}
 		b.peak(&w.node.Self, false, w.nodes...)
-		b.peak(&w.node.Total, true, w.nodes...)
+		if !trim.Selves {
+			b.peak(&w.node.Total, true, w.nodes...)
+		}
 		for _, g := range order {
 			child := &Node{Group: b.f.groups[g]}
 			for _, n := range parts[g] {
@@ -252,12 +273,28 @@ type start struct {
 	worth        *Values
 }
 
+// stepLimit returns how many levels a tree of callers can have; 0: all.
+func (b *builder) stepLimit(list []start) int {
+	level := make([]int, len(b.f.parent))
+	for n := 1; n < len(level); n++ {
+		level[n] = level[b.f.parent[n]] + 1
+	}
+	depths := make([]int, len(list))
+	for i, s := range list {
+		depths[i] = level[max(s.next, 0)]
+	}
+	return profile.DepthLimit(depths, maxSteps, 100)
+}
+
 // upwards makes the tree of the ways from nodes of the forest to its root. deep says that a node is worth what is below it, too.
 func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 	type work struct {
 		node  *Node
 		list  []start
 		level int
+	}
+	if trim.Depth == 0 {
+		trim.Depth = b.stepLimit(list)
 	}
 	root := &Node{}
 	for _, s := range list {

@@ -233,12 +233,11 @@ func threadName(s *query.Source, i uint32) string {
 
 // chain writes a stack as its leaf and as many callers as there is room for.
 func (a *answer) chain(stack uint32, width int) string {
-	frames := a.s.Frames(stack)
-	if len(frames) == 0 {
+	levels := fold(a.p, stack, true, width).list
+	if len(levels) == 0 {
 		return "(no call stack)"
 	}
 	line, rest := "", width
-	levels := fold(cutStart(frames), true)
 	for i := range levels {
 		arrow := ""
 		if i > 0 {

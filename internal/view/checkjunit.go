@@ -115,14 +115,14 @@ func stackText(s *query.Source, c *check.Check, st *check.Stack, o *QueryOptions
 		value += " (" + share + ")"
 	}
 	lines := []string{strings.Join(append([]string{value}, notes...), ", ")}
-	frames := fold(cutStart(s.Frames(st.ID)), true)
 	limit := a.report.Frames
-	for i := range frames {
+	levels := fold(a.p, st.ID, true, max(limit, 0))
+	for i := range levels.list {
 		if i == limit {
-			lines = append(lines, fmt.Sprintf("    … %s", plural(uint64(len(frames)-i), "more frame")))
+			lines = append(lines, fmt.Sprintf("    … %s", plural(uint64(levels.all-i), "more frame")))
 			break
 		}
-		f := &frames[i].Frame
+		f := &levels.list[i].Frame
 		text := address(f)
 		if f.Function != "" {
 			text = clean(f.Function)

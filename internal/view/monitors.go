@@ -83,11 +83,11 @@ func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) 
 // Stack writes the functions of a call stack, a line each, from the innermost one on.
 func Stack(w io.Writer, s *query.Source, stack uint32) error {
 	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
-	frames := s.Frames(stack)
-	if len(frames) == 0 {
+	levels := fold(a.p, stack, true, 0).list
+	if len(levels) == 0 {
 		a.printf("    (no call stack)\n")
 	}
-	for _, l := range fold(cutStart(frames), true) {
+	for _, l := range levels {
 		text := a.label(&l.Frame, 96, true)
 		a.printf("    %s\n", text.styled)
 	}

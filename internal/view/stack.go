@@ -123,25 +123,61 @@ type level struct {
 	within int // frames of the standard library below this one, which are not shown
 }
 
-// fold makes the levels of a stack: a function that calls itself is one, and so is the standard library's way from what
-// the program called down to the allocator, if short is set.
-func fold(frames []profile.Frame, short bool) []level {
-	var list []level
-	for _, f := range frames {
-		if k := len(list) - 1; k >= 0 {
-			last := &list[k]
-			if last.Function == f.Function && f.Function != "" && last.Module == f.Module {
-				last.times++
-				continue
-			}
-			if short && library(last.Function) && library(f.Function) {
-				*last = level{Frame: f, times: 1, within: last.within + last.times}
-				continue
-			}
-		}
-		list = append(list, level{Frame: f, times: 1})
+// levels are the lines of a stack, of which only so many are kept: the first ones, and the last one.
+type levels struct {
+	list []level
+	all  int // how many there are
+}
+
+// fold makes the levels of a stack, leaf first, without the frames at the root that say nothing: a function that calls itself is one, and
+// so is the standard library's way from what the program called down to the allocator, if short is set. It keeps the first so many and
+// the last; 0: all. Stacks may be very deep: their frames are not all in memory.
+func fold(p *profile.Profile, stack uint32, short bool, keep int) levels {
+	var pcs []uint32
+	p.AllPCs(stack, func(pc uint32) bool {
+		pcs = append(pcs, pc)
+		return true
+	})
+	head, frames := len(pcs), 0
+	for head > 0 && frames <= startDepth {
+		head--
+		frames += len(p.PCFrames(pcs[head]))
 	}
-	return list
+	var tail []profile.Frame
+	for _, pc := range pcs[head:] {
+		tail = append(tail, p.PCFrames(pc)...)
+	}
+	var l levels
+	for _, pc := range pcs[:head] {
+		list := p.PCFrames(pc)
+		for i := range list {
+			l.add(&list[i], short, keep)
+		}
+	}
+	tail = cutStart(tail)
+	for i := range tail {
+		l.add(&tail[i], short, keep)
+	}
+	return l
+}
+
+// add adds the next frame.
+func (l *levels) add(f *profile.Frame, short bool, keep int) {
+	if k := len(l.list) - 1; k >= 0 {
+		last := &l.list[k]
+		if last.Function == f.Function && f.Function != "" && last.Module == f.Module {
+			last.times++
+			return
+		}
+		if short && library(last.Function) && library(f.Function) {
+			*last = level{Frame: *f, times: 1, within: last.within + last.times}
+			return
+		}
+	}
+	if l.all++; keep > 0 && len(l.list) > keep {
+		l.list = l.list[:keep]
+	}
+	l.list = append(l.list, level{Frame: *f, times: 1})
 }
 
 // library reports whether a function belongs to the standard library of its language.
@@ -159,14 +195,14 @@ func library(function string) bool {
 
 // frames are the lines of a stack, leaf first.
 func (r *report) frames(stack uint32) []string {
-	all := r.p.AppendFrames(nil, stack)
-	if len(all) == 0 {
+	l := fold(r.p, stack, r.Frames > 0, max(r.Frames, 0))
+	list := l.list
+	if l.all == 0 {
 		return []string{r.faint("(no call stack)")}
 	}
-	list := fold(cutStart(all), r.Frames > 0)
 	limit := r.Frames
-	if limit < 0 || len(list) <= limit {
-		limit = len(list)
+	if limit < 0 || l.all <= limit {
+		limit = l.all
 	}
 	var lines []string
 	module := ""
@@ -179,7 +215,7 @@ func (r *report) frames(stack uint32) []string {
 		}
 		lines = append(lines, r.frame(&x, show))
 	}
-	if limit == len(list) {
+	if limit == l.all {
 		for _, x := range list {
 			line(x)
 		}
@@ -189,7 +225,7 @@ func (r *report) frames(stack uint32) []string {
 	for _, x := range list[:keep] {
 		line(x)
 	}
-	lines = append(lines, r.faint(fmt.Sprintf("… %s", plural(uint64(len(list)-keep-1), "more frame"))))
+	lines = append(lines, r.faint(fmt.Sprintf("… %s", plural(uint64(l.all-keep-1), "more frame"))))
 	line(list[len(list)-1])
 	return lines
 }

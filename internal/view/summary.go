@@ -53,14 +53,13 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 
 // oneLine writes a stack as its leaf and as many callers as there is room for.
 func (r *report) oneLine(g *profile.Group) {
-	frames := cutStart(r.p.AppendFrames(nil, g.Stack))
+	levels := fold(r.p, g.Stack, true, r.Width).list
 	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(Size(g.LiveAtPeakBytes), 10)),
 		padLeft(percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
-	if len(frames) == 0 {
+	if len(levels) == 0 {
 		r.printf("%s%s\n", numbers, r.faint("(no call stack)"))
 		return
 	}
-	levels := fold(frames, true)
 	rest := r.Width - 22
 	line := ""
 	placed := false

@@ -49,14 +49,32 @@ type edge struct {
 // display is what callgrind_annotate tells functions by: for a total, functions of the same name in one file are one.
 type display struct{ file, name string }
 
-// gatherer makes functions and calls of call stacks.
+// gatherer makes functions and calls of call stacks. Call stacks share their outer frames: what a node of the calling-context tree and all
+// below it cost is added up first, so that each node is looked at once, however deep the tree is.
 type gatherer struct {
 	in     *export.Input
 	known  map[key]*function
 	list   []*function
 	places map[uint32][]place // the frames at a pc, leaf to root
-	on     map[display]bool   // what is on the call stack so far
-	path   []place
+	nodes  []node             // a parent comes before its children; the first is the root
+	ids    map[uint32]int32   // by node of the recording's tree
+	way    []uint32
+}
+
+// node is a node of the calling-context tree.
+type node struct {
+	parent int32
+	places []place      // leaf to root; none if all are hidden
+	caller place        // who called the outermost of them
+	total  query.Values // of it and of what is below
+}
+
+// end is the place at which a call stack that ends at the node calls the allocator.
+func (n *node) end() place {
+	if len(n.places) > 0 {
+		return n.places[0]
+	}
+	return n.caller
 }
 
 // place is a frame of a call stack.
@@ -67,11 +85,29 @@ type place struct {
 
 // gather returns all functions, in order.
 func gather(in *export.Input, rows []query.StackRow) []*function {
-	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place), on: make(map[display]bool)}
+	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place), ids: make(map[uint32]int32)}
 	root := place{f: g.function(key{object: noFile, file: noFile, name: "[root]"})}
+	g.nodes = append(g.nodes, node{parent: -1, caller: root})
+	unknown := int32(0) // a node for call stacks without frames
 	for i := range rows {
-		g.stack(root, &rows[i])
+		at := g.node(rows[i].Stack)
+		if g.nodes[at].end() == root {
+			if unknown == 0 {
+				unknown = int32(len(g.nodes))
+				f := g.function(key{object: noFile, file: noFile, name: export.Unknown})
+				g.nodes = append(g.nodes, node{caller: root, places: []place{{f: f}}})
+			}
+			at = unknown
+		}
+		n := &g.nodes[at]
+		add(&n.total, &rows[i].Values)
+		end := n.end()
+		add(end.f.at(end.line), &rows[i].Values)
 	}
+	for i := len(g.nodes) - 1; i > 0; i-- {
+		add(&g.nodes[g.nodes[i].parent].total, &g.nodes[i].total)
+	}
+	g.calls()
 	for _, f := range g.list {
 		f.sort()
 	}
@@ -79,28 +115,60 @@ func gather(in *export.Input, rows []query.StackRow) []*function {
 	return g.list
 }
 
-// stack adds a call stack.
-func (g *gatherer) stack(root place, r *query.StackRow) {
-	g.path = g.path[:0]
-	g.in.PCs(r.Stack, func(pc uint32) bool {
-		g.path = append(g.path, g.at(pc)...)
-		return true
-	})
-	if len(g.path) == 0 {
-		g.path = append(g.path, place{f: g.function(key{object: noFile, file: noFile, name: export.Unknown})})
-	}
-	clear(g.on)
-	caller := root
-	for _, p := range slices.Backward(g.path) {
-		c := caller.f.call(p.f, caller.line)
-		c.count += r.Allocations
-		if d := (display{p.f.file, p.f.name}); !g.on[d] {
-			g.on[d] = true
-			add(&c.cost, &r.Values)
+// node returns the number of the node of a call stack.
+func (g *gatherer) node(stack uint32) int32 {
+	g.way = g.way[:0]
+	at := int32(0)
+	for stack != 0 {
+		if known, ok := g.ids[stack]; ok {
+			at = known
+			break
 		}
-		caller = p
+		n, ok := g.in.Reader.Nodes().Get(stack)
+		if !ok {
+			break
+		}
+		g.way = append(g.way, stack)
+		stack = n.Parent
 	}
-	add(caller.f.at(caller.line), &r.Values)
+	for _, id := range slices.Backward(g.way) {
+		n, _ := g.in.Reader.Nodes().Get(id)
+		g.nodes = append(g.nodes, node{parent: at, places: g.at(n.PC), caller: g.nodes[at].end()})
+		at = int32(len(g.nodes) - 1)
+		g.ids[id] = at
+	}
+	return at
+}
+
+// calls adds the calls of all nodes. What a function that calls itself costs is counted at its outermost call only.
+func (g *gatherer) calls() {
+	first, sibling := make([]int32, len(g.nodes)), make([]int32, len(g.nodes)) // 0: none
+	for i := len(g.nodes) - 1; i > 0; i-- {
+		p := g.nodes[i].parent
+		sibling[i], first[p] = first[p], int32(i)
+	}
+	on := make(map[display]int) // how often each is on the way to the node
+	for at := first[0]; at != 0; {
+		n := &g.nodes[at]
+		caller := n.caller
+		for _, p := range slices.Backward(n.places) {
+			c := caller.f.call(p.f, caller.line)
+			c.count += n.total.Allocations
+			d := display{p.f.file, p.f.name}
+			if on[d]++; on[d] == 1 {
+				add(&c.cost, &n.total)
+			}
+			caller = p
+		}
+		next := first[at]
+		for next == 0 && at != 0 { // up again
+			for _, p := range g.nodes[at].places {
+				on[display{p.f.file, p.f.name}]--
+			}
+			next, at = sibling[at], g.nodes[at].parent
+		}
+		at = next
+	}
 }
 
 // at returns the frames at a pc.

@@ -9,7 +9,6 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/intern"
 	"github.com/heaptap/heaptap/internal/export/valgrind"
-	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -30,16 +29,15 @@ type points struct {
 	list   []*point
 	of     map[uint32]*point // by call stack
 	frames intern.Table[string]
+	at     map[uint32][]int // numbers of the names of the frames at a pc, leaf to root
 }
 
 func newPoints(in *export.Input, t *query.StackTable) *points {
-	p := &points{in: in, table: t, of: make(map[uint32]*point)}
+	p := &points{in: in, table: t, of: make(map[uint32]*point), at: make(map[uint32][]int)}
 	var same intern.Table[string]
-	var frames []profile.Frame
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		frames = in.AppendFrames(frames[:0], r.Stack)
-		list := p.names(frames)
+		list := p.names(r.Stack)
 		id, added := same.Add(key(list))
 		if added {
 			p.list = append(p.list, &point{frames: list})
@@ -56,14 +54,21 @@ func newPoints(in *export.Input, t *query.StackTable) *points {
 	return p
 }
 
-// names numbers the frames' names.
-func (p *points) names(frames []profile.Frame) []int {
-	if len(frames) == 0 {
+// names numbers the names of a call stack's frames.
+func (p *points) names(stack uint32) (list []int) {
+	p.in.PCs(stack, func(pc uint32) bool {
+		at, ok := p.at[pc]
+		if !ok {
+			for _, f := range p.in.Frames(pc) {
+				at = append(at, p.frames.ID(valgrind.Frame(&f))+1)
+			}
+			p.at[pc] = at
+		}
+		list = append(list, at...)
+		return true
+	})
+	if list == nil {
 		return []int{p.frames.ID(valgrind.Unknown) + 1}
-	}
-	list := make([]int, len(frames))
-	for i := range frames {
-		list[i] = p.frames.ID(valgrind.Frame(&frames[i])) + 1
 	}
 	return list
 }

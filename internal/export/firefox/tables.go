@@ -3,6 +3,7 @@ package firefox
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -82,6 +83,7 @@ type tables struct {
 	funcIDs   intern.Table[function]
 	resources intern.Table[string] // paths of files
 	leaves    map[uint32]int       // call stacks: their entry in stacks
+	inner     map[uint32]int       // nodes of the recording's tree: their entry, -1 if they and all above them are hidden
 
 	libs         []lib
 	stacks       stackTable
@@ -96,7 +98,7 @@ type node struct{ prefix, frame int }
 type function struct{ name, resource, file int }
 
 func newTables(in *export.Input) *tables {
-	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int), leaves: make(map[uint32]int), libs: []lib{}}
+	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int), leaves: make(map[uint32]int), inner: make(map[uint32]int), libs: []lib{}}
 	list := in.Reader.Modules()
 	for i := range list {
 		t.modules[list[i].ID] = &list[i]
@@ -114,16 +116,28 @@ func (t *tables) stack(id uint32) int {
 	if n, ok := t.leaves[id]; ok {
 		return n
 	}
+	nodes := t.in.Reader.Nodes()
 	var path []uint32
-	t.in.PCs(id, func(pc uint32) bool {
-		path = append(path, pc)
-		return true
-	})
 	at := -1
-	for i := len(path) - 1; i >= 0; i-- {
-		for _, f := range t.pc(path[i]) {
+	for up := id; up != 0; {
+		known, ok := t.inner[up]
+		if ok {
+			at = known
+			break
+		}
+		n, ok := nodes.Get(up)
+		if !ok {
+			break
+		}
+		path = append(path, up)
+		up = n.Parent
+	}
+	for _, up := range slices.Backward(path) {
+		n, _ := nodes.Get(up)
+		for _, f := range t.pc(n.PC) {
 			at = t.node(node{at, f})
 		}
+		t.inner[up] = at
 	}
 	if at < 0 {
 		at = t.node(node{-1, t.unknown()})

@@ -63,7 +63,7 @@ var columns = []query.Metric{query.Allocations, query.Bytes, query.Live, query.O
 
 // writeColumns writes all columns in one. A $ in a name would be taken for one that parts columns: it becomes _.
 func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
-	t, err := in.TopDown(ctx, columns...)
+	t, err := in.Trimmed(ctx, query.Trim{Selves: true}, columns...)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,15 @@ func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
 	})
 }
 
-// walk yields the path of each node and what is at it, children by name.
+// walk yields the path of each node and what is at it, children by name. Of call stacks that are too deep to be written with all of their
+// frames, it yields those nearest to the leaf.
 func walk(in *export.Input, n *query.Node, path []byte, name func(string) string, yield func(path []byte, v *query.Values) error) error {
 	type named struct {
 		name string
 		node *query.Node
 	}
+	limit, _ := in.Profile.Cut()
+	begin, cut := len(path), append(slices.Clone(path), name(export.CutName)...)
 	type level struct {
 		length   int // of the path above
 		children []named
@@ -102,7 +105,8 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 		return l
 	}
 	for levels := []level{open(n, len(path))}; len(levels) > 0; {
-		l := &levels[len(levels)-1]
+		depth := len(levels)
+		l := &levels[depth-1]
 		if len(l.children) == 0 {
 			levels = levels[:len(levels)-1]
 			continue
@@ -113,7 +117,13 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 			path = append(path, ';')
 		}
 		path = append(path, c.name...)
-		if err := yield(path, &c.node.Self); err != nil {
+		shown := path
+		if limit > 0 && depth > limit {
+			cut = append(cut[:begin+len(export.CutName)], path[levels[depth-limit].length:]...)
+			shown = cut
+			in.TellCut()
+		}
+		if err := yield(shown, &c.node.Self); err != nil {
 			return err
 		}
 		levels = append(levels, open(c.node, len(path)))

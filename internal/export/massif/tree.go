@@ -22,7 +22,12 @@ type trees struct {
 	names intern.Table[string]
 	known map[uint32][]int // numbers of the names of the frames at a pc, leaf to root
 	whole uint64           // bytes of the tree
+	depth int              // how many levels it has at most
 }
+
+// maxSteps is how many frames a tree takes of all its call stacks together: each call stack is a way of its own. Beyond 80,000 call stacks,
+// trees are less deep.
+const maxSteps = 8 << 20
 
 // way is a call stack of which some frames have been gone through.
 type way struct {
@@ -54,6 +59,7 @@ func (t *trees) write(ctx context.Context, metric query.Metric, cut uint64) erro
 			t.whole += bytes
 		}
 	}
+	t.depth = min(depth, max(10, maxSteps/max(1, len(ways))))
 	t.node(0, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.", t.whole, ways)
 	return nil
 }
@@ -62,7 +68,7 @@ func (t *trees) write(ctx context.Context, metric query.Metric, cut uint64) erro
 func (t *trees) node(level int, what string, bytes uint64, ways []way) {
 	list := t.groups(level, ways)
 	told := 0
-	if level < depth {
+	if level < t.depth {
 		for told < len(list) && float64(list[told].bytes) >= share*float64(t.whole) {
 			told++
 		}

@@ -137,6 +137,10 @@ func (d *dictionary) location(i int, id uint32) *protobuf.Message {
 		m.Message(locationLines, d.line(function{name: d.text(export.Unknown)}, 0))
 		return &m
 	}
+	if id == export.CutPC {
+		m.Message(locationLines, d.line(function{name: d.text(export.CutName)}, 0))
+		return &m
+	}
 	pc, _ := d.in.Reader.PCs().Get(id)
 	m.Uint(locationMapping, d.mappingOf(pc.Module))
 	d.code.Add(pc)

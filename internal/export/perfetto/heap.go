@@ -47,6 +47,7 @@ type heap struct {
 	mappings  intern.Table[mapping]
 	frames    intern.Table[frame]
 	stacks    intern.Table[string] // the numbers of their frames, as the message has them
+	framesAt  map[uint32][]uint64  // by pc, leaf to root
 	ids       map[uint32]int       // places in it, of the recording's call stacks
 	modules   map[uint32]*event.Module
 }
@@ -65,7 +66,7 @@ type frame struct {
 }
 
 func newHeap(t *trace) *heap {
-	h := &heap{trace: t, ids: make(map[uint32]int), modules: make(map[uint32]*event.Module)}
+	h := &heap{trace: t, framesAt: make(map[uint32][]uint64), ids: make(map[uint32]int), modules: make(map[uint32]*event.Module)}
 	list := t.in.Reader.Modules()
 	for i := range list {
 		h.modules[list[i].ID] = &list[i]
@@ -184,7 +185,12 @@ func (h *heap) stack(id uint32) int {
 	}
 	var path []uint64
 	h.in.PCs(id, func(pc uint32) bool {
-		path = h.pc(path, pc)
+		list, ok := h.framesAt[pc]
+		if !ok {
+			list = h.pc(nil, pc)
+			h.framesAt[pc] = list
+		}
+		path = append(path, list...)
 		return true
 	})
 	if path == nil {

@@ -380,9 +380,12 @@ func (p *profile) writeLocations() *mappings {
 	for i, id := range p.locations.List() {
 		var out protobuf.Message
 		out.Uint(locationID, uint64(i+1))
-		if id == unknownPC {
+		switch id {
+		case unknownPC:
 			out.Message(locationLine, p.line(&profiles.Frame{Function: export.Unknown}))
-		} else {
+		case export.CutPC:
+			out.Message(locationLine, p.line(&profiles.Frame{Function: export.CutName}))
+		default:
 			pc, _ := p.in.Reader.PCs().Get(id)
 			out.Uint(locationMapping, code.ids[pc.Module])
 			out.Uint(locationAddress, export.CallAddress(pc))

@@ -81,6 +81,24 @@ func joined(list []profile.Frame) string {
 	return strings.Join(names, ";")
 }
 
+// maxRows is how many rows a table of frames has, unless its call stacks have more than leastRows on average: deeper ones are cut.
+const (
+	maxRows   = 6 << 20
+	leastRows = 10
+)
+
+// rowLimit is how many frames of a call stack have rows; 0: all.
+func rowLimit(in *export.Input, rows []query.StackRow) int {
+	if uint64(len(rows))*uint64(in.Reader.Nodes().Len()) <= maxRows {
+		return 0
+	}
+	depths, list := profile.NewDepths(in.Reader.Nodes()), make([]int, len(rows))
+	for i := range rows {
+		list[i] = int(depths.Of(rows[i].Stack))
+	}
+	return profile.DepthLimit(list, maxRows, leastRows)
+}
+
 // frames is a row for each frame of the call stacks; depth counts from main, 0.
 func frames(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false}, {"function", Text, true},
@@ -91,16 +109,33 @@ func frames(in *export.Input) *Table {
 		if err != nil {
 			return err
 		}
-		var list []profile.Frame
+		limit := rowLimit(in, answer.Rows)
+		known := make(map[uint32][][]Value) // by pc, leaf to root: what rows have behind stack and depth
+		var list [][]Value
 		row := make([]Value, len(t.Columns))
 		for i := range answer.Rows {
 			stack := answer.Rows[i].Stack
-			list = in.AppendFrames(list[:0], stack)
+			list = list[:0]
+			left := limit
+			in.PCs(stack, func(pc uint32) bool {
+				if left--; left == -1 && limit > 0 {
+					in.TellCut()
+					pc = export.CutPC
+				}
+				rows, ok := known[pc]
+				if !ok {
+					for _, f := range in.Frames(pc) {
+						rows = append(rows, []Value{textOf(export.FrameName(&f)), textOf(f.Function), textOf(f.Linkage), textOf(f.File),
+							{Uint: uint64(f.Line), Null: f.Line == 0}, textOf(f.Module), {Text: hex(f.Offset), Null: f.Module == ""},
+							{Text: hex(f.Address)}, flagOf(f.Inlined)})
+					}
+					known[pc] = rows
+				}
+				list = append(list, rows...)
+				return pc != export.CutPC
+			})
 			for k := range slices.Backward(list) {
-				f := &list[k]
-				row = append(row[:0], uintOf(uint64(stack)), uintOf(uint64(len(list)-1-k)), textOf(export.FrameName(f)),
-					textOf(f.Function), textOf(f.Linkage), textOf(f.File), Value{Uint: uint64(f.Line), Null: f.Line == 0},
-					textOf(f.Module), Value{Text: hex(f.Offset), Null: f.Module == ""}, Value{Text: hex(f.Address)}, flagOf(f.Inlined))
+				row = append(append(row[:0], uintOf(uint64(stack)), uintOf(uint64(len(list)-1-k))), list[k]...)
 				if err := yield(row); err != nil {
 					return err
 				}
