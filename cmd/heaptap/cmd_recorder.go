@@ -128,7 +128,8 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 	}
 	close(ended)
 	err := record.Recover(ctx, spool, record.Config{
-		RunDir: config.RunDir, Output: config.Output, OutputMode: config.OutputMode, SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
+		RunDir: config.RunDir, Output: config.Output, OutputMode: config.OutputMode, Taken: config.Taken,
+		SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
 		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
 		MinEvents: config.MinEvents, NotMain: !main, Names: cachedNames(), Fetch: debugFiles(func(string) {}),
 		Report: func(r record.Report) {

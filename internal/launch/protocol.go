@@ -26,6 +26,7 @@ type RecorderConfig struct {
 	RunDir     string
 	Output     string // template, absolute
 	OutputMode fs.FileMode
+	Taken      []string `json:",omitempty"` // recordings of the run that are not to be replaced, when it goes on from where a recorder died
 	SpillDir   string
 	SpillLimit int64
 	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides

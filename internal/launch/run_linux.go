@@ -158,7 +158,8 @@ type session struct {
 	recorderDone bool // it has ended, and all is written
 	mainEnd      *MainEnd
 	notes        []string
-	doing        string // what the recorder says it does; "": nothing in particular
+	begun        []Recording // all that the recorder has told of
+	doing        string      // what the recorder says it does; "": nothing in particular
 	result       Result
 }
 
@@ -375,6 +376,9 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 
 // hear takes in what the recorder says.
 func (s *session) hear(m fromRecorder) {
+	if m.Started != nil {
+		s.begun = append(s.begun, *m.Started)
+	}
 	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.config.Heard != nil {
 		s.config.Heard(*rec, m.Finished != nil)
 	}

@@ -180,7 +180,9 @@ func (s *session) rescue() {
 		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
 			end = s.mainEnd // of several images, nobody says which one was the last
 		}
-		recordings, err := s.config.Rescue(context.Background(), spool, s.recorderConfig, spoolPID(spool) == s.pid, end)
+		config := s.recorderConfig
+		config.Taken = s.taken(spoolPID(spool))
+		recordings, err := s.config.Rescue(context.Background(), spool, config, spoolPID(spool) == s.pid, end)
 		if err != nil {
 			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
 			continue
@@ -193,6 +195,19 @@ func (s *session) rescue() {
 	}
 	s.result.Complete = time.Since(s.started)
 	removeRunFolder(s.runDir)
+}
+
+// taken lists the recordings of the run that one of a process must not replace: those that are complete, and those of others.
+func (s *session) taken(pid int) (paths []string) {
+	for _, r := range s.result.Recordings {
+		paths = append(paths, r.Path)
+	}
+	for _, r := range s.begun {
+		if r.PID != pid {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
 }
 
 // spoolPID takes the process id from a spool's name, PID-anything.spool.

@@ -20,6 +20,8 @@ type Config struct {
 	Output string
 	// OutputMode are the recordings' permissions; 0: only their owner may read them.
 	OutputMode fs.FileMode
+	// Taken are recordings of the run, by their paths, that others must not replace.
+	Taken []string
 	// SpillDir is where agents append what does not fit into their pool, and where the recorder keeps what it has not
 	// processed yet. "" means RunDir for the agents and the output's folder for the recorder.
 	SpillDir string

@@ -162,6 +162,9 @@ func newRun(ctx context.Context, config Config) *run {
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
 		roused: make(chan struct{}, 1),
 	}
+	for _, path := range config.Taken {
+		r.names.used[path] = true
+	}
 	dir := config.SpillDir
 	if dir == "" {
 		dir = r.names.dir()
