@@ -56,7 +56,7 @@ func build(t *testing.T, finish bool) *Profile {
 	node(9, 5, 6, false) // loader > loader
 	node(10, 0, 7, true) // start_thread, truncated
 	node(11, 10, 8, false)
-	node(12, 0, 9, false) // JIT
+	node(12, 0, 9, false)  // JIT
 	node(13, 13, 1, false) // a forged cycle: the reader cuts it, and says so
 	var events []event.Event
 	now := int64(0)
