@@ -74,7 +74,10 @@ func runToStep(t *testing.T, step string, sig unix.Signal, patience string, flag
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { unix.Kill(cmd.Process.Pid, unix.SIGKILL) })
+	t.Cleanup(func() {
+		unix.Kill(cmd.Process.Pid, unix.SIGKILL)
+		s.until("nobody uses the folder", func() bool { return !inUse(cmd.Dir) }) // it is removed next
+	})
 	go func() { s.over <- cmd.Wait() }()
 	s.until("it comes to the step", func() bool {
 		b, _ := os.ReadFile(file)
@@ -200,6 +203,16 @@ func TestRecorderNotReady(t *testing.T) {
 	if status := s.end(); status != 125 || s.out.Len() > 0 || !strings.Contains(s.err.String(), "did not get ready") {
 		t.Errorf("with --require: status %d, stdout %q, stderr %s", status, &s.out, &s.err)
 	}
+}
+
+// inUse says whether a process works in a folder or has a file of it open.
+func inUse(dir string) bool {
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	return slices.ContainsFunc(append(links, folders...), func(link string) bool {
+		to, _ := os.Readlink(link)
+		return to == dir || strings.HasPrefix(to, dir+"/")
+	})
 }
 
 // stateOf is a process's state, 0 if there is none.

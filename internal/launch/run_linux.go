@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -269,14 +271,29 @@ func (s *session) recorderOver() {
 	s.consider()
 }
 
-// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or that of this
-// process, whose memory the target shared until it was executed.
+// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or this process's,
+// whose memory the target shared until it was executed. This process's own ru_maxrss says nothing of that: it counts
+// the memory of whatever this process was before it was executed itself, too.
 func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
-	var own unix.Rusage
-	if !childless || unix.Getrusage(unix.RUSAGE_SELF, &own) != nil || usage.Maxrss <= own.Maxrss {
-		return 0
+	if most := usage.Maxrss << 10; childless && most > highWater() {
+		return most
 	}
-	return usage.Maxrss << 10
+	return 0
+}
+
+// highWater is the largest resident set that this process's memory has had, in bytes; if it is not known, more than any.
+func highWater() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return math.MaxInt64
+	}
+	_, rest, _ := bytes.Cut(b, []byte("\nVmHWM:"))
+	if f := bytes.Fields(rest[:min(len(rest), 40)]); len(f) > 0 {
+		if n, err := strconv.ParseInt(string(f[0]), 10, 64); err == nil {
+			return n << 10
+		}
+	}
+	return math.MaxInt64
 }
 
 // hasNoChildren says whether a process, which may be a zombie, has never waited for a child.
