@@ -66,7 +66,7 @@ func makeTorture(t *testing.T, dir string) *tortureSet {
 	check(tortureRecording(at("levels.htap"), recording.Options{}, 120, 6, true))
 	check(tortureRecording(at("unfinished.htap"), recording.Options{Addresses: true}, 60, 25, false))
 	check(deepRecording(at("deep.htap"), 400_000, 20_000))
-	check(tortureRecording(at("folded.htap"), recording.Options{Fold: recording.Fold{MaxSize: 40_000}}, 60_000, 3000, true))
+	check(tortureRecording(at("folded.htap"), recording.Options{Fold: recording.Fold{MaxSize: 8_000}}, 9_000, 450, true))
 	if out, err := command(t, "heaptap", "merge", "-o", at("merged.htap"), at("plain.htap"), at("levels.htap")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
