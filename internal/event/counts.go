@@ -5,43 +5,43 @@ import (
 	"slices"
 )
 
-// Classes of what is counted and not recorded.
+// The numbers of classes into which counted calls are sorted. The last class also holds everything above it.
 const (
-	SizeClasses = 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all above, too
-	TimeClasses = 32 // class i: 2^i to 2^(i+1) - 1 ticks; class 0: 0 and 1; the last one: all above, too
+	SizeClasses = 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes
+	TimeClasses = 32 // class 0: 0 and 1 ticks; class i: 2^i to 2^(i+1) - 1 ticks
 )
 
-// Counts is what the threads of a process have done as far as it was counted and not recorded: in count mode all of it, with --time-calls how
-// long the calls took.
+// Counts holds what the agent counted instead of recording: in count mode every call, with --time-calls the duration
+// of calls.
 type Counts struct {
-	// Tick is the unit of the classes of time, in femtoseconds.
+	// Tick is the unit of the time classes, in femtoseconds.
 	Tick uint64
 	Rows []Count // by thread, and then by function
 }
 
-// Count is what one thread has done by one function.
+// Count holds one thread's calls of one function.
 type Count struct {
-	TID    uint32 // the kernel's thread id; 0: of threads that have ended, of all processes of the executed image
+	TID    uint32 // the kernel's thread id; 0: all threads that have ended, in all processes of the executed image
 	Name   string // of the thread
 	Func   Func
-	Frees  bool // the deallocations that the function made; else its allocations. realloc may do both
+	Frees  bool // counts the function's deallocations; else its allocations. realloc may do both
 	Calls  uint64
-	Failed uint64 // further calls that failed
-	Bytes  uint64 // requested
-	Usable uint64 // of the blocks that were allocated, or freed; 0: not known
-	Time   uint64 // ns inside of the allocator, of the calls that were timed
-	Timed  uint64
+	Failed uint64  // failed calls; Calls does not include them
+	Bytes  uint64  // requested
+	Usable uint64  // usable bytes of the blocks; 0: not known
+	Time   uint64  // ns that the timed calls spent in the allocator
+	Timed  uint64  // timed calls
 	Sizes  []Class // calls by requested size
-	Times  []Class // timed calls
+	Times  []Class // timed calls by duration
 }
 
-// Class is how many calls are of a class. Lists of them are in rising order, without empty ones.
+// Class is the number of calls in one class. Lists are in ascending order and have no empty classes.
 type Class struct {
 	Class uint8
 	Calls uint64
 }
 
-// Add adds what another thread has done by it, or another function.
+// Add adds another thread's or function's calls.
 func (c *Count) Add(o *Count) {
 	c.Calls += o.Calls
 	c.Failed += o.Failed
@@ -65,7 +65,7 @@ func addClasses(to, from []Class) []Class {
 	return to
 }
 
-// MeanTime is that of a timed call, in ns; 0 if none was timed.
+// MeanTime returns the mean duration of a timed call, in ns; 0 if no call was timed.
 func (c *Count) MeanTime() uint64 {
 	if c.Timed == 0 {
 		return 0
@@ -73,8 +73,8 @@ func (c *Count) MeanTime() uint64 {
 	return c.Time / c.Timed
 }
 
-// TimeQuantile returns the time, in ns, that a share p of the timed calls does not exceed: as near as the classes of time tell, the upper bound of
-// one. 0 if no call was timed.
+// TimeQuantile returns the duration, in ns, that a share p of the timed calls does not exceed, rounded up to the upper
+// bound of its time class; 0 if no call was timed.
 func (c *Counts) TimeQuantile(of *Count, p float64) uint64 {
 	total := uint64(0)
 	for _, n := range of.Times {
@@ -90,7 +90,7 @@ func (c *Counts) TimeQuantile(of *Count, p float64) uint64 {
 	return 0
 }
 
-// TimeClass returns the shortest and the longest time of a class, in ns.
+// TimeClass returns the shortest and the longest duration in a time class, in ns.
 func (c *Counts) TimeClass(i int) (least, most uint64) {
 	ns := func(ticks uint64) uint64 {
 		hi, lo := bits.Mul64(ticks, c.Tick)
@@ -106,7 +106,7 @@ func (c *Counts) TimeClass(i int) (least, most uint64) {
 	return least, ns(2 << i)
 }
 
-// By sums rows up by a key, in the order in which the keys come first.
+// By sums the rows that have the same key. The sums are in the order in which their keys first occur.
 func (c *Counts) By(key func(*Count) Count) []Count {
 	type id struct {
 		tid   uint32
@@ -130,8 +130,8 @@ func (c *Counts) By(key func(*Count) Count) []Count {
 	return list
 }
 
-// OfFunc and OfThread are keys for By.
+// OfFunc is a key for By: one sum for each function.
 func OfFunc(c *Count) Count { return Count{Func: c.Func, Frees: c.Frees} }
 
-// OfThread is the other one.
+// OfThread is a key for By: one sum for each thread.
 func OfThread(c *Count) Count { return Count{TID: c.TID, Name: c.Name} }

@@ -1,9 +1,9 @@
 // Package event defines what a recording is made of: one process's allocations, deallocations and mapping changes, in
 // order, after the ledger has matched every deallocation to the allocation that it ends.
 //
-// The data goes one way: the agent's records (package wire) are put in order by package record, matched by package ledger
-// into events, counted by package tally, and written by package recording. A reader of a recording gets the same events
-// back and can count them again with the same package tally: a number has one definition.
+// Data flows one way. Package record puts the agent's records (package wire) in order, package ledger matches them into
+// events, package tally counts the events, and package recording writes them. A reader of a recording gets the same
+// events back and can count them with the same package tally, so that every number has one definition.
 package event
 
 // Kind says what happened.
@@ -12,13 +12,13 @@ type Kind uint8
 // The kinds of events. A realloc of a block becomes a Free with Realloc set, followed (not necessarily at once) by an
 // Alloc with Realloc set; a failed one becomes a Fail and ends nothing.
 const (
-	Alloc      Kind = iota // a block came to life
+	Alloc      Kind = iota // a block was allocated
 	Free                   // the block of allocation Ref ended
-	Unmatched              // a deallocation of an address that was not live: from before the recording, twice, or foreign
-	Inherited              // a deallocation of a block that the parent process had made before the fork
-	Fail                   // an allocation function returned null although bytes were asked for
-	Map                    // the program called mmap, munmap, mremap or brk itself
-	Unrecorded             // a deallocation of a block whose allocation may have gone unrecorded: stopped, sampled, paused
+	Unmatched              // a deallocation of an address that was not live: allocated before the recording, freed twice, foreign
+	Inherited              // a deallocation of a block that the parent process allocated before the fork
+	Fail                   // an allocation function returned null although bytes were requested
+	Map                    // the program itself called mmap, munmap, mremap or brk
+	Unrecorded             // a deallocation whose allocation may not have been recorded: stopped, sampled, paused
 	KindCount
 )
 
@@ -36,7 +36,8 @@ func (k Kind) String() string {
 // NoRef is the Ref of an event that ends no allocation of this recording.
 const NoRef = ^uint64(0)
 
-// Event is one event. Fields that do not apply to its kind are 0 (Ref: NoRef). What nearly every event has comes first and lies in 64 bytes.
+// Event is one event. Fields that do not apply to its kind are 0 (Ref: NoRef). The fields that nearly every event has
+// come first and fill 64 bytes.
 type Event struct {
 	Time   int64  // nanoseconds since the recording's start, never less than the event before
 	Ref    uint64 // Free: number of the allocation (counting Alloc events from 0) that it ends; else NoRef
@@ -50,14 +51,14 @@ type Event struct {
 	Kind   Kind   //
 	Func   Func   // the function that the program called
 	Flags  Flags
-	// FreeStack is the call stack of a deallocation itself, 0 unless it was recorded (--free-stacks).
+	// FreeStack is the call stack of the deallocation itself; 0 unless it was recorded (--free-stacks).
 	FreeStack uint32
-	Align     uint64 // alignment that was asked for; 0: none
-	Count     uint64 // calloc's and reallocarray's first argument; 0: not told
-	OldAddr   uint64 // Map, mremap: the old range; brk: the break before
+	Align     uint64 // requested alignment; 0: none
+	Count     uint64 // first argument of calloc and reallocarray; 0: not recorded
+	OldAddr   uint64 // Map: for mremap the old range, for brk the previous break
 	OldSize   uint64
 
-	weight weight // of a Sampled event
+	weight weight // set for Sampled events
 }
 
 // Block is a live block.
@@ -68,7 +69,7 @@ type Block struct {
 	Thread uint32 // that allocated it
 	Ref    uint64 // number of its allocation
 	Born   int64  // time of its allocation
-	// Sampled says that its allocation was chosen at random.
+	// Sampled says that the allocation was sampled at random.
 	Sampled bool
 	Func    Func // that allocated it
 }
@@ -77,18 +78,19 @@ type Block struct {
 type Flags uint8
 
 const (
-	// Realloc marks the Free and the Alloc that one realloc of a live block consists of.
+	// Realloc marks the Free and the Alloc that together represent one realloc of a live block.
 	Realloc Flags = 1 << iota
-	// HasUsable says that Usable is what the allocator said.
+	// HasUsable says that Usable was read from the allocator.
 	HasUsable
 	// Temporary marks a Free of the thread's own latest allocation, with no other allocation of that thread in
 	// between. The Free half of a realloc never has it: the block lives on in its new form.
 	Temporary
 	// InPlace marks the Alloc half of a realloc that returned the same address.
 	InPlace
-	// Late marks an event whose timestamp lay before one already written; Time is then the latest time written.
+	// Late marks an event whose timestamp was before one already written. Its Time is the latest time written.
 	Late
-	// Sampled marks an allocation that was chosen at random, and the Free that ends its block: it stands for others, see Weight.
+	// Sampled marks an allocation that was sampled at random, and the Free that ends its block. It stands for several
+	// allocations, see Weight.
 	Sampled
 )
 
@@ -135,14 +137,14 @@ const (
 	Munmap
 	Mremap
 	Brk
-	// What the program says of its own pools. The last four end what they do not give out.
+	// What the program reports about its own pools. The last four only end blocks.
 	PoolAlloc
 	PoolFree
 	PoolMove
-	PoolBacking // ends a block that serves a pool from then on
+	PoolBacking // ends a block that backs a pool from then on
 	PoolClear
 	PoolDestroy
-	PoolReturned // the memory under it was freed
+	PoolReturned // the memory that backed the pool was freed
 	FuncCount
 )
 
@@ -165,7 +167,7 @@ var funcNames = [FuncCount]string{
 	PoolDestroy: "pool_destroy", PoolReturned: "pool memory freed",
 }
 
-// InPool says whether what the function allocates lies in a pool of the program's own.
+// InPool says whether the function allocates from one of the program's own pools.
 func (f Func) InPool() bool { return f == PoolAlloc || f == PoolMove }
 
 // String returns the function's name as a C or C++ programmer writes it.

@@ -1,6 +1,6 @@
 package event
 
-// Mark is a moment that has a name.
+// Mark is a named point in time.
 type Mark struct {
 	Name   string
 	Time   int64      // ns since the recording's start
@@ -9,7 +9,7 @@ type Mark struct {
 	Thread uint32     // index of the thread that set it, if Source is FromProgram
 }
 
-// NoCut is the Cut of a mark whose place is its time only.
+// NoCut is the Cut of a mark that is placed by its time alone.
 const NoCut = ^uint64(0)
 
 // MarkSource says who set a mark.
@@ -22,7 +22,7 @@ const (
 	FromTimer                       // --mark-every
 	FromSignal                      // --mark-on
 	FromCondition                   // --mark-when
-	FromMode                        // from here on, another mode holds: its name says which
+	FromMode                        // the recording mode changed; the mark's name is the new mode
 	MarkSources
 )
 

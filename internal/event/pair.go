@@ -1,12 +1,13 @@
 package event
 
-// Family is a group of functions that belong together: what one of them has allocated, only one of the same family may free.
+// Family is a group of functions that belong together: a block that one of them allocates must be freed by another one
+// of the same family.
 type Family uint8
 
 // The families.
 const (
-	NoFamily         Family = iota // mapping changes, and what is not known
-	FamilyC                        // malloc, free and their kin
+	NoFamily         Family = iota // mapping changes and unknown functions
+	FamilyC                        // malloc, free and related C functions
 	FamilyNew                      // operator new and delete
 	FamilyArray                    // operator new[] and delete[]
 	FamilyNewAligned               // the same with an alignment
@@ -25,7 +26,7 @@ var families = [FuncCount]Family{
 	DeleteArraySizedAligned: FamilyArrayAligned, DeleteArrayAlignedNothrow: FamilyArrayAligned,
 }
 
-// Family is the one that a function belongs to.
+// Family returns the family of a function.
 func (f Func) Family() Family {
 	if f < FuncCount {
 		return families[f]
@@ -33,7 +34,7 @@ func (f Func) Family() Family {
 	return NoFamily
 }
 
-// plain is the family of operators without an alignment, for one of those with.
+// plain returns the family without alignment that corresponds to an aligned one.
 func (f Family) plain() Family {
 	switch f {
 	case FamilyNewAligned:
@@ -44,7 +45,7 @@ func (f Family) plain() Family {
 	return f
 }
 
-// Sized says whether a deallocation function is told the block's size.
+// Sized says whether the block's size is an argument of the deallocation function.
 func (f Func) Sized() bool {
 	switch f {
 	case FreeSized, FreeAlignedSized, DeleteSized, DeleteArraySized, DeleteSizedAligned, DeleteArraySizedAligned:
@@ -53,18 +54,18 @@ func (f Func) Sized() bool {
 	return false
 }
 
-// Mismatch says in what an allocation and the deallocation that ended it do not belong together.
+// Mismatch says how a deallocation does not fit the allocation that it ended.
 type Mismatch uint8
 
 // The mismatches. The values are those of a recording file: append only.
 const (
-	MismatchFunction  Mismatch = 1 << iota // the deallocation is of another family: free of what operator new has made
-	MismatchSize                           // the deallocation was told another size
-	MismatchAlignment                      // it was told another alignment, or one where there was none, or none where there was one
+	MismatchFunction  Mismatch = 1 << iota // the functions are of different families: free of a block from operator new
+	MismatchSize                           // the size passed to the deallocation is not the requested one
+	MismatchAlignment                      // the alignments differ, or only one side has one
 	Mismatches        = 1<<iota - 1
 )
 
-// MismatchOf compares two functions. What was asked for is compared by those who know it.
+// MismatchOf compares two functions. It does not compare sizes and alignments; their callers do.
 func MismatchOf(alloc, free Func) Mismatch {
 	a, f := alloc.Family(), free.Family()
 	switch {
@@ -80,21 +81,20 @@ func MismatchOf(alloc, free Func) Mismatch {
 	return MismatchAlignment
 }
 
-// isAligned says whether a C function allocates with an alignment.
+// isAligned says whether a function allocates with an alignment.
 func isAligned(f Func) bool { return f >= PosixMemalign && f <= Pvalloc || f.Family() != FamilyC }
 
-// Pair is an allocation and a deallocation that do not belong together, as often as they occurred with the same functions and call
-// stacks.
+// Pair counts mismatched allocations and deallocations that have the same functions and call stacks.
 type Pair struct {
 	Mismatch    Mismatch
 	Alloc, Free Func
 	Stack       uint32 // of the allocation; 0: unknown
 	FreeStack   uint32 // of the deallocation; 0: not recorded (--free-stacks)
-	Count       uint64 // blocks; the rest tells of the first one
+	Count       uint64 // blocks; the following fields describe the first one
 	Time        int64  // of the deallocation, ns since the recording's start
 	Thread      uint32 // that freed it
 	Size        uint64 // requested bytes
-	FreeSize    uint64 // what the deallocation was told, if it is Sized
-	Align       uint64 // that was asked for; 0: none, or not known
-	FreeAlign   uint64 // what the deallocation was told; 0: nothing
+	FreeSize    uint64 // size passed to the deallocation, if it is Sized
+	Align       uint64 // requested alignment; 0: none, or not known
+	FreeAlign   uint64 // alignment passed to the deallocation; 0: none
 }

@@ -1,9 +1,9 @@
 package event
 
-// Plain is an event as nearly all are: an allocation that is not late, not Sampled and no part of a realloc, whose slack is known; or a
-// deallocation of a live block, likewise. It has 56 bytes.
+// Plain is the short form of the common events, in 56 bytes: an allocation with known slack, or a deallocation of a live
+// block, that is neither Late nor Sampled nor part of a realloc.
 type Plain struct {
-	Time   uint64 // in units
+	Time   uint64 // in units of the recording
 	Addr   uint64
 	Size   uint64
 	Ref    uint64 // PlainFree: number of the allocation
@@ -15,9 +15,10 @@ type Plain struct {
 	Func   Func
 }
 
-// Slack is how many usable bytes beyond its size a PlainAlloc has, and Count its first argument, 0 if it is not told. They lie where
-// others have Ref and Born.
+// Slack returns a PlainAlloc's usable bytes beyond its requested size. The field is shared with Ref.
 func (p *Plain) Slack() uint64 { return p.Ref }
+
+// Count returns the first argument of a PlainAlloc's calloc; 0: not recorded. The field is shared with Born.
 func (p *Plain) Count() uint64 { return p.Born }
 
 // Way says what a Plain is.
@@ -28,5 +29,5 @@ const (
 	PlainAlloc     Way = iota
 	PlainFree          // of an allocation that was not the thread's latest
 	PlainTemporary     // of the thread's latest allocation
-	NotPlain           // it is kept elsewhere
+	NotPlain           // the event does not fit; it is kept elsewhere
 )

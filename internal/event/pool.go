@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Pool is what the pools of one name came to, as the program has told. Bytes are requested ones; of samples, all but the backing are
-// estimates, as everywhere.
+// Pool sums up the pools of one name, as the program reported them. Bytes are requested bytes. With sampling, everything
+// but the backing is an estimate.
 type Pool struct {
 	Name        string
-	Backing     uint64 // bytes that serve them at the end
+	Backing     uint64 // bytes of memory under them at the end
 	PeakBacking uint64
 	Live        uint64 // bytes in them at the end
 	PeakLive    uint64 // the most bytes in them at once
 	Blocks      uint64 // in them at the end
 	Allocations uint64
-	Frees       uint64 // blocks that ended, however they did
+	Frees       uint64 // blocks that ended, by a free, a clear or otherwise
 	Bytes       uint64 // of all allocations
 }
 
-// Add adds what the pools of that name came to in another process.
+// Add adds the sums of the pools of the same name in another process.
 func (p *Pool) Add(o *Pool) {
 	p.Backing += o.Backing
 	p.PeakBacking += o.PeakBacking
@@ -31,7 +31,7 @@ func (p *Pool) Add(o *Pool) {
 	p.Bytes += o.Bytes
 }
 
-// ComparePools orders pools as people read them: the ones that held most first.
+// ComparePools orders pools by what they held at most, the largest first.
 func ComparePools(a, b Pool) int {
 	return cmp.Or(cmp.Compare(b.PeakLive, a.PeakLive), cmp.Compare(a.Name, b.Name))
 }
@@ -43,18 +43,18 @@ const (
 	poolMask = 1<<32 - 1
 )
 
-// PoolPC is the leaf of the call stacks of what lies in the pools of a name, which has a number in its recording.
+// PoolPC is the leaf of the call stacks of blocks in pools. Number identifies the pools' name within a recording.
 func PoolPC(number uint32) PC { return PC{Addr: poolAddr | uint64(number)} }
 
-// Pool returns the number of the name of the pools that a PC stands for; false if it stands for none.
+// Pool returns the number of the pools' name that a PC stands for; false for other PCs.
 func (p PC) Pool() (number uint32, ok bool) {
 	return uint32(p.Addr), p.Module == 0 && !p.Interrupted && p.Addr&^poolMask == poolAddr
 }
 
-// PoolFrame is what such a PC is called.
+// PoolFrame is the frame shown for a PoolPC.
 func PoolFrame(name string) Frame { return Frame{Function: poolPrefix + name + poolSuffix} }
 
-// Pool returns the name of the pools that a frame is of; false if it is of none.
+// Pool returns the pools' name if the frame is a PoolFrame.
 func (f *Frame) Pool() (name string, ok bool) {
 	name, begins := strings.CutPrefix(f.Function, poolPrefix)
 	name, ends := strings.CutSuffix(name, poolSuffix)

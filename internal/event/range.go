@@ -1,7 +1,7 @@
 package event
 
-// NamedRange says that the program has given a name to a range of its memory. It holds until the bytes are named anew. Names come in the
-// order of the events.
+// NamedRange is a range of memory that the program has given a name. The name holds until the same bytes get another
+// one. Lists are in the order of the events.
 type NamedRange struct {
 	Time   int64  // ns since the recording's start
 	Thread uint32 // index of the thread that named it

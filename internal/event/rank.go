@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// rankVariables are those by which the launchers of MPI jobs tell a process its rank; the first that is there counts.
+// rankVariables are the environment variables in which MPI launchers pass a process its rank. The first one that is set
+// counts.
 var rankVariables = []string{"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PALS_RANKID"}
 
-// Rank is the rank of a process in an MPI job, by its environment; false if it has none.
+// Rank returns a process's rank in an MPI job, read from its environment; false if it has none.
 func Rank(env []string) (rank uint64, ok bool) {
 	for _, name := range rankVariables {
 		for _, e := range env {

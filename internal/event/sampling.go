@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// Sampling says how allocations are chosen at random. The zero value: none are, or it is not known how.
+// Sampling says how allocations are sampled. The zero value means that they are not, or that it is not known how.
 type Sampling struct {
-	// Bytes is the mean number of bytes from one sample to the next, an exponential distribution: an allocation of n bytes is chosen
-	// with probability 1 - exp(-max(n, 1) / Bytes).
+	// Bytes is the mean distance between two samples, in bytes. Distances are exponentially distributed, so an
+	// allocation of n bytes is sampled with probability 1 - exp(-max(n, 1) / Bytes).
 	Bytes uint64 `json:",omitempty"`
-	// Calls is the mean number of calls from one sample to the next, a geometric distribution.
+	// Calls is the mean distance between two samples, in calls. Distances are geometrically distributed.
 	Calls uint64 `json:",omitempty"`
-	// Seed tells recordings apart, so that what is rounded at random is not rounded the same way in all of them.
+	// Seed differs between recordings, so that they do not round weights the same way.
 	Seed uint64 `json:",omitempty"`
 }
 
-// weight is what a Sampled event stands for.
+// weight is how many blocks and bytes a Sampled event stands for.
 type weight struct{ blocks, bytes uint64 }
 
-// Weight is how many blocks, and requested bytes of them, the event counts as: 1 and Size, or, if it is Sampled and was weighed,
-// estimates. These are integers, the same for an allocation and the Free that ends it, so that what is live never falls below 0, and
-// unbiased: the expectation of their sum over the samples is the sum over all allocations.
+// Weight returns how many blocks and requested bytes the event stands for: 1 and Size, or estimates if it is Sampled and
+// Weigh was called. Estimates are integers, and equal for an allocation and the Free that ends it, so that live bytes
+// never fall below 0. They are unbiased: the expected sum over the samples is the sum over all allocations.
 func (e *Event) Weight() (blocks, bytes uint64) {
 	if e.Flags&Sampled == 0 || e.weight.blocks == 0 {
 		return 1, e.Size
@@ -29,8 +29,8 @@ func (e *Event) Weight() (blocks, bytes uint64) {
 	return e.weight.blocks, e.weight.bytes
 }
 
-// Variance is by how much the event adds to the variance of sums of weights: the expectation of its sum over the samples is the
-// variance of the sum of their weights. A block that ends takes away what its allocation has added to that of what is live.
+// Variance returns what the event adds to the variance of a sum of weights: the expected sum over the samples is the
+// variance of the sum. For live blocks, a Free subtracts what its allocation added.
 func (e *Event) Variance() (blocks, bytes float64) {
 	if e.Flags&Sampled == 0 {
 		return 0, 0
@@ -39,7 +39,7 @@ func (e *Event) Variance() (blocks, bytes float64) {
 	return float64(n) * (float64(n) - 1), float64(b) * (float64(b) - float64(e.Size))
 }
 
-// Probability is that with which an allocation of size bytes is chosen.
+// Probability returns the probability that an allocation of size bytes is sampled.
 func (s Sampling) Probability(size uint64) float64 {
 	switch {
 	case s.Calls > 0:
@@ -50,9 +50,9 @@ func (s Sampling) Probability(size uint64) float64 {
 	return 1
 }
 
-// Weigh gives an event its weight, if it is Sampled; ref is the number of the allocation that it makes or ends. One chosen with probability p
-// stands for 1/p blocks. To be an integer that is rounded up or down at random, and the same for the bytes: so that every reader comes to the
-// same sums, the allocation's number is what decides.
+// Weigh sets the weight of a Sampled event; ref is the number of the allocation that it makes or ends. An allocation that
+// was sampled with probability p stands for 1/p blocks, rounded up or down at random; bytes likewise. The allocation's
+// number decides the direction, so that every reader gets the same sums.
 func (s Sampling) Weigh(e *Event, ref uint64) {
 	e.weight = weight{}
 	p := s.Probability(e.Size)
@@ -64,7 +64,7 @@ func (s Sampling) Weigh(e *Event, ref uint64) {
 
 // round rounds v up with a probability that is its fraction, else down.
 func round(v float64, number uint64) uint64 {
-	const most = 1 << 62 // of a forged recording
+	const most = 1 << 62 // a forged recording may exceed it
 	if !(v < most) {
 		return most
 	}
@@ -76,7 +76,7 @@ func round(v float64, number uint64) uint64 {
 	return n
 }
 
-// mix makes numbers that follow one another as good as random (Steele, Lea, Flood: SplitMix64).
+// mix turns consecutive numbers into pseudo-random ones (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
 func mix(n uint64) uint64 {
 	n = (n + 1) * 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -84,7 +84,7 @@ func mix(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// String says how allocations are chosen, for people.
+// String describes the sampling for people.
 func (s Sampling) String() string {
 	switch {
 	case s.Calls > 0:

@@ -1,16 +1,16 @@
 package event
 
-// StackMeasure says what a StackUse tells.
+// StackMeasure says what a StackUse measures.
 type StackMeasure uint8
 
 // The measures, in bytes below the top of the thread's own stack. The values are those of a recording file: append only.
 const (
 	// StackDeepest is the deepest stack pointer seen at an event so far; Stack is the call stack that was there.
 	StackDeepest StackMeasure = iota
-	// StackTouched reaches down to the lowest page that was in memory (or swapped out) when that was looked at: all calls
-	// count, whether they allocated or not.
+	// StackTouched reaches down to the lowest page that was resident or swapped out when the recorder looked. It
+	// includes calls that never allocated.
 	StackTouched
-	// StackSize is how much the stack may take.
+	// StackSize is the size that the stack may grow to.
 	StackSize
 	StackMeasures
 )
@@ -25,7 +25,7 @@ func (m StackMeasure) String() string {
 	return "unknown"
 }
 
-// StackUse is a reading of the memory that a thread's stack takes. Of each measure there is an entry for each time at which it was
+// StackUse is a reading of the memory that a thread's stack uses. A measure has one entry for each time at which it was
 // seen to have grown.
 type StackUse struct {
 	Thread  uint32 // index into the recording's threads

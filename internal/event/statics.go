@@ -1,17 +1,17 @@
 package event
 
-// DataKind is where a static variable lies in its file, by what the loader makes of that.
+// DataKind is the kind of section that a static variable lies in, by how the loader treats it.
 type DataKind uint8
 
-// The kinds. The values are those of a recording file: append only. Sections with other names (.data.rel.ro, .lbss) are of the
-// kind that they are treated as.
+// The kinds. The values are those of a recording file: append only. Sections with other names (.data.rel.ro, .lbss) have
+// the kind that the loader treats them as.
 const (
 	Data        DataKind = iota // writable, with initial values in the file
 	BSS                         // writable, zero at first
 	ROData                      // constants
 	TData                       // one for each thread, with initial values
 	TBSS                        // one for each thread, zero at first
-	OtherData                   // within none of these
+	OtherData                   // none of these
 	DataKindEnd                 // how many there are
 )
 
@@ -32,8 +32,8 @@ func (k DataKind) PerThread() bool { return k == TData || k == TBSS }
 type Variable struct {
 	Module  uint32 // Module.ID of the first loading of the file
 	Kind    DataKind
-	Addr    uint64 // in the module's own terms; of a thread-local one: within the module's part of a thread's memory
-	Size    uint64 // bytes; of a thread-local one: in each thread
+	Addr    uint64 // in the module's file; thread-local: offset in the module's thread-local block
+	Size    uint64 // bytes; thread-local: in each thread
 	Name    string // demangled
 	Linkage string // the name in the symbol table, if it differs
 	File    string // where it is declared, as the debug information names it; "" if unknown
@@ -46,8 +46,8 @@ type DataSection struct {
 	Kind      DataKind
 	Start     uint64 // addresses as in Variable
 	End       uint64
-	Variables uint64 // in it that the symbol table names
-	Named     uint64 // bytes of these
+	Variables uint64 // how many variables the symbol table names in it
+	Named     uint64 // their bytes
 }
 
 // Residency is which pages of a module's writable segments were in memory at one moment.
@@ -55,9 +55,9 @@ type Residency struct {
 	Module   uint32 // Module.ID
 	Time     int64  // ns since the recording's start
 	PageSize uint64
-	Looked   []AddrRange // addresses in the process that were looked at, ascending
-	Resident []AddrRange // runs of resident pages among them, ascending
+	Looked   []AddrRange // addresses in the process that were inspected, ascending
+	Resident []AddrRange // resident pages among them, as ascending runs
 }
 
-// AddrRange is a range of addresses, end excluded.
+// AddrRange is a range of addresses; End is excluded.
 type AddrRange struct{ Start, End uint64 }

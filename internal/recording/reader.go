@@ -363,7 +363,7 @@ func (r *Reader) Samples() []event.Sample { return r.samples }
 // Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
 func (r *Reader) Frames(pc uint32) []event.Frame {
 	p, _ := r.pcs.Get(pc)
-	if name := p.StandIn(); name != "" {
+	if name := p.Placeholder(); name != "" {
 		return []event.Frame{{Function: name}}
 	}
 	return r.frames[pc]
