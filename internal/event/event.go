@@ -14,7 +14,7 @@ type Kind uint8
 const (
 	Alloc      Kind = iota // a block was allocated
 	Free                   // the block of allocation Ref ended
-	Unmatched              // a deallocation of an address that was not live: allocated before the recording, freed twice, foreign
+	Unmatched              // of an address that was not live: allocated before the recording, freed twice, foreign
 	Inherited              // a deallocation of a block that the parent process allocated before the fork
 	Fail                   // an allocation function returned null although bytes were requested
 	Map                    // the program itself called mmap, munmap, mremap or brk
@@ -22,8 +22,8 @@ const (
 	KindCount
 )
 
-var kindNames = [KindCount]string{Alloc: "alloc", Free: "free", Unmatched: "unmatched", Inherited: "inherited", Fail: "fail", Map: "map",
-	Unrecorded: "unrecorded"}
+var kindNames = [KindCount]string{Alloc: "alloc", Free: "free", Unmatched: "unmatched", Inherited: "inherited",
+	Fail: "fail", Map: "map", Unrecorded: "unrecorded"}
 
 // String returns the kind's name, as dumps and tables have it.
 func (k Kind) String() string {
@@ -160,11 +160,12 @@ var funcNames = [FuncCount]string{
 	DeleteArraySized: "operator delete[] (sized)", DeleteNothrow: "operator delete (nothrow)",
 	DeleteArrayNothrow: "operator delete[] (nothrow)", DeleteAligned: "operator delete (aligned)",
 	DeleteArrayAligned: "operator delete[] (aligned)", DeleteSizedAligned: "operator delete (sized, aligned)",
-	DeleteArraySizedAligned: "operator delete[] (sized, aligned)", DeleteAlignedNothrow: "operator delete (aligned, nothrow)",
+	DeleteArraySizedAligned:   "operator delete[] (sized, aligned)",
+	DeleteAlignedNothrow:      "operator delete (aligned, nothrow)",
 	DeleteArrayAlignedNothrow: "operator delete[] (aligned, nothrow)",
 	Mmap:                      "mmap", Munmap: "munmap", Mremap: "mremap", Brk: "brk",
-	PoolAlloc: "pool_alloc", PoolFree: "pool_free", PoolMove: "pool_move", PoolBacking: "pool_backing", PoolClear: "pool_clear",
-	PoolDestroy: "pool_destroy", PoolReturned: "pool memory freed",
+	PoolAlloc: "pool_alloc", PoolFree: "pool_free", PoolMove: "pool_move", PoolBacking: "pool_backing",
+	PoolClear: "pool_clear", PoolDestroy: "pool_destroy", PoolReturned: "pool memory freed",
 }
 
 // InPool says whether the function allocates from one of the program's own pools.

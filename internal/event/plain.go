@@ -1,7 +1,7 @@
 package event
 
-// Plain is the short form of the common events, in 56 bytes: an allocation with known slack, or a deallocation of a live
-// block, that is neither Late nor Sampled nor part of a realloc.
+// Plain is the short form of the common events, in 56 bytes: an allocation with known slack, or a deallocation of a
+// live block, that is neither Late nor Sampled nor part of a realloc.
 type Plain struct {
 	Time   uint64 // in units of the recording
 	Addr   uint64

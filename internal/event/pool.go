@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Pool sums up the pools of one name, as the program reported them. Bytes are requested bytes. With sampling, everything
-// but the backing is an estimate.
+// Pool sums up the pools of one name, as the program reported them. Bytes are requested bytes. With sampling,
+// everything but the backing is an estimate.
 type Pool struct {
 	Name        string
 	Backing     uint64 // bytes of memory under them at the end

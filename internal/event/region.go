@@ -2,8 +2,8 @@ package event
 
 import "strconv"
 
-// RegionNote says that a thread entered a region or left some. A region is a named, nested span of a thread's time. Notes
-// are in the order of the events.
+// RegionNote says that a thread entered a region or left some. A region is a named, nested span of a thread's time.
+// Notes are in the order of the events.
 type RegionNote struct {
 	Time   int64  // ns since the recording's start
 	Thread uint32 // index of the thread

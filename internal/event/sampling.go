@@ -19,9 +19,9 @@ type Sampling struct {
 // weight is how many blocks and bytes a Sampled event stands for.
 type weight struct{ blocks, bytes uint64 }
 
-// Weight returns how many blocks and requested bytes the event stands for: 1 and Size, or estimates if it is Sampled and
-// Weigh was called. Estimates are integers, and equal for an allocation and the Free that ends it, so that live bytes
-// never fall below 0. They are unbiased: the expected sum over the samples is the sum over all allocations.
+// Weight returns how many blocks and requested bytes the event stands for: 1 and Size, or estimates if it is Sampled
+// and Weigh was called. Estimates are integers, and equal for an allocation and the Free that ends it, so that live
+// bytes never fall below 0. They are unbiased: the expected sum over the samples is the sum over all allocations.
 func (e *Event) Weight() (blocks, bytes uint64) {
 	if e.Flags&Sampled == 0 || e.weight.blocks == 0 {
 		return 1, e.Size
@@ -50,9 +50,9 @@ func (s Sampling) Probability(size uint64) float64 {
 	return 1
 }
 
-// Weigh sets the weight of a Sampled event; ref is the number of the allocation that it makes or ends. An allocation that
-// was sampled with probability p stands for 1/p blocks, rounded up or down at random; bytes likewise. The allocation's
-// number decides the direction, so that every reader gets the same sums.
+// Weigh sets the weight of a Sampled event; ref is the number of the allocation that it makes or ends. An allocation
+// that was sampled with probability p stands for 1/p blocks, rounded up or down at random; bytes likewise. The
+// allocation's number decides the direction, so that every reader gets the same sums.
 func (s Sampling) Weigh(e *Event, ref uint64) {
 	e.weight = weight{}
 	p := s.Probability(e.Size)

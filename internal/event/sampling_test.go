@@ -14,8 +14,8 @@ func weigh(s event.Sampling, size, ref uint64) (blocks, bytes uint64) {
 	return e.Weight()
 }
 
-// TestWeightMean: over the numbers of allocations, the mean weight is 1/p, of the bytes size/p, within 4 standard errors of a mean of
-// numbers that are one of two neighbours.
+// TestWeightMean: over the numbers of allocations, the mean weight is 1/p, of the bytes size/p, within 4 standard
+// errors of a mean of numbers that are one of two neighbours.
 func TestWeightMean(t *testing.T) {
 	t.Parallel()
 	const n = 200_000
@@ -42,8 +42,8 @@ func TestWeightMean(t *testing.T) {
 	}
 }
 
-// TestWeightIndependent: whether a weight is rounded up is independent of whether that of the next allocation is, of the block's bytes,
-// and of the number's parity.
+// TestWeightIndependent: whether a weight is rounded up is independent of whether that of the next allocation is, of
+// the block's bytes, and of the number's parity.
 func TestWeightIndependent(t *testing.T) {
 	t.Parallel()
 	s := event.Sampling{Bytes: 1000}
@@ -99,8 +99,8 @@ func TestWeightExtremes(t *testing.T) {
 	}
 }
 
-// TestEstimates: of random programs that are sampled, the mean of the estimates is within 3 standard errors of the truth, and the 95 %
-// intervals cover the truth in 93 to 97 % of the cases.
+// TestEstimates: of random programs that are sampled, the mean of the estimates is within 3 standard errors of the
+// truth, and the 95 % intervals cover the truth in 93 to 97 % of the cases.
 func TestEstimates(t *testing.T) {
 	t.Parallel()
 	const runs = 400

@@ -3,7 +3,8 @@ package event
 // StackMeasure says what a StackUse measures.
 type StackMeasure uint8
 
-// The measures, in bytes below the top of the thread's own stack. The values are those of a recording file: append only.
+// The measures, in bytes below the top of the thread's own stack. The values are those of a recording file: append
+// only.
 const (
 	// StackDeepest is the deepest stack pointer seen at an event so far; Stack is the call stack that was there.
 	StackDeepest StackMeasure = iota

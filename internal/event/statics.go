@@ -3,8 +3,8 @@ package event
 // DataKind is the kind of section that a static variable lies in, by how the loader treats it.
 type DataKind uint8
 
-// The kinds. The values are those of a recording file: append only. Sections with other names (.data.rel.ro, .lbss) have
-// the kind that the loader treats them as.
+// The kinds. The values are those of a recording file: append only. Sections with other names (.data.rel.ro, .lbss)
+// have the kind that the loader treats them as.
 const (
 	Data        DataKind = iota // writable, with initial values in the file
 	BSS                         // writable, zero at first
