@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSegment bounds what one segment may map; the agent reserves far less.
+// maxSegment bounds the bytes that one segment may map. Real segments are far smaller.
 const maxSegment = 1 << 36
 
-// array is a view of one array of a spool: its segments are mapped as they are asked for. Not for concurrent use.
+// array is a view of one array of a spool. It maps a segment when it is first used. Not for concurrent use.
 type array struct {
 	s        *Spool
 	file     *os.File
@@ -21,7 +21,7 @@ type array struct {
 	kind     int
 	element  uint64
 	write    bool
-	first    uint64 // bytes of segment 0; 0: the header's value makes no sense
+	first    uint64 // bytes of segment 0; 0: the header's value is invalid
 	segments [wire.Segments][]byte
 }
 
@@ -34,8 +34,8 @@ func (s *Spool) array(kind int, element uint64) *array {
 	return a
 }
 
-// bytes returns n bytes from the byte with that index on, or nil if they are not there. They must lie in one segment, as
-// an element does.
+// bytes returns n bytes, starting at a byte index, or nil if they do not exist. They must lie in one segment, as every
+// element does.
 func (a *array) bytes(index, n uint64) []byte {
 	if a.first == 0 || index >= maxSegment {
 		return nil
@@ -61,8 +61,8 @@ func (a *array) bytes(index, n uint64) []byte {
 	return m[at : at+n : at+n]
 }
 
-// run returns n bytes of a log, an array of bytes whose entries are made of words. An entry may lie across two segments, as no element
-// does; then what is returned is a copy.
+// run returns n bytes of a log, which is an array of bytes whose entries consist of words. An entry may span two
+// segments; then run returns a copy.
 func (a *array) run(index, n uint64) []byte {
 	if b := a.bytes(index, n); b != nil {
 		return b
@@ -78,7 +78,7 @@ func (a *array) run(index, n uint64) []byte {
 	return out
 }
 
-// at returns a pointer to an element, or nil if it is not there.
+// at returns a pointer to an element, or nil if it does not exist.
 func (a *array) at(index uint32) unsafe.Pointer {
 	b := a.bytes(uint64(index)*a.element, a.element)
 	if b == nil {
@@ -92,16 +92,16 @@ func (a *array) mapSegment(seg int, length uint64) []byte {
 	if offset == 0 || offset%4096 != 0 || length > maxSegment || offset > 1<<46 {
 		return nil
 	}
-	if place := a.header.Places[a.kind]; place != 0 && !a.s.write { // more is known of it than this
+	if place := a.header.Places[a.kind]; place != 0 && !a.s.write { // the array is contiguous from there on
 		if seg > 0 {
-			place += length // those before it are as long as it is
+			place += length // the segments before it are together as long as it is
 		}
 		if offset != place {
 			a.s.doubt("the table of segments is damaged")
 			offset = place
 		}
 	}
-	// Mapping beyond the end of the file works, touching does not.
+	// Mapping beyond the end of the file succeeds, but touching such a page faults.
 	st, err := a.file.Stat()
 	if err != nil || uint64(st.Size()) < offset+length {
 		return nil
@@ -118,7 +118,7 @@ func (a *array) mapSegment(seg int, length uint64) []byte {
 	return m
 }
 
-// capacity returns how many elements are there without a gap.
+// capacity returns the number of elements before the first gap.
 func (a *array) capacity() uint64 {
 	n := uint64(0)
 	for seg := range wire.Segments {
@@ -130,7 +130,7 @@ func (a *array) capacity() uint64 {
 	return n
 }
 
-// forget takes the pages out of the reader's own memory; they stay in the file, and are found there again.
+// forget drops the pages from the reader's memory. They stay in the file and are mapped again when they are touched.
 func (a *array) forget() {
 	for _, m := range a.segments {
 		if m != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Mode returns what is recorded of the spool's processes, wire.ModeExact and so on, and a number that is another one after each change.
+// Mode returns the recording mode of the spool's processes (wire.ModeExact and so on), and a number that changes with
+// every change of the mode.
 func (s *Spool) Mode() (mode uint8, number uint32) {
 	_ = guard(s.path, func() error {
 		c := atomic.LoadUint32(&s.header.Control)
@@ -16,7 +17,7 @@ func (s *Spool) Mode() (mode uint8, number uint32) {
 	return mode, number
 }
 
-// SetMode changes what is recorded, from the processes' next events on. It does nothing if that is recorded already.
+// SetMode changes the recording mode, from the processes' next events on. It does nothing if the mode is in force.
 func (s *Spool) SetMode(mode uint8) error {
 	return guard(s.path, func() error {
 		for {
@@ -28,24 +29,24 @@ func (s *Spool) SetMode(mode uint8) error {
 	})
 }
 
-// lookAtControl says whether a process that has not ended does not go by the header's control yet. In exact mode a process does not look
-// at it by itself: then its streams have to say that there is something to look at.
-func (r *Reader) lookAtControl(over func(proc uint32) bool) bool {
+// someMissControl says whether a live process has not read the latest control word of the header. In exact mode a
+// process reads it only when one of its streams is flagged.
+func (r *Reader) someMissControl(over func(proc uint32) bool) bool {
 	if !r.s.write {
 		return false
 	}
 	c := atomic.LoadUint32(&r.s.header.Control)
-	if c == r.heeded {
+	if c == r.seenControl {
 		return false
 	}
-	for i := uint32(0); i < r.told; i++ {
+	for i := uint32(0); i < r.complete; i++ {
 		p := (*wire.Proc)(r.procs.at(i))
 		if p != nil && atomic.LoadUint32(&p.State) == wire.ProcLive && atomic.LoadUint32(&p.Mode) != c && (over == nil || !over(i)) {
 			return true
 		}
 	}
-	if r.told > 0 {
-		r.heeded = c
+	if r.complete > 0 {
+		r.seenControl = c
 	}
 	return false
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Count is a row of what a thread has counted.
+// Count is one row of a thread's counters.
 type Count struct {
-	Place uint32 // number of the thread's counts; 0: those of several threads that have ended, of any process
+	Place uint32 // number of the thread's counters; 0: the sums of threads that have ended, of any process
 	UID   uint64 // of the stream
 	Proc  uint32
 	TID   uint32
 	Name  string
-	Kind  uint8 // of an allocation or, with wire.KStacked, a deallocation
+	Kind  uint8 // kind of allocation or, with wire.KStacked, of deallocation
 	wire.CountsRow
 }
 
-// Counts yields the rows that are not empty, as they are now: the threads go on counting meanwhile.
+// Counts yields the rows that are not empty. The threads go on counting meanwhile.
 func (s *Spool) Counts(yield func(*Count)) error {
 	return guard(s.path, func() error {
 		a := s.array(wire.SegCounts, uint64(unsafe.Sizeof(wire.Counts{})))
@@ -47,7 +47,7 @@ func (s *Spool) Counts(yield func(*Count)) error {
 	})
 }
 
-// load copies a row, number by number, while its thread may write it.
+// load copies a row word by word while its thread may be writing to it.
 func load(to, from *wire.CountsRow) {
 	const words = unsafe.Sizeof(wire.CountsRow{}) / 8
 	t, f := (*[words]uint64)(unsafe.Pointer(to)), (*[words]uint64)(unsafe.Pointer(from))

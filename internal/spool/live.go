@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attach tells the agent that a recorder is here.
+// Attach informs the agent that a recorder is attached.
 func (s *Spool) Attach(pid int) {
 	_ = guard(s.path, func() error {
 		atomic.StoreUint32(&s.header.RecorderPID, uint32(pid))
@@ -19,7 +19,7 @@ func (s *Spool) Attach(pid int) {
 	})
 }
 
-// Beat tells the agent that the recorder makes progress.
+// Beat informs the agent that the recorder makes progress.
 func (s *Spool) Beat() {
 	_ = guard(s.path, func() error {
 		atomic.AddUint64(&s.header.Heartbeat, 1)
@@ -27,8 +27,8 @@ func (s *Spool) Beat() {
 	})
 }
 
-// Abandon tells the agent that nobody drains any more, nor ever will: what it cannot keep is lost, and it is not to fill
-// the disk with it.
+// Abandon informs the agent that nobody will drain the spool again. The agent then drops what does not fit, instead of
+// filling the disk with it.
 func (s *Spool) Abandon() {
 	_ = guard(s.path, func() error {
 		atomic.StoreUint64(&s.header.SpillLimit, 0)
@@ -37,7 +37,7 @@ func (s *Spool) Abandon() {
 	})
 }
 
-// Ring wakes whoever waits for the spool, as an agent would.
+// Ring wakes a Wait for the spool, as an agent does.
 func (s *Spool) Ring() {
 	_ = guard(s.path, func() error {
 		atomic.AddUint32(&s.header.RecorderWake, 1)
@@ -46,9 +46,9 @@ func (s *Spool) Ring() {
 	})
 }
 
-// Wait sleeps until an agent of one of the spools asks for the recorder, or Ring is called for one of them, at most for
-// the given time; not at all if rung says so. For a Ring that came before, rung has to be true. False: it cannot wait
-// for these spools, and has not.
+// Wait sleeps until an agent of one of the spools wakes the recorder or Ring is called for one of them, but at most for
+// d. It does not sleep if rung returns true, which it must do for an earlier Ring. Wait returns false if it cannot wait
+// for these spools.
 func Wait(spools []*Spool, d time.Duration, rung func() bool) bool {
 	if len(spools) == 0 || len(spools) > maxWait {
 		return false
@@ -56,7 +56,7 @@ func Wait(spools []*Spool, d time.Duration, rung func() bool) bool {
 	var waiters [maxWait]futexWaiter
 	for i, s := range spools {
 		_ = guard(s.path, func() error {
-			// The value first: an agent that finds the flag set changes it.
+			// Read the value first: an agent that finds the flag set changes the value.
 			v := atomic.LoadUint32(&s.header.RecorderWake)
 			atomic.StoreUint32(&s.header.RecorderSleeps, 1)
 			waiters[i] = futexWaiter{
@@ -95,7 +95,7 @@ type futexWaiter struct {
 	reserved uint32
 }
 
-// futexWait is false if the kernel cannot do that.
+// futexWait returns false if the kernel does not support the call.
 func futexWait(w []futexWaiter, d time.Duration) bool {
 	if len(w) == 1 {
 		t := unix.NsecToTimespec(int64(d))
@@ -105,13 +105,14 @@ func futexWait(w []futexWaiter, d time.Duration) bool {
 	}
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
-	t := unix.NsecToTimespec(now.Nano() + int64(d)) // an absolute time, other than above
+	t := unix.NsecToTimespec(now.Nano() + int64(d)) // absolute, unlike above
 	_, _, errno := unix.Syscall6(sysFutexWait, uintptr(unsafe.Pointer(unsafe.SliceData(w))), uintptr(len(w)), 0,
 		uintptr(unsafe.Pointer(&t)), unix.CLOCK_MONOTONIC, 0)
 	return errno != unix.ENOSYS && errno != unix.EPERM && errno != unix.EINVAL && errno != unix.EFAULT
 }
 
-// push puts an element onto one of the header's lists: the link goes into the element, and the head's upper half counts.
+// push adds an element to one of the header's lock-free lists. The element holds the link; the upper half of the head is a
+// counter, against the ABA problem.
 func push(head *uint64, link *uint32, index uint32) {
 	for {
 		old := atomic.LoadUint64(head)
@@ -122,7 +123,7 @@ func push(head *uint64, link *uint32, index uint32) {
 	}
 }
 
-// freeChunk gives a chunk back to the writers and wakes those who wait for one.
+// freeChunk returns a chunk to the writers and wakes those that wait for one.
 func (r *Reader) freeChunk(index uint32, c *wire.Chunk) {
 	h := r.s.header
 	push(&h.FreeChunks, &c.Next, index)
@@ -133,7 +134,7 @@ func (r *Reader) freeChunk(index uint32, c *wire.Chunk) {
 	}
 }
 
-// freeStream gives a stream's slot back.
+// freeStream returns a stream's slot.
 func (r *Reader) freeStream(index uint32, slot *wire.Stream) {
 	atomic.StoreUint32(&slot.State, wire.StreamFree)
 	push(&r.s.header.FreeStreams, &slot.NextFree, index)

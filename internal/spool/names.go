@@ -8,31 +8,31 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// nameLog reads the log of names: what marks, regions and threads are called.
+// nameLog reads the log of the names of marks, regions and threads.
 type nameLog struct {
 	log   *array
 	at    uint64            // where the next entry is
 	texts map[uint32]string // by id
 }
 
-// maxName bounds the length of a name that is believed.
+// maxName is the length of the longest name that is accepted.
 const maxName = 1 << 16
 
-// Name returns the text of a name by its id. It is "" and false if the log does not have it, or not yet: an agent publishes a name
-// before the record that refers to it.
+// Name returns a name by its id; false if the log does not have it yet, or lost it. An agent publishes a name before it
+// publishes a record that refers to it.
 func (t *Tables) Name(id uint32) (text string, ok bool) {
 	l := &t.names
 	if text, ok = l.texts[id]; ok {
 		return text, true
 	}
 	if err := guard(t.s.path, func() error { return l.read(t.s) }); err != nil {
-		l.at = ^uint64(0) // nothing behind what is damaged can be found
+		l.at = ^uint64(0) // entries behind a damaged one cannot be found
 	}
 	text, ok = l.texts[id]
 	return text, ok
 }
 
-// read takes in what was added.
+// read adds the entries that were appended since the last call.
 func (l *nameLog) read(s *Spool) error {
 	const head = uint64(unsafe.Sizeof(wire.Name{}))
 	end := atomic.LoadUint64(&s.header.NameBytes)

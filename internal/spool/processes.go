@@ -16,7 +16,7 @@ type Process struct {
 	Random   uint64 // address of its AT_RANDOM bytes
 }
 
-// Processes returns the processes from a slot on, up to one that is not complete yet.
+// Processes returns the processes from a slot on, up to the first one whose slot is not completely filled in.
 func (r *Reader) Processes(from uint32) (list []Process, err error) {
 	err = guard(r.s.path, func() error {
 		for n := r.published(from); from < n; from++ {
@@ -41,7 +41,7 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 	return list, err
 }
 
-// Partial says whether not every allocation of a process was recorded up to now.
+// Partial says whether some allocations of a process have not been recorded so far.
 func (r *Reader) Partial(slot uint32) (partial bool) {
 	_ = guard(r.s.path, func() error {
 		p := (*wire.Proc)(r.procs.at(slot))
@@ -51,8 +51,9 @@ func (r *Reader) Partial(slot uint32) (partial bool) {
 	return partial
 }
 
-// published returns how many of the processes, from a slot on, can be told of: all that are complete, in their order. One
-// that was killed between taking its slot and filling it holds the others up for a moment only; it has no id then.
+// published returns the number of the first slot, from a slot on, that is not completely filled in. A process that was
+// killed between taking its slot and filling it in delays the others for Patience; afterwards it is passed over without a
+// process id.
 func (r *Reader) published(from uint32) uint32 {
 	n := atomic.LoadUint32(&r.s.header.NextProc)
 	for ; from < n; from++ {

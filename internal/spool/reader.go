@@ -12,19 +12,19 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Sink takes what a Reader finds. The calls come from within Round.
+// Sink receives what a Reader finds. Round calls its methods.
 type Sink interface {
-	// Buffer returns room for n bytes. It is filled in and passed to Data, or not used.
+	// Buffer returns room for n bytes. The Reader fills it and passes it to Data, or does not use it.
 	Buffer(n int) []byte
-	// Data takes records of a stream.
+	// Data receives records of a stream.
 	Data(st *Stream, b []byte)
-	// Spilled takes records of a stream that lie in the spill file, which stays open and unchanged.
+	// Spilled receives the place of a stream's records in the spill file, which stays open and unchanged.
 	Spilled(st *Stream, f *os.File, offset int64, n int)
-	// End says that the stream has ended and was read to its end.
+	// End says that the stream has ended and was read completely.
 	End(st *Stream)
-	// Doubtful says that so many events of a stream are left out: what is written there is not what was recorded.
+	// Doubtful says that a number of a stream's events are skipped, since their checksum is wrong.
 	Doubtful(st *Stream, events int, err error)
-	// Damaged says that a stream cannot be read any further.
+	// Damaged says that the rest of a stream cannot be read.
 	Damaged(st *Stream, err error)
 }
 
@@ -36,23 +36,24 @@ type Reader struct {
 	chunks  *array
 	spill   spill
 	slots   []*Stream
-	starts  map[uint64]place // of streams, by uid, that are not to be read from their beginning
-	told    uint32           // processes that can be told of
-	untold  []uint64         // streams, by uid, of others
-	gap     uint32           // a process that is not complete, and since when
-	gapAt   time.Time        //
+	starts  map[uint64]place // where to begin to read a stream, by uid; others are read from their beginning
 
-	touched int // chunks that were looked at since the array's pages were last forgotten
+	complete uint32    // processes whose slots are filled in, without a gap
+	waiting  []uint64  // uids of streams of other processes
+	gap      uint32    // slot of the first process that is not filled in,
+	gapAt    time.Time // and when that was first seen
 
-	heeded   uint32 // the latest ht_header.control that all processes have seen
-	unheeded bool   // there is one that some have not seen
+	touched int // chunks that were read since the array's pages were last forgotten
 
-	// Busy are the streams whose writer was amid an event in the latest Round, so that an older event than that
-	// round's may still come. A writer that stays there for longer than Patience is not among them any more.
+	seenControl    uint32 // the latest ht_header.control that all processes have read
+	controlPending bool   // some process has not read the current one
+
+	// Busy are the streams whose writer was in the middle of an event in the latest Round: it may still publish an event
+	// that is older than that round. A writer that makes no progress for longer than Patience is not in the list.
 	Busy []*Stream
-	// Patience is the time after which a writer that is amid an event without getting on is left behind.
+	// Patience is how long to wait for a writer that is in the middle of an event and makes no progress.
 	Patience time.Duration
-	// Moved are the bytes of records that the latest Round handed over, Freed the chunks it gave back.
+	// Moved are the bytes of records that the latest Round passed on, Freed the chunks that it returned to the writers.
 	Moved int64
 	Freed int
 }
@@ -67,7 +68,7 @@ func (s *Spool) Reader() *Reader {
 	}
 }
 
-// Seek has a stream read from a position on. It is called before the first Round.
+// Seek sets the position from which a stream is read. It must be called before the first Round.
 func (r *Reader) Seek(uid, seq uint64, off uint32) {
 	if r.starts == nil {
 		r.starts = map[uint64]place{}
@@ -82,8 +83,8 @@ type Spilled struct {
 	Bytes  int   // of records
 }
 
-// InSpill returns the chunks that the spill file has of a stream, from number first up to, but not including, end; the file
-// stays open and unchanged.
+// InSpill returns a stream's chunks in the spill file, from number first up to, but not including, end. The file stays
+// open and unchanged.
 func (r *Reader) InSpill(uid, first, end uint64) (f *os.File, list []Spilled, err error) {
 	if err := r.spill.scan(); err != nil {
 		return nil, nil, err
@@ -98,7 +99,7 @@ func (r *Reader) InSpill(uid, first, end uint64) (f *os.File, list []Spilled, er
 	return r.spill.file, list, nil
 }
 
-// Close gives the reader's memory back.
+// Close releases the reader's memory.
 func (r *Reader) Close() {
 	r.procs.close()
 	r.streams.close()
@@ -106,7 +107,7 @@ func (r *Reader) Close() {
 	r.spill.close()
 }
 
-// Open says whether a process has a stream that was not read to its end.
+// Open says whether a process has a stream that was not read completely.
 func (r *Reader) Open(proc uint32) bool {
 	for _, st := range r.slots {
 		if st != nil && !st.ended && st.Proc == proc {
@@ -116,22 +117,22 @@ func (r *Reader) Open(proc uint32) bool {
 	return false
 }
 
-// Round hands over everything that the streams hold and that was not handed over before. over tells of a process whether
-// it has ended, so that it is not amid an event whatever it left behind, and its streams have ended with it.
+// Round passes to sink everything in the streams that was not passed before. over says whether a process has ended: then
+// its streams have ended, too, and none of its writers is in the middle of an event.
 func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 	r.Busy, r.Moved, r.Freed = r.Busy[:0], 0, 0
 	return guard(r.s.path, func() error {
 		var spilled []uint64
 		if atomic.LoadUint64(&r.s.header.SpillSize) != 0 {
-			// Before the slots: a stream that is in the file now, but in no slot then, is complete.
+			// Before the slots: a stream that is in the file now, and in no slot afterwards, is complete.
 			if err := r.spill.scan(); err != nil {
 				return err
 			}
 			spilled = r.spill.uids()
 		}
-		r.unheeded = r.lookAtControl(over)
-		// A stream whose process cannot be told of yet, since another one is just filling a slot before it, waits.
-		r.told, r.untold = r.published(r.told), r.untold[:0]
+		r.controlPending = r.someMissControl(over)
+		// A stream waits while its process, or one in a slot before that, is not filled in.
+		r.complete, r.waiting = r.published(r.complete), r.waiting[:0]
 		n := atomic.LoadUint32(&r.s.header.NextStream)
 		for i := uint32(0); i < n; i++ {
 			slot := (*wire.Stream)(r.streams.at(i))
@@ -150,7 +151,7 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 	})
 }
 
-// maxTouched bounds how many chunks are in the reader's own memory, up to 64 KiB each: a program with many threads has many.
+// maxTouched bounds how many chunks, of up to 64 KiB, are in the reader's memory: programs with many threads have many.
 const maxTouched = 1024
 
 func (r *Reader) touch() {
@@ -160,13 +161,13 @@ func (r *Reader) touch() {
 	}
 }
 
-// slot looks at one slot of the table of streams.
+// slot reads the stream in one slot of the table.
 func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) bool) {
 	state := atomic.LoadUint32(&slot.State)
 	uid := atomic.LoadUint64(&slot.UID)
 	st := r.slots[i]
 	if st != nil && (st.UID != uid || state == wire.StreamFree) {
-		// The agent has given the slot away itself: what is left of the stream is in the spill file, by now.
+		// The agent itself has reused the slot. What is left of the stream is in the spill file by now.
 		r.slots[i] = nil
 		if err := r.spill.scan(); err != nil {
 			r.damaged(sink, st, err)
@@ -178,8 +179,8 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		return
 	}
 	if st == nil {
-		if slot.Proc >= r.told && slot.Proc < atomic.LoadUint32(&r.s.header.NextProc) {
-			r.untold = append(r.untold, uid)
+		if slot.Proc >= r.complete && slot.Proc < atomic.LoadUint32(&r.s.header.NextProc) {
+			r.waiting = append(r.waiting, uid)
 			return
 		}
 		name := slot.Name
@@ -190,7 +191,7 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 		}
 		r.start(st)
 		r.slots[i] = st
-		// Unless its writer lives, and the slot has just become another stream's.
+		// The slot is damaged, unless a live writer has just reused it for another stream.
 		if !r.s.write && (!slot.Holds() || state != wire.StreamLive && state != wire.StreamEnded) &&
 			atomic.LoadUint64(&slot.UID) == uid && atomic.LoadUint32(&slot.State) == state {
 			r.damaged(sink, st, errors.New("what the spool says of it is not what was written"))
@@ -198,7 +199,7 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 	}
 	dead := over != nil && over(st.Proc)
 	busy := atomic.LoadUint64(&slot.Busy) > wire.BusyControl && state == wire.StreamLive && !dead
-	if r.unheeded && state == wire.StreamLive && !dead && !busy {
+	if r.controlPending && state == wire.StreamLive && !dead && !busy {
 		atomic.CompareAndSwapUint64(&slot.Busy, 0, wire.BusyControl)
 	}
 	pos := atomic.LoadUint64(&slot.Pos)
@@ -224,7 +225,7 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 	}
 }
 
-// noteBusy keeps the list of writers amid an event. One that was at the same place for too long is left out.
+// noteBusy keeps the list of writers that are in the middle of an event, without those that make no progress.
 func (r *Reader) noteBusy(st *Stream, busy bool, pos uint64) {
 	if !busy {
 		st.busy = false
@@ -238,14 +239,14 @@ func (r *Reader) noteBusy(st *Stream, busy bool, pos uint64) {
 	r.Busy = append(r.Busy, st)
 }
 
-// orphans reads the streams that are in the spill file only: of those that were there before the slots were looked at,
-// the ones that were in none.
+// orphans reads the streams that are only in the spill file: those that were there before the slots were read, and were
+// in no slot.
 func (r *Reader) orphans(sink Sink, spilled []uint64) error {
 	if len(spilled) == 0 {
 		return nil
 	}
 	here := map[uint64]bool{}
-	for _, uid := range r.untold {
+	for _, uid := range r.waiting {
 		here[uid] = true
 	}
 	for _, st := range r.slots {
@@ -258,7 +259,7 @@ func (r *Reader) orphans(sink Sink, spilled []uint64) error {
 		if here[uid] || r.spill.streams[uid] == nil {
 			continue
 		}
-		if !scanned { // what they had not written yet when the file was looked at
+		if !scanned { // what they wrote after the first scan
 			if err := r.spill.scan(); err != nil {
 				return err
 			}
@@ -272,7 +273,7 @@ func (r *Reader) orphans(sink Sink, spilled []uint64) error {
 	return nil
 }
 
-// Missing notes what there should be and was not found, once a spool that is only read was read to its end.
+// Missing notes which spilled chunks were not found. It is for a spool that is only read, after the last Round.
 func (r *Reader) Missing() {
 	if n := r.s.Counters()[wire.CSpilled]; n > uint64(r.spill.chunks) {
 		r.s.doubt("%d of %d chunks that were spilled to %s are missing or damaged", n-uint64(r.spill.chunks), n, r.spill.path)

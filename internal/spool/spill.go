@@ -13,12 +13,12 @@ import (
 
 // spill is an index of the spill file: which chunk of which stream lies where. The agent only ever appends.
 //
-// A chunk of which only a part could be written (disk full, writer killed) is followed by the next one, or by the end of
-// the file. It is left out: its writer has either counted its events as lost or, killed before it could move on, still
-// has it in the pool.
+// A chunk that was only partly written (disk full, writer killed) is followed by the next one or by the end of the file.
+// The index leaves it out: either its writer has counted its events as lost, or the writer was killed before it could
+// move on, and the chunk is still in the pool.
 type spill struct {
 	path    string
-	owner   uint32 // of the spool, and so of this file: its folder may be open to others
+	owner   uint32 // user that owns the spool, and must own this file: others may be able to write to its folder
 	file    *os.File
 	scanned int64
 	streams map[uint64]*spilled
@@ -26,11 +26,11 @@ type spill struct {
 	buf     []byte
 }
 
-// spilled is what the spill file holds of one stream and was not read yet.
+// spilled lists the chunks of one stream in the spill file that were not read yet.
 type spilled struct {
 	first  wire.Chunk // header of the first chunk that was found
 	chunks []spilledChunk
-	next   uint64 // number after that of the last chunk found
+	next   uint64 // the number that follows the last chunk found
 }
 
 type spilledChunk struct {
@@ -39,8 +39,7 @@ type spilledChunk struct {
 	n      int   // bytes of records
 }
 
-// scan looks for chunks that were appended since the last time. complete says that the writers are dead: what is cut
-// short at the end of the file stays so.
+// scan adds the chunks that were appended since the last call.
 func (s *spill) scan() error {
 	if s.file == nil {
 		f, err := private.OpenOwned(s.path, s.owner)
@@ -60,7 +59,7 @@ func (s *spill) scan() error {
 	for size-s.scanned >= wire.ChunkHeaderSize {
 		c, ok := s.header(s.scanned)
 		if !ok {
-			// Debris of a chunk that was cut short.
+			// The rest of a chunk that was cut short.
 			at := s.find(s.scanned+8, min(size, s.scanned+wire.ChunkSize))
 			if at < 0 {
 				if size-s.scanned < 2*wire.ChunkSize {
@@ -115,7 +114,7 @@ func parseChunk(b []byte) (c wire.Chunk, ok bool) {
 	return c, ok
 }
 
-// find returns the offset of the first thing between two offsets that looks like the header of a chunk, or -1.
+// find returns the offset of the first chunk header between two offsets, or -1.
 func (s *spill) find(from, to int64) int64 {
 	if to <= from {
 		return -1
@@ -153,8 +152,8 @@ func (s *spill) add(c wire.Chunk, offset int64) {
 	s.chunks++
 }
 
-// take removes and returns a stream's chunk with that number. If there is none, next is the number of the next one that
-// there is, or the largest number.
+// take removes and returns a stream's chunk by its number, and returns the number of the stream's next chunk; the largest
+// uint64 if there is no other.
 func (s *spill) take(uid, seq uint64) (c spilledChunk, next uint64, ok bool) {
 	next = ^uint64(0)
 	st := s.streams[uid]
@@ -177,8 +176,8 @@ func (s *spill) take(uid, seq uint64) (c spilledChunk, next uint64, ok bool) {
 	return c, next, ok
 }
 
-// sealed says whether a chunk is what was written, and returns its records if it is not. While the writer lives, nobody else has had the
-// file.
+// sealed checks a chunk's checksum and returns its records if that is wrong. It checks nothing in a live spool: nobody
+// else has written to the file.
 func (s *spill) sealed(c *spilledChunk, live bool) (records []byte, ok bool) {
 	if live {
 		return nil, true
@@ -188,14 +187,14 @@ func (s *spill) sealed(c *spilledChunk, live bool) (records []byte, ok bool) {
 	}
 	b := s.buf[:wire.ChunkHeaderSize+c.n]
 	if _, err := s.file.ReadAt(b, c.offset-wire.ChunkHeaderSize); err != nil {
-		return nil, true // which who reads the records will find as well
+		return nil, true // whoever reads the records gets the same error
 	}
 	head, ok := parseChunk(b)
 	fill, holds := head.Sealed(b[wire.ChunkHeaderSize:])
 	return b[wire.ChunkHeaderSize:], ok && holds && (fill == 0 || fill == len(b))
 }
 
-// uids returns the streams of which something is left, in order.
+// uids returns the streams that have unread chunks, in ascending order.
 func (s *spill) uids() []uint64 {
 	u := make([]uint64, 0, len(s.streams))
 	for uid := range s.streams {

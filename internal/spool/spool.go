@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotReady says that a spool is still being made by its agent: try again later.
+// ErrNotReady says that the agent is still creating the spool: try again later.
 var ErrNotReady = errors.New("the agent has not finished making this spool")
 
 // Spool is an open spool. Its methods may be called by any goroutine.
@@ -35,13 +35,13 @@ type Spool struct {
 	doubts []string
 }
 
-// Info is what a spool's header says once and for all.
+// Info holds the parts of a spool's header that never change.
 type Info struct {
 	PID     int
 	Arch    string // as GOARCH has it
 	Version uint32
-	Counter uint64 // one moment on three clocks: the counter of the events' timestamps,
-	Mono    uint64 // CLOCK_MONOTONIC
+	Counter uint64 // one moment on three clocks: the counter that stamps events,
+	Mono    uint64 // CLOCK_MONOTONIC,
 	Wall    int64  // and the wall clock
 	Barrier bool   // the target is registered for MEMBARRIER_CMD_GLOBAL_EXPEDITED
 	Device  uint64 // device and inode of the file
@@ -49,8 +49,8 @@ type Info struct {
 	Owner   uint32 // user that it belongs to
 }
 
-// Open opens a spool. With live set, it takes part in the protocol: chunks that were read are given back. spillDir is the
-// folder of its spill file; "" is the spool's own.
+// Open opens a spool. With live set, the reader takes part in the protocol and returns the chunks that it has read to the
+// writers. spillDir is the folder of the spill file; "" means the spool's own folder.
 func Open(path, spillDir string, live bool) (*Spool, error) {
 	flag := os.O_RDONLY
 	if live {
@@ -63,7 +63,7 @@ func Open(path, spillDir string, live bool) (*Spool, error) {
 	return newSpool(f, path, spillDir, live)
 }
 
-// OpenIn opens a spool of a run's folder as Open does with live set. It must belong to the folder's owner.
+// OpenIn opens a live spool in a run's folder. The spool must belong to the folder's owner.
 func OpenIn(folder *private.Folder, name, spillDir string) (*Spool, error) {
 	f, err := folder.Open(name, os.O_RDWR)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Spool) open() error {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file, so it is no spool", s.path)
+		return fmt.Errorf("%s is not a spool: it is not a regular file", s.path)
 	}
 	if st.Size() < wire.HeaderSize {
 		if st.Size() == 0 || s.write {
@@ -114,7 +114,7 @@ func (s *Spool) open() error {
 	case 0:
 		return fmt.Errorf("%s: %w", s.path, ErrNotReady)
 	default:
-		return fmt.Errorf("%s is no spool: it begins with %#x instead of %#x", s.path, magic, uint64(wire.SpoolMagic))
+		return fmt.Errorf("%s is not a spool: it begins with %#x instead of %#x", s.path, magic, uint64(wire.SpoolMagic))
 	}
 	if v := h.Version; v != wire.Version {
 		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap that "+
@@ -144,16 +144,16 @@ func (s *Spool) open() error {
 // Path returns the file's name.
 func (s *Spool) Path() string { return s.path }
 
-// SpillPath returns the name of the file to which the agent appends what does not fit; it need not exist.
+// SpillPath returns the name of the file to which the agent appends what does not fit. The file need not exist.
 func (s *Spool) SpillPath() string { return s.spill }
 
-// SetSpillDir says where the spill file is, if not beside the spool.
+// SetSpillDir sets the folder of the spill file, if it is not the spool's.
 func (s *Spool) SetSpillDir(dir string) { s.spill = filepath.Join(dir, filepath.Base(s.spill)) }
 
 // Info returns what the header says.
 func (s *Spool) Info() Info { return s.info }
 
-// Doubts returns what was found damaged so far in a spool that is only read: what it says there is not what was written.
+// Doubts returns what was found damaged so far in a spool that is only read.
 func (s *Spool) Doubts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Spool) Counters() (c [wire.Counters]uint64) {
 	return c
 }
 
-// Hidden is how many programs the processes have executed where the agent's library is not to be seen.
+// Hidden returns how many programs the processes executed where the agent's library is not visible.
 func (s *Spool) Hidden() (n uint64) {
 	_ = guard(s.path, func() error {
 		n = atomic.LoadUint64(&s.header.Hidden)
@@ -201,7 +201,7 @@ func (s *Spool) Hidden() (n uint64) {
 	return n
 }
 
-// Sampling returns how samples are chosen, as wire.XSampled tells it, if the program is in sampled mode; else 0.
+// Sampling returns how allocations are sampled, encoded as in wire.XSampled; 0 if the program is not in sampled mode.
 func (s *Spool) Sampling() (sampling uint64) {
 	_ = guard(s.path, func() error {
 		if atomic.LoadUint32(&s.header.Control)&wire.ModeMask == wire.ModeSampled {
@@ -212,7 +212,8 @@ func (s *Spool) Sampling() (sampling uint64) {
 	return sampling
 }
 
-// Later returns the later of the moments on two clocks that the agent left in the header; the first one if there is none.
+// Later returns the second of the two moments that the agent noted in the header, on two clocks; the first one if there
+// is no second.
 func (s *Spool) Later() (counter, mono uint64) {
 	_ = guard(s.path, func() error {
 		counter, mono = atomic.LoadUint64(&s.header.Tsc1), atomic.LoadUint64(&s.header.Mono1)
@@ -221,7 +222,7 @@ func (s *Spool) Later() (counter, mono uint64) {
 	return counter, mono
 }
 
-// guard runs f, which touches mapped memory. If the file was cut short meanwhile, the access faults: that becomes an error.
+// guard runs f, which touches mapped memory. If the file was truncated, the access faults, and guard returns an error.
 func guard(path string, f func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

@@ -18,12 +18,12 @@ type Tables struct {
 	modules *array
 	at      uint64 // where the next module is in the log
 	names   nameLog
-	copied  [copiedNodes]Node // of nodes, from a multiple of copiedNodes on
-	from    uint32
+	copied  [copiedNodes]Node // the nodes that begin with from,
+	from    uint32            // a multiple of copiedNodes
 }
 
-// copiedNodes is how many nodes are copied at a time: those of a stack that is new lie side by side. They are a page of the spool, and so in
-// one segment.
+// copiedNodes is how many nodes are copied at a time, since the nodes of a new stack lie side by side. They fill a page of
+// the spool, and so lie in one segment.
 const copiedNodes = 4096 / uint32(unsafe.Sizeof(wire.Node{}))
 
 // PC is a program counter.
@@ -44,7 +44,7 @@ type Node struct {
 // Module is an entry of the module log.
 type Module struct {
 	Unload  bool   // only ID, Proc and Time are set
-	Apart   uint32 // not 0: only Proc, Time and Path are set, and why the file's allocations are not seen: wire.ApartMalloc and so on
+	Apart   uint32 // why the file's allocations are not seen (wire.ApartMalloc ...); else 0. Only Proc, Time and Path are set then
 	ID      uint32
 	Proc    uint32
 	Time    uint64
@@ -73,7 +73,7 @@ func (s *Spool) Tables() *Tables {
 	}
 }
 
-// Close gives the memory back.
+// Close releases the memory.
 func (t *Tables) Close() {
 	t.pcs.close()
 	t.nodes.close()
@@ -81,7 +81,7 @@ func (t *Tables) Close() {
 	t.names.log.close()
 }
 
-// PC returns a program counter; false if it is not there, or not yet.
+// PC returns a program counter; false if it does not exist, or not yet.
 func (t *Tables) PC(id uint32) (pc PC, ok bool) {
 	_ = guard(t.s.path, func() error {
 		p := (*wire.PC)(t.pcs.at(id))
@@ -100,7 +100,7 @@ func (t *Tables) PC(id uint32) (pc PC, ok bool) {
 	return pc, ok
 }
 
-// Node returns a node; false if it is not there, or not yet.
+// Node returns a node; false if it does not exist, or not yet.
 func (t *Tables) Node(id uint32) (n Node, ok bool) {
 	n, ok, _ = t.node(id)
 	return n, ok
@@ -118,7 +118,7 @@ func (t *Tables) node(id uint32) (n Node, ok bool, err error) {
 	return n, n.PC != 0 && err == nil, err
 }
 
-// copyNodes copies the nodes from that id on.
+// copyNodes copies the page of nodes that begins with an id.
 func (t *Tables) copyNodes(from uint32) {
 	t.copied, t.from = [copiedNodes]Node{}, from
 	p := (*[copiedNodes]wire.Node)(unsafe.Pointer(unsafe.SliceData(t.nodes.bytes(uint64(from)*t.nodes.element, 4096))))
@@ -138,9 +138,9 @@ type Step struct {
 	Node
 }
 
-// Path appends the nodes from id towards the root to dst, up to the root, to a node that known has (not 0), or until dst has
-// limit nodes; 0: no limit. missing is the node that is not there, or not yet, or 0. The path is too long to be one if ok is
-// false: the tables are damaged.
+// Path appends the nodes from id towards the root to dst. It stops at the root, at a node with an entry other than 0 in
+// known, or when dst has limit nodes (0: no limit). missing is a node that does not exist (yet); else 0. If ok is false,
+// the tables are damaged.
 func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []Step, missing uint32, ok bool) {
 	n, most := len(dst), 1000
 	for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) && (limit == 0 || len(dst) < limit) {
@@ -164,7 +164,7 @@ func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []
 	return dst, 0, true
 }
 
-// holds says whether a node is as it was written: its hash follows from its parent's.
+// holds checks a node's hash, which depends on its parent's.
 func (t *Tables) holds(n *Node) bool {
 	if n.hash == 0 {
 		return true
@@ -183,7 +183,7 @@ func (t *Tables) holds(n *Node) bool {
 	return n.hash == wire.NodeHash(up, pc)
 }
 
-// mostNodes is how many nodes there can be.
+// mostNodes returns the largest possible number of nodes.
 func (t *Tables) mostNodes() (n int) {
 	_ = guard(t.s.path, func() error {
 		n = int(min(uint64(atomic.LoadUint32(&t.s.header.NextNode)), t.nodes.capacity()))
@@ -192,14 +192,14 @@ func (t *Tables) mostNodes() (n int) {
 	return n
 }
 
-// Longest path and build id of a module that are believed.
+// The longest path and build id of a module that are accepted.
 const (
 	maxModulePath = 1 << 16
 	maxBuildID    = 256
 )
 
-// Modules returns the entries of the module log that were added since the last call. It goes on beyond an entry whose
-// writer has not published it only once it is there.
+// Modules returns the entries that were appended to the module log since the last call, up to the first one that its
+// writer has not published yet.
 func (t *Tables) Modules() (list []Module, err error) {
 	const head = uint64(unsafe.Sizeof(wire.Module{}))
 	err = guard(t.s.path, func() error {
@@ -215,7 +215,7 @@ func (t *Tables) Modules() (list []Module, err error) {
 				return nil
 			}
 			if n%8 != 0 || n < head || n > head+maxModulePath+maxBuildID+16 {
-				t.at = end // nothing behind it can be found
+				t.at = end // entries behind a damaged one cannot be found
 				return fmt.Errorf("%s: the module log is damaged at byte %d: an entry of %d bytes", t.s.path, t.at, n)
 			}
 			b = t.modules.run(t.at, n)
