@@ -37,8 +37,8 @@ var (
 //	heaptap-agent-HASH/x86_64/libheaptap.so -> ../libheaptap.so      (and haswell, xeon_phi, $PLATFORM)
 //	heaptap-agent-HASH/i686/libheaptap.so   -> ../none32.so          (and i586, i486, i386)
 //
-// Preload is the path for LD_PRELOAD; the loader puts its platform in, so that a 32-bit program finds an empty library and
-// does not complain.
+// Preload is the path for LD_PRELOAD; the loader puts its platform in, so that a 32-bit program finds an empty library
+// and does not complain.
 type AgentLibrary struct {
 	Path    string // of the 64-bit library itself
 	Preload string
@@ -122,7 +122,8 @@ func agentBases(more []string) []string {
 		switch {
 		case !preloadable(b):
 		case !safe(b) && os.Geteuid() == 0:
-			// Whoever owns a folder on the way could exchange the library that root's programs load: under sudo, the caller's cache.
+			// Whoever owns a folder on the way could exchange the library that root's programs load: under sudo, the
+			// caller's cache.
 		case !safe(b) || !reachable(b):
 			closed = append(closed, b)
 		default:
@@ -132,8 +133,8 @@ func agentBases(more []string) []string {
 	return append(open, closed...)
 }
 
-// reachable reports whether any user may enter the folder (as far as it exists): a target that drops its privileges, and
-// the programs that it then starts, must find the library, or their loader complains.
+// reachable reports whether any user may enter the folder (as far as it exists): a target that drops its privileges,
+// and the programs that it then starts, must find the library, or their loader complains.
 func reachable(folder string) bool {
 	for ; folder != "/"; folder = filepath.Dir(folder) {
 		if st, err := os.Stat(folder); err == nil && st.Mode().Perm()&0o001 == 0 {
@@ -143,8 +144,8 @@ func reachable(folder string) bool {
 	return true
 }
 
-// safe says whether nobody but root and us can exchange what lies in the folder: not in it, and not on the way there, as far as it
-// exists.
+// safe says whether nobody but root and us can exchange what lies in the folder: not in it, and not on the way there,
+// as far as it exists.
 func safe(folder string) bool {
 	for there := folder; there != "/"; there = filepath.Dir(there) {
 		if real, err := filepath.EvalSymlinks(there); err == nil {

@@ -18,7 +18,8 @@ var allocatorFiles = map[string][]string{
 	"mimalloc": {"libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0", "libmimalloc.so"},
 }
 
-// FindAllocator finds the library of --allocator: a path, or jemalloc, tcmalloc or mimalloc, which is looked for where the loader does.
+// FindAllocator finds the library of --allocator: a path, or jemalloc, tcmalloc or mimalloc, which is looked for where
+// the loader does.
 func FindAllocator(name string) (string, error) {
 	path := name
 	if !strings.Contains(name, "/") {
@@ -46,7 +47,7 @@ func FindAllocator(name string) (string, error) {
 	}
 	f, err := elfx.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("--allocator %s: is no library: %w", name, err)
+		return "", fmt.Errorf("--allocator %s: not a library: %w", name, err)
 	}
 	defer f.Close()
 	return path, nil
@@ -65,7 +66,8 @@ func findLibrary(files, dirs []string) string {
 	return ""
 }
 
-// libraryDirs are the folders in which the loader looks for libraries: LD_LIBRARY_PATH, those of its configuration, and its own.
+// libraryDirs are the folders in which the loader looks for libraries: LD_LIBRARY_PATH, those of its configuration, and
+// its own.
 func libraryDirs(conf string) []string {
 	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
 	dirs = append(dirs, configuredDirs(conf, 0)...)

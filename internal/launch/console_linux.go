@@ -11,9 +11,9 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 )
 
-// Console is where run speaks to the user: its stderr, which the target has, too. It never waits long for a reader: a pipe
-// that nobody empties must not keep run from ending. And it writes by system call, since a write of package os to a closed
-// pipe ends the program by SIGPIPE.
+// Console is where run speaks to the user: its stderr, which the target has, too. It never waits long for a reader: a
+// pipe that nobody empties must not keep run from ending. And it writes by system call, since a write of package os to
+// a closed pipe ends the program by SIGPIPE.
 type Console struct {
 	fd        int
 	Terminal  bool

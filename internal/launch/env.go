@@ -88,7 +88,8 @@ func set(env []string, name string, value func(old string) string) []string {
 }
 
 // joinPreload puts our library before those that were there. An agent of an outer heaptap run makes room: two agents in
-// one process would both record. An allocator stands between them: the agent calls it, and what comes later does not hide it.
+// one process would both record. An allocator stands between them: the agent calls it, and what comes later does not
+// hide it.
 func joinPreload(ours, allocator, old string) string {
 	list := []string{ours}
 	if allocator != "" {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// filters is the value of filtersVariable: a number that agents change where it stands, 0 for none, by which an image finds what seccomp
-// filters it has inherited from a recorded one; and how many of its filters heaptap run has, too. "" if the kernel does not tell.
+// filters is the value of filtersVariable: a number that agents change where it stands, 0 for none, by which an image
+// finds what seccomp filters it has inherited from a recorded one; and how many of its filters heaptap run has, too. ""
+// if the kernel does not tell.
 func filters() string {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -17,8 +17,8 @@ const enoughShared = 256 << 20
 // doorSuffix comes behind the path of a run's folder in that of its door (internal/record).
 const doorSuffix = "-door"
 
-// makeRunFolder makes the folder for the run's spools, which nobody else may enter. Root's programs may become others and then execute
-// programs: so root's run has a door, a folder with a socket at which the recorder admits those.
+// makeRunFolder makes the folder for the run's spools, which nobody else may enter. Root's programs may become others
+// and then execute programs: so root's run has a door, a folder with a socket at which the recorder admits those.
 func makeRunFolder(outputDir string) (string, error) {
 	for try := 0; ; try++ {
 		dir, err := makePrivateFolder(outputDir)
@@ -65,7 +65,7 @@ func makePrivateFolder(outputDir string) (string, error) {
 	return dir, nil
 }
 
-// removeRunFolder removes the folder if no spool is left in it, and tells which are.
+// removeRunFolder removes the folder if no spool is left in it, and returns the spools.
 func removeRunFolder(dir string) (spools []string) {
 	spools, _ = filepath.Glob(filepath.Join(dir, "*.spool"))
 	if len(spools) == 0 {
@@ -74,7 +74,8 @@ func removeRunFolder(dir string) (spools []string) {
 	return spools
 }
 
-// asides are why an agent may step aside: the ending of the mark that it leaves in the run's folder, and the same for the user.
+// asides are why an agent may step aside: the ending of the mark that it leaves in the run's folder, and the same for
+// the user.
 var asides = []struct{ mark, text string }{
 	{".aside", "limits or a full disk left the agent too little memory, file size or address space"},
 	{".valgrind", "under valgrind, with a tool that replaces malloc"},
@@ -110,9 +111,9 @@ type Output struct {
 // DefaultName is the name of a recording when none is given: program and process id.
 const DefaultName = "%n.%p.htap"
 
-// ResolveOutput checks -o before anything is started: an existing folder (or a name that ends in a slash) takes recordings
-// under the default name; anything else is a name in which %p stands for the process id, %n for the program's name, %r for
-// its rank in an MPI job, %h for the host and %% for a percent sign.
+// ResolveOutput checks -o before anything is started: an existing folder (or a name that ends in a slash) takes
+// recordings under the default name; anything else is a name in which %p stands for the process id, %n for the
+// program's name, %r for its rank in an MPI job, %h for the host and %% for a percent sign.
 func ResolveOutput(output string) (Output, error) {
 	if output == "" {
 		output = DefaultName
@@ -124,7 +125,7 @@ func ResolveOutput(output string) (Output, error) {
 	}
 	abs, err := filepath.Abs(output)
 	if err != nil {
-		return Output{}, fmt.Errorf("cannot tell where %s is: %w", output, err)
+		return Output{}, fmt.Errorf("cannot find the absolute path of %s: %w", output, err)
 	}
 	dir := filepath.Dir(abs)
 	if strings.Contains(dir, "%") {

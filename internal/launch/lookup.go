@@ -148,7 +148,8 @@ func interpreterOf(file string) string {
 	return fields[0]
 }
 
-// isText reports whether a file without a known form may be a shell script, as shells judge it: no NUL in its beginning.
+// isText reports whether a file without a known form may be a shell script, as shells judge it: no NUL in its
+// beginning.
 func isText(file string) bool {
 	return bytes.IndexByte(head(file, 256), 0) < 0
 }

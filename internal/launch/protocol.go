@@ -20,25 +20,25 @@ type toRecorder struct {
 	Mark    string          `json:",omitempty"` // name of a mark to be set now
 }
 
-// RecorderConfig is what the recorder is told when it starts.
+// RecorderConfig is the recorder's configuration, the first message that it receives.
 type RecorderConfig struct {
 	RunPID     int
 	RunDir     string
 	Output     string // template, absolute
 	OutputMode fs.FileMode
-	Taken      []string `json:",omitempty"` // recordings of the run that are not to be replaced, when it goes on from where a recorder died
+	Taken      []string `json:",omitempty"` // recordings that must not be replaced, when the run's recorder has died
 	SpillDir   string
 	SpillLimit int64
-	Flush      time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
-	Keep       time.Duration // events that are older may be folded into sums; 0: none for its age
-	MaxSize    int64         // bytes on disk from which the oldest are; 0: no bound
-	MarkEvery  time.Duration // set a mark in every recording each time that this has passed; 0: never
+	Flush      time.Duration // how long recorded events may stay in memory; 0: the recorder decides
+	Keep       time.Duration // older events may be folded into sums; 0: they are not folded by age
+	MaxSize    int64         // size of a recording, in bytes, above which the oldest events are folded; 0: no bound
+	MarkEvery  time.Duration // interval at which a mark is set in every recording; 0: never
 	MarkWhen   []string      // conditions: set a mark each time that one of them becomes true
 	MarkOn     []syscall.Signal
-	MinEvents  uint64 // of a process other than the main one that has fewer events, no recording is kept
+	MinEvents  uint64 // recordings with fewer events are not kept, except the main process's
 	MaxDepth   int    // frames of a call stack that are kept; 0: all
 	Addresses  bool   // keep where each block lay
-	// Command is a shell's command that the threshold's monitor runs, for at most CommandTime.
+	// Command is a shell command that the threshold monitor runs, for at most CommandTime.
 	Command     string
 	CommandTime time.Duration
 }
@@ -52,8 +52,7 @@ type MainProcess struct {
 type MainEnd struct {
 	Exit   int // exit status, or -1
 	Signal int // signal that killed it, or 0
-	// MaxRSS is the largest resident set, in bytes, that the kernel has counted, of whatever it was by exec; 0: not
-	// known.
+	// MaxRSS is the largest resident set of all images that the process executed, in bytes; 0: not known.
 	MaxRSS int64 `json:",omitempty"`
 }
 
@@ -79,10 +78,10 @@ type Recording struct {
 	PID     int
 	Main    bool   // of the process that run started, and of images that it executed
 	Program string // base name of the executable
-	Error   string `json:",omitempty"` // it could not be written, or not wholly
+	Error   string `json:",omitempty"` // why it could not be written, or not completely
 	Events  uint64
 	Lost    uint64
-	Dropped bool   `json:",omitempty"` // it had too few events, and is not there any more
+	Dropped bool   `json:",omitempty"` // it had fewer events than MinEvents and was removed
 	Peak    uint64 // bytes
 	Leaked  uint64 // bytes
 	Unseen  string `json:",omitempty"` // a sentence on allocations that went past the agent
@@ -114,7 +113,7 @@ func (l *lines) send(v any) error {
 	return err
 }
 
-// errLine is a line that was received and makes no sense.
+// errLine says that a received line is not a message.
 var errLine = errors.New("not a message")
 
 // receive reads one line of at most 1 MiB.

@@ -24,15 +24,15 @@ func ranksHave(list string, rank uint64) (bool, error) {
 		a, err := strconv.ParseUint(low, 10, 32)
 		b, err2 := strconv.ParseUint(high, 10, 32)
 		if err != nil || err2 != nil || a > b {
-			return false, fmt.Errorf("%q is no list of ranks; write for example 0,4-7", list)
+			return false, fmt.Errorf("%q is not a list of ranks (for example 0,4-7)", list)
 		}
 		found = found || rank >= a && rank <= b
 	}
 	return found, nil
 }
 
-// rankIsChosen says whether this process, and so what it starts, has a rank that is in the list. Without a rank it is: it may be the
-// launcher of the job, whose processes choose for themselves.
+// rankIsChosen says whether this process, and so what it starts, has a rank that is in the list. Without a rank it is:
+// it may be the launcher of the job, whose processes choose for themselves.
 func rankIsChosen(list string, env []string) bool {
 	if list == "" {
 		return true

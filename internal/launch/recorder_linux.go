@@ -88,13 +88,13 @@ func spawnRecorder(config RecorderConfig) (*recorder, error) {
 // awaitReady configures the recorder and waits for its first message.
 func (r *recorder) awaitReady(config RecorderConfig) error {
 	Step(StepRunRecorder)
-	r.tell(toRecorder{Config: &config})
+	r.send(toRecorder{Config: &config})
 	Step(StepRunConfig)
 	const pause = 50 * time.Millisecond
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	// Counted, and not read from a clock: time for which this process was stopped, or the machine asleep, is nobody's
-	// fault.
+	// Count ticks instead of reading a clock: time during which this process was stopped or the machine asleep does not
+	// count.
 	for waited := time.Duration(0); ; {
 		select {
 		case m, ok := <-r.messages:
@@ -102,7 +102,7 @@ func (r *recorder) awaitReady(config RecorderConfig) error {
 			case !ok:
 				return fmt.Errorf("the recorder ended at once%s", firstLine(filepath.Join(config.RunDir, recorderLog)))
 			case m.Ready == nil:
-				return fmt.Errorf("the recorder speaks another language; was heaptap replaced while it ran?")
+				return fmt.Errorf("the recorder sent an unknown message; was heaptap replaced while it ran?")
 			case m.Ready.Error != "":
 				return fmt.Errorf("the recorder cannot work: %s", m.Ready.Error)
 			}
@@ -125,9 +125,9 @@ func (r *recorder) kill() {
 	}
 }
 
-// died says of a recorder from which nothing more will come whether it has left something undone.
+// died says whether a recorder that has closed its connection ended before its work was done.
 func (r *recorder) died() bool {
-	// It has ended or is about to: nobody else ends the conversation.
+	// Only the recorder closes the connection: it has ended, or is about to.
 	return !await(r.ended, stoppedPatience) || r.failed != nil
 }
 
@@ -137,7 +137,7 @@ func (r *recorder) close() {
 	r.conn.Close()
 }
 
-// openNull opens /dev/null, or, where there is none, something that is as empty.
+// openNull opens /dev/null or, if there is none, an empty file in memory.
 func openNull() (*os.File, error) {
 	f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
@@ -171,12 +171,12 @@ func (r *recorder) read(lines *lines) {
 		if err := lines.receive(&m); err != nil && !errors.Is(err, errLine) {
 			return
 		}
-		r.messages <- m // one that makes no sense says nothing
+		r.messages <- m // an invalid message has no field set, and is ignored
 	}
 }
 
-// tell sends a line, and does not wait until it is sent. It arrives unless the recorder ends.
-func (r *recorder) tell(m toRecorder) <-chan struct{} {
+// send queues a message and does not wait until it is sent. It arrives unless the recorder ends first.
+func (r *recorder) send(m toRecorder) <-chan struct{} {
 	step := ""
 	switch {
 	case m.Config != nil:
@@ -189,26 +189,27 @@ func (r *recorder) tell(m toRecorder) <-chan struct{} {
 	return r.outbox.put(m, step)
 }
 
-// Link is the recorder's side: what it hears from run, and how it answers.
+// Link is the recorder's side of the connection to run.
 type Link struct {
 	Config RecorderConfig
-	// Main gets the main process once it was started, MainEnded how it ended. If run dies, both are closed.
+	// Main receives the main process once it was started, MainEnded how it ended. Both are closed if run dies.
 	Main      <-chan MainProcess
 	MainEnded <-chan MainEnd
-	// Marks gets the names of marks to be set; it is never closed.
+	// Marks receives the names of marks to set; it is never closed.
 	Marks <-chan string
 
 	lines  *lines
 	outbox *outbox
 }
 
-// Serve is the recorder's process: it leaves everything that it inherited, takes run's orders and calls work, which sends Ready when
-// the target may start, and returns when nothing is left to record, or an error if it cannot begin. Nothing but SIGKILL ends it before.
+// Serve is the main function of the recorder's process. It gives up everything that it inherited, reads its
+// configuration from run, and calls work. work sends Ready when the target may start, and returns when nothing is left
+// to record, or an error if it cannot begin. Only SIGKILL ends the process earlier.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
 	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0) // prctl would name this thread, which may be any of the process's
-	// At a shutdown or a log-out everybody gets SIGTERM. The recorded processes end by it, and so, a little later, does the
-	// recorder: before, it has to write what they did.
+	// At a shutdown or a log-out every process gets SIGTERM. The recorder ignores it: it ends a little later than the
+	// recorded processes, once it has written what they did.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN,
 		unix.SIGTTOU, unix.SIGXFSZ, unix.SIGUSR1, unix.SIGUSR2)
 	Step(StepRecorder)
@@ -245,15 +246,15 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	return err
 }
 
-// endWith ends the conversation when run has ended, whoever else may have its end of the socket.
+// endWith closes the connection when run has ended, even if another process has inherited run's end of the socket.
 func endWith(run int, conn *os.File) {
 	fd, err := unix.PidfdOpen(run, 0)
 	if err != nil && err != unix.ESRCH {
-		return // a kernel that has none: the socket's end has to do
+		return // an old kernel: rely on the end of the socket
 	}
 	if err == nil {
 		defer unix.Close(fd)
-		if os.Getppid() == run { // else it had ended before, and its number may be another process's
+		if os.Getppid() == run { // else run has ended already, and the pid may be another process's
 			for {
 				fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 				if n, err := unix.Poll(fds, -1); n > 0 || err != nil && err != unix.EINTR {
@@ -265,8 +266,8 @@ func endWith(run int, conn *os.File) {
 	hangUp(conn)
 }
 
-// hangUp ends a conversation whose other side has ended: what that has sent is still read, but nothing more is waited
-// for, whoever else may have its end of the socket.
+// hangUp closes a connection whose other side has ended. It reads what was sent before, and then stops, even if another
+// process has inherited the other end of the socket.
 func hangUp(conn *os.File) {
 	conn.SetWriteDeadline(time.Now())
 	raw, err := conn.SyscallConn()
@@ -281,7 +282,7 @@ func hangUp(conn *os.File) {
 	conn.SetReadDeadline(time.Now())
 }
 
-// markOnSignals has a mark of the signal's name set for each of these that this process gets.
+// markOnSignals sends the signal's name to marks whenever this process receives one of the listed signals.
 func markOnSignals(list []syscall.Signal, marks chan<- string) {
 	if len(list) == 0 {
 		return
@@ -297,7 +298,7 @@ func markOnSignals(list []syscall.Signal, marks chan<- string) {
 	}()
 }
 
-// offer sends a name unless nobody has taken the ones before it for long.
+// offer sends a name, or drops it if the channel is full.
 func offer(marks chan<- string, name string) {
 	select {
 	case marks <- name:
@@ -352,7 +353,7 @@ func (l *Link) listen(main chan<- MainProcess, ended chan<- MainEnd, marks chan<
 	}
 }
 
-// Message is what the recorder tells run. One field is set.
+// Message is a message from the recorder to run. One field is set.
 type Message struct {
 	Ready             bool
 	Failed            string
@@ -361,8 +362,8 @@ type Message struct {
 	Settled           *Settled
 }
 
-// Send tells run something, and does not wait until run takes it. All of it arrives unless run has ended, but for what
-// only shows that something is being done.
+// Send queues a message to run and does not wait until run reads it. Every message arrives unless run has ended, except
+// Progress, which is dropped when many messages are waiting.
 func (l *Link) Send(m Message) {
 	switch {
 	case m.Progress != "" && l.outbox.waiting() > 16:

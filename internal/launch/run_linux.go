@@ -27,7 +27,8 @@ type Config struct {
 	Allocator string
 	// Preload are further libraries that are preloaded, behind it.
 	Preload []string
-	// Chosen names the flags that say which of the programs are recorded; "": all are. Ranks are those of an MPI job; "": all.
+	// Chosen names the flags that say which of the programs are recorded; "": all are. Ranks are those of an MPI job;
+	// "": all.
 	Chosen, Ranks string
 	// MarkOn are signals that set a mark when run or its recorder gets them; the target does not get them from run.
 	MarkOn []syscall.Signal
@@ -38,7 +39,8 @@ type Config struct {
 	FreeStacks bool // record the call stack of each deallocation, too
 	Addresses  bool // keep where each block lay
 	Console    *Console
-	// Heard is called when a recording was begun, and when it is finished; it may be nil. It must not wait for anything.
+	// Heard is called when a recording was begun, and when it is finished; it may be nil. It must not wait for
+	// anything.
 	Heard func(rec Recording, finished bool)
 	Flush time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
 	// Keep and MaxSize say what of a long run is kept in detail, see RecorderConfig.
@@ -53,8 +55,8 @@ type Config struct {
 	Agent []string
 	// Require says that a target that cannot be recorded must not run.
 	Require bool
-	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the main one, end how that
-	// ended; nil: not known.
+	// Rescue makes recordings of a spool that a dead recorder left. Main says whether the spool's first process is the
+	// main one, end how that ended; nil: not known.
 	Rescue func(ctx context.Context, spool string, config RecorderConfig, main bool, end *MainEnd) ([]Recording, error)
 }
 
@@ -72,8 +74,8 @@ type Result struct {
 	Running     []int // processes that outlived the target and are still being recorded
 }
 
-// Run starts a recorder and the target, waits, and tells how it went. An error is a StatusError and means that the target did
-// not run.
+// Run starts a recorder and the target, waits, and tells how it went. An error is a StatusError and means that the
+// target did not run.
 func Run(config Config) (*Result, error) {
 	file, err := LookUp(config.Args[0], os.Getenv("PATH"))
 	if err != nil {
@@ -121,7 +123,7 @@ func Run(config Config) (*Result, error) {
 	Step(StepRunTarget)
 	s.signals.targetStarted()
 	if s.recorder != nil {
-		s.recorder.tell(toRecorder{Main: &MainProcess{PID: s.pid}})
+		s.recorder.send(toRecorder{Main: &MainProcess{PID: s.pid}})
 	}
 	Step(StepRunMain)
 	s.attend()
@@ -264,16 +266,16 @@ func (s *session) attend() {
 	}
 }
 
-// recorderOver takes in that nothing more will come from the recorder.
+// recorderOver notes that the recorder has closed its connection.
 func (s *session) recorderOver() {
 	s.recorderDied = s.recorder.died()
 	s.recorderDone = !s.recorderDied
 	s.consider()
 }
 
-// ownMaxRSS is the target's largest resident set; 0 if what the kernel counts may be a child's, or this process's,
-// whose memory the target shared until it was executed. This process's own ru_maxrss says nothing of that: it counts
-// the memory of whatever this process was before it was executed itself, too.
+// ownMaxRSS returns the target's largest resident set in bytes; 0 if the kernel's number may be a child's, or this
+// process's, whose memory the target shared until exec. This process's own ru_maxrss is no bound for that, since it
+// includes the memory of the image that executed this program.
 func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
 	if most := usage.Maxrss << 10; childless && most > highWater() {
 		return most
@@ -281,7 +283,7 @@ func (s *session) ownMaxRSS(usage *unix.Rusage, childless bool) int64 {
 	return 0
 }
 
-// highWater is the largest resident set that this process's memory has had, in bytes; if it is not known, more than any.
+// highWater returns this process's largest resident set since exec, in bytes; MaxInt64 if it is not known.
 func highWater() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -303,7 +305,7 @@ func hasNoChildren(pid int) bool {
 	return len(f) > minorFaultsOfChildren-3 && string(f[minorFaultsOfChildren-3]) == "0"
 }
 
-// awaitChanges tells when the process has stopped or ended, without taking that away.
+// awaitChanges reports when the process has stopped or ended, without reaping it.
 func awaitChanges(pid int, changes chan<- struct{}, more <-chan struct{}) {
 	for {
 		var info unix.Siginfo
@@ -316,21 +318,21 @@ func awaitChanges(pid int, changes chan<- struct{}, more <-chan struct{}) {
 	}
 }
 
-// pass sends a signal on to the target, unless it has reached it already.
+// pass forwards a signal to the target, unless the target has received it already.
 func (s *session) pass(sig syscall.Signal) {
 	if notPassedOn[sig] {
 		return
 	}
 	if s.recorder != nil && slices.Contains(s.config.MarkOn, sig) {
-		s.recorder.tell(toRecorder{Mark: unix.SignalName(sig)})
+		s.recorder.send(toRecorder{Mark: unix.SignalName(sig)})
 		return
 	}
 	if s.witness.saw(sig) {
 		s.signals.drop(sig)
 		return
 	}
-	// When run goes on after a stop because of the target, the target usually does, too, and may have stopped again since
-	// (in the background, reading from the terminal): a stop signal takes SIGCONT away from the witness.
+	// When run continues after it stopped with the target, the target usually continues, too, and may have stopped
+	// again (in the background, reading from the terminal). The stop signal then removed SIGCONT from the witness.
 	if sig == unix.SIGCONT && time.Since(s.resumed) < time.Second &&
 		(processState(s.pid) != 'T' || s.stopped.After(s.resumed) || s.stopsAgain()) {
 		return
@@ -338,14 +340,14 @@ func (s *session) pass(sig syscall.Signal) {
 	unix.Kill(s.pid, sig)
 }
 
-// stopsAgain reports whether the target has stopped and we have not taken that in.
+// stopsAgain says whether the target has stopped again, which attend has not handled yet.
 func (s *session) stopsAgain() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, s.pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
 	return err == nil && info.Signo != 0
 }
 
-// stop stops run as the target was stopped, so that the shell takes the job for stopped.
+// stop stops run as the target was stopped, so that the shell sees its job stopped.
 func (s *session) stop(sig syscall.Signal) {
 	// If run itself was stopped, the recorder stopped the target (see stopWatch), and we only see that now that run has
 	// been continued. Then the signal that continued it is on its way to us.
@@ -371,7 +373,7 @@ func (s *session) stop(sig syscall.Signal) {
 func (s *session) announce(stopped bool) {
 	if s.recorder != nil {
 		// Before this process stops; but a recorder that is stopped itself must not keep it.
-		await(s.recorder.tell(toRecorder{Stopped: &stopped}), time.Second)
+		await(s.recorder.send(toRecorder{Stopped: &stopped}), time.Second)
 	}
 }
 
@@ -386,12 +388,12 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 		s.result.Status = 128 + end.Signal
 	}
 	if s.recorder != nil {
-		s.recorder.tell(toRecorder{Ended: &end})
+		s.recorder.send(toRecorder{Ended: &end})
 	}
 	Step(StepRunEnded)
 }
 
-// hear takes in what the recorder says.
+// hear handles a message from the recorder.
 func (s *session) hear(m fromRecorder) {
 	if m.Started != nil {
 		s.begun = append(s.begun, *m.Started)

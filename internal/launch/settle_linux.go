@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// consider takes the recorder's word that all is written, unless it holds somebody for running who is not: it will notice soon.
+// consider accepts the recorder's report that everything is written, unless the report lists a process as running that
+// has ended: then the recorder will notice that soon, and report again.
 func (s *session) consider() {
 	if s.offered == nil || s.ended.IsZero() {
 		return
@@ -46,7 +47,7 @@ func (s *session) settle() {
 	s.console.Clear()
 	complete := time.Since(s.started)
 	for _, note := range s.notes {
-		if !s.toldLater(note) {
+		if !s.isErrorOfRecording(note) {
 			s.console.Warn("%s", note)
 		}
 	}
@@ -81,14 +82,14 @@ func (s *session) settle() {
 	}
 }
 
-// toldLater says whether a note is about the error of a recording, which is told with that recording.
-func (s *session) toldLater(note string) bool {
+// isErrorOfRecording says whether a note repeats a recording's error, which the summary shows with that recording.
+func (s *session) isErrorOfRecording(note string) bool {
 	return slices.ContainsFunc(s.result.Recordings, func(r Recording) bool {
 		return r.Error != "" && strings.HasPrefix(note, r.Error)
 	})
 }
 
-// collect hears the recorder until it has settled, died, or been given up.
+// collect handles the recorder's messages until everything is written, the recorder has died, or run gives it up.
 func (s *session) collect() {
 	if s.consider(); s.recorderDied || s.recorderDone {
 		return
@@ -96,7 +97,7 @@ func (s *session) collect() {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	var stoppedSince time.Time
-	told, shown := false, ""
+	stopReported, shown := false, ""
 	work := idleness{pid: s.recorder.pid}
 	for s.settled == nil {
 		select {
@@ -121,8 +122,8 @@ func (s *session) collect() {
 				return
 			}
 			if processState(s.recorder.pid) == 'T' {
-				if !told {
-					told, stoppedSince = true, time.Now()
+				if !stopReported {
+					stopReported, stoppedSince = true, time.Now()
 					s.console.Warn("the recorder (process %d) is stopped; `kill -CONT %d` lets it complete %s, Ctrl-C ends this wait",
 						s.recorder.pid, s.recorder.pid, s.where())
 				}
@@ -132,7 +133,7 @@ func (s *session) collect() {
 				}
 				continue
 			}
-			told = false
+			stopReported = false
 			if work.lasts() > idlePatience {
 				s.console.Warn("the recorder (process %d) has done nothing for %v; not waiting any longer. "+
 					"The data is safe in %s", s.recorder.pid, idlePatience, s.runDir)
@@ -146,7 +147,7 @@ func (s *session) collect() {
 	}
 }
 
-// idleness tells for how long a process has done next to nothing.
+// idleness measures for how long a process has used almost no CPU time.
 type idleness struct {
 	pid   int
 	since time.Time
@@ -155,7 +156,7 @@ type idleness struct {
 
 // lasts returns that time. Waiting for a disk is work.
 func (i *idleness) lasts() time.Duration {
-	// Looking around, as a recorder does that waits for something, takes less than a tenth of this.
+	// A recorder that only polls uses less than a tenth of this share of a CPU, a tenth.
 	const next = 10
 	state, spent := processWork(i.pid)
 	if now := time.Now(); i.since.IsZero() || state == 'D' || (spent-i.spent)*next > now.Sub(i.since) {
@@ -169,7 +170,8 @@ func (s *session) where() string { return "the recording in " + s.config.Output.
 
 // rescue makes recordings of the spools that a dead recorder left.
 func (s *session) rescue() {
-	s.console.Warn("the recorder died%s; what it had not written is taken from the spools", firstLine(filepath.Join(s.runDir, recorderLog)))
+	s.console.Warn("the recorder died%s; what it had not written is read from the spools",
+		firstLine(filepath.Join(s.runDir, recorderLog)))
 	spools, _ := filepath.Glob(filepath.Join(s.runDir, "*.spool"))
 	for _, spool := range spools {
 		if pid := spoolPID(spool); pid > 0 && pid != s.pid && processState(pid) != 0 {
@@ -178,7 +180,7 @@ func (s *session) rescue() {
 		}
 		var end *MainEnd
 		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
-			end = s.mainEnd // of several images, nobody says which one was the last
+			end = s.mainEnd // of several images, it is not known which one was the last
 		}
 		config := s.recorderConfig
 		config.Taken = s.taken(spoolPID(spool))
@@ -197,7 +199,8 @@ func (s *session) rescue() {
 	removeRunFolder(s.runDir)
 }
 
-// taken lists the recordings of the run that one of a process must not replace: those that are complete, and those of others.
+// taken lists the recordings that a rescued recording of a process must not replace: complete ones, and those of other
+// processes.
 func (s *session) taken(pid int) (paths []string) {
 	for _, r := range s.result.Recordings {
 		paths = append(paths, r.Path)

@@ -46,8 +46,8 @@ func (s *signals) targetStarted() {
 	signal.Ignore(unix.SIGTTOU)
 }
 
-// drop takes a signal out of what has arrived already. Somebody who signals run and then the whole group (timeout(1) does) means
-// one signal: without run in between, the two would have fallen together.
+// drop takes a signal out of what has arrived already. Somebody who signals run and then the whole group (timeout(1)
+// does) means one signal: without run in between, the two would have fallen together.
 func (s *signals) drop(sig syscall.Signal) {
 	for range len(s.arrivals) {
 		if other := <-s.arrivals; other != sig {
@@ -76,7 +76,8 @@ func (s *signals) stopSelf(sig syscall.Signal) {
 	unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
 }
 
-// sigaction is struct sigaction as the kernel has it, or longer (arm64 has no restorer). All zero is the default action.
+// sigaction is struct sigaction as the kernel has it, or longer (arm64 has no restorer). All zero is the default
+// action.
 type sigaction struct {
 	handler, flags, restorer, mask uint64
 }

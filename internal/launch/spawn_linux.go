@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// spawn starts a program as a child of this process, in its process group and with its descriptors. The Go runtime gives it
-// the signal mask and the limits that this process was started with, and default actions for caught signals.
+// spawn starts a program as a child of this process, in its process group and with its descriptors. The Go runtime
+// gives it the signal mask and the limits that this process was started with, and default actions for caught signals.
 func spawn(path string, argv, env []string) (pid int, err error) {
 	return syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}})
 }

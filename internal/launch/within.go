@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A heaptap run within another one is a run of its own: what the flags of the outer one ask of its agents is not meant for it. What the
-// environment says of both is.
+// A heaptap run within another one is a run of its own: what the flags of the outer one ask of its agents is not meant
+// for it. What the environment says of both is.
 
-// Undo gives this process's environment the variables of heaptap's that it would have without an outer heaptap run. Those that somebody
-// in between has changed stay as they are.
+// Undo gives this process's environment the variables of heaptap's that it would have without an outer heaptap run.
+// Those that somebody in between has changed stay as they are.
 func Undo() {
 	for change := range strings.SplitSeq(os.Getenv(changesVariable), ",") {
 		name, values, _ := strings.Cut(change, ":")
@@ -31,7 +31,8 @@ func Undo() {
 // agentPrefix begins the names of heaptap's variables.
 const agentPrefix = "HEAPTAP_"
 
-// withChanges adds to env how heaptap's variables differ from those before, for Undo: NAME:VALUE:BEFORE, or NAME:VALUE if there was none.
+// withChanges adds to env how heaptap's variables differ from those before, for Undo: NAME:VALUE:BEFORE, or NAME:VALUE
+// if there was none.
 func withChanges(env, before []string) []string {
 	var list []string
 	for _, e := range env {

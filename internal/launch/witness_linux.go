@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// witness is a process in run's group that blocks every signal and never takes one: what is pending for it was sent to the
-// whole group.
+// witness is a process in run's group that blocks every signal and never takes one: what is pending for it was sent to
+// the whole group.
 //
-// A signal that a process sends to run alone must be passed on to the target; one that it sends to the group (`kill %1` in a
-// shell, timeout(1), a hang-up, the target's own `kill 0`) has reached the target already. The kernel describes both in the
-// same words. Passing on the second kind would make of one SIGTERM two, and many programs take the second one as "now".
+// A signal that a process sends to run alone must be passed on to the target; one that it sends to the group (`kill %1`
+// in a shell, timeout(1), a hang-up, the target's own `kill 0`) has reached the target already. The kernel describes
+// both in the same words. Passing on the second kind would make of one SIGTERM two, and many programs take the second
+// one as "now".
 type witness struct {
 	pid  int
 	ask  *os.File // a byte: forget the signal of that number. Its end: end.
@@ -72,8 +73,8 @@ func newWitness() (*witness, error) {
 	return &witness{pid: int(pid), ask: os.NewFile(uintptr(ask[1]), "witness"), done: os.NewFile(uintptr(done[0]), "witness")}, nil
 }
 
-// forkWitness forks; the child does not return. It is the only thread there is, and the Go runtime does not know of it: as
-// in package syscall's forkAndExecInChild, nothing may allocate, be instrumented or grow the stack.
+// forkWitness forks; the child does not return. It is the only thread there is, and the Go runtime does not know of it:
+// as in package syscall's forkAndExecInChild, nothing may allocate, be instrumented or grow the stack.
 //
 //go:norace
 //go:nosplit

@@ -183,7 +183,7 @@ func TestSuppressions(t *testing.T) {
 			t.Errorf("leak:%s: %+v", pattern, r)
 		}
 	}
-	for text, message := range map[string]string{"load": "x:1: \"load\" is no suppression", "#\nleak:": "x:2: the pattern is empty"} {
+	for text, message := range map[string]string{"load": "x:1: \"load\" is not a suppression", "#\nleak:": "x:2: the pattern is empty"} {
 		if _, err := ParseSuppressions(strings.NewReader(text), "x"); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%q: %v", text, err)
 		}

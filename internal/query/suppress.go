@@ -35,7 +35,7 @@ func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 		}
 		kind, pattern, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: %q is no suppression; expected leak:PATTERN", name, n, line)
+			return nil, fmt.Errorf("%s:%d: %q is not a suppression; expected leak:PATTERN", name, n, line)
 		}
 		if kind != "leak" {
 			continue // of another sanitizer: the file may be shared

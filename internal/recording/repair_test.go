@@ -251,7 +251,7 @@ func compare(t *testing.T, what string, events []event.Event, kept []bool, got [
 			if !ok {
 				unmatched++
 				if g.Kind != event.Unmatched {
-					t.Fatalf("%s: event %d is %+v, ought to be unmatched", what, n, g)
+					t.Fatalf("%s: event %d is %+v, expected unmatched", what, n, g)
 				}
 			} else if g.Kind != event.Free || g.Ref != ref || g.Size != e.Size || g.Stack != e.Stack || g.Born != e.Born || g.BornBy != e.BornBy {
 				t.Fatalf("%s: event %d is %+v, was %+v", what, n, g, e)

@@ -43,7 +43,7 @@ type Map struct{ From, To string }
 func ParseMap(text string) (Map, error) {
 	from, to, ok := strings.Cut(text, "=")
 	if !ok || from == "" {
-		return Map{}, fmt.Errorf("%q is no substitution; write FROM=TO, for example /build/src=/home/me/src", text)
+		return Map{}, fmt.Errorf("%q is not of the form FROM=TO (for example /build/src=/home/me/src)", text)
 	}
 	return Map{from, to}, nil
 }

@@ -104,9 +104,9 @@ func (w *file) header(at int64, number uint32) (block, error) {
 	case string(h[:4]) != "HBLK" || crc32.Checksum(h[:20], castagnoli) != le.Uint32(h[20:]):
 		return b, errors.New("its header is damaged")
 	case n != number:
-		return b, fmt.Errorf("it bears the number %d", n)
+		return b, fmt.Errorf("its number is %d", n)
 	case b.length > maxPayload:
-		return b, fmt.Errorf("it is longer than any (%d bytes)", b.length)
+		return b, fmt.Errorf("it is longer than any block (%d bytes)", b.length)
 	case at+blockHeader+int64(b.length) > w.size:
 		return b, errCut
 	}

@@ -91,7 +91,7 @@ func (v *events) ordered(number uint64, e *event.Event) {
 		v.order.problem("event %d at %d ns comes after the end at %d ns", number, e.Time, v.end)
 	}
 	if e.Kind >= event.KindCount || e.Func >= event.FuncCount {
-		v.order.problem("event %d is of kind %d by function %d: there is no such thing", number, e.Kind, e.Func)
+		v.order.problem("event %d is of kind %d by function %d: which does not exist", number, e.Kind, e.Func)
 	}
 	if list := v.rec.Threads(); int(e.Thread) >= len(list) {
 		v.order.problem("event %d is of thread %d, which does not exist", number, e.Thread)
@@ -123,7 +123,7 @@ func (v *events) paired(number uint64, e *event.Event) {
 	}
 	v.halves(number, e, t)
 	if e.Kind != event.Free && e.Ref != event.NoRef {
-		v.pairs.problem("event %d ends allocation %d, although it is no deallocation of a live block", number, e.Ref)
+		v.pairs.problem("event %d ends allocation %d, but is not the deallocation of a live block", number, e.Ref)
 	}
 	switch e.Kind {
 	case event.Alloc:
@@ -181,7 +181,7 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	v.frees++
 	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown && e.Func != event.PoolBacking
 	if temporary != (e.Flags&event.Temporary != 0) {
-		v.pairs.problem("event %d ends allocation %d: temporary is %t, ought to be %t", number, e.Ref, !temporary, temporary)
+		v.pairs.problem("event %d ends allocation %d: temporary is %t, expected %t", number, e.Ref, !temporary, temporary)
 	}
 	b, ok := v.live.take(e.Ref)
 	switch {

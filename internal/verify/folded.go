@@ -36,7 +36,7 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 		delete(want, got.Stack)
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
-		c.problem("call stack %d is in the statistics, but in no summary", id)
+		c.problem("call stack %d is in the statistics, but not in any summary", id)
 	}
 	t := &stored.Totals
 	c.require(t.Events == last, "the statistics count %d events, there are %d", t.Events, last)
@@ -45,6 +45,6 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 	for _, l := range levels {
 		top = max(top, l.Top)
 	}
-	c.require(top == t.Peak.Bytes, "the peak is %d bytes, ought to be %d", t.Peak.Bytes, top)
+	c.require(top == t.Peak.Bytes, "the peak is %d bytes, expected %d", t.Peak.Bytes, top)
 	return err
 }

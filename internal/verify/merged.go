@@ -17,7 +17,7 @@ func checkMerged(c *Check, rec *recording.Reader) error {
 	m, t := rec.Merged(), &sum.Totals
 	c.What = fmt.Sprintf("%d inputs, %d call stacks, %d threads, the timeline", len(m.Inputs), len(sum.Stacks), len(sum.Threads))
 	equal := func(what string, got, want uint64) {
-		c.require(got == want, "%s: %d, ought to be %d", what, got, want)
+		c.require(got == want, "%s: %d, expected %d", what, got, want)
 	}
 	var in recording.Input
 	for i := range m.Inputs {

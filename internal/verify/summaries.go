@@ -131,7 +131,7 @@ func (s *summaries) compare(peak tally.Peak) error {
 	if err != nil {
 		return err
 	}
-	s.check.require(bytes == peak.Bytes && (bytes == 0 || at == peak.Event), "the peak is %d bytes at event %d, ought to be %d at %d", bytes, at, peak.Bytes, peak.Event)
+	s.check.require(bytes == peak.Bytes && (bytes == 0 || at == peak.Event), "the peak is %d bytes at event %d, expected %d at %d", bytes, at, peak.Bytes, peak.Event)
 	return nil
 }
 

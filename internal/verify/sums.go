@@ -15,7 +15,7 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	c.What = fmt.Sprintf("%d call stacks, %d threads: sums, live, peak, leaked", len(stored.Stacks), len(stored.Threads))
 	t := &stored.Totals
 	equal := func(what string, got, want uint64) {
-		c.require(got == want, "%s: %d, ought to be %d", what, got, want)
+		c.require(got == want, "%s: %d, expected %d", what, got, want)
 	}
 	equal("events", t.Events, v.count)
 	equal("allocations", t.Allocations, v.made)
@@ -24,7 +24,7 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	equal("live blocks at the end", t.LiveBlocks, v.blocks)
 	equal("bytes allocated minus freed", t.LeakedBytes(), v.bytes)
 	equal("allocations minus deallocations", t.LeakedBlocks(), v.blocks)
-	c.require(t.Peak == v.peak, "the peak is %+v, ought to be %+v", t.Peak, v.peak)
+	c.require(t.Peak == v.peak, "the peak is %+v, expected %+v", t.Peak, v.peak)
 
 	var sum tally.Stack
 	for _, s := range stored.Stacks {
@@ -106,14 +106,14 @@ func differ(c *Check, what string, a, b reflect.Value) {
 		}
 	case reflect.Slice, reflect.Array:
 		if a.Len() != b.Len() {
-			c.problem("%s: %d, ought to be %d", what, a.Len(), b.Len())
+			c.problem("%s: %d, expected %d", what, a.Len(), b.Len())
 			return
 		}
 		for i := range a.Len() {
 			differ(c, fmt.Sprintf("%s, entry %d", what, i), a.Index(i), b.Index(i))
 		}
 	default:
-		c.problem("%s: %v, ought to be %v", what, a, b)
+		c.problem("%s: %v, expected %v", what, a, b)
 	}
 }
 

@@ -240,8 +240,8 @@ func TestForged(t *testing.T) {
 		{"wrong pair", func(f *forger) { f.events[8].Ref, f.events[8].Stack = 2, 5 }, "pairs: event 9 ends allocation 2, of which it says 900 bytes"},
 		{"wrong thread of birth", func(f *forger) { f.events[8].BornBy = 1 }, "pairs: event 9 ends allocation 4, of which it says"},
 		{"wrong time of birth", func(f *forger) { f.events[8].Born = 500 }, "pairs: event 9 ends allocation 4, of which it says"},
-		{"temporary", func(f *forger) { f.events[3].Flags |= event.Temporary }, "pairs: event 4 ends allocation 0: temporary is true, ought to be false"},
-		{"not temporary", func(f *forger) { f.events[5].Flags = 0 }, "pairs: event 6 ends allocation 3: temporary is false, ought to be true"},
+		{"temporary", func(f *forger) { f.events[3].Flags |= event.Temporary }, "pairs: event 4 ends allocation 0: temporary is true, expected false"},
+		{"not temporary", func(f *forger) { f.events[5].Flags = 0 }, "pairs: event 6 ends allocation 3: temporary is false, expected true"},
 		{"two at one address", func(f *forger) { f.events[4].Addr = 0x30 }, "pairs: event 5 allocates at 0x30, where allocation 2 is live"},
 		{"new half alone", func(f *forger) { f.events[0].Flags, f.events[0].Func = event.Realloc, event.ReallocFunc }, "pairs: event 1 is a realloc's new block"},
 		{"in place, no realloc", func(f *forger) { f.events[0].Flags = event.InPlace }, "pairs: event 1 is in place, but no realloc"},
@@ -251,16 +251,16 @@ func TestForged(t *testing.T) {
 		{"statistics of other events", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[9].Size = 1500
-		}, "sums: stored statistics: totals, Counts, Bytes: 3991, ought to be 3891"},
-		{"statistics of one event less", func(f *forger) { f.counted = f.events[:14] }, "sums: live blocks at the end: 3, ought to be 2"},
+		}, "sums: stored statistics: totals, Counts, Bytes: 3991, expected 3891"},
+		{"statistics of one event less", func(f *forger) { f.counted = f.events[:14] }, "sums: live blocks at the end: 3, expected 2"},
 		{"statistics of other stacks", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[0].Stack = 1
-		}, "sums: stored statistics: call stacks: 5, ought to be 4"},
+		}, "sums: stored statistics: call stacks: 5, expected 4"},
 		{"statistics of other threads", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[0].Thread = 1
-		}, "sums: stored statistics: threads, entry 0, Allocations: 4, ought to be 5"},
+		}, "sums: stored statistics: threads, entry 0, Allocations: 4, expected 5"},
 		{"another peak", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[2], f.counted[3] = f.counted[3], f.counted[2]
@@ -378,7 +378,7 @@ func TestDamaged(t *testing.T) {
 			binary.LittleEndian.PutUint32(b[at+12:], 77)
 			seal(b, at)
 			return b
-		}, "it bears the number 77", "everything from offset"},
+		}, "its number is 77", "everything from offset"},
 		{"index of another file", func(b []byte) []byte {
 			b = bytes.Replace(b, []byte(`"code":0`), []byte(`"code":1`), 1)
 			seal(b, ofType(b, typeEnding))

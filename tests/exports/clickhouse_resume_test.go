@@ -135,7 +135,7 @@ func TestClickHouseRefuses(t *testing.T) {
 		{"http://writer:wrong@" + host, "user and password are not accepted (in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): Wrong password for user writer"},
 		{"http://reader:secret@" + host + "/elsewhere", "table elsewhere.recordings cannot be made: http://" + host + ": the user may not do that: "},
 		{s.url + "/other", "the server says: "},
-		{s.url + "/other/stacks", "is no name of a database"},
+		{s.url + "/other/stacks", "is not a database name"},
 		{"http://127.0.0.1:1", "http://127.0.0.1:1: connect: connection refused"},
 	} {
 		out, err := exec.Command(heaptap, "push", "--retry", "0", "--clickhouse", c.server, list["one"]).CombinedOutput()

@@ -208,7 +208,7 @@ func plain(err error) error {
 		return op.Err
 	}
 	if strings.Contains(err.Error(), "http2: frame too large") {
-		return fmt.Errorf("no server of gRPC is there: %w", err)
+		return fmt.Errorf("not a gRPC server: %w", err)
 	}
 	return err
 }

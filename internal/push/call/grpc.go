@@ -57,7 +57,7 @@ func (c *Client) Unary(ctx context.Context, server *url.URL, method string, head
 	code, err := strconv.Atoi(status.Get("Grpc-Status"))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: the answer is none of gRPC; is that the port of another protocol?", Server(server))
+		return nil, fmt.Errorf("%s: not a gRPC response; is this the port of another protocol?", Server(server))
 	case code != 0:
 		return nil, refused(code, brief([]byte(unescaped(status.Get("Grpc-Message")))))
 	case len(answer) < frameHead || answer[0] != 0 || uint64(binary.BigEndian.Uint32(answer[1:])) != uint64(len(answer)-frameHead):

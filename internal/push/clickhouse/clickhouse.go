@@ -55,7 +55,7 @@ func New(client *call.Client, server *url.URL, user, password string) (*Server, 
 		s.database = DefaultDatabase
 	}
 	if strings.Contains(s.database, "/") {
-		return nil, fmt.Errorf("%s: %q is no name of a database; write %s/DATABASE", call.Server(server), s.database, call.Server(server))
+		return nil, fmt.Errorf("%s: %q is not a database name; write %s/DATABASE", call.Server(server), s.database, call.Server(server))
 	}
 	to.RawQuery = q.Encode()
 	to.User = nil

@@ -151,7 +151,7 @@ func (p *pusher) batches(ctx context.Context, name string) (map[string]string, e
 	there := make(map[string]string)
 	for _, row := range found {
 		if len(row) != 2 {
-			return nil, fmt.Errorf("%s.%s: the server's answer is none", p.database, name)
+			return nil, fmt.Errorf("%s.%s: the server's answer cannot be read", p.database, name)
 		}
 		there[row[0]] = row[1]
 	}
