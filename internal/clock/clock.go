@@ -5,11 +5,10 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// Now returns the counter. No instruction before it in the program is still to be executed when it is read, and none
-// after it has been.
+// Now returns the counter. It is read after all earlier instructions of the program and before all later ones.
 func Now() uint64 { return counter() }
 
-// Fence keeps loads that come before it in the program from being satisfied after loads that come after it.
+// Fence orders loads: those before it in the program are satisfied before those after it.
 func Fence() { fence() }
 
 // Monotonic returns CLOCK_MONOTONIC in nanoseconds.
@@ -20,7 +19,7 @@ func Monotonic() uint64 {
 	return uint64(t.Nano())
 }
 
-// Pair reads both clocks at about the same time: of a few tries the one that took the shortest.
+// Pair reads both clocks at about the same time. Of a few attempts it takes the fastest.
 func Pair() (counter, mono uint64) {
 	best := ^uint64(0)
 	for range 5 {

@@ -1,5 +1,5 @@
-// Package control is how somebody tells a recorder what to do while it records: a unix socket in the run's folder, a line of JSON each
-// way. Recorders listen (Listen), `heaptap ctl` finds the recorder of a process (Find) and calls it (Call).
+// Package control sends requests to a recorder while it records: over a unix socket in the run's folder, one line of
+// JSON each way. Recorders listen (Listen), `heaptap ctl` finds the recorder of a process (Find) and calls it (Call).
 package control
 
 import (
@@ -17,63 +17,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Verb is what is to be done.
+// Verb is an action.
 type Verb string
 
 // The verbs.
 const (
-	Start  Verb = "start"  // record again, in the mode that was before
+	Start  Verb = "start"  // record again, in the previous mode
 	Stop   Verb = "stop"   // record no new allocations
-	Mode   Verb = "mode"   // record in the mode that Text names: exact or sampled
-	Mark   Verb = "mark"   // set a mark of the name Text
-	Flush  Verb = "flush"  // write all that happened so far into the recordings
-	Status Verb = "status" // only tell
-	Dump   Verb = "dump"   // flush, and print the profile that Text asks for
-	// Threshold: flush, print the call stack Stack, and do what else is to be done when the threshold's monitor acts. Text has
-	// size, live and address, each as NAME=NUMBER.
+	Mode   Verb = "mode"   // change to the mode in Text: exact or sampled
+	Mark   Verb = "mark"   // set a mark with the name Text
+	Flush  Verb = "flush"  // write everything that has happened into the recordings
+	Status Verb = "status" // only report
+	Dump   Verb = "dump"   // flush, and print the profile that Text describes
+	// Threshold: flush, print the call stack Stack, and run the threshold monitor's action. Text has size, live and
+	// address, each as NAME=NUMBER.
 	Threshold Verb = "threshold"
 )
 
-// Request is one order.
+// Request is one request.
 type Request struct {
 	Verb  Verb
 	Text  string   `json:",omitempty"`
-	Spool string   `json:",omitempty"` // file name of the spool that it is about; "": all of the run
-	TID   int      `json:",omitempty"` // thread that asks; 0: none
-	Stack uint32   `json:",omitempty"` // a call stack by its number in the spool; as it is handed on: in the recording
-	Nodes []uint32 `json:"-"`          // of a dump of frames, as it is handed on: the recording's call stacks by their numbers in the spool
-	PID   int      `json:",omitempty"` // process that it is about, if Spool is set; others of the same spool may be meant as well
+	Spool string   `json:",omitempty"` // file name of the spool that is meant; "": all of the run
+	TID   int      `json:",omitempty"` // thread that sends the request; 0: none
+	Stack uint32   `json:",omitempty"` // a call stack by its number in the spool; when passed on, in the recording
+	Nodes []uint32 `json:"-"`          // set when a dump of frames is passed on: the recording's call stacks, by their numbers in the spool
+	PID   int      `json:",omitempty"` // process that is meant, if Spool is set; others with the same spool may be affected, too
 }
 
 // Reply is the answer to a request.
 type Reply struct {
 	Error     string    `json:",omitempty"`
-	Processes []Process `json:",omitempty"` // that the request was about
+	Processes []Process `json:",omitempty"` // that were affected
 	Body      int       `json:",omitempty"` // length of the Text
-	Text      []byte    `json:"-"`          // of a dump; it comes behind the line
+	Text      []byte    `json:"-"`          // of a dump; it follows the line
 }
 
-// Process is how the recording of a process stands.
+// Process is the state of a process's recording.
 type Process struct {
 	PID        int    `json:"pid"`
 	Program    string `json:"program"`
 	File       string `json:"file"`
 	Mode       string `json:"mode"`
-	Events     uint64 `json:"events"` // in the recording or on their way to it
+	Events     uint64 `json:"events"` // in the recording, or not written yet
 	LiveBytes  uint64 `json:"live_bytes"`
 	LiveBlocks uint64 `json:"live_blocks"`
 	LostEvents uint64 `json:"lost_events"`
-	LagNS      int64  `json:"lag_ns"` // for how long the recorder has not got to what has come
+	LagNS      int64  `json:"lag_ns"` // how far the recorder is behind
 	Error      string `json:"error,omitempty"`
 }
 
 // socketName is the name of the socket in the run's folder.
 const socketName = "control"
 
-// patience bounds how long a request may take. Flushing a recording may take a while: names are looked for.
+// patience bounds how long a request may take. Flushing a recording can take a while, because it looks up names.
 const patience = 2 * time.Minute
 
-// reach calls do with a path of the socket that is short enough for a socket's address, however long the folder's is.
+// reach calls do with a path of the socket that fits into a socket address, however long the folder's path is.
 func reach(dir string, do func(path string) error) error {
 	f, err := os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -89,10 +89,11 @@ type Server struct {
 	path     string
 }
 
-// Listen makes the socket of a run's folder. Only the same user can reach it. answer is called from a goroutine for each request.
+// Listen creates the socket in a run's folder. Only the same user can reach it. answer is called from a goroutine for
+// each request.
 func Listen(dir string, answer func(Request) Reply) (*Server, error) {
 	s := &Server{path: filepath.Join(dir, socketName)}
-	// It gets its name once it listens: whoever finds a socket that does not takes the recorder for dead.
+	// The socket gets its name once it listens: a socket that does not listen would mean that the recorder is dead.
 	err := reach(dir, func(path string) (err error) {
 		early := path + ".new"
 		_ = os.Remove(early)
@@ -181,7 +182,7 @@ func Call(dir string, q Request) (Reply, error) {
 	return reply, nil
 }
 
-// checkPeer says whether the folder's owner listens there: a process may name whatever folder it likes.
+// checkPeer returns an error unless the folder's owner is listening: a process can name any folder.
 func checkPeer(conn *net.UnixConn, dir string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {

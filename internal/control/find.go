@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// Run is a run of which a process is a part.
+// Run is the run that a process belongs to.
 type Run struct {
 	Dir   string // the run's folder
 	Spool string // file name of the process's spool; "" if it is not recorded itself: a recorder, or heaptap run
 }
 
-// logName is what a recorder's stderr is in the run's folder.
+// logName is the file of the recorder's stderr in the run's folder.
 const logName = "recorder.log"
 
 // Find finds the run of a process: one that is recorded, a recorder, or a heaptap run.
@@ -40,7 +40,7 @@ func Find(pid int) (Run, error) {
 	return Run{}, fmt.Errorf("process %d is not being recorded; start the program by heaptap run", pid)
 }
 
-// look finds a run by what a process has mapped or opened.
+// look finds a run by the files that a process has mapped or opened.
 func look(proc string) (Run, error) {
 	pid := filepath.Base(proc)
 	if dir := recorderDir(proc); dir != "" {
@@ -65,7 +65,7 @@ func look(proc string) (Run, error) {
 	return Run{}, nil
 }
 
-// recorderDir is the run's folder if the process is a recorder, else "".
+// recorderDir returns the run's folder if the process is a recorder, else "".
 func recorderDir(proc string) string {
 	if log, err := os.Readlink(filepath.Join(proc, "fd", "2")); err == nil && filepath.Base(log) == logName {
 		return filepath.Dir(log)
@@ -78,7 +78,7 @@ func zombie(proc string) bool {
 	return strings.Contains(string(b), ") Z ")
 }
 
-// children are the processes that a process has started and not waited for.
+// children returns the processes that a process has started and not reaped.
 func children(pid int) (list []int) {
 	tasks, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
 	for _, t := range tasks {

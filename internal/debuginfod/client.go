@@ -1,6 +1,6 @@
-// Package debuginfod downloads debug files by build id from servers as debuginfod(8) of elfutils describes them, and keeps them where its
-// other clients (gdb, perf, debuginfod-find) keep and look for theirs. It does nothing unless the user names servers: a debug file
-// may be hundreds of megabytes.
+// Package debuginfod downloads debug files by build id from debuginfod(8) servers, and shares their cache with other
+// clients (gdb, perf, debuginfod-find). It does nothing unless the user names servers: a debug file may be hundreds of
+// megabytes.
 package debuginfod
 
 import (
@@ -22,27 +22,28 @@ import (
 
 // Client asks servers.
 type Client struct {
-	// Begin is told, before a download begins to be written, which server sends how many bytes (-1: unknown). May be nil.
+	// Begin is called before a download is written, with the server and the number of bytes (-1: unknown). It may be
+	// nil.
 	Begin func(url string, bytes int64)
 
 	servers []string
 	dir     string
-	slow    time.Duration // within which slowBytes must come
+	slow    time.Duration // time within which slowBytes must arrive
 	most    time.Duration // for one file; 0: no limit
 	maxSize int64         // of one file; 0: no limit
 	http    *http.Client
 
 	mu   sync.Mutex
-	down map[string]bool // servers that did not answer: they are not asked again
+	down map[string]bool // servers that did not answer and are not asked again
 }
 
-// slowBytes must come within DEBUGINFOD_TIMEOUT, else a server is given up, as debuginfod_find_debuginfo(3) says.
+// slowBytes must arrive within DEBUGINFOD_TIMEOUT, else the server is given up (debuginfod_find_debuginfo(3)).
 const slowBytes = 100 << 10
 
-// connectTime is how long a server may take to be reached: a firewall may swallow all there is.
+// connectTime bounds the time to connect to a server: a firewall may drop all packets.
 const connectTime = 10 * time.Second
 
-// missFor is how long it is remembered that no server has a file.
+// missFor is how long a negative answer is remembered.
 const missFor = 10 * time.Minute
 
 // FromEnvironment returns a client of the servers in DEBUGINFOD_URLS, separated by spaces; nil if there are none. DEBUGINFOD_CACHE_PATH,
@@ -74,7 +75,7 @@ func FromEnvironment() *Client {
 	return c
 }
 
-// cacheDir is where files are kept; "" if there is no place for them.
+// cacheDir returns the cache folder; "" if there is none.
 func cacheDir() string {
 	if dir := os.Getenv("DEBUGINFOD_CACHE_PATH"); dir != "" {
 		return dir
@@ -96,8 +97,9 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// DebugFile returns the path of the debug file with a build id: one that was downloaded before, or now. It is "" without an error if
-// no server has it. A server that did not answer is an error once, and not asked again. The file's contents are as the server sent them.
+// DebugFile returns the path of the debug file with a build id, and downloads it unless it is in the cache. The path is
+// "" without an error if no server has the file. A server that does not answer is an error once, and is not asked
+// again. The file's contents are unverified.
 func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err error) {
 	if len(id) < 2 {
 		return "", nil
@@ -116,7 +118,7 @@ func (c *Client) DebugFile(ctx context.Context, id []byte) (path string, err err
 	all := true
 	for _, server := range c.servers {
 		if c.isDown(server) {
-			all = false // which was told
+			all = false // which was reported before
 			continue
 		}
 		err := c.download(ctx, server+"/buildid/"+name+"/debuginfo", path)
@@ -146,7 +148,7 @@ func (c *Client) isDown(server string) bool {
 	return c.down[server]
 }
 
-// remember notes that no server has a file, by an empty one. It does not matter if that fails.
+// remember notes with an empty file that no server has a debug file. Errors do not matter.
 func (c *Client) remember(path string) {
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		if f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o400); err == nil {
@@ -157,10 +159,10 @@ func (c *Client) remember(path string) {
 	}
 }
 
-// errSilent is the error, in a chain, for a server that does not answer.
+// errSilent is wrapped by the error for a server that does not answer.
 var errSilent = errors.New("it does not answer")
 
-// download fetches one file. The error is fs.ErrNotExist, in a chain, if the server does not have it.
+// download fetches one file. The error wraps fs.ErrNotExist if the server does not have it.
 func (c *Client) download(ctx context.Context, url, path string) (err error) {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -204,7 +206,7 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 	return c.keep(answer.Body, path, slow)
 }
 
-// size is what servers of elfutils say of a file that they compress on the way; -1: nothing.
+// size returns the uncompressed size that elfutils' servers announce for a compressed transfer; -1: unknown.
 func size(answer *http.Response) int64 {
 	if n, err := strconv.ParseInt(answer.Header.Get("X-Debuginfod-Size"), 10, 64); err == nil {
 		return n
@@ -212,7 +214,7 @@ func size(answer *http.Response) int64 {
 	return -1
 }
 
-// keep writes a file, which is there as a whole or not at all.
+// keep writes a file atomically.
 func (c *Client) keep(from io.Reader, path string, slow *time.Timer) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -66,8 +66,8 @@ func appendBatch(b []byte, addrs []uint64, frames [][]event.Frame) []byte {
 	return b
 }
 
-// nextBatch returns the contents of the first batch of b, and what follows it. sound is false if the checksum does not
-// fit; ok is false if b does not begin with a whole batch.
+// nextBatch returns the contents of the first batch of b and the bytes after it. sound is false if the checksum is
+// wrong; ok is false if b does not begin with a complete batch.
 func nextBatch(b []byte) (contents, rest []byte, sound, ok bool) {
 	if len(b) < batchHeader {
 		return nil, b, false, false
@@ -80,8 +80,8 @@ func nextBatch(b []byte) (contents, rest []byte, sound, ok bool) {
 	return contents, b[batchHeader+size:], crc32.Checksum(contents, castagnoli) == binary.LittleEndian.Uint32(b[4:]), true
 }
 
-// find calls found for each of the wanted addresses, in ascending order, that the contents of a batch have. Contents that
-// are not as the package says end the search: what was found before them counts.
+// find calls found for each wanted address that a batch contains, in ascending order. Invalid contents end the search;
+// what was found before them counts.
 func find(contents []byte, wanted []uint64, found func(i int, frames []event.Frame)) {
 	d := decoder{rest: contents}
 	texts := make([][]byte, 0, d.count())
@@ -113,7 +113,7 @@ func find(contents []byte, wanted []uint64, found func(i int, frames []event.Fra
 	}
 }
 
-// decoder reads numbers and texts. After the first that is not there, bad is true and all that follow are empty.
+// decoder reads numbers and texts. After the first one that is missing, bad is true and all following ones are empty.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -129,7 +129,7 @@ func (d *decoder) number() uint64 {
 	return v
 }
 
-// count reads how many things follow, each of which takes a byte or more.
+// count reads the number of entries that follow; each takes at least one byte.
 func (d *decoder) count() int {
 	v := d.number()
 	if v > uint64(len(d.rest)) {

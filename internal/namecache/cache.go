@@ -22,11 +22,11 @@ const (
 	magic  = "heaptap names 1\n"
 	suffix = ".names"
 
-	// maxFile bounds the names of one build: a larger file is begun anew. DefaultLimit bounds all of them.
+	// maxFile bounds the names of one build: a larger file is started again. DefaultLimit bounds all of them together.
 	maxFile      = 32 << 20
 	DefaultLimit = 256 << 20
 
-	// freshFor is how long a file counts as just used, so that not every run writes a time.
+	// freshFor is how long a file counts as just used, so that not every run updates its time.
 	freshFor = time.Hour
 )
 
@@ -37,10 +37,10 @@ type Cache struct {
 	limit int64
 }
 
-// Key says whose names they are.
+// Key identifies the build that names belong to.
 type Key struct {
 	BuildID string // in hexadecimal digits
-	Source  uint64 // stands for the files that were asked: others may know more
+	Source  uint64 // identifies the files that names came from: others may have more
 }
 
 func (k Key) file() string { return fmt.Sprintf("%s-%016x%s", k.BuildID, k.Source, suffix) }
@@ -54,8 +54,8 @@ func Dir() string {
 	return filepath.Join(cache, "heaptap", "names")
 }
 
-// Open opens the cache in a folder, and makes the folder if it is missing. It fails if the folder belongs to another user
-// or others may write to it: names from there could be anybody's.
+// Open opens the cache in a folder, and makes the folder if it is missing. It fails if the folder belongs to another
+// user or others may write to it: anybody could have put names there.
 func Open(dir string) (*Cache, error) {
 	if dir == "" {
 		return nil, errors.New("there is no folder for caches: set HOME or XDG_CACHE_HOME")
@@ -73,8 +73,8 @@ func Open(dir string) (*Cache, error) {
 	return open(dir)
 }
 
-// notAnothers returns an error if root is about to make folders in another user's home, as under sudo: that user could not use
-// them.
+// notAnothers returns an error if root is about to create folders in another user's home, as under sudo: that user
+// could not use them.
 func notAnothers(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -102,7 +102,7 @@ func owner(st fs.FileInfo) int {
 	return -1
 }
 
-// OpenExisting opens the cache in a folder as Open does, but makes none: the error is fs.ErrNotExist, in a chain, then.
+// OpenExisting opens a cache as Open does, but does not create one: the error then wraps fs.ErrNotExist.
 func OpenExisting(dir string) (*Cache, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("there is no folder for caches: %w", fs.ErrNotExist)
@@ -126,7 +126,7 @@ func open(dir string) (*Cache, error) {
 	return &Cache{dir: root, limit: DefaultLimit}, nil
 }
 
-// private returns an error if somebody else than this process's user may write.
+// private returns an error if a user other than this process's may write.
 func private(st fs.FileInfo) error {
 	if owner(st) != os.Geteuid() {
 		return fmt.Errorf("it belongs to user %d", owner(st))
@@ -137,7 +137,7 @@ func private(st fs.FileInfo) error {
 	return nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (c *Cache) Close() {
 	if c != nil {
 		c.dir.Close()
@@ -208,8 +208,8 @@ func (c *Cache) openFile(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// Add keeps the frames of addresses, which must be in ascending order. While another process adds to the same names, or
-// when the disk is full, they are not kept: they can be found out again.
+// Add keeps the frames of addresses, which must be in ascending order. It drops them while another process writes to
+// the same file, or when the disk is full: they can be looked up again.
 func (c *Cache) Add(k Key, addrs []uint64, frames [][]event.Frame) error {
 	if c == nil || len(addrs) == 0 {
 		return nil
@@ -283,9 +283,9 @@ func wholeBatches(f *os.File) (int64, error) {
 	}
 }
 
-// Usage is what a cache holds.
+// Usage describes the contents of a cache.
 type Usage struct {
-	Builds int   // builds of programs and libraries with names
+	Builds int   // builds of programs and libraries that have names
 	Bytes  int64 // of their files
 }
 

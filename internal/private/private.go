@@ -1,8 +1,9 @@
-// Package private makes and opens files that belong to one user, in folders that others may write to: nobody else can have put a
-// link, a pipe or a file of his own in their place.
+// Package private makes and opens files that belong to one user, in folders that others may write to. It notices links,
+// pipes and files that others have put in their place.
 //
-// A name may change what it stands for between two calls, a descriptor does not: so folders are held open, files are opened below
-// them, and what was opened is checked by its descriptor. Nothing here waits for the other end of a pipe.
+// A path can come to mean another file between two calls; a descriptor cannot. So folders are kept open, files are
+// opened relative to them, and every opened file is checked by its descriptor. Nothing here waits for the other end of
+// a pipe.
 package private
 
 import (
@@ -17,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is a folder that is held open.
+// Folder is an open folder.
 type Folder struct {
 	file  *os.File
 	path  string
@@ -38,7 +39,8 @@ func OpenFolder(path string) (*Folder, error) {
 	return f, nil
 }
 
-// ours says whether the folder belongs to this process's user. A server may give root's files another owner: then a new file tells.
+// ours says whether the folder belongs to this process's user. A file server may give root's files another owner; then
+// ours compares the folder with a new file.
 func (f *Folder) ours() bool {
 	if f.owner == uint32(os.Geteuid()) {
 		return true
@@ -53,7 +55,7 @@ func (f *Folder) ours() bool {
 	return f.check(file) == nil
 }
 
-// BesideFolder opens the folder of a file that somebody has named, whoever it belongs to.
+// BesideFolder opens the folder of a file that the user has named, whoever owns it.
 func BesideFolder(path string) (*Folder, error) { return openFolder(filepath.Dir(path)) }
 
 func openFolder(path string) (*Folder, error) {
@@ -69,16 +71,16 @@ func openFolder(path string) (*Folder, error) {
 	return &Folder{file: file, path: path, owner: st.Uid, mode: fs.FileMode(st.Mode & 0o777)}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (f *Folder) Close() { _ = f.file.Close() }
 
-// Path is where the folder was when it was opened.
+// Path returns the path by which the folder was opened.
 func (f *Folder) Path() string { return f.path }
 
-// FD is the folder's descriptor.
+// FD returns the folder's descriptor.
 func (f *Folder) FD() int { return int(f.file.Fd()) }
 
-// Names lists what is in the folder.
+// Names lists the entries of the folder.
 func (f *Folder) Names() ([]string, error) {
 	fd, err := unix.Openat(f.FD(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -89,10 +91,10 @@ func (f *Folder) Names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// Stat says what the folder itself is.
+// Stat describes the folder itself.
 func (f *Folder) Stat() (fs.FileInfo, error) { return f.file.Stat() }
 
-// Create makes a file that was not there, which only its owner may read.
+// Create creates a new file that only its owner may read.
 func (f *Folder) Create(name string) (*os.File, error) {
 	return f.open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 }
@@ -132,8 +134,8 @@ func (f *Folder) open(name string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// check says whether the file can have been put there by the folder's owner only. Some file systems give all files one owner and
-// one set of permissions; so both are compared with the folder's.
+// check returns an error unless only the folder's owner can have put the file there. Some file systems give all files
+// the same owner and permissions, so both are compared with the folder's.
 func (f *Folder) check(file *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
@@ -164,7 +166,7 @@ func (f *Folder) Remove(name string) error {
 	return nil
 }
 
-// Rename gives a file of the folder another name in it.
+// Rename renames a file within the folder.
 func (f *Folder) Rename(from, to string) error {
 	if err := unix.Renameat(f.FD(), from, f.FD(), to); err != nil {
 		return &fs.PathError{Op: "rename", Path: filepath.Join(f.path, from), Err: err}
@@ -172,7 +174,7 @@ func (f *Folder) Rename(from, to string) error {
 	return nil
 }
 
-// Owner is the folder's owner.
+// Owner returns the folder's owner.
 func (f *Folder) Owner() uint32 { return f.owner }
 
 // OpenOwned opens a file for reading that belongs to a user, or to the owner of its folder if nobody else may write there.
@@ -196,7 +198,7 @@ func OpenOwned(path string, owner uint32) (*os.File, error) {
 	return file, nil
 }
 
-// OpenRegular opens a file that somebody has named, for reading, and never waits for one that is a pipe.
+// OpenRegular opens a file that the user has named, for reading. It never waits, not even for a pipe.
 func OpenRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -209,8 +211,9 @@ func OpenRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Create makes a file with these permissions, whatever the umask is, in the place of what is there. It follows a symbolic link only if
-// the user or root has made it. A device is opened as it is. Under sudo the file belongs to the user who called sudo.
+// Create creates a file with these permissions, whatever the umask is, and replaces an existing one. It follows a
+// symbolic link only if the user or root created the link. It opens a device as it is. Under sudo the file belongs to
+// the user who called sudo.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	to := path
 	if st, err := os.Lstat(path); err == nil {
@@ -224,13 +227,13 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 		}
 	}
 	if st, err := os.Lstat(to); err == nil && st.Mode()&fs.ModeDevice != 0 {
-		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // only root can have made it
+		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // only root can have created it
 	}
 	f, err := createNew(to)
 	if err != nil {
 		return nil, err
 	}
-	// A file system without owners or permissions keeps the file as it is, which is no reason not to record.
+	// A file system without owners or permissions is not a reason not to record.
 	for _, err := range []error{giveToCaller(f), f.Chmod(mode.Perm())} {
 		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 			f.Close()
@@ -240,7 +243,8 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ModeOf returns the permissions of a file that is to be replaced; otherwise, if there is none, or it is somebody else's.
+// ModeOf returns the permissions of a file that will be replaced, or otherwise if it does not exist or belongs to
+// another user.
 func ModeOf(path string, otherwise fs.FileMode) fs.FileMode {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !isOurs(st.Uid) {
@@ -265,7 +269,8 @@ func createNew(path string) (*os.File, error) {
 	}
 }
 
-// linkIsTrusted says whether a symbolic link was made by this process's user, by root, or by the user who called sudo.
+// linkIsTrusted says whether a symbolic link was created by this process's user, by root, or by the user who called
+// sudo.
 func linkIsTrusted(path string) bool {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -280,7 +285,7 @@ func isOurs(user uint32) bool {
 	return user == uint32(os.Geteuid()) || sudo && user == uint32(uid)
 }
 
-// targetOf follows links. What they lead to need not be there yet.
+// targetOf follows links. Their target need not exist yet.
 func targetOf(link string) (string, error) {
 	if to, err := filepath.EvalSymlinks(link); err == nil {
 		return to, nil
@@ -295,7 +300,7 @@ func targetOf(link string) (string, error) {
 	return to, nil
 }
 
-// caller is who called sudo, if this process runs as root by that.
+// caller returns the user who called sudo, if this process runs under it.
 func caller() (uid, gid int, ok bool) {
 	if os.Geteuid() != 0 {
 		return 0, 0, false
@@ -305,7 +310,7 @@ func caller() (uid, gid int, ok bool) {
 	return int(user), int(group), err == nil && wrong == nil && user != 0
 }
 
-// giveToCaller gives a file that was just made to the user who called sudo.
+// giveToCaller makes the user who called sudo the owner of a new file.
 func giveToCaller(f *os.File) error {
 	if uid, gid, ok := caller(); ok {
 		return f.Chown(uid, gid)

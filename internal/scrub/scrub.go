@@ -1,10 +1,11 @@
-// Package scrub gives the names in a recording pseudonyms, so that it can be handed to others: paths, host, arguments, values of the
-// environment, threads, marks, and, if that is asked for, functions and variables. Numbers, times, addresses and build ids stay.
+// Package scrub replaces the names in a recording by pseudonyms, so that it can be given to others: paths, host,
+// arguments, values of the environment, threads, marks and, if requested, functions and variables. Numbers, times,
+// addresses and build ids stay.
 //
-// A pseudonym is a keyed hash of the name: with the same salt a name has the same one in every recording, and without the salt it cannot be
-// told from a list of likely names. Paths keep their form: folders have pseudonyms of their own, so that files of one folder remain
-// together, and endings such as .cc stay. What every Linux has is no secret: usual folders, and the C and C++ runtime, by which heaptap
-// tells whose a call stack is.
+// A pseudonym is a keyed hash of the name: with the same salt, a name has the same pseudonym in every recording;
+// without the salt, it cannot be guessed from a list of likely names. Paths keep their form: each folder has its own
+// pseudonym, so that files of one folder stay together, and endings such as .cc stay. Names that every Linux system has
+// are not secret: usual folders, and the C and C++ runtimes, by which heaptap classifies call stacks.
 package scrub
 
 import (
@@ -18,11 +19,11 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Scrubber gives pseudonyms. It is not safe for concurrent use.
+// Scrubber makes pseudonyms. It is not safe for concurrent use.
 type Scrubber struct {
 	salt      []byte
 	functions bool
-	known     map[string]string // names that have one
+	known     map[string]string // pseudonyms by name
 }
 
 // New returns a Scrubber. functions says whether functions and static variables are given pseudonyms, too.
@@ -30,15 +31,15 @@ func New(salt []byte, functions bool) *Scrubber {
 	return &Scrubber{salt: salt, functions: functions, known: make(map[string]string)}
 }
 
-// usual are folders and files that tell nothing.
+// usual are folders and files that reveal nothing.
 var usual = map[string]bool{"": true, ".": true, "..": true, "usr": true, "lib": true, "lib32": true, "lib64": true, "libexec": true, "bin": true, "sbin": true,
 	"local": true, "opt": true, "home": true, "root": true, "tmp": true, "var": true, "proc": true, "self": true, "dev": true, "etc": true, "srv": true,
 	"mnt": true, "src": true, "include": true, "build": true, "x86_64-linux-gnu": true, "aarch64-linux-gnu": true, "eh_alloc.cc": true}
 
-// ending is the part of a file's name that stays: what kind of file it is.
+// ending is the part of a file's name that stays, since it only says what kind of file it is.
 var ending = regexp.MustCompile(`(\.so(\.[0-9]+)*|\.(a|c|cc|cpp|cxx|go|h|hh|hpp|htap|hxx|ipp|js|o|py|rs|s|S|tcc|ts))$`)
 
-// pseudonym is what a name becomes.
+// pseudonym returns a name's pseudonym.
 func (s *Scrubber) pseudonym(name string) string {
 	if p, ok := s.known[name]; ok {
 		return p
@@ -87,7 +88,7 @@ var startup = map[string]bool{"main": true, "_start": true, "__libc_start_main":
 // Function returns a function's pseudonym, if functions have some, else its name without the paths that a compiler may have put into it.
 func (s *Scrubber) Function(name string) string {
 	switch {
-	case name == "" || startup[name] || strings.Contains(name, "eh_alloc.cc"): // the C++ runtime's reserve is known by it
+	case name == "" || startup[name] || strings.Contains(name, "eh_alloc.cc"): // it identifies the C++ runtime's emergency pool
 		return name
 	case s.functions:
 		return s.pseudonym(name)
@@ -129,9 +130,9 @@ func (s *Scrubber) Text(text string) string {
 
 var (
 	words = regexp.MustCompile(`[\w.+-]*[\w+]`)
-	// library is the name of one, which a sentence may tell of although it is none of the modules.
+	// library matches names of libraries: a sentence may mention one that is not a module of the recording.
 	library = regexp.MustCompile(`^\w.*\.so(\.[0-9]+)*$`)
-	done    = regexp.MustCompile(`^x[0-9a-f]{12}\.so`) // a pseudonym, of a path before
-	// plain are words that are as likely those of the sentence: numbers, and short ones.
+	done    = regexp.MustCompile(`^x[0-9a-f]{12}\.so`) // the pseudonym of an earlier path
+	// plain matches words that stay in sentences: numbers and short words.
 	plain = regexp.MustCompile(`^([0-9.]+|[a-z]{1,3})$`)
 )

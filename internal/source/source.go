@@ -1,9 +1,10 @@
-// Package source finds the text of source files that a recording names. They lie where the program was built: here, under
-// another folder, or nowhere. What is found may have changed since; what the recording tells of lines does not depend on it.
+// Package source finds the text of source files that a recording names. The program may have been built here, in
+// another folder, or on another machine. A file may have changed since; the line numbers in the recording do not depend
+// on it.
 //
-// A recording may come from anyone, and name any file as a source file: that shall not make heaptap show it. Read are regular files below
-// folders that the user named, those below the system's folders of source text, and those of which a program on this machine says that it
-// was made of them. Links do not lead out of a folder.
+// A recording may come from anyone and can name any file as a source file; heaptap must not show such a file. It reads
+// regular files below folders that the user named, below the system's folders of source text, and those that the debug
+// information of a program on this machine names. Links that lead out of a folder are not followed.
 package source
 
 import (
@@ -20,23 +21,24 @@ import (
 // maxFile bounds the length of a file that is read, in bytes.
 const maxFile = 64 << 20
 
-// Finder says where to look.
+// Finder says where to look for source files.
 type Finder struct {
-	// Maps replace the beginning of a recorded path by another one; the first that fits counts.
+	// Maps replace the beginning of a recorded path; the first one that matches counts.
 	Maps []Map
-	// Paths are folders below which files are looked for: with the whole recorded path, then without its first folders, one
-	// after the other, until only the name is left.
+	// Paths are folders in which to look for files: by the whole recorded path, then without its first folder, its
+	// first two folders, and so on, down to the file name.
 	Paths []string
-	// Dir is the folder that recorded paths are relative to if they are relative.
+	// Dir is the folder that relative recorded paths are relative to.
 	Dir string
-	// Named says whether a program or a library on this machine, the very one that was recorded, says that it was made of a file of that
-	// recorded path; nil: that is known of none.
+	// Named says whether a module on this machine that has the recording's build id was built from a file with that
+	// recorded path; nil: no such module is known.
 	Named func(recorded string) bool
-	// Recorded is when the program ran: a file that was changed later may not be what was compiled. The zero time: unknown.
+	// Recorded is when the program ran: a file that was changed later may differ from what was compiled. The zero time
+	// means unknown.
 	Recorded time.Time
 }
 
-// Map is a part of a path, and what stands there instead.
+// Map replaces the beginning of a path.
 type Map struct{ From, To string }
 
 // ParseMap reads FROM=TO.
@@ -52,17 +54,17 @@ func ParseMap(text string) (Map, error) {
 type File struct {
 	Path  string
 	Lines []string
-	Newer bool // it was changed after the program was recorded
+	Newer bool // changed after the program was recorded
 }
 
-// ErrMissing is the error, in a chain, for a file that was not found.
+// ErrMissing is wrapped by the error for a file that was not found.
 var ErrMissing = errors.New("the source file was not found")
 
-// ErrForeign is the error, in a chain, for a file that may be there, and is not read because nobody but the recording says that it is source
-// text.
+// ErrForeign is wrapped by the error for a file that may exist, but was not read because only the recording says that
+// it is source text.
 var ErrForeign = errors.New("the source file was not read, since no program here with the recording's build id was made of it")
 
-// SystemDirs are the folders in which systems keep source text that anybody may read.
+// SystemDirs are the folders where distributions install source text.
 var SystemDirs = []string{"/usr/include", "/usr/src", "/usr/lib/debug", "/usr/lib/gcc", "/usr/local/include", "/usr/local/src"}
 
 // Find reads a file by its recorded path.
@@ -83,7 +85,7 @@ func (f *Finder) Find(recorded string) (*File, error) {
 	return nil, ErrMissing
 }
 
-// candidate is a file that may be read: the one of that path below a folder.
+// candidate is a file that may be read, by its path below a folder.
 type candidate struct{ dir, path string }
 
 func (c candidate) String() string { return filepath.Join(c.dir, c.path) }
@@ -103,7 +105,7 @@ func (f *Finder) candidates(recorded string) (list []candidate) {
 		list = f.here(recorded)
 	}
 	for _, dir := range f.Paths {
-		rest := strings.TrimLeft(filepath.Clean("/"+mapped), "/") // does not lead out of the folder
+		rest := strings.TrimLeft(filepath.Clean("/"+mapped), "/") // cannot lead out of the folder
 		for rest != "" {
 			list = append(list, candidate{dir, rest})
 			_, next, ok := strings.Cut(rest, "/")
@@ -124,7 +126,7 @@ func below(dir, rest string) candidate {
 	return candidate{dir, strings.TrimLeft(filepath.Clean("/"+rest), "/")}
 }
 
-// here are the files that the recorded path itself means.
+// here returns the candidates for the recorded path itself.
 func (f *Finder) here(recorded string) (list []candidate) {
 	path := recorded
 	if !filepath.IsAbs(path) {
@@ -181,7 +183,7 @@ func (f *Finder) read(c candidate) (*File, error) {
 	return file, nil
 }
 
-// openNamed opens a file if a program here was made of it.
+// openNamed opens a file if a module on this machine was built from it.
 func (f *Finder) openNamed(path string) (*os.File, error) {
 	if _, err := os.Lstat(path); err != nil {
 		return nil, fs.ErrNotExist

@@ -1,8 +1,8 @@
-// Package spill packs records that have to wait on disk, because the recorder is behind, so that a burst of many gigabytes
-// costs little: about a third of the bytes and a few nanoseconds an event.
+// Package spill packs records that wait on disk because the recorder is behind. That takes about a third of the bytes
+// and a few nanoseconds an event, so that a burst of many gigabytes costs little.
 //
-// A block is packed on its own: whole records of one stream. An event is whole bytes, little-endian, and relative to the
-// events before it in the block:
+// A block holds whole records of one stream and is packed independently. An event takes whole bytes, little-endian, and
+// is relative to the events before it in the block:
 //
 //	1 byte  flags
 //	2       difference to the time before
@@ -23,8 +23,8 @@
 // that is rare); 8 or 16: an extra, of which a byte with the kind and 2 or 8 bytes with the value follow. 40 bytes of padding end
 // the block, so that a reader may load an event anywhere.
 //
-// Lengths and places follow from what was loaded by additions only, without branches: allocations and deallocations alternate
-// without a pattern that a processor could learn.
+// Lengths and offsets follow from the loaded values by additions only, without branches, because allocations and
+// deallocations alternate without a pattern that a processor could predict.
 package spill
 
 import (
@@ -32,7 +32,7 @@ import (
 	"math/bits"
 )
 
-// Version is that of the packed form. A file that outlives the recorder says by it whether it can be unpacked.
+// Version is the version of the packed form, for files that outlive the recorder.
 const Version = 2
 
 const (
@@ -43,16 +43,17 @@ const (
 	most      = 24 // bytes of a record that is packed
 )
 
-// Slack is the room that Decode wants in its destination beyond what it makes.
+// Slack is the room that Decode needs in its destination beyond its output.
 const Slack = most
 
 // ErrDamaged says that a block cannot be unpacked.
 var ErrDamaged = errors.New("a block of spilled records is damaged")
 
-// Bound returns the most bytes that n bytes of records can be packed into.
+// Bound returns the largest packed size of n bytes of records.
 func Bound(n int) int { return n + n/8 + 64 }
 
-// number makes of a record's first word the address as differences are taken of: most are multiples of 16, and heaps are small.
+// number converts a record's first word into the form of which differences are taken: most addresses are multiples of
+// 16, and heaps are small.
 func number(w0 uint64) uint64 { return bits.RotateLeft64(w0<<16, -20) }
 
 // address is the inverse of number.
