@@ -147,17 +147,24 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 	d.Others += d.sizes.add(one)
 }
 
-// step is the one of HistSteps that a time lies in.
+// step returns the step of HistSteps that contains a time. Products have 128 bits: a forged recording may claim centuries.
 func (a *ask) step(time int64) int {
-	if a.Span <= 0 || time <= a.Begin {
+	switch since := time - a.Begin; {
+	case time <= a.Begin || a.Span <= 0:
 		return 0
+	case since >= a.Span:
+		return HistSteps - 1
+	default:
+		hi, lo := bits.Mul64(uint64(since), HistSteps)
+		step, _ := bits.Div64(hi, lo, uint64(a.Span))
+		return int(step)
 	}
-	return int(min((time-a.Begin)*HistSteps/a.Span, HistSteps-1))
 }
 
-// StepTime is when a step of HistSteps begins, ns.
+// StepTime returns when a step of HistSteps begins, in ns.
 func (a *Answer) StepTime(step int) int64 {
-	return a.Begin + (a.Span*int64(step)+HistSteps-1)/HistSteps
+	n := int64(step)
+	return a.Begin + a.Span/HistSteps*n + (a.Span%HistSteps*n+HistSteps-1)/HistSteps
 }
 
 // add adds what the next block of events has.
