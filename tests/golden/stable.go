@@ -43,9 +43,8 @@ func (s *session) comparePrograms() error {
 			if err != nil {
 				return err
 			}
-			outputs[i]["stderr"] = variable.ReplaceAll(outputs[i]["stderr"], []byte("..."))
-			if p.sums != "" {
-				delete(outputs[i], "stdout") // times
+			for _, name := range []string{"stdout", "stderr"} {
+				outputs[i][name] = p.quiet(outputs[i][name])
 			}
 			maps.Copy(outputs[i], answers)
 		}
@@ -85,8 +84,24 @@ func (b build) stable(p program, recordings []string) (output, error) {
 	return out, nil
 }
 
-// variable matches what in the summary of a run depends on time, or on how the recording was written.
-var variable = regexp.MustCompile(`(?m)\d[\d.,]* (ns|us|µs|ms|s)\b|^(recording|time) .*$|^ *(resident|process).*$|/dev/shm/\S+|\b\d{3,7}\b`)
+// quiet masks in what a run prints whatever depends on time, and sorts the lines: of two processes either may be the first.
+func (p program) quiet(text []byte) []byte {
+	if p.sums == "-" {
+		return nil
+	}
+	text = variable.ReplaceAll(text, []byte("..."))
+	if p.sums != "" {
+		text = number.ReplaceAll(text, []byte("..."))
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	slices.Sort(lines)
+	return []byte(strings.Join(lines, ""))
+}
+
+var (
+	variable = regexp.MustCompile(`(?m)\d[\d.,]* (ns|us|µs|ms|s)\b|\(\d[\d.]* \w+, peak|^(recording|time) .*$|^ *resident.*$|/dev/shm/\S+|\b\d{3,}\b`)
+	number   = regexp.MustCompile(`\d[\d.,]*( [kMG]?B)?`)
+)
 
 // mask leaves out of JSON values what time, chance or the layout of the address space decide. What is not JSON it leaves as it is.
 func mask(text []byte) []byte {
@@ -109,7 +124,7 @@ func mask(text []byte) []byte {
 }
 
 var unstable = regexp.MustCompile(`_ns$|^(born|time|pid|tid|parent|address|addr|start|end|offset|env|host|dir|recorder|version|build_id)$|rss|resident|virtual|pss|fault|` +
-	`system_|cost|waits|lifetime|^samples$|chunks|full_steps|late_events|^bytes_per`)
+	`system_|cost|waits|lifetime|_event$|^samples$|chunks|full_steps|late_events|^bytes_per`)
 
 // agent matches the name of the folder of the agent's library: a hash of the library.
 var agent = regexp.MustCompile(`heaptap-agent-[0-9a-f]+`)
