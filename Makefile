@@ -76,6 +76,10 @@ torture-inputs: ## give damaged and forged files to every command that reads (an
 	tools/setup.sh test
 	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v -torture $(TORTURE)
 
+.PHONY: golden
+golden: ## compare the answers, texts and recordings of another build, BEFORE=PATH, with this one's (minutes); GOLDEN="-only sampled -keep DIR"
+	$(GO) run ./tests/golden -before $(BEFORE) $(GOLDEN)
+
 .PHONY: bench
 bench: ## measure what recording costs, beside the rivals; results into docs/performance.md
 	tools/setup.sh bench

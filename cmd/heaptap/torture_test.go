@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -307,25 +308,25 @@ func (x *torturer) try(in tortureInput) error {
 	return nil
 }
 
+//go:embed testdata/commands.txt
+var commandsText string
+
 // recordingCommands are the commands that read recordings.
 var recordingCommands = func() []string {
-	list := []string{
-		"report FILE", "report --json FILE", "report --from 10% --to peak --exact FILE", "report --region load --json FILE",
-		"top FILE", "top --by line --from 20% --to 80% --json FILE", "top --by thread --lifetime 1us.. FILE", "top --by region FILE",
-		"tree FILE", "tree --up --by address --json --threshold 0 FILE", "tree --of f FILE", "leaks FILE", "leaks --json --suggest FILE",
-		"timeline FILE", "timeline --csv --top 3 FILE", "timeline --stack --json FILE", "hist FILE", "hist --json --size 16..64 FILE", "threads FILE",
-		"threads --json FILE", "source FILE", "source FILE x.c", "globals FILE", "globals --json FILE", "mismatches FILE", "mismatches --json FILE",
-		"regions FILE", "regions --json FILE", "check --no-growth --max-leaked 0 --max-peak 1k FILE", "check --max-leaked 10 --baseline GOOD FILE",
-		"check --max-leaked 10 --baseline FILE --format json GOOD", "diff GOOD FILE", "diff --tree --json FILE GOOD", "diff FILE@..50% FILE@50%..",
-		"merge -o OUT GOOD FILE", "merge -o OUT --align clock FILE", "verify FILE", "verify -v --json FILE", "dump FILE", "dump --json FILE",
-		"dump --from 30% --to 60% FILE", "log FILE", "log --json FILE", "repair -o OUT FILE", "scrub --functions --salt x -o OUT FILE",
-	}
-	for _, f := range formats.All {
-		list = append(list, "export -o OUT -f "+f.Name+" FILE")
-		for i, v := range f.Variants {
-			if i > 0 {
-				list = append(list, "export -o OUT -f "+f.Name+":"+v.Name+" FILE")
+	var list []string
+	for line := range strings.Lines(commandsText) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case strings.Contains(line, "FORMAT"):
+			for _, f := range formats.All {
+				list = append(list, strings.Replace(line, "FORMAT", f.Name, 1))
+				for _, v := range f.Variants[min(1, len(f.Variants)):] {
+					list = append(list, strings.Replace(line, "FORMAT", f.Name+":"+v.Name, 1))
+				}
 			}
+		default:
+			list = append(list, line)
 		}
 	}
 	return list
