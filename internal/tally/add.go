@@ -2,7 +2,7 @@ package tally
 
 import "math/bits"
 
-// Add adds what other events come to.
+// Add adds the counts of other events.
 func (c *Counts) Add(o *Counts) {
 	if o.Allocations > 0 {
 		if c.Allocations == 0 || o.MinSize < c.MinSize {
@@ -28,7 +28,7 @@ func (c *Counts) Add(o *Counts) {
 	c.Untimed += o.Untimed
 }
 
-// Add adds what another process comes to. The peak becomes the sum of the processes' peaks, which is no moment.
+// Add adds the totals of another process. The peak becomes the sum of the processes' peaks, and has no moment.
 func (t *Totals) Add(o *Totals) {
 	t.Counts.Add(&o.Counts)
 	t.Events += o.Events
@@ -55,7 +55,7 @@ func (t *Totals) Add(o *Totals) {
 	}
 }
 
-// Add adds what a stack of another process comes to. The own peak becomes the sum of the processes' own peaks.
+// Add adds a stack of another process. The own peak becomes the sum of the processes' own peaks.
 func (s *Stack) Add(o *Stack) {
 	s.Counts.Add(&o.Counts)
 	s.OwnPeakBytes += o.OwnPeakBytes
@@ -63,7 +63,7 @@ func (s *Stack) Add(o *Stack) {
 	s.LiveAtPeakBlocks += o.LiveAtPeakBlocks
 }
 
-// Add adds what another thread did.
+// Add adds the counts of another thread.
 func (t *Thread) Add(o *Thread) {
 	f, g := t.fields(), o.fields()
 	for i := range f {

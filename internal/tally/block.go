@@ -6,39 +6,39 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Block counts a stretch of consecutive events, and is then added to a Tally as a whole. The result is the same as that of
-// Tally.Add, event by event; it takes less time, since what a call stack sums up to within a block lies densely in memory, and
-// what the process sums up to is the sum over the stacks.
+// Block counts consecutive events and then adds their sums to a Tally. The result is the same as calling Tally.Add for
+// each event. It is faster, because a block's sums by call stack lie densely in memory, and the process's sums follow
+// from them.
 //
-// A stack has a number in the block, in order of first appearance: see Open.
+// Within the block, stacks are numbered in the order of their first appearance: see Open.
 type Block struct {
 	t      *Tally
 	events uint32 // in the block so far
 	peak   uint32 // number of the event that reached the peak, if it is in this block; else 0
-	most   uint64 // bytes live after any of its events, or before it
+	most   uint64 // largest number of live bytes before or after any of its events
 	stacks []Local
-	// What Sampled events stand for may be more than a Local has room for.
-	sampled map[int]*Counts // by stack; of Counts only what rare and Lifetime count
+	// The weights of Sampled events may exceed what a Local can hold.
+	sampled map[int]*Counts // by stack; only the rare counts and Lifetime are used
 }
 
-// MaxBlock is how many events a block may have: their numbers within it have 32 bits.
+// MaxBlock is the largest number of events in a block: their numbers within it have 32 bits.
 const MaxBlock = 1 << 31
 
-// Local is what a call stack sums up to within a block. Times are in the unit of the times that were given.
+// Local holds a call stack's sums within a block. Times are in the caller's unit.
 type Local struct {
-	last       uint32 // number of the event that changed what is live
+	last       uint32 // number of the last event that changed live memory
 	slackCount uint32
 	Allocs     uint64
 	Bytes      uint64
 	FreedBytes uint64
-	// Top is the largest value that Bytes minus FreedBytes had in the block, at least 0: so much more than before the
-	// block was live at once.
+	// Top is the largest value of Bytes minus FreedBytes in the block, at least 0: by how much live bytes rose above
+	// their value before the block.
 	Top      int64
 	min, max uint64
 	slack    uint64
 
-	Frees          uint64 // of blocks that were allocated at this stack
-	ages           uint64 // sum of the lifetimes of the blocks that ended
+	Frees          uint64 // deallocations of blocks that this stack allocated
+	ages           uint64 // sum of these blocks' lifetimes
 	saved          int64  // Bytes minus FreedBytes at the peak, if last is after the peak
 	savedBlocks    int64
 	TemporaryBytes uint64
@@ -47,31 +47,31 @@ type Local struct {
 	failed         uint32
 	reallocs       uint32
 	inPlace        uint32
-	zero           uint32 // two lines of the cache end here
+	zero           uint32 // the end of two cache lines
 }
 
-// Block returns an empty block of the tally, which has one at a time.
+// Block returns the tally's empty block. There is only one at a time.
 func (t *Tally) Block() *Block {
 	t.block.t = t
 	t.block.most = t.totals.LiveBytes
 	return &t.block
 }
 
-// Live returns what is live now, of all stacks.
+// Live returns the live memory of all stacks.
 func (b *Block) Live() (bytes, blocks uint64) { return b.t.totals.LiveBytes, b.t.totals.LiveBlocks }
 
-// Most returns the largest number of bytes that were live after any event of the block, or before it.
+// Most returns the largest number of live bytes before or after any event of the block.
 func (b *Block) Most() uint64 { return b.most }
 
-// Open gives a stack its number. Each is opened once in a block.
+// Open gives a stack the next number. It must be called once for each stack in a block.
 func (b *Block) Open(id uint32) {
 	if len(b.stacks) == cap(b.stacks) {
-		b.stacks = slices.Grow(b.stacks, max(len(b.stacks), 64)) // append would grow long ones by a quarter only
+		b.stacks = slices.Grow(b.stacks, max(len(b.stacks), 64)) // append would grow long slices only by a quarter
 	}
 	b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)})
 }
 
-// change is called before what is live of a stack changes. It is small enough to be inlined.
+// change must be called before a stack's live memory changes. It is small enough to be inlined.
 func (b *Block) change(a *Local) {
 	if a.last <= b.peak {
 		a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int64(a.Allocs-a.Frees)
@@ -79,8 +79,8 @@ func (b *Block) change(a *Local) {
 	a.last = b.events
 }
 
-// alloc counts an allocation: not late, not part of a realloc. Slack is the number of usable bytes beyond size, or
-// negative if it is not known. Time and the unit of lifetimes, in ns, are the caller's.
+// alloc counts an allocation that is not late and not part of a realloc. slack is the number of usable bytes beyond
+// size, or negative if it is not known. now is in units of unit ns.
 func (b *Block) alloc(local int, f event.Func, thread uint32, size uint64, slack int64, now int64, unit int64) {
 	b.events++
 	a := &b.stacks[local]
@@ -114,7 +114,7 @@ func (b *Block) alloc(local int, f event.Func, thread uint32, size uint64, slack
 	th.Bytes += size
 }
 
-// rise takes note of more being live than ever in the block.
+// rise notes a new maximum of live bytes in the block.
 func (b *Block) rise(now int64) {
 	all := &b.t.totals
 	b.most = all.LiveBytes
@@ -125,7 +125,7 @@ func (b *Block) rise(now int64) {
 	all.Peak = Peak{Bytes: all.LiveBytes, Blocks: all.LiveBlocks, Time: now, Event: b.t.events + uint64(b.events)}
 }
 
-// free counts a deallocation, of a block that was allocated at the stack by thread bornBy and lived for age units.
+// free counts the deallocation of a block that thread bornBy allocated at the stack age units earlier.
 func (b *Block) free(local int, f event.Func, thread, bornBy uint32, size uint64, age int64, temporary bool) {
 	b.events++
 	a := &b.stacks[local]
@@ -154,7 +154,8 @@ func (b *Block) free(local int, f event.Func, thread, bornBy uint32, size uint64
 	}
 }
 
-// Add counts an event of any kind; Plains counts most. Its times are in ns. For a kind that has no stack, local does not matter.
+// Add counts an event of any kind; Plains counts the common ones. The event's times are in ns. local is ignored for
+// kinds that have no stack.
 func (b *Block) Add(local int, e *event.Event, unit int64) {
 	t := b.t
 	all := &t.totals
@@ -185,13 +186,13 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 		}
 	case event.Free:
 		if f == event.FuncUnknown {
-			// Nobody is known to have done it: it is no thread's.
+			// Unseen: it is not known which thread freed the block.
 			b.unseen(local, e, unit)
 		} else {
 			b.free(local, f, e.Thread, e.BornBy, e.Size, max(0, e.Time/unit-e.Born/unit), e.Flags&event.Temporary != 0)
 		}
 		if e.Flags&event.Realloc != 0 {
-			all.Funcs[f]-- // a realloc is one call, and counted with its result
+			all.Funcs[f]-- // a realloc is one call, which is counted with its result
 		}
 	default:
 		b.events++
@@ -236,8 +237,8 @@ func (b *Block) unseen(local int, e *event.Event, unit int64) {
 	all.LiveBlocks--
 }
 
-// Close adds the block to the tally and returns what its stacks summed up to. The next block begins, in the memory of spare.
-// The last event was at time last, in ns.
+// Close adds the block to the tally, returns the sums of its stacks, and begins the next block in the memory of spare.
+// last is the time of the last event, in ns.
 func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	t := b.t
 	all := &t.totals
@@ -245,7 +246,7 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	for i := range b.stacks {
 		l := &b.stacks[i]
 		if l.last == 0 && l.failed == 0 {
-			continue // named by events that allocate nothing
+			continue // only events that allocate nothing refer to it
 		}
 		a := t.account(l.ID)
 		c := Counts{
@@ -286,7 +287,7 @@ func (b *Block) Close(last, unit int64, spare []Local) []Local {
 	}
 	list := b.stacks
 	if cap(spare) < len(list) {
-		spare = make([]Local, 0, cap(list)) // the next block will have as many, more or less
+		spare = make([]Local, 0, cap(list)) // the next block will have about as many
 	}
 	b.stacks, b.events, b.peak, b.most = spare[:0], 0, 0, all.LiveBytes
 	clear(b.sampled)

@@ -7,27 +7,27 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Mapped is what the program has mapped itself, by mmap, mremap and brk. A range belongs to the call stack that mapped it, whoever unmaps
-// it. Bytes are those that were asked for: what munmap takes with the last page of a range was in no number before.
+// Mapped sums up what the program itself has mapped by mmap, mremap and brk. A range belongs to the call stack that
+// mapped it, whoever unmaps it. Bytes are requested bytes: the rest of a range's last page is not counted.
 type Mapped struct {
 	LiveBytes uint64  // at the latest event
 	PeakBytes uint64  // the most that were live
-	PeakTime  int64   // the first time when they were
+	PeakTime  int64   // the first time at which they were
 	Sites     []Site  // by stack
-	Ranges    []Range // that are live, ascending
+	Ranges    []Range // live ranges, ascending
 }
 
-// Site is what a call stack has mapped.
+// Site sums up what one call stack has mapped.
 type Site struct {
 	Stack      uint32
 	Calls      uint64
-	Ended      uint64 // of the Bytes, those that were unmapped, moved away, or mapped over
+	Ended      uint64 // those of Bytes that were unmapped, moved, or mapped over
 	Bytes      uint64
 	OwnPeak    uint64 // the most that were live at once
 	LiveAtPeak uint64 // at PeakTime
 }
 
-// LiveBytes returns what is live of it.
+// LiveBytes returns the mapped bytes that are live.
 func (s *Site) LiveBytes() uint64 { return s.Bytes - s.Ended }
 
 // Range is a live mapping, or what is left of it.
@@ -38,23 +38,24 @@ type Range struct {
 
 const (
 	mapPage   = 4096
-	maxRanges = 1 << 20 // that are told apart; a kernel allows a process 65,530, unless it is told otherwise
+	maxRanges = 1 << 20 // kept separately; by default, Linux allows a process 65,530
 	spanPage  = 512
 )
 
-// mapper follows mapping changes. As in Tally, what was live at the peak is saved when it changes for the first time since.
+// mapper follows mapping changes. As in Tally, a site saves its level at the peak before it changes for the first time
+// since.
 type mapper struct {
 	sum    Mapped
 	number uint64 // of the latest change
 	peak   uint64 // number of the change that reached the peak
 	sites  map[uint32]*mapSite
-	spans  [][]Range // ascending and apart from each other, in pieces that are never empty
+	spans  [][]Range // ascending and disjoint, in slices that are never empty
 	count  int
 }
 
 type mapSite struct {
 	Site
-	last uint64 // number of the change that changed it last
+	last uint64 // number of its last change
 }
 
 func (m *mapper) site(stack uint32) *mapSite {
@@ -69,7 +70,7 @@ func (m *mapper) site(stack uint32) *mapSite {
 	return s
 }
 
-// change is called before what is live of a site changes.
+// change must be called before a site's live bytes change.
 func (m *mapper) change(s *mapSite) {
 	if s.last <= m.peak {
 		s.LiveAtPeak = s.LiveBytes()
@@ -77,7 +78,7 @@ func (m *mapper) change(s *mapSite) {
 	s.last = m.number
 }
 
-// add notes that a stack has mapped a range.
+// add adds a range that a stack has mapped.
 func (m *mapper) add(start, size uint64, stack uint32, time int64) {
 	end := start + size
 	if size == 0 || end < start {
@@ -97,7 +98,7 @@ func (m *mapper) add(start, size uint64, stack uint32, time int64) {
 	}
 }
 
-// remove notes that a range is not mapped any more, up to the end of its last page. It returns how much of it was known to be.
+// remove removes a range, up to the end of its last page, and returns how many bytes of it were mapped.
 func (m *mapper) remove(start, size uint64) (bytes uint64) {
 	end := (start + size + mapPage - 1) &^ (mapPage - 1)
 	if end < start {
@@ -148,7 +149,7 @@ func (m *mapper) locate(at uint64) (p, i int) {
 	return p, i
 }
 
-// insert adds a range where there is none.
+// insert adds a range that overlaps no other.
 func (m *mapper) insert(r Range) {
 	m.count++
 	p, i := m.locate(r.Start)
@@ -166,7 +167,7 @@ func (m *mapper) insert(r Range) {
 	}
 }
 
-// see counts a mapping change, and returns how much munmap has really unmapped.
+// see counts a mapping change. For munmap it returns the bytes that were really mapped.
 func (m *mapper) see(e *event.Event) (unmapped uint64) {
 	if e.Addr == 0 {
 		return 0
@@ -194,7 +195,7 @@ func (m *mapper) see(e *event.Event) (unmapped uint64) {
 	return 0
 }
 
-// summary returns what was seen so far; nil if nothing was mapped.
+// summary returns the sums so far; nil if nothing was mapped.
 func (m *mapper) summary() *Mapped {
 	if len(m.sites) == 0 {
 		return nil
@@ -214,7 +215,7 @@ func (m *mapper) summary() *Mapped {
 	return &sum
 }
 
-// resume goes on from a summary.
+// resume continues from a summary.
 func (m *mapper) resume(sum *Mapped) {
 	if sum == nil {
 		return

@@ -28,7 +28,7 @@ const (
 	summaryMapped  = 4
 )
 
-// threadFields is how many numbers a thread has.
+// Numbers of fields in the binary form.
 const (
 	countFields  = 16
 	threadFields = 10
@@ -52,7 +52,7 @@ func (t *Thread) fields() [threadFields]*uint64 {
 
 func (c *Calls) fields() [callFields]*uint64 { return [...]*uint64{&c.Calls, &c.Failed, &c.Bytes} }
 
-// fields returns all numbers but the times, which are signed, and the calls by function.
+// fields returns all numbers except the times, which are signed, and the calls by function.
 func (t *Totals) fields() (f []*uint64) {
 	c := t.Counts.fields()
 	f = append(f, c[:]...)
@@ -66,7 +66,7 @@ func (t *Totals) fields() (f []*uint64) {
 	return append(f, &m.RemappedBytes, &m.BrkReturned)
 }
 
-// further are numbers that most recordings do not have.
+// further returns the numbers that most recordings do not have.
 func (t *Totals) further() []*uint64 { return []*uint64{&t.Unrecorded, &t.Samples, &t.Untimed} }
 
 // Marshal returns the summary's binary form.
@@ -178,7 +178,7 @@ func appendMasked(b []byte, fields []*uint64) []byte {
 	return b
 }
 
-// Unmarshal reads the binary form of a summary. Its memory is in proportion to len(b), whatever b holds.
+// Unmarshal reads the binary form of a summary. Its memory is proportional to len(b), whatever b contains.
 func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
 	version := d.number("version")
@@ -223,7 +223,7 @@ func Unmarshal(b []byte) (*Summary, error) {
 	return s, nil
 }
 
-// decoder reads numbers until the first error.
+// decoder reads numbers. After the first error it returns zeros.
 type decoder struct {
 	rest []byte
 	size int
@@ -262,7 +262,7 @@ func (d *decoder) time(what string) int64 {
 	return int64(v)
 }
 
-// count reads how many things follow that take at least size bytes each.
+// count reads the number of entries that follow; each takes at least size bytes.
 func (d *decoder) count(what string, size int) int {
 	v := d.number(what)
 	if v > uint64(len(d.rest)/size) {

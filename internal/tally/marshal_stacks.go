@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// The numbers of all stacks are stored column by column, each as the difference to a guess, zigzag: an even number is its
-// half, an odd one minus its half, rounded up. Guesses know the stack's numbers in the columns before. At most stacks
-// all blocks have one size and all or none are freed, and then nearly all differences are 0.
+// The numbers of all stacks are stored column by column, each as the zigzag-encoded difference from a prediction, which
+// may use the stack's numbers in earlier columns. At most stacks all blocks have the same size, and all or none are
+// freed; then nearly all differences are 0.
 
-// column is one number of a stack, and what it probably is.
+// column is one number of a stack and its prediction.
 type column struct {
 	of    func(*Stack) *uint64
 	guess func(*Stack) uint64
 }
 
-// stackColumns come after the first column, which has the stack's id minus the id before (the first: id), as it is. The
-// lifetime's low part is stored in the unit of lifetimes. A reader skips columns that it does not know. The last one is left out where it is
-// all 0.
+// stackColumns follow the first column, which holds the difference from the previous stack's id (the first: the id),
+// without a prediction. The lifetime's low part is stored in the unit of lifetimes. A reader skips columns that it does
+// not know. The last column is left out if all its numbers are 0.
 var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.Allocations }, zero},
 	{func(s *Stack) *uint64 { return &s.MinSize }, zero},
@@ -56,7 +56,7 @@ func appendStacks(b []byte, list []Stack) []byte {
 	if len(list) == 0 {
 		return b
 	}
-	// A recording's times are multiples of its quantum, and so are their sums. Of sums that overflowed nobody can tell.
+	// A recording's times are multiples of its quantum, and so are their sums, unless they overflowed.
 	unit := uint64(100)
 	for i := range list {
 		if list[i].Lifetime.Lo%unit != 0 || list[i].Lifetime.Hi != 0 {
@@ -75,7 +75,7 @@ func appendStacks(b []byte, list []Stack) []byte {
 		b = binary.AppendUvarint(b, uint64(list[i].ID-last))
 		last = list[i].ID
 	}
-	// All columns of some stacks, and then of the next ones: all stacks together may be more than a cache holds.
+	// All columns of some stacks, then of the next ones: all stacks together may not fit into the cache.
 	parts := make([][]byte, len(columns))
 	for c := range parts {
 		parts[c] = make([]byte, 0, len(list)+len(list)/8)
@@ -104,7 +104,7 @@ func appendStacks(b []byte, list []Stack) []byte {
 }
 
 func (d *decoder) stacks() []Stack {
-	// A number takes at least a byte here, and a stack less than ten times its bytes in memory.
+	// A number takes at least a byte here, and a stack less than ten times that in memory.
 	n := d.count("stacks", 1+leastColumns)
 	if n == 0 {
 		return nil

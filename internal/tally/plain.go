@@ -2,7 +2,7 @@ package tally
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Plains counts plain events of one thread, whose stacks are given by their numbers in the block.
+// Plains counts plain events of one thread. Stacks are given by their numbers in the block.
 func (b *Block) Plains(list []event.Plain, unit int64) {
 	t := b.t
 	thread := list[0].Thread

@@ -102,7 +102,8 @@ func check(t *testing.T, seed uint64, p *program) {
 	}
 }
 
-// runFast runs the program through a ledger of its own, by the short way wherever that takes them, as many ops at a time as there are.
+// runFast runs the program through a ledger of its own, by the short way wherever that takes them, as many ops at a
+// time as there are.
 func (p *program) runFast() (got []event.Event) {
 	l := ledger.New(p.forked)
 	emit := func(e *event.Event) { got = append(got, *e) }

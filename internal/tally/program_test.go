@@ -8,9 +8,9 @@ import (
 	"github.com/heaptap/heaptap/internal/ledger"
 )
 
-// program is a random program: it runs against a make-believe allocator, writes down the ops that an agent would record,
-// and, since it knows which block it frees, the events that ought to come of them. It is slow and obvious: it searches
-// lists, keeps no table, and knows nothing of how package ledger works.
+// program is a random program: it runs against a make-believe allocator, writes down the ops that an agent would
+// record, and, since it knows which block it frees, the events that ought to come of them. It is slow and obvious: it
+// searches lists, keeps no table, and knows nothing of how package ledger works.
 type program struct {
 	rng     *rand.Rand
 	threads []*thread

@@ -2,8 +2,8 @@ package tally
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// addSampled counts an allocation that was chosen at random, or the Free that ends its block, as what it stands for. It is what Add
-// is for others.
+// addSampled counts a sampled allocation, or the Free that ends its block, with its weight. It is the counterpart of
+// Add.
 func (b *Block) addSampled(local int, f event.Func, e *event.Event, unit int64) {
 	b.events++
 	a := &b.stacks[local]
@@ -47,7 +47,7 @@ func (b *Block) addSampled(local int, f event.Func, e *event.Event, unit int64) 
 	all.LiveBlocks -= n
 	if f == event.FuncUnknown {
 		all.Unseen += n
-		return // nobody is known to have done it
+		return // unseen: the thread is not known
 	}
 	th := t.thread(e.Thread)
 	th.Deallocations += n

@@ -32,7 +32,8 @@ func sampleOf(events []event.Event, s event.Sampling) []event.Event {
 	return list
 }
 
-// TestSampled: what samples stand for is counted alike in blocks of any length, one by one, naively, after a rest, and in the binary form.
+// TestSampled: what samples stand for is counted alike in blocks of any length, one by one, naively, after a rest, and
+// in the binary form.
 func TestSampled(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

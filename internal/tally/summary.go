@@ -8,28 +8,28 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Counts is what is counted alike for the process and for one call stack. Deallocations are counted at the call stack
-// of the allocation that they end.
+// Counts holds what is counted both for the process and for each call stack. A deallocation counts at the call stack of
+// the allocation that it ends.
 type Counts struct {
 	Allocations    uint64
 	Bytes          uint64 // requested by them
 	Deallocations  uint64
 	FreedBytes     uint64
-	Failed         uint64 // calls that returned null although bytes were asked for
+	Failed         uint64 // calls that returned null although bytes were requested
 	Temporary      uint64 // allocations that were temporary
 	TemporaryBytes uint64
-	Reallocations  uint64 // allocations that gave a live block its new form
-	InPlace        uint64 // of them, at the same address
+	Reallocations  uint64 // allocations by a realloc of a live block
+	InPlace        uint64 // those at the same address
 	ZeroSize       uint64 // allocations of 0 bytes
 	MinSize        uint64 // smallest and largest request; 0 if there is no allocation
 	MaxSize        uint64
 	Slack          uint64 // sum of usable minus requested bytes
 	SlackCount     uint64 // allocations whose usable size is known
-	Lifetime       Sum    // of the blocks that were freed, ns; there are Deallocations minus Untimed of them
-	Untimed        uint64 // of the Deallocations, those of which another tool did not tell how long the block lived
+	Lifetime       Sum    // of the freed blocks, ns: Deallocations minus Untimed of them
+	Untimed        uint64 // imported Deallocations without a lifetime
 }
 
-// Sum is a sum of nanoseconds that does not overflow: a billion blocks that live for an hour are more than 64 bits.
+// Sum is a 128-bit sum of nanoseconds: a billion blocks that live for an hour exceed 64 bits.
 type Sum struct {
 	Hi, Lo uint64
 }
@@ -47,7 +47,7 @@ func (s Sum) Mean(n uint64) int64 {
 	if n == 0 {
 		return 0
 	}
-	if s.Hi >= n { // only in a forged recording: a mean of centuries
+	if s.Hi >= n { // only a forged recording has a mean of centuries
 		return 1<<63 - 1
 	}
 	q, _ := bits.Div64(s.Hi, s.Lo, n)
@@ -71,25 +71,25 @@ func (c *Counts) MeanLifetime() int64 {
 	return c.Lifetime.Mean(c.Deallocations - min(c.Untimed, c.Deallocations))
 }
 
-// Totals is what the process sums up to.
+// Totals holds the sums of the process.
 type Totals struct {
 	Counts
 	Events     uint64 // all events, of any kind
 	LastTime   int64  // time of the last event, ns since the recording's start
 	Unmatched  uint64 // deallocations of addresses that were not live
 	Inherited  uint64 // deallocations of blocks from before the fork
-	Unrecorded uint64 // deallocations that ended nothing, of a process of which not every allocation was recorded
-	Samples    uint64 // of the allocations recorded, those that were chosen at random and stand for others
-	Unseen     uint64 // of the Deallocations, those that nobody saw: the address was given out again
+	Unrecorded uint64 // deallocations that ended nothing, if not every allocation was recorded
+	Samples    uint64 // recorded allocations that were sampled and stand for others
+	Unseen     uint64 // Deallocations that were not recorded: the address was allocated again
 	Late       uint64 // events whose time was corrected
 	LiveBytes  uint64 // at the latest event
 	LiveBlocks uint64
 	Peak       Peak
 	Maps       Maps
-	Funcs      [event.FuncCount]uint64 // calls by function; [0]: of functions unknown, and Unseen
+	Funcs      [event.FuncCount]uint64 // calls by function; [0]: unknown functions and Unseen
 }
 
-// Peak is the first moment at which the most requested bytes were live.
+// Peak is the first moment with the most live requested bytes.
 type Peak struct {
 	Bytes  uint64
 	Blocks uint64 // live at that moment
@@ -97,10 +97,10 @@ type Peak struct {
 	Event  uint64 // number of the event that reached it, counting all events from 1; 0: nothing was ever live
 }
 
-// Maps counts the mapping changes that the program asked for itself. They are no allocations.
+// Maps counts the program's own mapping changes. They are not allocations.
 type Maps struct {
 	Mmap          Calls // bytes mapped
-	Munmap        Calls // bytes unmapped, of those that the program had mapped itself
+	Munmap        Calls // bytes unmapped that the program itself had mapped
 	Mremap        Calls // bytes of the new mappings
 	RemappedBytes uint64
 	Brk           Calls // bytes by which the break was raised
@@ -121,22 +121,22 @@ func (c *Calls) add(bytes uint64, failed bool) {
 	c.Bytes += bytes
 }
 
-// Stack is what one call stack sums up to.
+// Stack holds the sums of one call stack.
 type Stack struct {
 	ID uint32 // stack id, 0: unknown
 	Counts
-	OwnPeakBytes     uint64 // most bytes of this stack that were live at once, whenever that was
+	OwnPeakBytes     uint64 // largest number of live bytes of this stack, at any time
 	LiveAtPeakBytes  uint64 // live when the process was at its peak
 	LiveAtPeakBlocks uint64
 }
 
-// Thread is what one thread did.
+// Thread holds the sums of one thread.
 type Thread struct {
 	Allocations   uint64
 	Bytes         uint64
-	Deallocations uint64 // done by this thread, whoever allocated
+	Deallocations uint64 // by this thread, whoever allocated
 	FreedBytes    uint64
-	Foreign       uint64 // of the Deallocations, those of blocks that another thread had allocated
+	Foreign       uint64 // Deallocations of blocks that another thread had allocated
 	Temporary     uint64
 	Failed        uint64
 	Unmatched     uint64
@@ -144,23 +144,23 @@ type Thread struct {
 	Unrecorded    uint64
 }
 
-// Summary is a finished tally. Stacks are in order of their ids and hold only those that an event named; Threads are
-// indexed like the recording's threads, as far as they did something.
+// Summary is a finished tally. Stacks are in the order of their ids, without those that no event refers to. Threads
+// have the indexes of the recording's threads, up to the last one that did something.
 type Summary struct {
 	Totals  Totals
 	Stacks  []Stack
 	Threads []Thread
-	Mapped  *Mapped // nil: nothing was mapped, or the recording was made before that was counted
+	Mapped  *Mapped // nil: nothing was mapped, or an older heaptap made the recording
 }
 
-// Totals returns what the process sums up to so far.
+// Totals returns the sums of the process so far.
 func (t *Tally) Totals() Totals {
 	all := t.totals
 	all.Events = t.events
 	return all
 }
 
-// Stack returns what a stack sums up to so far.
+// Stack returns the sums of a stack so far.
 func (t *Tally) Stack(id uint32) Stack {
 	if int(id) < len(t.index) && t.index[id] != 0 {
 		return t.finish(t.at(t.index[id]))
@@ -181,10 +181,10 @@ func (t *Tally) finish(a *account) Stack {
 	return s
 }
 
-// Threads returns what the threads did so far.
+// Threads returns the sums of the threads so far.
 func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
 
-// Summary returns everything that was counted so far.
+// Summary returns all sums so far.
 func (t *Tally) Summary() *Summary {
 	s := &Summary{Totals: t.Totals(), Threads: t.Threads(), Mapped: t.mapper.summary()}
 	s.Stacks = make([]Stack, 0, t.count)
@@ -202,7 +202,7 @@ func (t *Tally) Summary() *Summary {
 	return s
 }
 
-// Stack returns what a stack sums up to.
+// Stack returns the sums of a stack.
 func (s *Summary) Stack(id uint32) Stack {
 	i, ok := slices.BinarySearchFunc(s.Stacks, id, func(a Stack, id uint32) int { return int(int64(a.ID) - int64(id)) })
 	if !ok {

@@ -6,14 +6,14 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// maxStacks bounds the stack ids that are told apart; what lies beyond is counted under stack 0. An agent would need
+// maxStacks bounds the stack ids that are counted separately; larger ones count as stack 0. An agent would need
 // gigabytes for so many.
 const maxStacks = 1 << 26
 
-// pageSize is the number of accounts in a piece of memory.
+// pageSize is the number of accounts in a page.
 const pageSize = 256
 
-// maxThreads bounds the thread indexes that are told apart; what lies beyond is counted under the last.
+// maxThreads bounds the thread indexes that are counted separately; larger ones count as the last one.
 const maxThreads = 1 << 20
 
 // Tally counts events. Its zero value is not usable: call New.
@@ -21,22 +21,22 @@ type Tally struct {
 	totals  Totals
 	events  uint64 // events seen: the number of the latest, counting from 1
 	index   []uint32
-	pages   []*[pageSize]account // in order of first appearance; the first is stack 0. What grows is never moved
+	pages   []*[pageSize]account // in order of first appearance; the first is stack 0. Accounts never move
 	count   int                  // of accounts
 	threads []Thread
 	mapper  mapper
-	block   Block // the one that is being counted
+	block   Block // the block that is being counted
 }
 
-// account is what a call stack has summed up to so far.
+// account holds the sums of a call stack so far.
 type account struct {
 	Stack
 	live  level
 	saved level  // the level at the peak, if last is after the peak
-	last  uint64 // number of the event that changed live last
+	last  uint64 // number of the last event that changed live
 }
 
-// level is what is live at one moment.
+// level is the live memory at one moment.
 type level struct {
 	bytes, blocks uint64
 }
@@ -132,7 +132,7 @@ func (t *Tally) free(e *event.Event, n, bytes uint64) {
 	all.LiveBlocks -= n
 	if e.Func == event.FuncUnknown {
 		all.Unseen += n
-		return // nobody is known to have done it
+		return // unseen: the thread is not known
 	}
 	th := t.thread(e.Thread)
 	th.Deallocations += n

@@ -6,7 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Variances are those of estimates, by what is estimated: the squares of their standard errors. What was recorded exactly adds nothing.
+// Variances are those of estimates, by what is estimated: the squares of their standard errors. What was recorded
+// exactly adds nothing.
 type Variances struct {
 	Samples                   uint64 // allocations that were chosen at random
 	Allocations, Bytes        float64
