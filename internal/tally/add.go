@@ -43,7 +43,8 @@ func (t *Totals) Add(o *Totals) {
 	t.LiveBlocks += o.LiveBlocks
 	t.Peak = Peak{Bytes: t.Peak.Bytes + o.Peak.Bytes, Blocks: t.Peak.Blocks + o.Peak.Blocks}
 	m, n := &t.Maps, &o.Maps
-	for to, from := range map[*Calls]*Calls{&m.Mmap: &n.Mmap, &m.Munmap: &n.Munmap, &m.Mremap: &n.Mremap, &m.Brk: &n.Brk} {
+	for to, from := range map[*Calls]*Calls{&m.Mmap: &n.Mmap, &m.Munmap: &n.Munmap, &m.Mremap: &n.Mremap,
+		&m.Brk: &n.Brk} {
 		to.Calls += from.Calls
 		to.Failed += from.Failed
 		to.Bytes += from.Bytes

@@ -46,7 +46,8 @@ func TestBlock(t *testing.T) {
 				blk.Plains(run, 1)
 				run = run[:0]
 			}
-			switch x := (event.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread, Way: way, Func: e.Func}); way {
+			switch x := (event.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread,
+				Way: way, Func: e.Func}); way {
 			case event.PlainAlloc:
 				x.Ref = e.Usable - e.Size
 				run = append(run, x)

@@ -14,7 +14,8 @@ const (
 )
 
 func malloc(time int64, thread uint32, addr, size uint64, stack uint32) *ledger.Op {
-	return &ledger.Op{Time: time, Kind: ledger.OpAlloc, Func: event.Malloc, Thread: thread, Stream: thread, Addr: addr, Size: size, Stack: stack}
+	return &ledger.Op{Time: time, Kind: ledger.OpAlloc, Func: event.Malloc, Thread: thread, Stream: thread, Addr: addr,
+		Size: size, Stack: stack}
 }
 
 func free(time int64, thread uint32, addr uint64) *ledger.Op {
@@ -26,7 +27,8 @@ func begin(time int64, addr uint64) *ledger.Op {
 }
 
 func result(time int64, addr, size uint64) *ledger.Op {
-	return &ledger.Op{Time: time, Kind: ledger.OpReallocResult, Func: event.ReallocFunc, Addr: addr, Size: size, Stack: stackT}
+	return &ledger.Op{Time: time, Kind: ledger.OpReallocResult, Func: event.ReallocFunc, Addr: addr, Size: size,
+		Stack: stackT}
 }
 
 func sumUp(forked bool, ops ...*ledger.Op) *tally.Summary {
@@ -73,7 +75,8 @@ func TestDefinitions(t *testing.T) {
 		same(t, "of A, B", [2]uint64{sum.Threads[a].Temporary, sum.Threads[b].Temporary}, [2]uint64{2, 1})
 	})
 	t.Run("realloc", func(t *testing.T) {
-		sum := sumUp(false, malloc(1, a, p, 100, stackS), begin(2, p), result(2, q, 300), begin(3, q), result(3, 0, 1<<60), free(4, a, q))
+		sum := sumUp(false, malloc(1, a, p, 100, stackS), begin(2, p), result(2, q, 300), begin(3, q),
+			result(3, 0, 1<<60), free(4, a, q))
 		c := sum.Totals
 		same(t, "allocations, deallocations, bytes, failed, reallocations, temporary, peak",
 			[7]uint64{c.Allocations, c.Deallocations, c.Bytes, c.Failed, c.Reallocations, c.Temporary, c.Peak.Bytes},

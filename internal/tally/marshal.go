@@ -127,7 +127,8 @@ func (m *Mapped) append(b []byte) []byte {
 }
 
 func (d *decoder) mapped() *Mapped {
-	m := &Mapped{LiveBytes: d.number("mapped bytes"), PeakBytes: d.number("mapped bytes"), PeakTime: d.time("time of the mapped peak")}
+	m := &Mapped{LiveBytes: d.number("mapped bytes"), PeakBytes: d.number("mapped bytes"),
+		PeakTime: d.time("time of the mapped peak")}
 	m.Sites = make([]Site, d.count("mapping call stacks", 6))
 	for i := range m.Sites {
 		s := &m.Sites[i]
@@ -183,8 +184,8 @@ func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
 	version := d.number("version")
 	if d.err == nil && (version < summaryVersion || version > summaryMapped) {
-		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap", version, summaryVersion,
-			summaryMapped)
+		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap",
+			version, summaryVersion, summaryMapped)
 	}
 	s := &Summary{}
 	t := &s.Totals
@@ -232,7 +233,8 @@ type decoder struct {
 
 func (d *decoder) fail(what, problem string) {
 	if d.err == nil {
-		d.err = fmt.Errorf("summary is damaged: byte %d of %d, %s: %w", d.size-len(d.rest), d.size, what, errors.New(problem))
+		d.err = fmt.Errorf("summary is damaged: byte %d of %d, %s: %w", d.size-len(d.rest), d.size, what,
+			errors.New(problem))
 	}
 }
 

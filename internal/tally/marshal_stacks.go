@@ -24,7 +24,8 @@ var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.MaxSize }, func(s *Stack) uint64 { return s.MinSize }},
 	{func(s *Stack) *uint64 { return &s.Bytes }, func(s *Stack) uint64 { return s.Allocations * s.MinSize }},
 	{func(s *Stack) *uint64 { return &s.Deallocations }, func(s *Stack) uint64 { return s.Allocations }},
-	{func(s *Stack) *uint64 { return &s.FreedBytes }, func(s *Stack) uint64 { return s.Bytes - (s.Allocations-s.Deallocations)*s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.FreedBytes },
+		func(s *Stack) uint64 { return s.Bytes - (s.Allocations-s.Deallocations)*s.MinSize }},
 	{func(s *Stack) *uint64 { return &s.Failed }, zero},
 	{func(s *Stack) *uint64 { return &s.Temporary }, zero},
 	{func(s *Stack) *uint64 { return &s.TemporaryBytes }, func(s *Stack) uint64 { return s.Temporary * s.MinSize }},
@@ -36,8 +37,10 @@ var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.Lifetime.Hi }, zero},
 	{func(s *Stack) *uint64 { return &s.Lifetime.Lo }, zero},
 	{func(s *Stack) *uint64 { return &s.LiveAtPeakBlocks }, zero},
-	{func(s *Stack) *uint64 { return &s.LiveAtPeakBytes }, func(s *Stack) uint64 { return s.LiveAtPeakBlocks * s.MinSize }},
-	{func(s *Stack) *uint64 { return &s.OwnPeakBytes }, func(s *Stack) uint64 { return max(s.MaxSize, s.LeakedBytes(), s.LiveAtPeakBytes) }},
+	{func(s *Stack) *uint64 { return &s.LiveAtPeakBytes },
+		func(s *Stack) uint64 { return s.LiveAtPeakBlocks * s.MinSize }},
+	{func(s *Stack) *uint64 { return &s.OwnPeakBytes },
+		func(s *Stack) uint64 { return max(s.MaxSize, s.LeakedBytes(), s.LiveAtPeakBytes) }},
 	{func(s *Stack) *uint64 { return &s.Untimed }, zero},
 }
 

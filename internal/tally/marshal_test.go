@@ -38,7 +38,8 @@ func fill(v reflect.Value, next uint64) uint64 {
 }
 
 func full() *Summary {
-	s := &Summary{Stacks: make([]Stack, 3), Threads: make([]Thread, 2), Mapped: &Mapped{Sites: make([]Site, 2), Ranges: make([]Range, 2)}}
+	s := &Summary{Stacks: make([]Stack, 3), Threads: make([]Thread, 2),
+		Mapped: &Mapped{Sites: make([]Site, 2), Ranges: make([]Range, 2)}}
 	fill(reflect.ValueOf(s).Elem(), 0)
 	return s
 }

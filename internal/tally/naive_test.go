@@ -139,7 +139,8 @@ func (n naive) totals() tally.Totals {
 
 func (n naive) mapping(m *tally.Maps, i int, unmapped uint64) {
 	e := n[i]
-	c := map[event.Func]*tally.Calls{event.Mmap: &m.Mmap, event.Munmap: &m.Munmap, event.Mremap: &m.Mremap, event.Brk: &m.Brk}[e.Func]
+	c := map[event.Func]*tally.Calls{event.Mmap: &m.Mmap, event.Munmap: &m.Munmap, event.Mremap: &m.Mremap,
+		event.Brk: &m.Brk}[e.Func]
 	c.Calls++
 	switch {
 	case e.Addr == 0:
@@ -215,7 +216,8 @@ func (n naive) mapped() *tally.Mapped {
 		if e.Kind != event.Map || e.Addr == 0 {
 			continue
 		}
-		if e.Func == event.Mmap || e.Func == event.Mremap || e.Func == event.Brk && e.Addr > e.OldAddr && e.OldAddr != 0 {
+		if e.Func == event.Mmap || e.Func == event.Mremap || e.Func == event.Brk && e.Addr > e.OldAddr &&
+			e.OldAddr != 0 {
 			size := e.Size
 			if e.Func == event.Brk {
 				size = e.Addr - e.OldAddr

@@ -91,14 +91,16 @@ func check(t *testing.T, seed uint64, p *program) {
 	}
 	blocks, bytes := l.Live()
 	if tot := sum.Totals(); blocks != tot.LiveBlocks || bytes != tot.LiveBytes {
-		t.Errorf("program %d: the ledger has %d blocks, %d bytes live; the tally %d, %d", seed, blocks, bytes, tot.LiveBlocks, tot.LiveBytes)
+		t.Errorf("program %d: the ledger has %d blocks, %d bytes live; the tally %d, %d", seed, blocks, bytes,
+			tot.LiveBlocks, tot.LiveBytes)
 	}
 	var peak uint64
 	for _, st := range s.Stacks {
 		peak += st.LiveAtPeakBytes
 	}
 	if peak != s.Totals.Peak.Bytes {
-		t.Errorf("program %d: the stacks' live bytes at the peak sum to %d, the peak is %d", seed, peak, s.Totals.Peak.Bytes)
+		t.Errorf("program %d: the stacks' live bytes at the peak sum to %d, the peak is %d", seed, peak,
+			s.Totals.Peak.Bytes)
 	}
 }
 
@@ -141,7 +143,8 @@ func plainOf(o *ledger.Op) (e event.Plain, ok bool) {
 	if o == nil || o.Late {
 		return e, false
 	}
-	e = event.Plain{Time: uint64(o.Time), Addr: o.Addr & (1<<48 - 1), Size: o.Size, Stack: o.Stack, Thread: o.Thread, Func: o.Func}
+	e = event.Plain{Time: uint64(o.Time), Addr: o.Addr & (1<<48 - 1), Size: o.Size, Stack: o.Stack, Thread: o.Thread,
+		Func: o.Func}
 	if o.Kind == ledger.OpFree {
 		e.Way = event.PlainFree
 	}
@@ -151,7 +154,8 @@ func plainOf(o *ledger.Op) (e event.Plain, ok bool) {
 // eventOf is the event that Ledger.Plain has made of an op.
 func eventOf(p *event.Plain, o *ledger.Op) *event.Event {
 	if p.Way == event.PlainAlloc {
-		e := &event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack, Ref: event.NoRef,
+		e := &event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack,
+			Ref:  event.NoRef,
 			Addr: p.Addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
 		if o.HasUsable {
 			e.Flags = event.HasUsable

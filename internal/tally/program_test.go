@@ -238,10 +238,12 @@ func (p *program) birth(t *thread, addr, size uint64, f event.Func, flags event.
 
 func (p *program) bear(t *thread, op *ledger.Op, time int64, flags, late event.Flags) {
 	lost := p.unoccupy(t, op.Addr, time, late)
-	b := &block{number: uint64(len(p.blocks)), addr: op.Addr, size: op.Size, stack: op.Stack, thread: t.index, born: time}
+	b := &block{number: uint64(len(p.blocks)), addr: op.Addr, size: op.Size, stack: op.Stack, thread: t.index,
+		born: time}
 	p.blocks = append(p.blocks, b)
-	p.write(event.Event{Time: time, Kind: event.Alloc, Func: op.Func, Thread: t.index, Stack: op.Stack, Flags: flags | late,
-		Addr: op.Addr, Size: op.Size, Usable: op.Usable, Align: op.Align, Count: op.Count})
+	p.write(event.Event{Time: time, Kind: event.Alloc, Func: op.Func, Thread: t.index, Stack: op.Stack,
+		Flags: flags | late,
+		Addr:  op.Addr, Size: op.Size, Usable: op.Usable, Align: op.Align, Count: op.Count})
 	if lost {
 		p.ops = append(p.ops, step{}) // settled by barriers
 	}
@@ -263,7 +265,8 @@ func (p *program) failing(t *thread) {
 	op := ledger.Op{Kind: ledger.OpAlloc, Func: event.Malloc, Size: uint64(p.rng.IntN(2)) << 50, Stack: p.stack()}
 	time, late := p.op(t, op)
 	if op.Size > 0 {
-		p.write(event.Event{Time: time, Kind: event.Fail, Func: op.Func, Thread: t.index, Stack: op.Stack, Size: op.Size, Flags: late})
+		p.write(event.Event{Time: time, Kind: event.Fail, Func: op.Func, Thread: t.index, Stack: op.Stack,
+			Size: op.Size, Flags: late})
 	}
 }
 
@@ -358,7 +361,8 @@ func (p *program) freeParents(t *thread) {
 	addr := p.parents[i]
 	p.parents = slices.Delete(p.parents, i, i+1)
 	time, late := p.op(t, ledger.Op{Kind: ledger.OpFree, Func: event.FreeFunc, Addr: addr})
-	p.write(event.Event{Time: time, Kind: event.Inherited, Func: event.FreeFunc, Thread: t.index, Addr: addr, Flags: late})
+	p.write(event.Event{Time: time, Kind: event.Inherited, Func: event.FreeFunc, Thread: t.index, Addr: addr,
+		Flags: late})
 	if p.late {
 		p.ops = append(p.ops, step{}) // it waits for the clock, which a late op does not move on
 	}
@@ -396,11 +400,13 @@ func (p *program) reallocBegin(t *thread) {
 
 func (p *program) reallocResult(t *thread) {
 	r := t.reallocs[len(t.reallocs)-1]
-	op := ledger.Op{Kind: ledger.OpReallocResult, Func: event.ReallocFunc, Addr: r.result, Size: r.size, Stack: p.stack()}
+	op := ledger.Op{Kind: ledger.OpReallocResult, Func: event.ReallocFunc, Addr: r.result, Size: r.size,
+		Stack: p.stack()}
 	time, late := p.op(t, op)
 	t.reallocs = t.reallocs[:len(t.reallocs)-1]
 	if r.outcome == fails {
-		p.write(event.Event{Time: time, Kind: event.Fail, Func: op.Func, Thread: t.index, Stack: op.Stack, Size: op.Size, Flags: late})
+		p.write(event.Event{Time: time, Kind: event.Fail, Func: op.Func, Thread: t.index, Stack: op.Stack,
+			Size: op.Size, Flags: late})
 		if r.old != nil {
 			r.old.dead = false
 		} else {
@@ -416,7 +422,8 @@ func (p *program) reallocResult(t *thread) {
 	switch {
 	case r.old == nil:
 		flags = 0
-		p.write(event.Event{Time: time, Kind: event.Inherited, Func: op.Func, Thread: t.index, Addr: r.addr, Flags: half | late})
+		p.write(event.Event{Time: time, Kind: event.Inherited, Func: op.Func, Thread: t.index, Addr: r.addr,
+			Flags: half | late})
 	case !r.gone:
 		f := p.freeEvent(t, r.old, time, half|late)
 		f.Func = op.Func

@@ -87,7 +87,8 @@ func TestSampled(t *testing.T) {
 		}
 		all := &want.Totals
 		if all.Allocations != allocations || all.Bytes != bytes || all.FreedBytes != freed || all.Samples != samples {
-			t.Fatalf("seed %d: %+v, want %d allocations, %d bytes, %d freed, %d samples", seed, all, allocations, bytes, freed, samples)
+			t.Fatalf("seed %d: %+v, want %d allocations, %d bytes, %d freed, %d samples", seed, all, allocations, bytes,
+				freed, samples)
 		}
 		var peak, leaked uint64
 		for i := range want.Stacks {
@@ -95,7 +96,8 @@ func TestSampled(t *testing.T) {
 			leaked += want.Stacks[i].LeakedBlocks()
 		}
 		if peak != all.Peak.Bytes || leaked != all.LeakedBlocks() {
-			t.Fatalf("seed %d: stacks sum up to %d bytes at the peak of %d, %d of %d leaked blocks", seed, peak, all.Peak.Bytes, leaked, all.LeakedBlocks())
+			t.Fatalf("seed %d: stacks sum up to %d bytes at the peak of %d, %d of %d leaked blocks", seed, peak,
+				all.Peak.Bytes, leaked, all.LeakedBlocks())
 		}
 		back, err := tally.Unmarshal(want.Marshal())
 		if err != nil || !reflect.DeepEqual(back, want) {
@@ -124,10 +126,12 @@ func TestVariances(t *testing.T) {
 	}
 	exact := event.Event{Kind: event.Alloc, Size: 100}
 	tally.Move(&exact, &v.LiveBlocks, &v.LiveBytes)
-	if d := v.LiveBytes - (v.Bytes - v.FreedBytes); d > 1e-6*v.Bytes || d < -1e-6*v.Bytes || v.Samples != 100 || v.FreedBytes <= 0 {
+	if d := v.LiveBytes - (v.Bytes - v.FreedBytes); d > 1e-6*v.Bytes || d < -1e-6*v.Bytes || v.Samples != 100 ||
+		v.FreedBytes <= 0 {
 		t.Errorf("%+v", v)
 	}
-	if sum := v.Plus(&v); sum.Bytes != 2*v.Bytes || sum.Slack != 0 || v.Plus(nil) != &v || (*tally.Variances)(nil).Plus(&other) != &other {
+	if sum := v.Plus(&v); sum.Bytes != 2*v.Bytes || sum.Slack != 0 || v.Plus(nil) != &v ||
+		(*tally.Variances)(nil).Plus(&other) != &other {
 		t.Errorf("%+v", sum)
 	}
 	if tally.StandardError(-1e-9) != 0 || tally.StandardError(9) != 3 {

@@ -60,8 +60,10 @@ func (v *Variances) Plus(o *Variances) *Variances {
 		}
 		return v
 	}
-	return &Variances{v.Samples + o.Samples, v.Allocations + o.Allocations, v.Bytes + o.Bytes, v.Deallocations + o.Deallocations,
-		v.FreedBytes + o.FreedBytes, v.LeakedBlocks + o.LeakedBlocks, v.LeakedBytes + o.LeakedBytes, v.PeakBlocks + o.PeakBlocks,
+	return &Variances{v.Samples + o.Samples, v.Allocations + o.Allocations, v.Bytes + o.Bytes,
+		v.Deallocations + o.Deallocations,
+		v.FreedBytes + o.FreedBytes, v.LeakedBlocks + o.LeakedBlocks, v.LeakedBytes + o.LeakedBytes, v.PeakBlocks +
+			o.PeakBlocks,
 		v.PeakBytes + o.PeakBytes, v.LiveBlocks + o.LiveBlocks, v.LiveBytes + o.LiveBytes, v.ZeroSize + o.ZeroSize,
 		v.Reallocations + o.Reallocations, v.Slack + o.Slack}
 }
