@@ -55,7 +55,8 @@ func (c *Count) Add(o *Count) {
 
 func addClasses(to, from []Class) []Class {
 	for _, f := range from {
-		i, ok := slices.BinarySearchFunc(to, f.Class, func(a Class, class uint8) int { return int(a.Class) - int(class) })
+		i, ok := slices.BinarySearchFunc(to, f.Class,
+			func(a Class, class uint8) int { return int(a.Class) - int(class) })
 		if ok {
 			to[i].Calls += f.Calls
 		} else {

@@ -35,7 +35,8 @@ func TestMismatchOf(t *testing.T) {
 				want = event.MismatchFunction
 			case aAligned != fAligned,
 				free == event.FreeSized && alloc == event.AlignedAlloc,
-				free == event.FreeAlignedSized && !strings.Contains(alloc.String(), "align") && alloc != event.Valloc && alloc != event.Pvalloc:
+				free == event.FreeAlignedSized && !strings.Contains(alloc.String(), "align") && alloc != event.Valloc &&
+					alloc != event.Pvalloc:
 				want = event.MismatchAlignment
 			}
 			if got := event.MismatchOf(alloc, free); got != want {

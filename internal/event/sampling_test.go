@@ -82,7 +82,8 @@ func TestWeightIndependent(t *testing.T) {
 // TestWeightExtremes: nothing overflows or divides by 0, whatever a forged recording says.
 func TestWeightExtremes(t *testing.T) {
 	t.Parallel()
-	for _, s := range []event.Sampling{{}, {Bytes: 1}, {Bytes: math.MaxUint64}, {Calls: 1}, {Calls: math.MaxUint64}, {Bytes: 1, Calls: 1}} {
+	for _, s := range []event.Sampling{{}, {Bytes: 1}, {Bytes: math.MaxUint64}, {Calls: 1}, {Calls: math.MaxUint64},
+		{Bytes: 1, Calls: 1}} {
 		for _, size := range []uint64{0, 1, 1 << 32, 1 << 63, math.MaxUint64} {
 			w, b := weigh(s, size, math.MaxUint64)
 			if w < 1 || w > 1<<62 || b > 1<<62 && b != size || b < min(size, 1<<62) {

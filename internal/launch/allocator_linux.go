@@ -30,7 +30,8 @@ func FindAllocator(name string) (string, error) {
 		dirs := libraryDirs("/etc/ld.so.conf")
 		if path = findLibrary(files, dirs); path == "" {
 			if ok {
-				return "", fmt.Errorf("--allocator %s: %s was not found in %s; install it, or give its path", name, files[0], strings.Join(dirs, ", "))
+				return "", fmt.Errorf("--allocator %s: %s was not found in %s; install it, or give its path", name,
+					files[0], strings.Join(dirs, ", "))
 			}
 			return "", fmt.Errorf("--allocator %s: known are jemalloc, tcmalloc and mimalloc; for another one give the path of its library", name)
 		}
@@ -71,7 +72,8 @@ func findLibrary(files, dirs []string) string {
 func libraryDirs(conf string) []string {
 	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
 	dirs = append(dirs, configuredDirs(conf, 0)...)
-	dirs = append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
+	dirs = append(dirs, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+		"/usr/lib")
 	seen := map[string]bool{"": true}
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		was := seen[dir]

@@ -136,7 +136,8 @@ func ResolveOutput(output string) (Output, error) {
 	st, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return Output{}, fmt.Errorf("-o %s: the folder %s does not exist; make it first, or name another with -o", output, dir)
+		return Output{}, fmt.Errorf("-o %s: the folder %s does not exist; make it first, or name another with -o",
+			output, dir)
 	case err != nil:
 		return Output{}, fmt.Errorf("-o %s: %w", output, reason(err))
 	case !st.IsDir():
@@ -155,7 +156,8 @@ func ResolveOutput(output string) (Output, error) {
 	}
 	if !strings.Contains(filepath.Base(abs), "%") {
 		if st, err := os.Stat(abs); err == nil && !st.Mode().IsRegular() {
-			return Output{}, fmt.Errorf("-o %s: exists and is not a regular file; a recording cannot be written to it", output)
+			return Output{}, fmt.Errorf("-o %s: exists and is not a regular file; a recording cannot be written to it",
+				output)
 		}
 	}
 	return Output{Template: abs, Dir: dir}, nil

@@ -22,15 +22,21 @@ func TestTargetEnv(t *testing.T) {
 		env    []string
 		expect []string
 	}{
-		{"empty", nil, []string{"LD_PRELOAD=/a/lib.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out", "HEAPTAP_SPILL_LIMIT=7"}},
+		{"empty", nil, []string{"LD_PRELOAD=/a/lib.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out",
+			"HEAPTAP_SPILL_LIMIT=7"}},
 		{"order is kept", []string{"B=2", "LD_PRELOAD=/x.so", "A=1"},
-			[]string{"B=2", "LD_PRELOAD=/a/lib.so:/x.so", "A=1", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out", "HEAPTAP_SPILL_LIMIT=7"}},
+			[]string{"B=2", "LD_PRELOAD=/a/lib.so:/x.so", "A=1", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out",
+				"HEAPTAP_SPILL_LIMIT=7"}},
 		{"several preloads", []string{"LD_PRELOAD=/x.so /y.so::/z.so"},
-			[]string{"LD_PRELOAD=/a/lib.so:/x.so:/y.so:/z.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out", "HEAPTAP_SPILL_LIMIT=7"}},
-		{"a run within a run", []string{"LD_PRELOAD=/tmp/heaptap-agent-0123/$PLATFORM/libheaptap.so:/x.so", "HEAPTAP_RUN=/outer", "HEAPTAP_SPILL_LIMIT=1"},
-			[]string{"LD_PRELOAD=/a/lib.so:/x.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_LIMIT=7", "HEAPTAP_SPILL_DIR=/out"}},
+			[]string{"LD_PRELOAD=/a/lib.so:/x.so:/y.so:/z.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_DIR=/out",
+				"HEAPTAP_SPILL_LIMIT=7"}},
+		{"a run within a run", []string{"LD_PRELOAD=/tmp/heaptap-agent-0123/$PLATFORM/libheaptap.so:/x.so",
+			"HEAPTAP_RUN=/outer", "HEAPTAP_SPILL_LIMIT=1"},
+			[]string{"LD_PRELOAD=/a/lib.so:/x.so", "HEAPTAP_RUN=/run", "HEAPTAP_SPILL_LIMIT=7",
+				"HEAPTAP_SPILL_DIR=/out"}},
 		{"given twice", []string{"HEAPTAP_RUN=/1", "X=", "HEAPTAP_RUN=/2"},
-			[]string{"HEAPTAP_RUN=/run", "X=", "LD_PRELOAD=/a/lib.so", "HEAPTAP_SPILL_DIR=/out", "HEAPTAP_SPILL_LIMIT=7"}},
+			[]string{"HEAPTAP_RUN=/run", "X=", "LD_PRELOAD=/a/lib.so", "HEAPTAP_SPILL_DIR=/out",
+				"HEAPTAP_SPILL_LIMIT=7"}},
 	} {
 		before := slices.Clone(c.env)
 		if got := targetEnv(c.env, "/a/lib.so", "", "/run", "/out", 7); !slices.Equal(got, c.expect) {
@@ -102,7 +108,8 @@ func TestUnpackAgent(t *testing.T) {
 	if left, _ := filepath.Glob(base + "/*"); len(left) != 1 {
 		t.Errorf("left behind: %q", left)
 	}
-	for p, want := range map[string][]byte{"x86_64": lib, "haswell": lib, "xeon_phi": lib, "$PLATFORM": lib, "i686": none, "i386": none} {
+	for p, want := range map[string][]byte{"x86_64": lib, "haswell": lib, "xeon_phi": lib, "$PLATFORM": lib,
+		"i686": none, "i386": none} {
 		if b, err := os.ReadFile(filepath.Join(folders[0], p, agentName)); err != nil || !bytes.Equal(b, want) {
 			t.Errorf("%s: %v", p, err)
 		}
@@ -153,7 +160,8 @@ func TestUnpackAgentRealLibrary(t *testing.T) {
 func TestLookUp(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for name, mode := range map[string]os.FileMode{"a/run": 0o755, "a/no": 0o644, "b/no": 0o755, "b/only": 0o644, "here": 0o644} {
+	for name, mode := range map[string]os.FileMode{"a/run": 0o755, "a/no": 0o644, "b/no": 0o755, "b/only": 0o644,
+		"here": 0o644} {
 		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		must(t, os.WriteFile(name, []byte("#!/bin/sh\n"), mode))
 	}

@@ -99,7 +99,8 @@ func explain(file string, err error) error {
 		return statusf(StatusNotFound, "%s: no such file", file)
 	case errors.Is(err, fs.ErrPermission):
 		if st, e := os.Stat(file); e == nil && st.Mode()&0o111 == 0 {
-			return statusf(StatusNotExecutable, "%s: not executable; chmod +x %s, or name the interpreter before it", file, file)
+			return statusf(StatusNotExecutable, "%s: not executable; chmod +x %s, or name the interpreter before it",
+				file, file)
 		}
 		return statusf(StatusNotExecutable, "%s: permission denied; may you execute it, and does its file system allow it (noexec)?", file)
 	default:
@@ -115,7 +116,8 @@ func explainExec(file string, err error) error {
 			return statusf(StatusNotExecutable, "%s: its interpreter %s does not exist; install it or change the first line",
 				file, interp)
 		}
-		return statusf(StatusNotFound, "%s: no such file, or its loader is missing (a program for another system?)", file)
+		return statusf(StatusNotFound, "%s: no such file, or its loader is missing (a program for another system?)",
+			file)
 	case isErrno(err, syscall.ENOEXEC):
 		return statusf(StatusNotExecutable, "%s: not a program that this machine can run (another architecture, or damaged)", file)
 	case isErrno(err, syscall.E2BIG):

@@ -207,7 +207,8 @@ type Link struct {
 // to record, or an error if it cannot begin. Only SIGKILL ends the process earlier.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
-	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0) // prctl would name this thread, which may be any of the process's
+	// Prctl would name this thread, which may be any of the process's.
+	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0)
 	// At a shutdown or a log-out every process gets SIGTERM. The recorder ignores it: it ends a little later than the
 	// recorded processes, once it has written what they did.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN,
@@ -377,7 +378,8 @@ func (l *Link) Send(m Message) {
 	case m.Settled != nil:
 		Step(StepRecorderSettled)
 	}
-	out := fromRecorder{Started: m.Started, Finished: m.Finished, Note: m.Note, Progress: m.Progress, Settled: m.Settled}
+	out := fromRecorder{Started: m.Started, Finished: m.Finished, Note: m.Note, Progress: m.Progress,
+		Settled: m.Settled}
 	if m.Ready || m.Failed != "" {
 		out.Ready = &RecorderReady{PID: os.Getpid(), Error: m.Failed}
 	}

@@ -128,7 +128,8 @@ func (s *session) collect() {
 						s.recorder.pid, s.recorder.pid, s.where())
 				}
 				if time.Since(stoppedSince) > stoppedPatience {
-					s.console.Warn("the recorder is still stopped; not waiting any longer. The data is safe in %s", s.runDir)
+					s.console.Warn("the recorder is still stopped; not waiting any longer. The data is safe in %s",
+						s.runDir)
 					return
 				}
 				continue
@@ -139,7 +140,8 @@ func (s *session) collect() {
 					"The data is safe in %s", s.recorder.pid, idlePatience, s.runDir)
 				return
 			}
-			if doing := cmp.Or(s.doing, "completing the recording"); doing != shown && time.Since(s.ended) > time.Second {
+			if doing := cmp.Or(s.doing, "completing the recording"); doing != shown &&
+				time.Since(s.ended) > time.Second {
 				shown = doing
 				s.console.Progress(doing + "; Ctrl-C leaves that to the background ...")
 			}
@@ -175,11 +177,13 @@ func (s *session) rescue() {
 	spools, _ := filepath.Glob(filepath.Join(s.runDir, "*.spool"))
 	for _, spool := range spools {
 		if pid := spoolPID(spool); pid > 0 && pid != s.pid && processState(pid) != 0 {
-			s.console.Warn("process %d still runs; when it has ended, `heaptap report %s` shows what it did", pid, spool)
+			s.console.Warn("process %d still runs; when it has ended, `heaptap report %s` shows what it did", pid,
+				spool)
 			continue
 		}
 		var end *MainEnd
-		if others, _ := filepath.Glob(filepath.Join(s.runDir, strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
+		if others, _ := filepath.Glob(filepath.Join(s.runDir,
+			strconv.Itoa(s.pid)+"-*.spool")); spoolPID(spool) == s.pid && len(others) == 1 {
 			end = s.mainEnd // of several images, it is not known which one was the last
 		}
 		config := s.recorderConfig

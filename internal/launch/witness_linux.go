@@ -30,7 +30,8 @@ type witness struct {
 const allSignals = ^uint64(0) &^ (1<<(uint(unix.SIGKILL)-1) | 1<<(uint(unix.SIGSTOP)-1))
 
 func sigprocmask(set, old *uint64) {
-	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(set)),
+		uintptr(unsafe.Pointer(old)), 8, 0, 0)
 }
 
 type witnessArgs struct {
@@ -70,7 +71,8 @@ func newWitness() (*witness, error) {
 		unix.Close(done[0])
 		return nil, fmt.Errorf("cannot fork: %w", errno)
 	}
-	return &witness{pid: int(pid), ask: os.NewFile(uintptr(ask[1]), "witness"), done: os.NewFile(uintptr(done[0]), "witness")}, nil
+	return &witness{pid: int(pid), ask: os.NewFile(uintptr(ask[1]), "witness"),
+		done: os.NewFile(uintptr(done[0]), "witness")}, nil
 }
 
 // forkWitness forks; the child does not return. It is the only thread there is, and the Go runtime does not know of it:

@@ -15,8 +15,8 @@ func newAlone(t *testing.T) *spooltest.Agent {
 	return a.Publish()
 }
 
-// TestAmidRound has streams come, go and spill while a round is under way: whatever of them the round sees, all of it is
-// read, in order, and none ends before its last data.
+// TestAmidRound has streams come, go and spill while a round is under way: whatever of them the round sees, all of it
+// is read, in order, and none ends before its last data.
 func TestAmidRound(t *testing.T) {
 	const one, two = 100, 200 // numbers written before and after the round's beginning
 	write := func(s *spooltest.Stream, from, to uint64) {
@@ -78,8 +78,8 @@ func TestAmidRound(t *testing.T) {
 	}
 }
 
-// TestUnfilledProcess has a process that has taken its slot and not filled it: neither it nor those behind it are told of,
-// nor their streams, until it has, or was given time enough.
+// TestUnfilledProcess has a process that has taken its slot and not filled it: neither it nor those behind it are told
+// of, nor their streams, until it has, or was given time enough.
 func TestUnfilledProcess(t *testing.T) {
 	prepare := func(t *testing.T) (*spooltest.Agent, *Reader, uint32) {
 		a := newAlone(t)

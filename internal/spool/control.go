@@ -22,7 +22,8 @@ func (s *Spool) SetMode(mode uint8) error {
 	return guard(s.path, func() error {
 		for {
 			c := atomic.LoadUint32(&s.header.Control)
-			if uint8(c&wire.ModeMask) == mode || atomic.CompareAndSwapUint32(&s.header.Control, c, uint32(mode)|(c>>8+1)<<8) {
+			if uint8(c&wire.ModeMask) == mode || atomic.CompareAndSwapUint32(&s.header.Control, c,
+				uint32(mode)|(c>>8+1)<<8) {
 				return nil
 			}
 		}
@@ -41,7 +42,8 @@ func (r *Reader) someMissControl(over func(proc uint32) bool) bool {
 	}
 	for i := uint32(0); i < r.complete; i++ {
 		p := (*wire.Proc)(r.procs.at(i))
-		if p != nil && atomic.LoadUint32(&p.State) == wire.ProcLive && atomic.LoadUint32(&p.Mode) != c && (over == nil || !over(i)) {
+		if p != nil && atomic.LoadUint32(&p.State) == wire.ProcLive && atomic.LoadUint32(&p.Mode) != c &&
+			(over == nil || !over(i)) {
 			return true
 		}
 	}

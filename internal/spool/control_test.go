@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestMode: a change reaches the streams of processes that do not go by it yet, as long as that is so; what stands in busy then is
-// no event.
+// TestMode: a change reaches the streams of processes that do not go by it yet, as long as that is so; what stands in
+// busy then is no event.
 func TestMode(t *testing.T) {
 	t.Parallel()
 	a := spooltest.New(t, t.TempDir(), "prog", 100)

@@ -41,7 +41,8 @@ func (s *Spool) Abandon() {
 func (s *Spool) Ring() {
 	_ = guard(s.path, func() error {
 		atomic.AddUint32(&s.header.RecorderWake, 1)
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.header.RecorderWake)), futexWakeOp, 1, 0, 0, 0)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.header.RecorderWake)), futexWakeOp, 1, 0, 0,
+			0)
 		return nil
 	})
 }
@@ -111,8 +112,8 @@ func futexWait(w []futexWaiter, d time.Duration) bool {
 	return errno != unix.ENOSYS && errno != unix.EPERM && errno != unix.EINVAL && errno != unix.EFAULT
 }
 
-// push adds an element to one of the header's lock-free lists. The element holds the link; the upper half of the head is a
-// counter, against the ABA problem.
+// push adds an element to one of the header's lock-free lists. The element holds the link; the upper half of the head
+// is a counter, against the ABA problem.
 func push(head *uint64, link *uint32, index uint32) {
 	for {
 		old := atomic.LoadUint64(head)

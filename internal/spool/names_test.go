@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestNames: names are found by their ids as they are published, also where an entry lies across two segments; what is damaged is an
-// end.
+// TestNames: names are found by their ids as they are published, also where an entry lies across two segments; what is
+// damaged is an end.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	a := spooltest.New(t, t.TempDir(), "prog", 100).Publish()

@@ -52,8 +52,8 @@ func (r *Reader) Partial(slot uint32) (partial bool) {
 }
 
 // published returns the number of the first slot, from a slot on, that is not completely filled in. A process that was
-// killed between taking its slot and filling it in delays the others for Patience; afterwards it is passed over without a
-// process id.
+// killed between taking its slot and filling it in delays the others for Patience; afterwards it is passed over without
+// a process id.
 func (r *Reader) published(from uint32) uint32 {
 	n := atomic.LoadUint32(&r.s.header.NextProc)
 	for ; from < n; from++ {

@@ -48,8 +48,8 @@ type Reader struct {
 	seenControl    uint32 // the latest ht_header.control that all processes have read
 	controlPending bool   // some process has not read the current one
 
-	// Busy are the streams whose writer was in the middle of an event in the latest Round: it may still publish an event
-	// that is older than that round. A writer that makes no progress for longer than Patience is not in the list.
+	// Busy are the streams whose writer was in the middle of an event in the latest Round: it may still publish an
+	// event that is older than that round. A writer that makes no progress for longer than Patience is not in the list.
 	Busy []*Stream
 	// Patience is how long to wait for a writer that is in the middle of an event and makes no progress.
 	Patience time.Duration
@@ -117,8 +117,8 @@ func (r *Reader) Open(proc uint32) bool {
 	return false
 }
 
-// Round passes to sink everything in the streams that was not passed before. over says whether a process has ended: then
-// its streams have ended, too, and none of its writers is in the middle of an event.
+// Round passes to sink everything in the streams that was not passed before. over says whether a process has ended:
+// then its streams have ended, too, and none of its writers is in the middle of an event.
 func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 	r.Busy, r.Moved, r.Freed = r.Busy[:0], 0, 0
 	return guard(r.s.path, func() error {
@@ -276,13 +276,15 @@ func (r *Reader) orphans(sink Sink, spilled []uint64) error {
 // Missing notes which spilled chunks were not found. It is for a spool that is only read, after the last Round.
 func (r *Reader) Missing() {
 	if n := r.s.Counters()[wire.CSpilled]; n > uint64(r.spill.chunks) {
-		r.s.doubt("%d of %d chunks that were spilled to %s are missing or damaged", n-uint64(r.spill.chunks), n, r.spill.path)
+		r.s.doubt("%d of %d chunks that were spilled to %s are missing or damaged", n-uint64(r.spill.chunks), n,
+			r.spill.path)
 	}
 }
 
 func (r *Reader) doubtful(sink Sink, st *Stream, records []byte) {
 	n, _ := wire.Events(records)
-	sink.Doubtful(st, n, fmt.Errorf("%s: thread %d: chunk %d is damaged: its %d events are left out", r.s.path, st.TID, st.seq, n))
+	sink.Doubtful(st, n, fmt.Errorf("%s: thread %d: chunk %d is damaged: its %d events are left out", r.s.path, st.TID,
+		st.seq, n))
 }
 
 func (r *Reader) damaged(sink Sink, st *Stream, err error) {

@@ -345,7 +345,8 @@ func TestTables(t *testing.T) {
 		}
 	}
 	m, err := s.Meta()
-	if err != nil || m.Exe != "/usr/bin/p" || len(m.Args) != 2 || m.Args[1] != "-x" || m.Dir != "/tmp" || m.Host != "host" ||
+	if err != nil || m.Exe != "/usr/bin/p" || len(m.Args) != 2 || m.Args[1] != "-x" || m.Dir != "/tmp" ||
+		m.Host != "host" ||
 		len(m.Env) != 1 {
 		t.Errorf("meta %+v, %v", m, err)
 	}

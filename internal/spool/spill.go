@@ -13,9 +13,9 @@ import (
 
 // spill is an index of the spill file: which chunk of which stream lies where. The agent only ever appends.
 //
-// A chunk that was only partly written (disk full, writer killed) is followed by the next one or by the end of the file.
-// The index leaves it out: either its writer has counted its events as lost, or the writer was killed before it could
-// move on, and the chunk is still in the pool.
+// A chunk that was only partly written (disk full, writer killed) is followed by the next one or by the end of the
+// file. The index leaves it out: either its writer has counted its events as lost, or the writer was killed before it
+// could move on, and the chunk is still in the pool.
 type spill struct {
 	path    string
 	owner   uint32 // user that owns the spool, and must own this file: others may be able to write to its folder
@@ -152,8 +152,8 @@ func (s *spill) add(c wire.Chunk, offset int64) {
 	s.chunks++
 }
 
-// take removes and returns a stream's chunk by its number, and returns the number of the stream's next chunk; the largest
-// uint64 if there is no other.
+// take removes and returns a stream's chunk by its number, and returns the number of the stream's next chunk; the
+// largest uint64 if there is no other.
 func (s *spill) take(uid, seq uint64) (c spilledChunk, next uint64, ok bool) {
 	next = ^uint64(0)
 	st := s.streams[uid]

@@ -49,8 +49,8 @@ type Info struct {
 	Owner   uint32 // user that it belongs to
 }
 
-// Open opens a spool. With live set, the reader takes part in the protocol and returns the chunks that it has read to the
-// writers. spillDir is the folder of the spill file; "" means the spool's own folder.
+// Open opens a spool. With live set, the reader takes part in the protocol and returns the chunks that it has read to
+// the writers. spillDir is the folder of the spill file; "" means the spool's own folder.
 func Open(path, spillDir string, live bool) (*Spool, error) {
 	flag := os.O_RDONLY
 	if live {
@@ -114,7 +114,8 @@ func (s *Spool) open() error {
 	case 0:
 		return fmt.Errorf("%s: %w", s.path, ErrNotReady)
 	default:
-		return fmt.Errorf("%s is not a spool: it begins with %#x instead of %#x", s.path, magic, uint64(wire.SpoolMagic))
+		return fmt.Errorf("%s is not a spool: it begins with %#x instead of %#x", s.path, magic,
+			uint64(wire.SpoolMagic))
 	}
 	if v := h.Version; v != wire.Version {
 		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap that "+

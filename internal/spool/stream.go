@@ -32,7 +32,8 @@ type Stream struct {
 	busy    bool
 }
 
-// Position returns where in the stream the records begin that a Sink is just given: the number of a chunk, and a byte of it.
+// Position returns where in the stream the records begin that a Sink is just given: the number of a chunk, and a byte
+// of it.
 func (st *Stream) Position() (seq uint64, off uint32) { return st.seq, st.off }
 
 // place is a position in a stream.
@@ -155,8 +156,8 @@ func (r *Reader) drain(sink Sink, st *Stream, slot *wire.Stream) bool {
 	return false
 }
 
-// holds says whether a chunk's first bytes, up to end, are what was written there, as far as that was sealed. A spool whose writer lives
-// has been in nobody else's hands: what it holds is read within milliseconds.
+// holds says whether a chunk's first bytes, up to end, are what was written there, as far as that was sealed. A spool
+// whose writer lives has been in nobody else's hands: what it holds is read within milliseconds.
 func (r *Reader) holds(c *wire.Chunk, end uint32, complete bool) bool {
 	if r.s.write {
 		return true

@@ -22,8 +22,8 @@ type Tables struct {
 	from    uint32            // a multiple of copiedNodes
 }
 
-// copiedNodes is how many nodes are copied at a time, since the nodes of a new stack lie side by side. They fill a page of
-// the spool, and so lie in one segment.
+// copiedNodes is how many nodes are copied at a time, since the nodes of a new stack lie side by side. They fill a page
+// of the spool, and so lie in one segment.
 const copiedNodes = 4096 / uint32(unsafe.Sizeof(wire.Node{}))
 
 // PC is a program counter.
@@ -43,8 +43,9 @@ type Node struct {
 
 // Module is an entry of the module log.
 type Module struct {
-	Unload  bool   // only ID, Proc and Time are set
-	Apart   uint32 // why the file's allocations are not seen (wire.ApartMalloc ...); else 0. Only Proc, Time and Path are set then
+	Unload bool // only ID, Proc and Time are set
+	// Why the file's allocations are not seen (wire.ApartMalloc ...); else 0. Only Proc, Time and Path are set then.
+	Apart   uint32
 	ID      uint32
 	Proc    uint32
 	Time    uint64
@@ -127,7 +128,8 @@ func (t *Tables) copyNodes(from uint32) {
 	}
 	for i := range p {
 		if v := atomic.LoadUint32(&p[i].PC); v != 0 { // before what was written before it
-			t.copied[i] = Node{hash: p[i].Hash, Parent: p[i].Parent, PC: v &^ uint32(wire.NodeTruncated), Truncated: v&wire.NodeTruncated != 0}
+			t.copied[i] = Node{hash: p[i].Hash, Parent: p[i].Parent, PC: v &^ uint32(wire.NodeTruncated),
+				Truncated: v&wire.NodeTruncated != 0}
 		}
 	}
 }
@@ -139,8 +141,8 @@ type Step struct {
 }
 
 // Path appends the nodes from id towards the root to dst. It stops at the root, at a node with an entry other than 0 in
-// known, or when dst has limit nodes (0: no limit). missing is a node that does not exist (yet); else 0. If ok is false,
-// the tables are damaged.
+// known, or when dst has limit nodes (0: no limit). missing is a node that does not exist (yet); else 0. If ok is
+// false, the tables are damaged.
 func (t *Tables) Path(dst []Step, id uint32, known []uint32, limit int) (path []Step, missing uint32, ok bool) {
 	n, most := len(dst), 1000
 	for id != 0 && (uint64(id) >= uint64(len(known)) || known[id] == 0) && (limit == 0 || len(dst) < limit) {
@@ -236,7 +238,8 @@ func (t *Tables) Modules() (list []Module, err error) {
 			id := b[head:][:m.BuildIDSize]
 			path := b[head:][m.BuildIDSize:][:m.PathSize]
 			if m.Kind == wire.ModuleApart {
-				list = append(list, Module{Apart: m.ID, Proc: m.Proc, Time: m.Time, Path: string(bytes.TrimRight(path, "\x00"))})
+				list = append(list, Module{Apart: m.ID, Proc: m.Proc, Time: m.Time,
+					Path: string(bytes.TrimRight(path, "\x00"))})
 				continue
 			}
 			list = append(list, Module{
