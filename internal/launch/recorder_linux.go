@@ -207,7 +207,7 @@ type Link struct {
 // to record, or an error if it cannot begin. Only SIGKILL ends the process earlier.
 func Serve(work func(ctx context.Context, link *Link) error) error {
 	leaveDescriptors()
-	// Prctl would name this thread, which may be any of the process's.
+	// prctl(2) would name this thread only, which may be any of the process.
 	_ = os.WriteFile("/proc/self/comm", []byte("heaptap-rec"), 0)
 	// At a shutdown or a log-out every process gets SIGTERM. The recorder ignores it: it ends a little later than the
 	// recorded processes, once it has written what they did.
