@@ -132,6 +132,12 @@ func (p *planting) pc(id uint32) int32 {
 // readsAs is a key of frames.
 func readsAs(list []event.Frame) string {
 	var b strings.Builder
+	n := 0
+	for i := range list {
+		f := &list[i]
+		n += len(f.Function) + len(f.Linkage) + len(f.File) + 10
+	}
+	b.Grow(n)
 	for i := range list {
 		f := &list[i]
 		for _, s := range []string{f.Function, f.Linkage, f.File} {
@@ -179,6 +185,7 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 			cmp.Compare(lower[x.interrupted], lower[y.interrupted]), cmp.Compare(lower[x.pool], lower[y.pool]))
 	})
 	pcNumber := inverse(pcs)
+	s.PCs, s.Frames = make([]event.PC, 0, len(pcs)), make([][]event.Frame, 0, len(pcs))
 	for _, i := range pcs {
 		p := &f.pcs[i]
 		v := event.PC{Addr: p.offset, Interrupted: p.interrupted}
@@ -239,11 +246,14 @@ func (f *forest) layOut(modules []int32) []event.Module {
 
 // harvestNodes goes through the tree from its root.
 func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []uint32) {
-	children := make([][]int32, len(f.nodes))
-	for i := 1; i < len(f.nodes); i++ {
+	// A node's first child, and the next child of its parent; 0: there is none.
+	first, next := make([]int32, len(f.nodes)), make([]int32, len(f.nodes))
+	for i := len(f.nodes) - 1; i > 0; i-- {
 		p := f.nodes[i].parent
-		children[p] = append(children[p], int32(i))
+		first[p], next[i] = int32(i), first[p]
 	}
+	s.Nodes = make([]event.Node, 0, len(f.nodes)-1)
+	var list []int32
 	numbers = make([]uint32, len(f.nodes))
 	todo := []int32{0}
 	for len(todo) > 0 {
@@ -254,7 +264,10 @@ func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []u
 			s.Nodes = append(s.Nodes, event.Node{Parent: numbers[n.parent], PC: pcNumber[n.pc], Truncated: n.truncated})
 			numbers[at] = uint32(len(s.Nodes))
 		}
-		list := children[at]
+		list = list[:0]
+		for c := first[at]; c != 0; c = next[c] {
+			list = append(list, c)
+		}
 		slices.SortFunc(list, func(a, b int32) int { // the last one comes first
 			x, y := &f.nodes[a], &f.nodes[b]
 			truncated := 0

@@ -21,7 +21,8 @@ type Told struct {
 	Input     recording.Input
 	course    []Moment
 	forest    *forest
-	accounts  map[int32]*tally.Stack
+	accounts  []tally.Stack   // their IDs are the numbers of nodes
+	accountAt map[int32]int32 // by node
 	threads   []event.Thread
 	threadAt  map[event.Thread]int32
 	functions map[string]int32 // by name: pcs of which only that is known
@@ -51,7 +52,7 @@ type Moment struct {
 // NewTold returns a Told without stacks. format is the file's.
 func NewTold(format string) *Told {
 	return &Told{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
-		forest: newForest(), accounts: make(map[int32]*tally.Stack), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
+		forest: newForest(), accountAt: make(map[int32]int32), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
 		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
@@ -135,16 +136,17 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	}
 	s.Untimed = s.Deallocations
 	l.Add(s)
-	a := t.accounts[stack]
-	if a == nil {
+	i, known := t.accountAt[stack]
+	if !known {
 		if len(t.accounts) >= maxToldStacks {
 			t.err = fmt.Errorf("more than %d different call stacks", maxToldStacks)
 			return t.err
 		}
-		a = &tally.Stack{}
-		t.accounts[stack] = a
+		i = int32(len(t.accounts))
+		t.accountAt[stack] = i
+		t.accounts = append(t.accounts, tally.Stack{ID: uint32(stack)})
 	}
-	a.Add(s)
+	t.accounts[i].Add(s)
 	t.did[thread].Add(&tally.Thread{Allocations: s.Allocations, Bytes: s.Bytes, Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
 		Temporary: s.Temporary})
 	return nil
@@ -166,14 +168,15 @@ func (t *Told) Write(path string) error {
 	if t.err != nil {
 		return t.err
 	}
-	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{}}
+	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{Stacks: t.accounts}}
 	numbers := t.forest.harvest(numbered)
+	t.forest, t.functions, t.accountAt = nil, nil, nil // a file may tell of a million stacks: what has become of them is what is kept
 	sum := &numbered.Tally.Totals
-	m := &recording.Merged{Spreads: make(map[uint32]recording.Spread)}
-	for at, a := range t.accounts {
-		a.ID = numbers[at]
+	m := &recording.Merged{Spreads: make(map[uint32]recording.Spread, len(t.accounts))}
+	for i := range t.accounts {
+		a := &t.accounts[i]
+		a.ID = numbers[a.ID]
 		a.OwnPeakBytes = max(a.OwnPeakBytes, a.LeakedBytes(), a.LiveAtPeakBytes)
-		numbered.Tally.Stacks = append(numbered.Tally.Stacks, *a)
 		sum.Counts.Add(&a.Counts)
 		sum.Peak.Bytes += a.LiveAtPeakBytes
 		sum.Peak.Blocks += a.LiveAtPeakBlocks

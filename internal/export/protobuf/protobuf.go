@@ -2,36 +2,32 @@
 package protobuf
 
 import (
-	"encoding/binary"
 	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The wire types.
-const (
-	varint = 0
-	fixed  = 1
-	length = 2
-)
-
-// Message is a message in the making. Fields come in the order in which they are added. Those without a value are left out, as proto3
+// Message is a message under construction. Fields come in the order in which they are added. Those without a value are left out, as proto3
 // has it, except by the methods named Set.
 type Message struct{ b []byte }
 
-// Bytes are the message as it is so far; they are valid until the next field.
+// Bytes returns the message as it is so far; it is valid until the next field.
 func (m *Message) Bytes() []byte { return m.b }
 
 // Reset empties the message.
 func (m *Message) Reset() { m.b = m.b[:0] }
 
-func (m *Message) tag(field, typ int) { m.b = binary.AppendUvarint(m.b, uint64(field)<<3|uint64(typ)) }
+func (m *Message) tag(field int, typ protowire.Type) {
+	m.b = protowire.AppendTag(m.b, protowire.Number(field), typ)
+}
 
 // SetUint adds a number, 0 too: a member of a oneof.
 func (m *Message) SetUint(field int, v uint64) {
-	m.tag(field, varint)
-	m.b = binary.AppendUvarint(m.b, v)
+	m.tag(field, protowire.VarintType)
+	m.b = protowire.AppendVarint(m.b, v)
 }
 
-// Uint adds an uint32, uint64, bool or enum.
+// Uint adds a uint32, uint64, bool or enum.
 func (m *Message) Uint(field int, v uint64) {
 	if v != 0 {
 		m.SetUint(field, v)
@@ -42,16 +38,12 @@ func (m *Message) Uint(field int, v uint64) {
 func (m *Message) Int(field int, v int64) { m.Uint(field, uint64(v)) }
 
 // Bool adds a bool.
-func (m *Message) Bool(field int, v bool) {
-	if v {
-		m.SetUint(field, 1)
-	}
-}
+func (m *Message) Bool(field int, v bool) { m.Uint(field, protowire.EncodeBool(v)) }
 
 // Fixed64 adds a fixed64, sfixed64 or, as its bits, a double; 0 too.
 func (m *Message) Fixed64(field int, v uint64) {
-	m.tag(field, fixed)
-	m.b = binary.LittleEndian.AppendUint64(m.b, v)
+	m.tag(field, protowire.Fixed64Type)
+	m.b = protowire.AppendFixed64(m.b, v)
 }
 
 // Double adds a double; 0 too.
@@ -59,8 +51,8 @@ func (m *Message) Double(field int, v float64) { m.Fixed64(field, math.Float64bi
 
 // SetString adds a string, an empty one too: an element of a repeated field.
 func (m *Message) SetString(field int, v string) {
-	m.tag(field, length)
-	m.b = append(binary.AppendUvarint(m.b, uint64(len(v))), v...)
+	m.tag(field, protowire.BytesType)
+	m.b = protowire.AppendString(m.b, v)
 }
 
 // String adds a string.
@@ -79,8 +71,8 @@ func (m *Message) Blob(field int, v []byte) {
 
 // SetBlob adds bytes, also if there are none: an element of a repeated field.
 func (m *Message) SetBlob(field int, v []byte) {
-	m.tag(field, length)
-	m.b = append(binary.AppendUvarint(m.b, uint64(len(v))), v...)
+	m.tag(field, protowire.BytesType)
+	m.b = protowire.AppendBytes(m.b, v)
 }
 
 // Message adds a message, an empty one too.
@@ -92,14 +84,13 @@ func (m *Message) Packed(field int, list []uint64) {
 		return
 	}
 	n := 0
-	var buf [binary.MaxVarintLen64]byte
 	for _, v := range list {
-		n += binary.PutUvarint(buf[:], v)
+		n += protowire.SizeVarint(v)
 	}
-	m.tag(field, length)
-	m.b = binary.AppendUvarint(m.b, uint64(n))
+	m.tag(field, protowire.BytesType)
+	m.b = protowire.AppendVarint(m.b, uint64(n))
 	for _, v := range list {
-		m.b = binary.AppendUvarint(m.b, v)
+		m.b = protowire.AppendVarint(m.b, v)
 	}
 }
 

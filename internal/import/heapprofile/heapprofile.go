@@ -28,10 +28,7 @@ import (
 var (
 	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
 	jemallocHead   = regexp.MustCompile(`^heap_v2/(\d+)$`)
-	gperftoolsLine = regexp.MustCompile(`^ *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@((?: +0x[0-9a-fA-F]+)*) *$`)
 	goFrame        = regexp.MustCompile(`^#\s+0x([0-9a-f]+)\s+(\S.*)\+0x[0-9a-f]+\s+(.*):(\d+)$`)
-	jemallocStack  = regexp.MustCompile(`^@((?: +0x[0-9a-fA-F]+)*) *$`)
-	jemallocLine   = regexp.MustCompile(`^ *t(\*|\d+): *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\]`)
 )
 
 // IsGperftools reports whether a file that begins so is one of gperftools'.
@@ -45,24 +42,18 @@ type reader struct {
 	t      *merge.Told
 	line   func(text string) error // reads the next line
 	period float64                 // bytes; 0: nothing was sampled
-	list   []sample
-	stack  []uint64 // jemalloc's: of the lines that follow
-	has    bool     // there is a stack of which the line of all threads is still to come
+	stacks stacks
+	has    bool // jemalloc's: there is a stack of which the line of all threads is still to come
+	any    bool // there was a stack
 	maps   maps
 	counts bool                     // what was allocated in sum is told
 	names  map[uint64][]event.Frame // that the file has, by where calls return to
 	block  map[uint64][]event.Frame // of the call stack that was read last, and not yet in names
 }
 
-// sample is a call stack, from the innermost address on, and what is told of it.
-type sample struct {
-	stack []uint64
-	n     merge.Numbers
-}
-
 // Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
 func Read(in io.Reader, names Names) (*merge.Told, error) {
-	r := &reader{names: make(map[uint64][]event.Frame), block: make(map[uint64][]event.Frame)}
+	r := &reader{stacks: stacks{numbers: make(map[uint64]uint32)}, names: make(map[uint64][]event.Frame), block: make(map[uint64][]event.Frame)}
 	r.line = r.head
 	number, err := lines.Each(in, func(text string) error { return r.line(strings.TrimRight(text, "\r")) })
 	switch {
@@ -145,11 +136,15 @@ func (r *reader) gperftools(text string) error {
 	if done, err := r.libraries(text); done || err != nil {
 		return err
 	}
-	m := gperftoolsLine.FindStringSubmatch(text)
-	if m == nil {
+	numbers, rest, ok := fourNumbers(text)
+	stack, at := strings.CutPrefix(strings.TrimLeft(rest, " "), "@")
+	if !ok || !at {
 		return fmt.Errorf("%.80q: live blocks and bytes, allocated ones and a call stack are expected", text)
 	}
-	return r.sample(m[1:5], m[5])
+	if err := r.stacks.begin(stack); err != nil {
+		return fmt.Errorf("%.80q: %w", text, err)
+	}
+	return r.add(numbers)
 }
 
 // comment takes in a line behind a call stack in which Go names one of its functions: the address of the call, function, file and line.
@@ -185,41 +180,36 @@ func (r *reader) jemalloc(text string) error {
 	if done, err := r.libraries(text); done || err != nil {
 		return err
 	}
-	if m := jemallocStack.FindStringSubmatch(text); m != nil {
+	if stack, ok := strings.CutPrefix(text, "@"); ok {
 		if r.has {
 			return errors.New("the line of all threads (t*) is missing of the call stack before")
 		}
-		var err error
-		r.stack, err = addresses(m[1])
-		r.has = true
-		return err
+		r.has, r.any = true, true
+		if err := r.stacks.begin(stack); err != nil {
+			return fmt.Errorf("%.80q: %w", text, err)
+		}
+		return nil
 	}
-	m := jemallocLine.FindStringSubmatch(text)
-	switch {
-	case m == nil:
+	thread, rest, _ := strings.Cut(strings.TrimLeft(text, " "), ":")
+	numbers, _, ok := fourNumbers(rest)
+	_, err := strconv.ParseUint(strings.TrimPrefix(thread, "t"), 10, 64)
+	switch all := thread == "t*"; {
+	case !ok || thread == "" || thread[0] != 't' || !all && err != nil:
 		return fmt.Errorf("%.80q: a call stack, or blocks and bytes of a thread are expected", text)
-	case m[1] != "*" || r.stack == nil && !r.has: // a single thread's; the sums of all stacks
+	case !all || !r.any: // a single thread's; the sums of all stacks
 		return nil
 	case !r.has:
 		return errors.New("a second line of all threads (t*) of one call stack")
 	}
 	r.has = false
-	if m[4] != "0" {
+	if numbers[2] != "0" {
 		r.counts = true
 	}
-	return r.add(m[2:6], r.stack)
+	return r.add(numbers)
 }
 
-func (r *reader) sample(numbers []string, stack string) error {
-	list, err := addresses(stack)
-	if err != nil {
-		return err
-	}
-	return r.add(numbers, list)
-}
-
-// add takes in a call stack with live blocks and bytes, and allocated ones.
-func (r *reader) add(numbers []string, stack []uint64) error {
+// add takes in the live blocks and bytes, and the allocated ones, of the call stack that was begun.
+func (r *reader) add(numbers [4]string) error {
 	var n [4]uint64
 	for i := range n {
 		var err error
@@ -227,23 +217,11 @@ func (r *reader) add(numbers []string, stack []uint64) error {
 			return fmt.Errorf("%.40q is no number that 63 bits hold", numbers[i])
 		}
 	}
-	s := sample{stack: stack}
+	var s sample
 	var err, err2 error
-	s.n.LiveBlocks, s.n.Live, err = r.unsampled(n[0], n[1])
-	s.n.Allocations, s.n.Bytes, err2 = r.unsampled(n[2], n[3])
-	r.list = append(r.list, s)
-	return errors.Join(err, err2)
-}
-
-func addresses(text string) (list []uint64, err error) {
-	for f := range strings.FieldsSeq(text) {
-		n, err := strconv.ParseUint(strings.TrimPrefix(f, "0x"), 16, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%.40q is no address", f)
-		}
-		list = append(list, n)
-	}
-	return list, nil
+	s.liveBlocks, s.live, err = r.unsampled(n[0], n[1])
+	s.allocations, s.bytes, err2 = r.unsampled(n[2], n[3])
+	return errors.Join(err, err2, r.stacks.end(s))
 }
 
 // libraries reports whether a line says nothing of call stacks. After the title come the modules.
@@ -271,27 +249,22 @@ func (r *reader) finish(names Names) error {
 		r.t.Note("What was allocated and freed is not told, only what is live.")
 	}
 	r.t.Note("The peak is not told: shown is what was live at the end.")
-	var all []uint64
-	for i := range r.list {
-		all = append(all, r.list[i].stack...)
-	}
-	slices.Sort(all)
-	pcs := r.maps.pcs(r.t, slices.Compact(all), r.names, names)
-	for i := range r.list {
-		s := &r.list[i]
-		named := slices.IndexFunc(s.stack, func(a uint64) bool { return r.names[a] != nil })
-		s.stack = s.stack[max(named, 0):]                   // Go names all but its allocator
-		for len(s.stack) > 1 && pcs[s.stack[0]].allocator { // heaptap's call stacks begin with the caller of the allocator
-			s.stack = s.stack[1:]
+	places := r.maps.places(r.t, r.stacks.addresses, r.names, names)
+	for stack, s := range r.stacks.all() {
+		named := slices.IndexFunc(stack, func(a uint32) bool { return places[a].named })
+		stack = stack[max(named, 0):]                      // Go names all but its allocator
+		for len(stack) > 1 && places[stack[0]].allocator { // heaptap's call stacks begin with the caller of the allocator
+			stack = stack[1:]
 		}
 		at := int32(0)
-		for _, a := range slices.Backward(s.stack) {
-			at = r.t.Node(at, pcs[a].id)
+		for _, a := range slices.Backward(stack) {
+			at = r.t.Node(at, places[a].id)
 		}
-		if !r.counts {
-			s.n.Allocations, s.n.Bytes = 0, 0
+		n := merge.Numbers{Live: s.live, LiveBlocks: s.liveBlocks}
+		if r.counts {
+			n.Allocations, n.Bytes = s.allocations, s.bytes
 		}
-		if err := r.t.Add(at, s.n.Stack()); err != nil {
+		if err := r.t.Add(at, n.Stack()); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,17 @@ func (m *maps) line(text string) error {
 		return nil
 	}
 	path := text[strings.Index(text, f[5]):] // which may have blanks
-	m.list = append(m.list, mapping{start, end, offset, strings.TrimSuffix(path, " (deleted)")})
+	return m.add(mapping{start, end, offset, strings.TrimSuffix(path, " (deleted)")})
+}
+
+// maxMappings is how many mappings a file may tell of: Linux allows a process 65,530, if nobody asks for more.
+const maxMappings = 1 << 17
+
+func (m *maps) add(v mapping) error {
+	if len(m.list) == maxMappings {
+		return fmt.Errorf("more than %d mappings of files", maxMappings)
+	}
+	m.list = append(m.list, v)
 	return nil
 }
 
@@ -84,10 +94,13 @@ func (m *maps) briefLine(text string) error {
 		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet && len(value) <= maxValue {
 			m.set = append(m.set, "$"+name, value)
 			m.replace = strings.NewReplacer(m.set...)
-		} else {
-			_ = m.line(text) // what is no mapping either says nothing
+			return nil
 		}
-		return nil
+		n := len(m.list)
+		if err := m.line(text); n == maxMappings {
+			return err
+		}
+		return nil // what is no mapping either says nothing
 	}
 	start, err := strconv.ParseUint(b[1], 16, 64)
 	end, err2 := strconv.ParseUint(b[2], 16, 64)
@@ -104,24 +117,40 @@ func (m *maps) briefLine(text string) error {
 		path = m.replace.Replace(path)
 	}
 	if path != "" && path[0] != '[' || path == "[vdso]" {
-		m.list = append(m.list, mapping{start, end, offset, path})
+		return m.add(mapping{start, end, offset, path})
 	}
 	return nil
 }
 
 // modules are the files, each with where it lies.
-func (m *maps) modules() (list []event.Module) {
+func (m *maps) modules(addresses []uint64) (list []event.Module) {
 	byPath := make(map[string]int)
-	for _, v := range m.list {
+	var first []*mapping
+	for i := range m.list {
+		v := &m.list[i]
 		i, known := byPath[v.path]
 		if !known {
 			i = len(list)
 			byPath[v.path] = i
-			list = append(list, event.Module{ID: uint32(i + 1), Path: v.path, Start: v.start, Bias: bias(&v), Unload: -1})
+			list = append(list, event.Module{ID: uint32(i + 1), Path: v.path, Start: v.start, Unload: -1})
+			first = append(first, v)
 		}
 		list[i].Start, list[i].End = min(list[i].Start, v.start), max(list[i].End, v.end)
 	}
 	slices.SortStableFunc(list, func(a, b event.Module) int { return cmp.Compare(a.Start, b.Start) })
+	used := make([]bool, len(list))
+	for _, a := range addresses {
+		if k := moduleOf(list, a); k >= 0 {
+			used[k] = true
+		}
+	}
+	for k := range list {
+		v := first[list[k].ID-1]
+		list[k].Bias = v.start - v.offset
+		if used[k] {
+			list[k].Bias = bias(v)
+		}
+	}
 	return list
 }
 
@@ -142,49 +171,51 @@ func bias(v *mapping) uint64 {
 	return v.start - address
 }
 
-// place is an address by its number in what is told, and whether it is the allocator's.
+// place is an address by its number in what is told, and whether it is the allocator's, and has a name in the file itself.
 type place struct {
-	id        int32
-	allocator bool
+	id               int32
+	allocator, named bool
 }
 
 // allocator matches functions and files that profiles of these tools have at the inner ends of call stacks.
 var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
-// pcs finds addresses, which are distinct. told has the names that the file itself has.
-func (m *maps) pcs(t *merge.Told, list []uint64, told map[uint64][]event.Frame, names Names) map[uint64]place {
+// places finds addresses, which are distinct. told has the names that the file itself has.
+func (m *maps) places(t *merge.Told, addresses []uint64, told map[uint64][]event.Frame, names Names) []place {
 	var modules []event.Module
 	if names != nil {
-		modules = m.modules()
+		modules = m.modules(addresses)
 	}
-	pcs := make([]event.PC, len(list))
-	module := make([]*event.Module, len(list))
-	for i, a := range list {
-		pcs[i].Addr = a
-		at, found := slices.BinarySearchFunc(modules, a, func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })
-		if !found {
-			at--
-		}
-		if at >= 0 && a < modules[at].End {
-			module[i], pcs[i].Module = &modules[at], modules[at].ID
+	order := make([]uint32, len(addresses)) // addresses are looked up, and numbered, from the lowest on
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(addresses[a], addresses[b]) })
+	pcs := make([]event.PC, len(order))
+	for i, n := range order {
+		pcs[i].Addr = addresses[n]
+		if k := moduleOf(modules, addresses[n]); k >= 0 {
+			pcs[i].Module = modules[k].ID
 		}
 	}
-	frames := make([][]event.Frame, len(list))
+	frames := make([][]event.Frame, len(pcs))
 	// Of a memory map that has the files' names only it is not known which files they are.
 	files := slices.DeleteFunc(slices.Clone(modules), func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
 	if len(files) > 0 {
 		frames, _ = names(context.Background(), files, pcs)
 		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
 	}
-	out := make(map[uint64]place, len(list))
-	for i, a := range list {
-		if told[a] != nil {
+	out := make([]place, len(addresses))
+	for i, n := range order {
+		a := addresses[n]
+		p := place{named: told[a] != nil}
+		if p.named {
 			frames[i] = told[a]
 		}
 		number, at := merge.NoModule, a
-		p := place{}
-		if mod := module[i]; mod != nil {
+		if k := moduleOf(modules, a); k >= 0 {
+			mod := &modules[k]
 			number, at = t.Module(mod.Path, nil, mod.Start-mod.Bias), a-mod.Bias
 			p.allocator = allocator.MatchString(mod.Path)
 		}
@@ -192,7 +223,19 @@ func (m *maps) pcs(t *merge.Told, list []uint64, told map[uint64][]event.Frame, 
 			p.allocator = p.allocator || allocator.MatchString(f.Function)
 		}
 		p.id = t.PC(number, at, false, frames[i])
-		out[a] = p
+		out[n] = p
 	}
 	return out
+}
+
+// moduleOf is the place of the module that an address is in; -1: it is in none.
+func moduleOf(modules []event.Module, a uint64) int {
+	at, found := slices.BinarySearchFunc(modules, a, func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })
+	if !found {
+		at--
+	}
+	if at >= 0 && a >= modules[at].End {
+		return -1
+	}
+	return at
 }

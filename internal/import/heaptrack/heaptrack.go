@@ -13,7 +13,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -39,13 +38,13 @@ func Is(head []byte) bool {
 // Import reads a file, decompressed, and makes a recording of it at path. recorder says in the recording who wrote it. With an error, what
 // is at path, if anything, is of no use.
 func Import(in io.Reader, path, recorder string) (err error) {
-	r := reader{}
+	r := reader{path: path, recorder: recorder}
 	defer func() {
 		if err != nil && r.w != nil {
 			err = errors.Join(err, r.w.Abort())
 		}
 	}()
-	number, err := lines.EachOf(in, 4, func(text string) error { return r.line(text, path, recorder) })
+	number, err := lines.EachBytes(in, 4, r.line)
 	if err != nil {
 		return err
 	}
@@ -57,93 +56,55 @@ func Import(in io.Reader, path, recorder string) (err error) {
 
 // reader is what was read so far.
 type reader struct {
-	w       *recording.Writer
-	version uint64
-	strings []string
-	modules map[string]*event.Module // by path
-	frames  map[uint32][]event.Frame // by pc
-	pcs     uint64
-	stacks  uint64
-	infos   []info
+	path, recorder string
+	w              *recording.Writer
+	version        uint64
+	tables
+	live    live
+	rss     rss
 	now     int64 // ns
 	page    uint64
-	latest  uint64 // number of the latest allocation, plus 1
-	allocs  uint64
-	bytes   int // that were read
-}
-
-// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it is.
-const maxEntries = 1 << 20
-
-// proportionate holds that the tables do not get out of proportion to the file: most of one are events.
-func (r *reader) proportionate() error {
-	if n := uint64(len(r.strings)+len(r.infos)) + r.pcs + r.stacks; n > maxEntries+uint64(r.bytes)/24 {
-		return fmt.Errorf("%d names, addresses and call stacks in %d bytes, as in no file of heaptrack's", n, r.bytes)
-	}
-	return nil
-}
-
-// info is a size at a call stack.
-type info struct {
-	size  uint64
-	stack uint32
-	live  []block
-}
-
-type block struct {
-	ref  uint64
-	born int64
+	bytes   int      // that were read
+	numbers []uint64 // of the line
 }
 
 // line takes in a line.
-func (r *reader) line(text, path, recorder string) error {
+func (r *reader) line(text []byte) error {
 	r.bytes += len(text) + 1
-	if text == "" || text[0] == '#' {
+	if len(text) == 0 || text[0] == '#' {
 		return nil
 	}
-	if err := r.proportionate(); err != nil {
-		return err
-	}
-	of, rest := text[0], strings.TrimPrefix(text[1:], " ")
-	switch of {
-	case 'v':
+	of, rest := text[0], bytes.TrimPrefix(text[1:], []byte(" "))
+	switch {
+	case of == 'v':
 		return r.head(rest)
-	case 'X':
-		return r.create(rest, path, recorder)
-	}
-	if r.w == nil {
+	case of == 'X':
+		return r.create(string(rest))
+	case r.w == nil:
 		return fmt.Errorf("%.40q before what was run is told (X)", text)
-	}
-	switch of {
-	case 's':
+	case of == 's':
 		return r.name(rest)
-	case 'A', 'S': // attached to a process that ran already; leaks that are known
+	case of == 'A', of == 'S': // attached to a process that ran already; leaks that are known
 		return nil
-	case 'x', 'm':
+	case of == 'x', of == 'm':
 		return errors.New("this is heaptrack's raw data; heaptrack_interpret makes of it what can be read")
 	}
-	numbers, err := hexNumbers(rest)
-	if err != nil {
+	var err error
+	if r.numbers, err = hexNumbers(r.numbers[:0], rest); err != nil {
 		return fmt.Errorf("%.80q: %w", text, err)
 	}
-	need, known := map[byte]int{'i': 2, 't': 2, 'a': 2, '+': 1, '-': 1, 'c': 1, 'R': 1, 'I': 2}[of]
-	if !known || len(numbers) < need {
+	if need := least[of]; need == 0 || len(r.numbers) < need {
 		return fmt.Errorf("%.80q is not understood", text)
 	}
-	return r.numbers(of, numbers)
+	return r.entry(of, r.numbers)
 }
 
-func (r *reader) numbers(of byte, n []uint64) error {
+// least is how many numbers a line has at least, by its first character; 0: there is no such line.
+var least = [256]int{'i': 2, 't': 2, 'a': 2, '+': 1, '-': 1, 'c': 1, 'R': 1, 'I': 2}
+
+// entry takes in a line of numbers.
+func (r *reader) entry(of byte, n []uint64) error {
 	switch of {
-	case 'i':
-		return r.address(n)
-	case 't':
-		return r.stack(n[0], n[1])
-	case 'a':
-		if n[1] > r.stacks {
-			return fmt.Errorf("call stack %x of %x", n[1], r.stacks)
-		}
-		r.infos = append(r.infos, info{size: n[0], stack: uint32(n[1])})
 	case '+':
 		return r.alloc(n[0])
 	case '-':
@@ -151,25 +112,77 @@ func (r *reader) numbers(of byte, n []uint64) error {
 	case 'c':
 		ms := min(n[0], math.MaxInt64/uint64(time.Millisecond))
 		r.now = max(r.now, int64(ms)*time.Millisecond.Nanoseconds())
+		return nil
 	case 'R':
 		if n[0] < math.MaxInt64/max(r.page, 1) {
-			r.w.Sample(event.Sample{Time: r.now, RSS: int64(n[0] * r.page), Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1,
-				SystemFree: -1, SystemCached: -1})
+			r.rss.add(r.w, r.now, int64(n[0]*r.page))
 		}
+		return nil
 	case 'I':
 		r.page = n[0]
+		return nil
 	}
-	return nil
+	return r.define(of, n)
 }
 
-// hexNumbers are the numbers of a line.
-func hexNumbers(text string) (list []uint64, err error) {
-	for f := range strings.FieldsSeq(text) {
-		n, err := strconv.ParseUint(f, 16, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%.40q is no hexadecimal number", f)
+// alloc takes in an allocation, of a size at a call stack by its number.
+func (r *reader) alloc(n uint64) error {
+	i, err := r.info(n)
+	if err != nil {
+		return err
+	}
+	if err := r.live.push(&i.youngest, r.now); err != nil {
+		return err
+	}
+	return r.w.Event(&event.Event{Time: r.now, Kind: event.Alloc, Func: event.Malloc, Stack: i.stack, Size: i.size, Ref: event.NoRef})
+}
+
+// free ends the youngest of the blocks that it may be.
+func (r *reader) free(n uint64) error {
+	i, err := r.info(n)
+	if err != nil {
+		return err
+	}
+	ref, born, ok := r.live.pop(&i.youngest)
+	if !ok {
+		return errors.New("more deallocations than allocations of this size and call stack")
+	}
+	e := event.Event{Time: r.now, Kind: event.Free, Func: event.FreeFunc, Stack: i.stack, Size: i.size, Ref: ref, Born: born}
+	if ref+1 == r.live.allocs {
+		e.Flags = event.Temporary
+	}
+	return r.w.Event(&e)
+}
+
+// hexNumbers appends the numbers of a line.
+func hexNumbers(list []uint64, text []byte) ([]uint64, error) {
+	for i := 0; i < len(text); {
+		if blank(text[i]) {
+			i++
+			continue
+		}
+		begin, n := i, uint64(0)
+		for ; i < len(text) && !blank(text[i]); i++ {
+			d := digits[text[i]]
+			if d == 0 || n>>60 != 0 {
+				return nil, fmt.Errorf("%.40q is no hexadecimal number", bytes.Fields(text[begin:])[0])
+			}
+			n = n<<4 | uint64(d-1)
 		}
 		list = append(list, n)
 	}
 	return list, nil
 }
+
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// digits are the values of hexadecimal digits, plus 1.
+var digits = func() (d [256]uint8) {
+	for i, c := range "0123456789abcdef" {
+		d[c] = uint8(i + 1)
+	}
+	for i, c := range "ABCDEF" {
+		d[c] = uint8(i + 11)
+	}
+	return d
+}()

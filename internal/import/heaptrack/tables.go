@@ -1,18 +1,60 @@
 package heaptrack
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
+// tables are what the events refer to, by number.
+type tables struct {
+	names   []string
+	modules map[string]*event.Module // by path
+	grown   map[*event.Module]bool   // since they were written
+	frames  []frame                  // of all addresses
+	ends    []uint32                 // of each address's frames
+	stacks  uint64
+	infos   []info
+}
+
+// frame is a function at an address. Names are told by their numbers, 0 is none.
+type frame struct{ function, file, line uint32 }
+
+// info is a size at a call stack.
+type info struct {
+	size     uint64
+	stack    uint32
+	youngest uint32 // of its live blocks
+}
+
+const (
+	// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it is.
+	maxEntries = 1 << 20
+	// maxModules is how many files may be mapped: Linux allows a process 65,530 mappings, if nobody asks for more.
+	maxModules = 1 << 17
+	// maxInlined is how many functions may be inlined at one address.
+	maxInlined = 1 << 16
+)
+
+// proportionate holds that the tables do not get out of proportion to the file: most of one are events.
+func (r *reader) proportionate() error {
+	n := len(r.names) + len(r.infos) + len(r.ends) + len(r.frames)/4 + int(r.stacks)
+	if n > maxEntries+r.bytes/24 {
+		return fmt.Errorf("%d names, addresses and call stacks in %d bytes, as in no file of heaptrack's", n, r.bytes)
+	}
+	return nil
+}
+
 // head takes in the versions.
-func (r *reader) head(text string) error {
-	n, err := hexNumbers(text)
+func (r *reader) head(text []byte) error {
+	n, err := hexNumbers(nil, text)
 	switch {
 	case err != nil:
 		return err
@@ -26,103 +68,139 @@ func (r *reader) head(text string) error {
 }
 
 // create begins the recording.
-func (r *reader) create(command, path, recorder string) (err error) {
+func (r *reader) create(command string) (err error) {
 	if r.version == 0 || r.w != nil {
 		return errors.New("what was run (X) is expected once, after the version (v)")
 	}
-	p := event.Process{Args: strings.Fields(command), Recorder: recorder}
+	p := event.Process{Args: strings.Fields(command), Recorder: r.recorder}
 	if len(p.Args) > 0 {
 		p.Exe = p.Args[0]
 	}
-	if r.w, err = recording.Create(path, p, recording.Options{}); err != nil {
+	if r.w, err = recording.Create(r.path, p, recording.Options{}); err != nil {
 		return err
 	}
-	r.modules, r.frames = make(map[string]*event.Module), make(map[uint32][]event.Frame)
+	r.modules, r.grown = make(map[string]*event.Module), make(map[*event.Module]bool)
 	r.w.Thread(0, event.Thread{})
 	return nil
 }
 
 // name takes in a name.
-func (r *reader) name(text string) error {
+func (r *reader) name(text []byte) error {
 	if r.version == 3 {
-		size, name, _ := strings.Cut(text, " ")
-		n, err := hexNumbers(size)
+		size, name, _ := bytes.Cut(text, []byte(" "))
+		n, err := hexNumbers(nil, size)
 		if err != nil || len(n) != 1 || n[0] != uint64(len(name)) {
 			return fmt.Errorf("a name of %.20q bytes has %d", size, len(name))
 		}
 		text = name
 	}
-	r.strings = append(r.strings, text)
-	return nil
+	r.names = append(r.names, string(text))
+	return r.proportionate()
 }
 
 // text returns a name by its number; 0 is none.
-func (r *reader) text(n uint64) (string, error) {
-	switch {
-	case n == 0:
-		return "", nil
-	case n > uint64(len(r.strings)):
-		return "", fmt.Errorf("name %x of %x", n, len(r.strings))
+func (r *reader) text(n uint64) string {
+	if n == 0 {
+		return ""
 	}
-	return r.strings[n-1], nil
+	return r.names[n-1]
+}
+
+// known holds that a number is a name's.
+func (r *reader) known(n uint64) error {
+	if n > uint64(len(r.names)) {
+		return fmt.Errorf("name %x of %x", n, len(r.names))
+	}
+	return nil
+}
+
+// define takes in an entry of a table.
+func (r *reader) define(of byte, n []uint64) error {
+	var err error
+	switch of {
+	case 'i':
+		err = r.address(n)
+	case 't':
+		err = r.stack(n[0], n[1])
+	case 'a':
+		if n[1] > r.stacks {
+			return fmt.Errorf("call stack %x of %x", n[1], r.stacks)
+		}
+		r.infos = append(r.infos, info{size: n[0], stack: uint32(n[1])})
+	}
+	if err != nil {
+		return err
+	}
+	return r.proportionate()
+}
+
+// info returns a size and call stack by its number.
+func (r *reader) info(n uint64) (*info, error) {
+	if n >= uint64(len(r.infos)) {
+		return nil, fmt.Errorf("allocation %x of %x", n, len(r.infos))
+	}
+	return &r.infos[n], nil
 }
 
 // address takes in an address: its module, and function, file and line of each frame, the innermost first.
 func (r *reader) address(n []uint64) error {
-	if r.pcs >= math.MaxUint32-1 {
+	if err := r.known(n[1]); err != nil {
+		return err
+	}
+	place := n[:2]
+	if n = n[2:]; len(n) == 1 { // a function whose file is not known
+		n = append(n, 0, 0)
+	}
+	switch {
+	case len(n) > 3*maxInlined:
+		return fmt.Errorf("more than %d functions at one address", maxInlined)
+	case len(r.frames) > math.MaxUint32-maxInlined || len(r.ends) >= math.MaxUint32-1:
 		return errors.New("too many addresses")
 	}
-	path, err := r.text(n[1])
+	for ; len(n) > 0; n = n[3:] {
+		if len(n) < 3 {
+			return errors.New("a frame needs function, file and line")
+		}
+		if err := errors.Join(r.known(n[0]), r.known(n[1])); err != nil {
+			return err
+		}
+		r.frames = append(r.frames, frame{uint32(n[0]), uint32(n[1]), uint32(min(n[2], math.MaxUint32))})
+	}
+	module, err := r.module(r.text(place[1]), place[0])
 	if err != nil {
 		return err
 	}
-	var frames []event.Frame
-	if len(n) == 3 { // a function whose file is not known
-		n = append(n, 0, 0)
-	}
-	for f := n[2:]; len(f) > 0; f = f[3:] {
-		if len(f) < 3 {
-			return errors.New("a frame needs function, file and line")
-		}
-		function, err := r.text(f[0])
-		file, err2 := r.text(f[1])
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		frames = append(frames, event.Frame{Function: function, File: file, Line: uint32(min(f[2], math.MaxUint32)), Inlined: len(f) > 3})
-	}
-	r.pcs++
-	id := uint32(r.pcs)
-	r.w.PC(id, event.PC{Addr: n[0], Module: r.module(path, n[0])})
-	if frames != nil {
-		r.frames[id] = frames
-	}
+	r.ends = append(r.ends, uint32(len(r.frames)))
+	r.w.PC(uint32(len(r.ends)), event.PC{Addr: place[0], Module: module})
 	return nil
 }
 
 // module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is not told: it is taken to
 // be where its addresses are.
-func (r *reader) module(path string, address uint64) uint32 {
+func (r *reader) module(path string, address uint64) (uint32, error) {
 	if path == "" {
-		return 0
+		return 0, nil
 	}
 	m := r.modules[path]
-	if m == nil {
-		m = &event.Module{ID: uint32(len(r.modules) + 1), Path: path, Start: address, Unload: -1}
+	switch {
+	case m == nil && len(r.modules) == maxModules:
+		return 0, fmt.Errorf("more than %d modules", maxModules)
+	case m == nil:
+		m = &event.Module{ID: uint32(len(r.modules) + 1), Path: path, Start: address, End: address + 1, Unload: -1}
 		r.modules[path] = m
-	}
-	if address < m.Start || address >= m.End {
+		r.w.Module(*m)
+	case address < m.Start || address >= m.End:
 		m.Start, m.End = min(m.Start, address), max(m.End, address+1)
-		r.w.Module(*m) // what is told later replaces what was told before
+		r.grown[m] = true
 	}
-	return m.ID
+	return m.ID, nil
 }
 
 // stack takes in a call stack.
 func (r *reader) stack(address, parent uint64) error {
 	switch {
-	case address < 1 || address > r.pcs:
-		return fmt.Errorf("address %x of %x", address, r.pcs)
+	case address < 1 || address > uint64(len(r.ends)):
+		return fmt.Errorf("address %x of %x", address, len(r.ends))
 	case parent > r.stacks:
 		return fmt.Errorf("caller's stack %x of %x", parent, r.stacks)
 	case r.stacks >= math.MaxUint32-1:
@@ -130,5 +208,47 @@ func (r *reader) stack(address, parent uint64) error {
 	}
 	r.stacks++
 	r.w.Node(uint32(r.stacks), event.Node{Parent: uint32(parent), PC: uint32(address)})
+	return nil
+}
+
+// finish ends the recording. How the process ended is not told.
+func (r *reader) finish() error {
+	if r.rss.most > 0 {
+		r.rss.write(r.w, r.now)
+	}
+	for _, m := range slices.SortedFunc(maps.Keys(r.grown), func(a, b *event.Module) int { return int(a.ID) - int(b.ID) }) {
+		r.w.Module(*m) // what is written later replaces what was written before
+	}
+	return errors.Join(r.symbols(), r.w.Finish(recording.Ending{End: r.now, Status: "not told by heaptrack"}))
+}
+
+// What symbols hands over at once: a table's block of addresses, if these do not have too many frames.
+const (
+	symbolPCs    = 1 << 16
+	symbolFrames = 1 << 20
+)
+
+// symbols writes the functions, some at once: as the recording has them, they take many times what frames do.
+func (r *reader) symbols() error {
+	list := make(map[uint32][]event.Frame)
+	count, begin := 0, uint32(0)
+	for i, end := range r.ends {
+		if all := r.frames[begin:end]; len(all) > 0 {
+			out := make([]event.Frame, len(all))
+			for k, f := range all {
+				out[k] = event.Frame{Function: r.text(uint64(f.function)), File: r.text(uint64(f.file)), Line: f.line, Inlined: k+1 < len(all)}
+			}
+			list[uint32(i+1)] = out
+			count += len(out)
+		}
+		begin = end
+		if len(list) == symbolPCs || count >= symbolFrames || i+1 == len(r.ends) && len(list) > 0 {
+			if err := r.w.Symbols(list); err != nil {
+				return err
+			}
+			clear(list)
+			count = 0
+		}
+	}
 	return nil
 }

@@ -16,11 +16,12 @@ const manyLines = 1 << 22
 // Each hands over the lines of a text, without their ends. It returns their number. An error of take, or of reading, gets the number of
 // the line that it is about.
 func Each(in io.Reader, take func(text string) error) (number int, err error) {
-	return EachOf(in, 8, take)
+	return EachBytes(in, 8, func(text []byte) error { return take(string(text)) })
 }
 
-// EachOf is Each for a text in which many lines have at least so many bytes on average.
-func EachOf(in io.Reader, least int, take func(text string) error) (number int, err error) {
+// EachBytes is Each without a copy of each line: text is valid until take returns. Beyond manyLines, lines must have at least so many bytes
+// on average.
+func EachBytes(in io.Reader, least int, take func(text []byte) error) (number int, err error) {
 	s := bufio.NewScanner(in)
 	s.Buffer(nil, maxLine)
 	bytes := 0
@@ -29,7 +30,7 @@ func EachOf(in io.Reader, least int, take func(text string) error) (number int, 
 		if bytes += len(s.Bytes()) + 1; number > manyLines+bytes/least {
 			return number, fmt.Errorf("line %d: more than %d lines that are shorter than any tool writes them", number, manyLines)
 		}
-		if err := take(s.Text()); err != nil {
+		if err := take(s.Bytes()); err != nil {
 			return number, fmt.Errorf("line %d: %w", number, err)
 		}
 	}

@@ -1,40 +1,32 @@
 package call
 
 import (
-	"encoding/binary"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Fields yields the fields of a message of Protocol Buffers up to the first that cannot be read: a number, or bytes.
 func Fields(m []byte, yield func(field int, v uint64, b []byte)) {
 	for len(m) > 0 {
-		tag, n := binary.Uvarint(m)
-		if n <= 0 {
+		field, typ, n := protowire.ConsumeTag(m)
+		if n < 0 {
 			return
 		}
 		m = m[n:]
-		v := uint64(0)
-		var b []byte
-		switch tag & 7 {
-		case 0, 2:
-			if v, n = binary.Uvarint(m); n <= 0 {
-				return
-			}
-			m = m[n:]
-			if tag&7 == 2 {
-				if v > uint64(len(m)) {
-					return
-				}
-				b, m = m[:v], m[v:]
-			}
-		case 1:
-			m = m[min(8, len(m)):]
-		case 5:
-			m = m[min(4, len(m)):]
-		default:
+		if n = protowire.ConsumeFieldValue(field, typ, m); n < 0 {
 			return
 		}
-		yield(int(min(tag>>3, 1<<29)), v, b)
+		var v uint64
+		var b []byte
+		switch typ {
+		case protowire.VarintType:
+			v, _ = protowire.ConsumeVarint(m)
+		case protowire.BytesType:
+			b, _ = protowire.ConsumeBytes(m)
+		}
+		yield(int(field), v, b)
+		m = m[n:]
 	}
 }
 
