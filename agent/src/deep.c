@@ -15,11 +15,15 @@
 // Besides, every walk compares a few cells that need not be. If one of them has changed, the bound is wrong for this program:
 // from then on everything is compared.
 
+#include <sys/resource.h>
+#include <time.h>
+
 #include "deep.h"
 #include "rules.h"
 #include "sys.h"
 
 #define TURN 64 // checks
+#define ASK_TICKS 1000
 
 u32 ht_deep_distrusted;
 
@@ -30,30 +34,92 @@ struct ht_deep *ht_deep_of(struct ht_memo *memo)
 	return memo->deep;
 }
 
+// Not all kernels keep it to the nanosecond: those that count ticks of some milliseconds would say that a thread has done
+// nothing at all. 0: not known.
+static u64 cpu_time(void)
+{
+	struct timespec t;
+	if (ht_sys2(__NR_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+		return 0;
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static u64 exact_cpu_time(void)
+{
+	static u32 state; // 0: not known yet
+	enum { EXACT = 1, INEXACT };
+	if (ht_unlikely(!ht_load(&state))) {
+		u64 last = cpu_time(), now;
+		u32 n = 0;
+		while (n < 16 && (now = cpu_time()) > last) // two system calls cannot take no time
+			last = now, n++;
+		ht_store(&state, n == 16 ? EXACT : INEXACT);
+	}
+	return ht_load(&state) == EXACT ? cpu_time() : 0;
+}
+
+// Has the thread slept since this was asked last? Another one may have gone on with its stack meanwhile, in CPU time of its own.
+static int has_slept(struct ht_deep *d)
+{
+	struct rusage r;
+	if (ht_sys2(__NR_getrusage, 1 /* RUSAGE_THREAD */, &r) != 0)
+		return 1;
+	u64 before = d->slept;
+	d->slept = (u64)r.ru_nvcsw + 1;
+	return d->slept != before;
+}
+
+static u64 at_most(u64 time, u64 bytes_each)
+{
+	u64 bytes = time * bytes_each;
+	return bytes <= HT_REWRITE_NEAR ? bytes : HT_REWRITE_NEAR + (bytes - HT_REWRITE_NEAR) / 2;
+}
+
 int ht_deep_begin(struct ht_memo *memo, u32 depth)
 {
 	struct ht_deep *d = memo->deep;
 	if (!d || d->scanned != depth || d->odd || memo->first_foreign || ht_load(&ht_deep_distrusted))
 		return 0;
-	u64 now = ht_clock(), ticks = now - d->seen;
-	if (ticks > HT_FRAMES_MAX) // or it runs backwards
+	u64 ticks = ht_clock() - d->seen, cpu; // a large number if the clock runs backwards
+	u64 frames = ~0ull, bytes = ~0ull;
+	if (ticks < HT_FRAMES_MAX) {
+		frames = ticks * HT_REWRITE_FRAMES;
+		bytes = at_most(ticks, HT_REWRITE_BYTES);
+	}
+	// Perhaps the thread did not run all the time. To ask the kernel costs less than to compare what may be spared.
+	if (ticks > ASK_TICKS && d->cpu && !has_slept(d) && (cpu = exact_cpu_time()) >= d->cpu &&
+	    cpu - d->cpu < HT_FRAMES_MAX) {
+		u64 ns = cpu - d->cpu, by_cpu = ns * HT_REWRITE_FRAMES_NS;
+		frames = by_cpu < frames ? by_cpu : frames;
+		by_cpu = at_most(ns, HT_REWRITE_BYTES_NS);
+		bytes = by_cpu < bytes ? by_cpu : bytes;
+	}
+	if (frames == ~0ull)
 		return 0;
-	d->frames = HT_REWRITE_FRAMES_MORE + (u32)ticks * HT_REWRITE_FRAMES;
-	u64 bytes = ticks * HT_REWRITE_BYTES;
-	if (bytes > HT_REWRITE_NEAR)
-		bytes = HT_REWRITE_NEAR + (ticks - HT_REWRITE_NEAR / HT_REWRITE_BYTES) * HT_REWRITE_BYTES_FAR;
+	d->frames = HT_REWRITE_FRAMES_MORE + (u32)frames;
 	d->bytes = HT_REWRITE_BYTES_MORE + bytes;
 	d->met = ~0u;
 	return 1;
 }
 
-// The outermost frame that can have been rewritten if `inner` is the innermost one.
-static u32 floor_of(const struct ht_memo *memo, u32 inner)
+// The outermost frame that can have been pushed anew if `inner` is the innermost one. Each frame takes a call, and a store to
+// its cache line.
+static u32 floor_of_calls(const struct ht_memo *memo, u32 inner)
 {
 	const struct ht_deep *d = memo->deep;
-	u64 sp = memo->frames[inner].sp;
-	for (u32 n = d->frames; n < inner; n += n / 8)
-		if (memo->frames[inner - n].sp - sp >= d->bytes)
+	u32 last = inner / HT_LINES_STEP, i = last, lines = (u32)(d->bytes / HT_CACHE_LINE);
+	u32 floor = inner > d->frames ? inner - d->frames : 0;
+	while (i > floor / HT_LINES_STEP && d->lines[last] - d->lines[i] <= lines)
+		i--;
+	return i * HT_LINES_STEP > floor ? i * HT_LINES_STEP : floor;
+}
+
+// The outermost frame that can have been rewritten, by calls or by a copy, if `inner` is the innermost one.
+static u32 floor_of(const struct ht_memo *memo, u32 inner)
+{
+	u64 end = memo->frames[inner].sp + memo->deep->bytes;
+	for (u32 n = inner - floor_of_calls(memo, inner); n < inner; n += n / 8 + 1)
+		if (memo->frames[inner - n].sp >= end)
 			return inner - n;
 	return 0;
 }
@@ -153,8 +219,14 @@ void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth, u32 beyond)
 		if (!d->odd && (is_odd(&f[i], i) || (is_gap && is_full)))
 			d->odd = i + 1;
 	}
+	for (u32 i = base / HT_LINES_STEP + 1; i <= depth / HT_LINES_STEP; i++) {
+		d->lines[i] = d->lines[i - 1];
+		for (u32 k = (i - 1) * HT_LINES_STEP; k < i * HT_LINES_STEP; k++)
+			d->lines[i] += k && (f[k].sp - 8) / HT_CACHE_LINE != (f[k - 1].sp - 8) / HT_CACHE_LINE;
+	}
 	d->scanned = depth;
 	d->beyond = beyond;
+	d->cpu = exact_cpu_time();
 	HT_FENCE();
 	d->seen = ht_clock();
 }

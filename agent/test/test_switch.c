@@ -613,6 +613,51 @@ static void with_other(struct descent *d)
 	event(d);
 }
 
+// So deep that a thread rewrites less of it in the CPU time that it takes to wake up.
+#define FAR_LEVELS 300000
+static int far_way, far_events, far_wrong, far_away;
+static u32 far_nodes[2];
+
+NI static void far_event(void)
+{
+	const u64 *frame = __builtin_frame_address(0);
+	u32 node = ht_capture(&memo, frame[1], (u64)(frame + 2), frame[0]);
+	if (!far_nodes[far_way])
+		far_nodes[far_way] = node;
+	far_wrong += node != far_nodes[far_way] || node == far_nodes[!far_way];
+	far_events++;
+	__asm__ volatile("" ::: "memory");
+}
+
+NI static void far_down(int level)
+{
+	if (level > 0) {
+		far_down(level - 1);
+		sink++;
+		return;
+	}
+	for (volatile int i = 0; i < 2; i++) { // with the memo of either thread, by one call
+		far_event();
+		if (i == 0 && far_away)
+			hand_back();
+		else if (i == 0)
+			hand_over();
+	}
+	far_away ^= 1;
+}
+
+NI static void far_left(void)
+{
+	far_down(FAR_LEVELS);
+	sink++;
+}
+
+NI static void far_right(void)
+{
+	far_down(FAR_LEVELS);
+	sink--;
+}
+
 static void other_threads(void)
 {
 	pthread_t t;
@@ -629,11 +674,17 @@ static void other_threads(void)
 	begin(&first);
 	if (first.other)
 		hand_back();
+	judge("run by another thread", 122);
+	for (int i = 0; i < 8; i++, far_way ^= 1)
+		(far_way ? far_right : far_left)();
 	all_done = 1;
 	sem_post(&to_other);
 	pthread_join(t, 0);
 	munmap(stack, 1 << 20);
-	judge("run by another thread", 122);
+	printf("%-28s %5d stacks, %d wrong%s\n", "the same, very deep", far_events, far_wrong,
+	       far_wrong ? " FAILED" : "");
+	failed |= far_wrong || ht_deep_distrusted;
+	ht_deep_distrusted = 0;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

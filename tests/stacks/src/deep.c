@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // deep.c: recursion that allocates on its way down, to as many frames as its argument says. Prints how many microseconds of CPU
-// time that has taken.
+// time that has taken. Each frame has ROOM bytes of its own.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,6 +14,10 @@ static void *volatile last;
 
 __attribute__((noinline)) static int down(int n)
 {
+#if ROOM
+	char room[ROOM];
+	__asm__ volatile("" : : "r"(room) : "memory");
+#endif
 	last = malloc(SIZE);
 	return n > 1 ? down(n - 1) + (last != 0) : 0;
 }
@@ -33,7 +37,7 @@ int main(int argc, char **argv)
 	pthread_t t;
 	frames = argc > 1 ? atoi(argv[1]) : 1;
 	pthread_attr_init(&a);
-	pthread_attr_setstacksize(&a, 128ul * (unsigned)frames + (1 << 20));
+	pthread_attr_setstacksize(&a, (128ul + ROOM) * (unsigned)frames + (1 << 20));
 	if (pthread_create(&t, &a, run, 0) != 0)
 		return 1;
 	return pthread_join(t, 0);
