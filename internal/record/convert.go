@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -57,7 +58,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	r.workers.Go(o.w.work)
 	err = r.readAll(ctx, o, left)
 	reader.Missing()
-	for slot := range o.lives {
+	for slot := range o.members {
 		end := item{kind: itemEnd, slot: uint32(slot)}
 		if slot == 0 && config.MainEnded != nil {
 			end.status = <-config.MainEnded
@@ -67,7 +68,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	o.w.queue.push(o.sink.items...)
 	o.w.queue.close()
 	r.workers.Wait()
-	if err == nil && len(o.lives) == 0 {
+	if err == nil && len(o.members) == 0 {
 		err = fmt.Errorf("%s does not name a process: it is damaged", spoolPath)
 	}
 	return errors.Join(err, failed)
@@ -102,7 +103,7 @@ func (r *run) tellProcesses(o *source) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		o.known = p.Slot + 1
-		o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
+		o.members = append(o.members, &member{Life: o.peers.AddUnknown(p.PID)})
 		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
 	}
 	o.w.queue.push(o.partials()...)
@@ -134,4 +135,9 @@ func sameBoot(s *spool.Spool) (counter, mono uint64) {
 		return 0, 0
 	}
 	return counter, mono
+}
+
+func exist(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -67,7 +67,7 @@ func (r *run) obey() {
 type addressed struct {
 	o    *source
 	slot uint32
-	l    *life
+	m    *member
 }
 
 // addressees are the processes that a request is about: a process, or, if it is not known by its id, all of its spool; without one, all
@@ -78,12 +78,12 @@ func (r *run) addressees(q *control.Request) (list []addressed) {
 		if o.closed || q.Spool != "" && filepath.Base(o.spool.Path()) != q.Spool {
 			continue
 		}
-		for slot, l := range o.lives {
-			if l.over {
+		for slot, m := range o.members {
+			if m.over {
 				continue
 			}
-			list = append(list, addressed{o, uint32(slot), l})
-			exact = exact || q.Spool != "" && l.pid == q.PID
+			list = append(list, addressed{o, uint32(slot), m})
+			exact = exact || q.Spool != "" && m.PID == q.PID
 		}
 	}
 	if !exact {
@@ -91,7 +91,7 @@ func (r *run) addressees(q *control.Request) (list []addressed) {
 	}
 	var one []addressed
 	for _, a := range list {
-		if a.l.pid == q.PID {
+		if a.m.PID == q.PID {
 			one = append(one, a)
 		}
 	}
@@ -104,7 +104,7 @@ func (r *run) do(q *control.Request) func() control.Reply {
 		return func() control.Reply { return control.Reply{Error: fmt.Sprintf(format, args...)} }
 	}
 	list := r.addressees(q)
-	itself := func() bool { return q.TID == 0 || len(list) == 1 && list[0].l.pid == q.PID }
+	itself := func() bool { return q.TID == 0 || len(list) == 1 && list[0].m.PID == q.PID }
 	if len(list) == 0 || !itself() { // it may have begun this very moment
 		r.look()
 		r.round()
@@ -306,7 +306,7 @@ func (r *run) statuses(list []addressed) func() []control.Process {
 	out := make([]control.Process, len(list))
 	for i, a := range list {
 		mode, _ := a.o.spool.Mode()
-		out[i] = control.Process{PID: a.l.pid, Program: filepath.Base(a.o.w.meta.Exe), Mode: modeNames[mode]}
+		out[i] = control.Process{PID: a.m.PID, Program: filepath.Base(a.o.w.meta.Exe), Mode: modeNames[mode]}
 	}
 	return func() []control.Process {
 		for i, a := range list {

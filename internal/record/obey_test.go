@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/record/procs"
 )
 
 // TestStatusesLate: whoever waits for an answer gets it although the spool has been closed meanwhile.
@@ -13,7 +14,7 @@ func TestStatusesLate(t *testing.T) {
 	c := newScript(t)
 	c.arrive(1, 100, 200)
 	c.look(1000)
-	statuses := c.w.run.statuses([]addressed{{o: &source{spool: c.w.spool, w: c.w}, l: &life{pid: 7}}})
+	statuses := c.w.run.statuses([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}})
 	path := c.p.path
 	c.finished()
 	c.w.spool.Close()
@@ -30,7 +31,7 @@ func TestDumpUnflushed(t *testing.T) {
 	c := newScript(t)
 	r := c.w.run
 	r.config.Dump = func(string, control.Request) ([]byte, error) { return []byte("old"), nil }
-	answer := r.dump([]addressed{{o: &source{spool: c.w.spool, w: c.w}, l: &life{pid: 7}}}, &control.Request{Verb: control.Dump})
+	answer := r.dump([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}}, &control.Request{Verb: control.Dump})
 	for _, it := range c.w.queue.take(nil) {
 		it.flushed(0, errors.New("the disk is full"))
 	}

@@ -323,34 +323,3 @@ func TestClockMap(t *testing.T) {
 		}
 	}
 }
-
-func TestNames(t *testing.T) {
-	dir := t.TempDir()
-	for _, test := range []struct {
-		output string
-		want   []string
-	}{
-		{"", []string{"p.7.htap", "p.7.2.htap", "p.7.3.htap"}},
-		{dir, []string{dir + "/p.7.htap", dir + "/p.7.2.htap"}},
-		{"a/", []string{"a/p.7.htap"}},
-		{"x.htap", []string{"x.htap", "x.2.htap"}},
-		{"x.%p", []string{"x.7", "x.7.2"}},
-		{"%n-%%p.htap", []string{"p-%p.htap", "p-%p.2.htap"}},
-	} {
-		n := newNames(test.output)
-		for _, want := range test.want {
-			if got := n.next(7, &spool.Meta{Exe: "/usr/bin/p"}); got != want {
-				t.Errorf("-o %q gives %q, want %q", test.output, got, want)
-			}
-		}
-	}
-}
-
-func TestLifeOfOthers(t *testing.T) {
-	if random, ok := auxRandom(os.Getpid()); !ok || random == 0 {
-		t.Error("no random bytes of our own")
-	}
-	if !exists(os.Getpid()) || exists(1<<22+1) {
-		t.Error("exists is wrong")
-	}
-}

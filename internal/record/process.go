@@ -143,7 +143,7 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 	}
 	p.ledger.Backed(p.backed)
 	if p.path = w.path; info.Slot != 0 {
-		p.path = w.run.names.next(info.PID, &w.meta)
+		p.path = w.run.names.Next(info.PID, &w.meta)
 	}
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {

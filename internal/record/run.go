@@ -14,6 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/names"
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -21,12 +23,12 @@ import (
 type run struct {
 	config  Config
 	folder  *private.Folder // nil: nobody makes spools
-	family  *family         // nil: all processes of the run can enter its folder
-	door    *door           // likewise
-	names   *names
+	family  *procs.Family   // nil: all processes of the run can enter its folder
+	door    *procs.Door     // likewise
+	names   *names.Template
 	store   *store
 	journal *journal // nil: none
-	census  *census
+	census  *procs.Census
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
@@ -45,7 +47,7 @@ type run struct {
 	counter0, mono0   uint64
 
 	mainPID   int
-	mainLife  *life
+	mainLife  *procs.Life
 	mainOver  bool
 	mainKnown bool      // Main has delivered, or never will
 	endedAt   time.Time // when the main process's end was noticed
@@ -66,7 +68,7 @@ type run struct {
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
 	mu       sync.Mutex // of what follows
-	samplers map[*life]*sampler
+	samplers map[*procs.Life]*sampler
 	ending   []*sampler
 	reports  sync.Mutex
 	roused   chan struct{} // see rouse
@@ -83,11 +85,11 @@ func Run(ctx context.Context, config Config) error {
 	defer folder.Close()
 	r := newRun(ctx, config)
 	r.alarm = newAlarm(config.RunDir)
-	r.orders.ring, r.census.ring = r.alarm.ring, r.alarm.ring
+	r.orders.ring = r.alarm.ring
 	r.folder = folder
 	r.openDoor()
-	r.census.family, r.census.folder = r.family, folder
-	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
+	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
+	r.report(Report{Kind: Ready}) // not before: processes that already exist are not part of the run
 	if r.journal, err = openJournal(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
@@ -101,15 +103,13 @@ func Run(ctx context.Context, config Config) error {
 	r.config.Marks = heard(config.Marks, r.alarm, stop)
 	defer context.AfterFunc(ctx, r.alarm.ring)()
 	var helpers, watching sync.WaitGroup
-	helpers.Go(func() { r.census.serve(stop) })
+	helpers.Go(func() { r.census.Serve(stop) })
 	helpers.Go(func() { r.sample(stop) })
 	watching.Go(r.alarm.serve)
 	if r.family != nil {
-		go r.family.follow(stop)
+		go r.family.Follow(stop)
 	}
-	if r.door != nil {
-		go r.door.serve()
-	}
+	go r.door.Serve()
 	r.drain(ctx)
 	close(r.orders.over)
 	if server != nil {
@@ -130,7 +130,7 @@ func Run(ctx context.Context, config Config) error {
 		r.remove(o)
 	}
 	r.journal.remove()
-	r.door.close()
+	r.door.Close()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
@@ -141,13 +141,13 @@ func (r *run) openDoor() {
 	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
 		return
 	}
-	r.family = newFamily(r.config.Launcher)
+	r.family = procs.NewFamily(r.config.Launcher)
 	most := r.config.SpillLimit
 	if most <= 0 {
 		most = 4 << 30
 	}
 	var err error
-	r.door, err = openDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	r.door, err = procs.OpenDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -155,21 +155,21 @@ func (r *run) openDoor() {
 
 func newRun(ctx context.Context, config Config) *run {
 	r := &run{
-		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
+		expedited: true, global: true, samplers: map[*procs.Life]*sampler{}, symbols: ctx,
 		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
 		roused: make(chan struct{}, 1),
 	}
 	for _, path := range config.Taken {
-		r.names.used[path] = true
+		r.names.Reserve(path)
 	}
 	dir := config.SpillDir
 	if dir == "" {
-		dir = r.names.dir()
+		dir = r.names.Folder()
 	}
-	if st, err := os.Stat(r.names.dir()); err == nil {
+	if st, err := os.Stat(r.names.Folder()); err == nil {
 		r.hadOutput = st.IsDir()
 	}
 	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
@@ -307,8 +307,7 @@ func (r *run) checkMain() {
 			r.mainKnown = true
 			if ok && pid > 0 {
 				r.mainPID = pid
-				r.mainLife = newLife(spool.Process{PID: pid})
-				r.mainLife.verified = true // it is ours; there is nothing to compare
+				r.mainLife = procs.Started(pid)
 				r.alarm.watchEnd(r.mainLife)
 				for _, o := range r.sources {
 					if o.pid == pid {
@@ -332,14 +331,7 @@ func (r *run) checkMain() {
 // mainEnded says whether the main process has ended, whatever images it has executed.
 func (r *run) mainEnded() bool {
 	r.takeStatus()
-	if r.status != nil {
-		return true
-	}
-	l := r.mainLife
-	if l.fd >= 0 {
-		return readable(l.fd)
-	}
-	return !exists(l.pid)
+	return r.status != nil || r.mainLife.Exited()
 }
 
 func (r *run) takeStatus() {
@@ -377,7 +369,7 @@ const statusPatience = 30 * time.Second
 const missedInterval = 30 * time.Second
 
 func (r *run) tellMissed() {
-	for _, text := range r.census.tellMissed() {
+	for _, text := range r.census.Missed() {
 		r.report(Report{Kind: Note, Text: text})
 	}
 }
@@ -386,19 +378,19 @@ func (r *run) tellMissed() {
 func (r *run) checkLives(now time.Time) {
 	if now.Sub(r.missedAt) > missedInterval {
 		if !r.missedAt.IsZero() {
-			r.census.ask()
+			r.census.Ask()
 		}
 		r.missedAt = now
 		r.tellMissed()
-		r.door.sweep()
+		r.door.Sweep()
 	}
 	for _, o := range r.sources {
 		if o.closed {
 			continue
 		}
-		for _, l := range o.lives {
-			if !l.over {
-				l.check(now, trusted(o.lives, l), func(since time.Time) bool { return r.census.mapped(o.inode, since) })
+		for _, m := range o.members {
+			if !m.over {
+				m.Check(now, func(since time.Time) bool { return r.census.Mapped(o.inode, since) })
 			}
 		}
 	}
@@ -414,7 +406,7 @@ func (r *run) bury() {
 			o.deadSince = time.Now()
 		}
 		// A child that was forked and has no event yet is in no table, but has the spool mapped.
-		if !r.census.mapped(o.inode, o.deadSince) {
+		if !r.census.Mapped(o.inode, o.deadSince) {
 			r.closeSource(o)
 		}
 	}
@@ -438,16 +430,16 @@ func (r *run) closeSource(o *source) {
 	}
 	r.tellHidden(o)
 	items := o.sink.items
-	for slot, l := range o.lives {
-		if !l.over {
+	for slot, m := range o.members {
+		if !m.over {
 			it := item{kind: itemEnd, slot: uint32(slot), n: clock.Now()}
-			if o.main && slot == 0 && l.gone && !l.replaced {
+			if o.main && slot == 0 && m.Gone && !m.Replaced {
 				it.status, _ = r.mainStatus(time.Now())
 			}
 			items = append(items, it)
 		}
-		r.unsample(l)
-		l.close()
+		r.unsample(m.Life)
+		m.Close()
 	}
 	o.sink.items = nil
 	o.w.queue.push(items...)
@@ -466,7 +458,7 @@ func (r *run) tellHidden(o *source) {
 	}
 	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf("%s executed %s where heaptap's library is not to be seen, "+
 		"as in a sandbox or another root, so that %s ran unrecorded; "+
-		"`heaptap help agent` tells how to install the library where it is seen", programName(&o.w.meta), programs, they)})
+		"`heaptap help agent` tells how to install the library where it is seen", names.Program(&o.w.meta), programs, they)})
 }
 
 // over says whether the run is.
@@ -486,7 +478,7 @@ func (r *run) over(now time.Time) bool {
 // quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has made one and
 // ended between the looks.
 func (r *run) quiet(since time.Time) bool {
-	if !r.census.quiet(since) {
+	if !r.census.Quiet(since) {
 		return false
 	}
 	opened := r.opened
@@ -498,11 +490,11 @@ func (r *run) quiet(since time.Time) bool {
 // alone says whether all processes of the run are known to have ended.
 func (r *run) alone() bool {
 	for _, o := range r.sources {
-		if len(o.lives) == 0 { // not read yet
+		if len(o.members) == 0 { // not read yet
 			return false
 		}
-		for _, l := range o.lives {
-			if l == nil || !l.gone {
+		for _, m := range o.members {
+			if !m.Gone {
 				return false
 			}
 		}
@@ -515,22 +507,22 @@ func (r *run) settled() bool {
 	var running []int
 	busy := false
 	for _, o := range r.sources {
-		for _, l := range o.lives {
+		for _, m := range o.members {
 			switch {
-			case l.gone:
-			case l.verified || o.closed:
-				running = append(running, l.pid)
+			case m.Gone:
+			case m.Verified || o.closed:
+				running = append(running, m.PID)
 			default:
 				// Its id may be another one's here, which says nothing of it. It runs if it was seen to since the
 				// main process's end; else it has ended, or will be seen.
-				seen := r.census.mappers(o.inode, r.endedAt)
+				seen := r.census.Mappers(o.inode, r.endedAt)
 				running = append(running, seen...)
 				busy = busy || len(seen) == 0
 			}
 		}
 		if o.dead && !o.closed {
 			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be closed.
-			seen := r.census.mappers(o.inode, o.deadSince)
+			seen := r.census.Mappers(o.inode, o.deadSince)
 			running = append(running, seen...)
 			busy = busy || len(seen) == 0
 		}
@@ -559,8 +551,8 @@ func (o *source) done() bool {
 // pending says whether a process has ended whose recording is not finished.
 func (o *source) pending() bool {
 	ended := 0
-	for _, l := range o.lives {
-		if l.gone {
+	for _, m := range o.members {
+		if m.Gone {
 			ended++
 		}
 	}
@@ -575,13 +567,13 @@ func (r *run) remove(o *source) {
 		_ = r.folder.Remove(name)
 	}
 	_ = os.Remove(o.spool.SpillPath()) // there need not be one
-	r.door.forget(filepath.Base(o.spool.Path()))
+	r.door.Forget(filepath.Base(o.spool.Path()))
 }
 
 // addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
 // before it was found, nor if it lives where ids mean something else.
-func (r *run) addSampler(l *life, slot uint32, w *worker) {
-	if !l.verified {
+func (r *run) addSampler(l *procs.Life, slot uint32, w *worker) {
+	if !l.Verified {
 		return
 	}
 	r.mu.Lock()
@@ -603,7 +595,7 @@ func (r *run) rouse() {
 	}
 }
 
-func (r *run) unsample(l *life) {
+func (r *run) unsample(l *procs.Life) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.samplers[l]; s != nil {

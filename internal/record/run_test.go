@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -41,7 +42,7 @@ func newTarget(t *testing.T, dir, name string) *target {
 	var random uint64
 	for range 100 { // until it has executed sleep
 		time.Sleep(5 * time.Millisecond)
-		if r, ok := auxRandom(cmd.Process.Pid); ok && r == random {
+		if r, ok := procs.Random(cmd.Process.Pid); ok && r == random {
 			break
 		} else {
 			random = r

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +17,7 @@ type sampler struct {
 	pid      int
 	dir      string // the kernel's files of the process, or of a thread when its first one has ended
 	slot     uint32
-	random   uint64 // of the image, see life
+	random   uint64 // of the image, see procs.Life
 	w        *worker
 	started  time.Time
 	next     time.Time
@@ -53,9 +54,9 @@ var unknownSample = event.Sample{
 	RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
 }
 
-func newSampler(l *life, slot uint32, w *worker) *sampler {
+func newSampler(l *procs.Life, slot uint32, w *worker) *sampler {
 	return &sampler{
-		pid: l.pid, dir: "/proc/" + strconv.Itoa(l.pid), slot: slot, random: l.random, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
+		pid: l.PID, dir: "/proc/" + strconv.Itoa(l.PID), slot: slot, random: l.Random, w: w, started: time.Now(), nextPSS: time.Now().Add(pssInterval / 5), pageSize: int64(os.Getpagesize()), files: map[string]*os.File{},
 		buf: make([]byte, 8192),
 	}
 }
@@ -169,7 +170,7 @@ func (s *sampler) sameImage() bool {
 	}
 	n, _ := unix.Read(fd, s.buf)
 	_ = unix.Close(fd)
-	random, ok := randomIn(s.buf[:max(n, 0)])
+	random, ok := procs.RandomIn(s.buf[:max(n, 0)])
 	return ok && random == s.random
 }
 
@@ -194,7 +195,7 @@ func (s *sampler) statm(smp *event.Sample) bool {
 		return true
 	}
 	// A zombie has none; but other threads may go on.
-	if dir := livingThread(s.pid); dir != "" {
+	if dir := procs.LivingThread(s.pid); dir != "" {
 		s.dir = dir
 	}
 	return false

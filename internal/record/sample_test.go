@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -48,9 +50,9 @@ func TestSampleOfImage(t *testing.T) {
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	random, _ := auxRandom(cmd.Process.Pid)
-	l := newLife(spool.Process{PID: cmd.Process.Pid, Random: random})
-	defer l.close()
+	random, _ := procs.Random(cmd.Process.Pid)
+	l := new(procs.Peers).Add(cmd.Process.Pid, 0, random)
+	defer l.Close()
 	w := &worker{queue: newQueue()}
 	s := newSampler(l, 0, w)
 	defer s.close()
@@ -61,7 +63,7 @@ func TestSampleOfImage(t *testing.T) {
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); l.sameImage(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); l.SameImage(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not execute sleep")
 		}
@@ -78,7 +80,7 @@ func TestSampleStranger(t *testing.T) {
 	dir := runDir(t)
 	config, reps, _ := testConfig(t, dir)
 	g := newTarget(t, dir, "prog")
-	random, _ := auxRandom(g.cmd.Process.Pid)
+	random, _ := procs.Random(g.cmd.Process.Pid)
 	g.SetRandom(0, random+16)
 	wait := startRun(t, config, g.cmd.Process.Pid)
 	g.Stream(0, 1, 0, "").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8, Stack: 1})
@@ -97,6 +99,12 @@ func TestSettledElsewhere(t *testing.T) {
 	dir := runDir(t)
 	config, reps, _ := testConfig(t, dir)
 	r := newRun(t.Context(), config)
+	folder, err := private.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	r.census = procs.NewCensus(folder, nil, func() {})
 	r.endedAt = time.Now()
 	a := spooltest.New(t, dir, "prog", 1).Publish()
 	s, err := spool.Open(a.Path, "", true)
@@ -104,8 +112,8 @@ func TestSettledElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l := &life{pid: os.Getppid(), fd: -1}
-	o := &source{spool: s, w: &worker{}, lives: []*life{l}, inode: s.Info().Inode}
+	o := &source{spool: s, w: &worker{}, inode: s.Info().Inode}
+	o.members = []*member{{Life: o.peers.AddUnknown(os.Getppid())}}
 	r.sources = append(r.sources, o)
 	want := func(running ...int) {
 		t.Helper()
@@ -119,15 +127,11 @@ func TestSettledElsewhere(t *testing.T) {
 	}
 	r.settled()
 	want()
-	look := func() {
-		r.census.began = time.Now()
-		r.census.inodes, _ = r.census.look()
-	}
-	look()
+	r.census.Look()
 	r.settled()
 	want() // nobody has it mapped: its end is about to be noticed
 	holder := holdSpool(t, a.Path)
-	look()
+	r.census.Look()
 	r.settled()
 	want(holder)
 }

@@ -98,7 +98,7 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	}
 	w.meta, w.metaErr = s.Meta()
 	// Here and not when the worker gets to it: the drain opens spools in the order in which they were made.
-	w.path = r.names.next(s.Info().PID, &w.meta)
+	w.path = r.names.Next(s.Info().PID, &w.meta)
 	return w
 }
 

@@ -1,4 +1,4 @@
-package record
+package procs
 
 import (
 	"bytes"
@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family knows which processes the launcher's target has forked, directly or not. The kernel tells root of each fork before the
-// child runs (its process connector), so that who belongs to the family is known however short its parents lived. Where it does
-// not tell (in containers), processes are added when they are met, and with them those on the way to a known one.
-type family struct {
+// Family knows which processes the launcher's target has forked, directly or not. The kernel reports each fork to root
+// before the child runs (its process connector), so that members are known however short their parents lived. Where it
+// reports none (in containers), processes are added when they are met, together with those between them and a member.
+type Family struct {
 	mu      sync.Mutex
 	members map[int]member
-	forks   int // the socket by which the kernel tells; -1: it does not
+	forks   int // the socket to which the kernel reports forks; -1: there is none
 }
 
 // member is a process of the family.
 type member struct {
-	born int64 // when it was started, in ticks of /proc
-	told bool  // the kernel has told of it, and will tell when its id becomes another's; born is near
+	born     int64 // when it was started, in ticks of /proc
+	reported bool  // the kernel has reported it, and will report when another process gets its id; born is near
 }
 
 const (
@@ -34,18 +34,18 @@ const (
 	near = 3                     // ticks by which the time of a fork and that of /proc may differ
 )
 
-// newFamily is the family of a process, which is a member.
-func newFamily(founder int) *family {
-	f := &family{members: map[int]member{}, forks: -1}
+// NewFamily is the family of a process, which is a member.
+func NewFamily(founder int) *Family {
+	f := &Family{members: map[int]member{}, forks: -1}
 	if fd, err := listenForks(); err == nil {
 		f.forks = fd
 	}
-	f.add(founder)
+	f.Add(founder)
 	return f
 }
 
-// add makes a process that is known to be the run's a member.
-func (f *family) add(pid int) {
+// Add makes a process that is known to be the run's a member.
+func (f *Family) Add(pid int) {
 	if f == nil || pid <= 0 {
 		return
 	}
@@ -54,23 +54,23 @@ func (f *family) add(pid int) {
 	f.put(pid)
 }
 
-func (f *family) put(pid int) {
+func (f *Family) put(pid int) {
 	if _, born, ok := parentOf(pid); ok {
 		f.members[pid] = member{born: born}
 	}
 }
 
-// has says whether a process is a member.
-func (f *family) has(pid int) bool {
+// Has says whether a process is a member.
+func (f *Family) Has(pid int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.catchUp()
-	// Who has a member among those that have forked it is one.
-	way := []int{}
-	for at := pid; at > 1 && len(way) < 128; {
+	// A process with a member among its ancestors is a member.
+	line := []int{}
+	for at := pid; at > 1 && len(line) < 128; {
 		parent, born, ok := parentOf(at)
-		if m, is := f.members[at]; is && (m.told || ok && m.born == born) {
-			for _, p := range way {
+		if m, is := f.members[at]; is && (m.reported || ok && m.born == born) {
+			for _, p := range line {
 				f.put(p)
 			}
 			return true
@@ -78,15 +78,15 @@ func (f *family) has(pid int) bool {
 		if !ok {
 			return false
 		}
-		way = append(way, at)
+		line = append(line, at)
 		at = parent
 	}
 	return false
 }
 
-// follow takes in what the kernel tells, so that its queue does not overflow, until some time after stop is closed. Then nothing more is
-// heard.
-func (f *family) follow(stop <-chan struct{}) {
+// Follow reads what the kernel reports, so that its queue does not overflow, until some time after stop is closed.
+// Afterwards no more forks are known.
+func (f *Family) Follow(stop <-chan struct{}) {
 	f.mu.Lock()
 	fd := f.forks
 	f.mu.Unlock()
@@ -114,8 +114,8 @@ func (f *family) follow(stop <-chan struct{}) {
 	}
 }
 
-// catchUp reads all that the kernel has told.
-func (f *family) catchUp() {
+// catchUp reads all that the kernel has reported.
+func (f *Family) catchUp() {
 	var b [4096]byte
 	for f.forks >= 0 {
 		n, from, err := unix.Recvfrom(f.forks, b[:], unix.MSG_DONTWAIT)
@@ -137,19 +137,19 @@ func (f *family) catchUp() {
 	}
 }
 
-// forked takes in that a process has forked another one, at a time since the machine was started.
-func (f *family) forked(parent, child int, at time.Duration) {
+// forked notes that a process has forked another one, at a time since the machine was started.
+func (f *Family) forked(parent, child int, at time.Duration) {
 	if _, ours := f.members[parent]; ours {
-		f.members[child] = member{born: int64(at / tick), told: true}
+		f.members[child] = member{born: int64(at / tick), reported: true}
 	} else {
 		delete(f.members, child) // the id of one that has ended
 	}
 }
 
-// overrun is called when the kernel has told more than was read: the ids of some members may be others' by now.
-func (f *family) overrun() {
+// overrun is called when the kernel has dropped reports: some members may have ended, and their ids may be others' by now.
+func (f *Family) overrun() {
 	for pid, m := range f.members {
-		if _, born, ok := parentOf(pid); ok && (m.told && max(born-m.born, m.born-born) <= near || born == m.born) {
+		if _, born, ok := parentOf(pid); ok && (m.reported && max(born-m.born, m.born-born) <= near || born == m.born) {
 			f.members[pid] = member{born: born}
 		} else {
 			delete(f.members, pid)
@@ -181,7 +181,7 @@ const (
 	forksBuffer     = 8 << 20
 )
 
-// listenForks has the kernel tell of forks, if it tells this process.
+// listenForks has the kernel report forks, if it does so to this process.
 func listenForks() (fd int, err error) {
 	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_CONNECTOR)
 	if err != nil {
@@ -219,8 +219,8 @@ func connectorMessage(data []byte) []byte {
 	return append(b, data...)
 }
 
-// acknowledged waits for the kernel's answer, which comes at once if at all. It has no kind, and no error. Events may come before it, of
-// nobody's who is known yet.
+// acknowledged waits for the kernel's answer, which comes at once if at all: an event of no kind that says whether there was
+// an error. Events may come before it; none of them is about a member, since there is none yet.
 func acknowledged(fd int) bool {
 	deadline := time.Now().Add(5 * time.Millisecond)
 	for time.Now().Before(deadline) {
@@ -247,7 +247,7 @@ func eventIn(b []byte) []byte {
 	return b[head:]
 }
 
-// forkIn reads the event of a fork: which process has forked which, and when. Threads are none.
+// forkIn reads the event of a fork: which process has forked which, and when. ok is false for a new thread.
 func forkIn(b []byte) (parent, child int, at time.Duration, ok bool) {
 	e := eventIn(b)
 	le := binary.LittleEndian

@@ -1,4 +1,4 @@
-package record
+package procs
 
 import (
 	"errors"
@@ -12,17 +12,18 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/names"
 	"golang.org/x/sys/unix"
 )
 
-// A run of root's has a door: a socket in a folder beside the run's, which everybody may reach. A process of the run that has given up
-// its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
-// docs/design/0007-the-runs-folder.md). Nothing that it says or carries is believed: the kernel tells who it is, and the recorder knows
-// whom the run's processes have forked.
-type door struct {
+// Door is a socket of root's run, in a folder beside the run's that everybody may reach. A process of the run that has given
+// up its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
+// docs/design/0007-the-runs-folder.md). Nothing that it sends is believed: the kernel says who it is, and the family
+// whether the run has forked it. All methods may be called on nil, which is no door.
+type Door struct {
 	folder   *private.Folder // the door's
 	spools   *private.Folder // the run's
-	family   *family
+	family   *Family
 	listener *net.UnixListener
 	note     func(text string)
 	most     int64 // bytes on disk that each user's spools may take
@@ -36,7 +37,7 @@ type door struct {
 type guest struct {
 	pid, fd int // fd: a pidfd, or -1
 	uid     uint32
-	met     bool // the drain has opened the spool
+	met     bool // somebody has asked for the guest: the spool is open
 	gone    bool // the process had ended, and the drain had not, at the latest sweep
 }
 
@@ -51,8 +52,9 @@ const (
 	mostRefused = 5
 )
 
-// openDoor listens at a run's door, if it has one.
-func openDoor(spools *private.Folder, family *family, most int64, note func(string)) (*door, error) {
+// OpenDoor listens at a run's door; nil if it has none. Each user's spools may take most bytes on disk. note is called with
+// sentences about processes that are not admitted.
+func OpenDoor(spools *private.Folder, family *Family, most int64, note func(string)) (*Door, error) {
 	folder, err := private.OpenFolder(spools.Path() + DoorSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -60,7 +62,7 @@ func openDoor(spools *private.Folder, family *family, most int64, note func(stri
 	if err != nil {
 		return nil, fmt.Errorf("programs that give up their privileges are not recorded: %w", err)
 	}
-	d := &door{folder: folder, spools: spools, family: family, note: note, most: most, admitted: map[string]*guest{}}
+	d := &Door{folder: folder, spools: spools, family: family, note: note, most: most, admitted: map[string]*guest{}}
 	path := filepath.Join("/proc/self/fd", strconv.Itoa(folder.FD()), doorSocket)
 	if d.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"}); err != nil {
 		folder.Close()
@@ -68,14 +70,17 @@ func openDoor(spools *private.Folder, family *family, most int64, note func(stri
 	}
 	d.listener.SetUnlinkOnClose(false)
 	if err := os.Chmod(path, 0o666); err != nil {
-		d.close()
+		d.Close()
 		return nil, fmt.Errorf("programs that give up their privileges are not recorded: %w", err)
 	}
 	return d, nil
 }
 
-// serve answers who connects, one after the other: nothing in it waits for them.
-func (d *door) serve() {
+// Serve answers the processes that connect, one after the other, until Close. It waits for none of them.
+func (d *Door) Serve() {
+	if d == nil {
+		return
+	}
 	for {
 		conn, err := d.listener.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
@@ -84,14 +89,14 @@ func (d *door) serve() {
 		if err != nil {
 			continue
 		}
-		if err := d.answer(conn); err != nil {
+		if err := d.admit(conn); err != nil {
 			d.refuse(err)
 		}
 		conn.Close()
 	}
 }
 
-func (d *door) refuse(err error) {
+func (d *Door) refuse(err error) {
 	d.mu.Lock()
 	d.refused++
 	n := d.refused
@@ -104,8 +109,8 @@ func (d *door) refuse(err error) {
 	}
 }
 
-// answer sends a spool to a process, if it is the run's.
-func (d *door) answer(conn *net.UnixConn) error {
+// admit sends a spool to a process, if it is part of the run.
+func (d *Door) admit(conn *net.UnixConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
@@ -131,11 +136,11 @@ func (d *door) answer(conn *net.UnixConn) error {
 	}()
 	who := fmt.Sprintf("process %d%s of user %d", g.pid, nameOf(g.pid), g.uid)
 	// The process that the descriptor stands for must live at the end, so that it is the one with the id all the time.
-	if !d.family.has(g.pid) || readable(g.fd) {
+	if !d.family.Has(g.pid) || readable(g.fd) {
 		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: it is not recorded", who)
 	}
 	if d.room(g.uid) != nil {
-		d.sweep()
+		d.Sweep()
 	}
 	if err := d.room(g.uid); err != nil {
 		return fmt.Errorf("%s is not recorded: %w", who, err)
@@ -151,15 +156,15 @@ func (d *door) answer(conn *net.UnixConn) error {
 	d.mu.Unlock()
 	kept = true
 	if _, _, err := conn.WriteMsgUnix([]byte(name), unix.UnixRights(int(file.Fd())), nil); err != nil {
-		d.forget(name)
+		d.Forget(name)
 		_ = d.spools.Remove(name)
 		return fmt.Errorf("%s is not recorded: it did not wait for its spool", who)
 	}
 	return nil
 }
 
-// sweep takes away spools whose processes have ended without making use of them. It is called now and then.
-func (d *door) sweep() {
+// Sweep removes spools whose processes have ended without using them. It is to be called now and then.
+func (d *Door) Sweep() {
 	if d == nil {
 		return
 	}
@@ -178,7 +183,7 @@ func (d *door) sweep() {
 }
 
 // room says whether a user may have one more spool.
-func (d *door) room(uid uint32) error {
+func (d *Door) room(uid uint32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	count, bytes := 0, int64(0)
@@ -202,31 +207,32 @@ func (d *door) room(uid uint32) error {
 }
 
 // written says whether there is something in a spool.
-func (d *door) written(name string) bool {
+func (d *Door) written(name string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(d.spools.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Blocks > 0
 }
 
-// guest returns who was sent the spool; nil if nobody was. What the spool itself says may be wrong.
-func (d *door) guest(name string) *guest {
+// Guest returns which process was sent a spool that the caller has opened; false if none was. What the spool itself says
+// may be wrong.
+func (d *Door) Guest(name string) (pid int, uid uint32, ok bool) {
 	if d == nil {
-		return nil
+		return 0, 0, false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g := d.admitted[name]
 	if g == nil {
-		return nil
+		return 0, 0, false
 	}
 	if g.met = true; g.fd >= 0 {
 		_ = unix.Close(g.fd)
 		g.fd = -1
 	}
-	return g
+	return g.pid, g.uid, true
 }
 
-// forget is called when a spool is gone.
-func (d *door) forget(name string) {
+// Forget is to be called when a spool was removed.
+func (d *Door) Forget(name string) {
 	if d == nil {
 		return
 	}
@@ -235,7 +241,7 @@ func (d *door) forget(name string) {
 	d.drop(name)
 }
 
-func (d *door) drop(name string) {
+func (d *Door) drop(name string) {
 	if g := d.admitted[name]; g != nil {
 		if g.fd >= 0 {
 			_ = unix.Close(g.fd)
@@ -244,8 +250,8 @@ func (d *door) drop(name string) {
 	}
 }
 
-// close shuts the door, and takes away the spools that nobody has made use of.
-func (d *door) close() {
+// Close closes the socket, and removes the spools that nobody has used.
+func (d *Door) Close() {
 	if d == nil {
 		return
 	}
@@ -263,11 +269,11 @@ func (d *door) close() {
 	}
 }
 
-// nameOf is a process's name in parentheses, fit to be printed, with a space before it; "" if it cannot be told.
+// nameOf is a process's name in parentheses, fit to be printed, with a space before it; "" if it is not known.
 func nameOf(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil || len(b) < 2 {
 		return ""
 	}
-	return " (" + plainName(string(b[:len(b)-1])) + ")"
+	return " (" + names.Plain(string(b[:len(b)-1])) + ")"
 }

@@ -1,7 +1,6 @@
-package record
+package procs
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -132,7 +131,7 @@ func ask(t *testing.T, dir, guest string, uid uint32, script string) string {
 	return said
 }
 
-func openTestDoor(t *testing.T, dir string, f *family, most int64) (d *door, notes func() string) {
+func openTestDoor(t *testing.T, dir string, f *Family, most int64) (d *Door, notes func() string) {
 	t.Helper()
 	folder, err := private.OpenFolder(dir)
 	if err != nil {
@@ -140,7 +139,7 @@ func openTestDoor(t *testing.T, dir string, f *family, most int64) (d *door, not
 	}
 	var mu sync.Mutex
 	var list []string
-	d, err = openDoor(folder, f, most, func(text string) {
+	d, err = OpenDoor(folder, f, most, func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		list = append(list, text)
@@ -148,12 +147,12 @@ func openTestDoor(t *testing.T, dir string, f *family, most int64) (d *door, not
 	if err != nil || d == nil {
 		t.Fatal(d, err)
 	}
-	go d.serve()
+	go d.Serve()
 	stop := make(chan struct{})
-	go f.follow(stop)
+	go f.Follow(stop)
 	t.Cleanup(func() {
 		close(stop)
-		d.close()
+		d.Close()
 		folder.Close()
 	})
 	return d, func() string {
@@ -184,7 +183,7 @@ func TestDoor(t *testing.T) {
 	const directly, orphaned = `exec "$@"`, `(setsid sh -c '(sleep 0.2; exec "$@") & exit' sh "$@" &) | cat`
 	for _, uid := range []uint32{12345, 65534} {
 		dir, command := doors(t)
-		_, notes := openTestDoor(t, dir, newFamily(somebody(t)), 1<<30)
+		_, notes := openTestDoor(t, dir, NewFamily(somebody(t)), 1<<30)
 		if said := ask(t, dir, command, uid, directly); said != "" {
 			t.Errorf("a stranger, user %d: %s", uid, said)
 		}
@@ -192,7 +191,7 @@ func TestDoor(t *testing.T) {
 			t.Errorf("the refusal is not told: %q", n)
 		}
 		dir, command = doors(t)
-		f := newFamily(os.Getpid())
+		f := NewFamily(os.Getpid())
 		d, notes := openTestDoor(t, dir, f, 1<<30)
 		if said := ask(t, dir, command, uid, directly); said != "admitted" {
 			t.Errorf("a process of the run, user %d: %q; %s", uid, said, notes())
@@ -220,7 +219,7 @@ func TestDoor(t *testing.T) {
 func TestDoorWithoutTheKernel(t *testing.T) {
 	needRoot(t)
 	dir, command := doors(t)
-	f := newFamily(os.Getpid())
+	f := NewFamily(os.Getpid())
 	unix.Close(f.forks)
 	f.forks = -1
 	_, notes := openTestDoor(t, dir, f, 1<<30)
@@ -235,67 +234,16 @@ func TestDoorWithoutTheKernel(t *testing.T) {
 	f.mu.Lock()
 	f.members = map[int]member{pid: {born: 1}}
 	f.mu.Unlock()
-	if f.has(pid) {
+	if f.Has(pid) {
 		t.Error("a process that began at another time is a member")
 	}
-}
-
-// TestFamily follows forks, ids that others get, and forks that were not heard of.
-func TestFamily(t *testing.T) {
-	f := &family{members: map[int]member{}, forks: -1}
-	f.add(os.Getpid())
-	f.forked(os.Getpid(), 1<<30, time.Second)
-	f.forked(1<<30, 1<<30+1, time.Second)
-	if !f.has(1<<30) || !f.has(1<<30+1) {
-		t.Error("what a member has forked is none")
-	}
-	f.forked(1, 1<<30, time.Second)
-	if f.has(1 << 30) {
-		t.Error("an id is a member's although somebody else has it")
-	}
-	child, other := somebody(t), somebody(t)
-	_, born, _ := parentOf(child)
-	f.members = map[int]member{child: {born: born + 1, told: true}, other: {born: born - 1000, told: true}, 1: {born: 7}, 1<<30 + 1: {told: true}}
-	f.overrun()
-	if m := f.members[child]; len(f.members) != 1 || m.told || m.born != born {
-		t.Errorf("%+v; %d was started at %d", f.members, child, born)
-	}
-}
-
-// TestForks has the kernel tell of a process that nobody else knows of: it was forked by one that has ended.
-func TestForks(t *testing.T) {
-	needRoot(t)
-	f := newFamily(os.Getpid())
-	if f.forks < 0 {
-		t.Skip("the kernel does not tell of forks here")
-	}
-	stop := make(chan struct{})
-	defer close(stop)
-	out, err := exec.Command("/bin/sh", "-c", "(sleep 100 >/dev/null 2>&1 & echo $!)").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pid int
-	if _, err := fmt.Sscan(string(out), &pid); err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Kill(pid, unix.SIGKILL)
-	if parent, born, ok := parentOf(pid); !ok || parent == os.Getpid() || !f.has(pid) {
-		t.Errorf("process %d with parent %d: %+v", pid, parent, f.members)
-	} else if m := f.members[pid]; !m.told || max(born-m.born, m.born-born) > near {
-		t.Errorf("it was started at %d, and the kernel has told %+v", born, m)
-	}
-	if stranger := 1; f.has(stranger) {
-		t.Error("everybody is a member")
-	}
-	go f.follow(stop)
 }
 
 // TestDoorQuota bounds what each user's spools take.
 func TestDoorQuota(t *testing.T) {
 	needRoot(t)
 	dir, command := doors(t)
-	d, notes := openTestDoor(t, dir, newFamily(os.Getpid()), 4096)
+	d, notes := openTestDoor(t, dir, NewFamily(os.Getpid()), 4096)
 	for i, want := range []string{"admitted", ""} { // the guest has written a byte, which takes a page
 		if said := ask(t, dir, command, 12345, `exec "$@"`); said != want {
 			t.Errorf("%d: %q; %s", i, said, notes())
@@ -307,8 +255,8 @@ func TestDoorQuota(t *testing.T) {
 	if said := ask(t, dir, command, 65534, `exec "$@"`); said != "admitted" {
 		t.Errorf("one user's limit holds for another: %q; %s", said, notes())
 	}
-	d.sweep() // who was admitted has ended, and nobody has looked into its spool
-	d.sweep()
+	d.Sweep() // who was admitted has ended, and nobody has looked into its spool
+	d.Sweep()
 	if names, err := d.spools.Names(); len(names) > 0 || err != nil {
 		t.Errorf("%q are left, %v", names, err)
 	}
@@ -320,111 +268,5 @@ func TestDoorQuota(t *testing.T) {
 	d.mu.Unlock()
 	if said := ask(t, dir, command, 12345, `exec "$@"`); said != "" {
 		t.Errorf("beyond the number of spools: %q", said)
-	}
-}
-
-// TestStrangersDoNotHoldARun has processes of another user name the run in their environment: it ends all the same.
-func TestStrangersDoNotHoldARun(t *testing.T) {
-	needRoot(t)
-	dir, _ := doors(t)
-	config, reps, _ := testConfig(t, dir)
-	config.Launcher = somebody(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var stranger *exec.Cmd
-	config.Report = func(r Report) {
-		reps.add(r)
-		if r.Kind == Ready && stranger == nil {
-			stranger = as(12345, exec.Command("/bin/sh", "-c", "while :; do sleep 0.2; done"))
-			stranger.Env = []string{"HEAPTAP_RUN=" + dir, "PATH=/usr/bin:/bin"}
-			if err := stranger.Start(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	err := Run(ctx, config)
-	_ = stranger.Process.Kill()
-	_ = stranger.Wait()
-	if err != nil || ctx.Err() != nil {
-		t.Errorf("%v, %v", err, ctx.Err())
-	}
-	for _, path := range []string{dir, dir + DoorSuffix} {
-		if exist(path) {
-			t.Errorf("%s is left", path)
-		}
-	}
-}
-
-// TestMapsSpool tells files in the run's folder from those that only bear their names.
-func TestMapsSpool(t *testing.T) {
-	dir := runDir(t)
-	folder, err := private.OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
-	f, err := folder.Create("7-1.spool")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	unix.Fstat(int(f.Fd()), &st)
-	device := fmt.Sprintf("%02x:%02x", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
-	c := newCensus(dir)
-	c.folder = folder
-	line := func(device string, inode uint64) []byte {
-		return fmt.Appendf(nil, "7f0000000000-7f0000001000 rw-s 00000000 %s %d                  %s/7-1.spool\n", device, inode, dir)
-	}
-	if !c.mapsSpool(line(device, st.Ino)) {
-		t.Error("the spool is not known")
-	}
-	for _, forged := range [][]byte{line("00:00", st.Ino), line(device, st.Ino+1), nil} {
-		if c.mapsSpool(forged) {
-			t.Errorf("taken for a spool: %s", forged)
-		}
-	}
-}
-
-// TestPlanted has links and pipes lie in the run's folder and beside the recordings, where the recorder makes and reads files: it neither
-// follows nor waits for them.
-func TestPlanted(t *testing.T) {
-	dir := runDir(t)
-	config, reps, _ := testConfig(t, dir)
-	config.SpillDir = t.TempDir()
-	precious := filepath.Join(t.TempDir(), "precious")
-	if err := os.WriteFile(precious, []byte("not to be touched"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g := newTarget(t, dir, "1-1.spool")
-	for _, name := range []string{"1-1.0.state", journalName, "2-2.spool"} {
-		if err := os.Symlink(precious, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, path := range []string{filepath.Join(dir, "3-3.spool"), filepath.Join(config.SpillDir, "1-1.spill")} {
-		if err := unix.Mkfifo(path, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- Run(ctx, config) }()
-	g.work(0, 2, 1000)
-	g.end()
-	select {
-	case err := <-done:
-		if err != nil || ctx.Err() != nil {
-			t.Fatal(err, ctx.Err())
-		}
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the recorder waits for a pipe")
-	}
-	if b, _ := os.ReadFile(precious); string(b) != "not to be touched" {
-		t.Errorf("what the links led to is %q now", b)
-	}
-	if list := reps.of(Finished); len(list) != 1 || list[0].Err != nil || list[0].Totals.Events == 0 {
-		t.Errorf("%+v", reps.list)
 	}
 }

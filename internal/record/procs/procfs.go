@@ -1,4 +1,4 @@
-package record
+package procs
 
 import (
 	"bytes"
@@ -6,21 +6,21 @@ import (
 	"os"
 )
 
-// readProc reads a file that the kernel keeps of a process. When the first thread has ended before the others, that
-// thread's files are empty, and those of a thread that lives say what there is to say.
+// readProc reads one of the kernel's files about a process. When the first thread has ended before the others, that
+// thread's files are empty; those of a thread that lives are not.
 func readProc(pid int, name string) ([]byte, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
 	if len(b) > 0 || os.IsPermission(err) || os.IsNotExist(err) {
 		return b, err
 	}
-	if dir := livingThread(pid); dir != "" {
+	if dir := LivingThread(pid); dir != "" {
 		return os.ReadFile(dir + "/" + name)
 	}
 	return b, err
 }
 
-// livingThread returns the folder of a thread of the process that lives, other than the first one; "" if there is none.
-func livingThread(pid int) string {
+// LivingThread returns the folder of a thread of the process that lives, other than the first one; "" if there is none.
+func LivingThread(pid int) string {
 	tasks := fmt.Sprintf("/proc/%d/task", pid)
 	list, err := os.ReadDir(tasks)
 	if err != nil || len(list) < 2 {
@@ -37,7 +37,7 @@ func livingThread(pid int) string {
 
 // exists says whether there is a process with that id in which a thread lives.
 func exists(pid int) bool {
-	return lives(fmt.Sprintf("/proc/%d/stat", pid)) || livingThread(pid) != ""
+	return lives(fmt.Sprintf("/proc/%d/stat", pid)) || LivingThread(pid) != ""
 }
 
 func lives(stat string) bool {

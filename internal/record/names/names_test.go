@@ -1,4 +1,4 @@
-package record
+package names_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -28,14 +29,14 @@ func TestProgramName(t *testing.T) {
 		"bin/..": "dash", "sh/": "sh",
 	} {
 		meta := spool.Meta{Exe: exe, Args: []string{called}, Dir: dir}
-		if got := programName(&meta); got != want {
+		if got := names.Program(&meta); got != want {
 			t.Errorf("called by %q: %q, want %q", called, got, want)
 		}
 	}
-	if got := programName(&spool.Meta{Exe: exe}); got != "dash" {
+	if got := names.Program(&spool.Meta{Exe: exe}); got != "dash" {
 		t.Errorf("without arguments: %q", got)
 	}
-	if got := programName(&spool.Meta{Args: []string{"sh"}}); got != "program" {
+	if got := names.Program(&spool.Meta{Args: []string{"sh"}}); got != "program" {
 		t.Errorf("without a file: %q", got)
 	}
 }
@@ -47,7 +48,7 @@ func TestNamesStayInTheirFolder(t *testing.T) {
 	for _, template := range []string{"/out/%n.%p.htap", "/out/%h/%n.htap", "/out/%h", "/out/%n", "/out/%h%n", "/out/.%h/x", "/out/%n/%h/%r/%p"} {
 		for _, host := range hostile {
 			for _, exe := range hostile {
-				got := newNames(template).next(4711, &spool.Meta{Host: host, Exe: "/bin/" + exe})
+				got := names.NewTemplate(template).Next(4711, &spool.Meta{Host: host, Exe: "/bin/" + exe})
 				if filepath.Clean(got) != got || strings.Count(got, "/") != strings.Count(template, "/") || !strings.HasPrefix(got, "/out/") {
 					t.Errorf("%s with host %q and program %q: %q", template, host, exe, got)
 				}
@@ -60,8 +61,30 @@ func TestNamesStayInTheirFolder(t *testing.T) {
 		}
 	}
 	for template, want := range map[string]string{"/o/%n.%p.htap": "/o/my prog.7.htap", "/o/%h-100%%-%r": "/o/build.example.org-100%-none", "rel/%n": "rel/my prog"} {
-		if got := newNames(template).next(7, &spool.Meta{Host: "build.example.org", Exe: "/usr/bin/my prog"}); got != want {
+		if got := names.NewTemplate(template).Next(7, &spool.Meta{Host: "build.example.org", Exe: "/usr/bin/my prog"}); got != want {
 			t.Errorf("%s: %q, not %q", template, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		output string
+		want   []string
+	}{
+		{"", []string{"p.7.htap", "p.7.2.htap", "p.7.3.htap"}},
+		{dir, []string{dir + "/p.7.htap", dir + "/p.7.2.htap"}},
+		{"a/", []string{"a/p.7.htap"}},
+		{"x.htap", []string{"x.htap", "x.2.htap"}},
+		{"x.%p", []string{"x.7", "x.7.2"}},
+		{"%n-%%p.htap", []string{"p-%p.htap", "p-%p.2.htap"}},
+	} {
+		n := names.NewTemplate(test.output)
+		for _, want := range test.want {
+			if got := n.Next(7, &spool.Meta{Exe: "/usr/bin/p"}); got != want {
+				t.Errorf("-o %q gives %q, want %q", test.output, got, want)
+			}
 		}
 	}
 }

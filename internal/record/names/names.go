@@ -1,4 +1,4 @@
-package record
+package names
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// names hands out the recordings' file names. No two recordings of a run get the same one.
-type names struct {
+// Template hands out the recordings' file names. Any goroutine may use it.
+type Template struct {
 	mu       sync.Mutex
 	template string
 	used     map[string]bool
@@ -23,52 +23,60 @@ type names struct {
 
 const defaultName = "%n.%p.htap"
 
-func newNames(output string) *names {
+// NewTemplate takes what the user asked for: a template, an existing folder, or "" for the default.
+func NewTemplate(output string) *Template {
 	switch st, err := os.Stat(output); {
 	case output == "":
 		output = defaultName
 	case strings.HasSuffix(output, "/") || err == nil && st.IsDir():
 		output = filepath.Join(output, defaultName)
 	}
-	return &names{template: output, used: map[string]bool{}}
+	return &Template{template: output, used: map[string]bool{}}
 }
 
-// dir returns a folder for what lies beside the recordings.
-func (n *names) dir() string {
-	d := filepath.Dir(n.template)
+// Reserve keeps a name from being handed out.
+func (t *Template) Reserve(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used[path] = true
+}
+
+// Folder returns a folder for what lies beside the recordings.
+func (t *Template) Folder() string {
+	d := filepath.Dir(t.template)
 	if strings.Contains(d, "%") {
 		return "."
 	}
 	return d
 }
 
-// next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
+// Next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
 // 2 on; a file of an earlier run is replaced.
-func (n *names) next(pid int, meta *spool.Meta) string {
-	program := programName(meta)
+func (t *Template) Next(pid int, meta *spool.Meta) string {
+	program := Program(meta)
 	rank := "none"
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
 	}
-	path := expand(n.template, map[byte]string{'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%"})
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	path := expand(t.template, map[byte]string{'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%"})
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)
 	if ending == ".htap" {
 		stem = strings.TrimSuffix(path, ending)
 	} else {
 		ending = ""
 	}
-	for i := 2; n.used[path]; i++ {
+	for i := 2; t.used[path]; i++ {
 		path = stem + "." + strconv.Itoa(i) + ending
 	}
-	n.used[path] = true
+	t.used[path] = true
 	return path
 }
 
-// programName is the name by which a program was called, if that leads to the file that is executed, as sh does to
+// Program is the name by which a program was called, if that leads to the file that is executed, as sh does to
 // dash; else the file's own.
-func programName(meta *spool.Meta) string {
+func Program(meta *spool.Meta) string {
 	if meta.Exe == "" {
 		return "program"
 	}
@@ -114,7 +122,7 @@ func expand(template string, values map[byte]string) string {
 		for at := 0; at < len(e); at++ {
 			if e[at] == '%' && at+1 < len(e) {
 				if v, ok := values[e[at+1]]; ok {
-					b.WriteString(plainName(v))
+					b.WriteString(Plain(v))
 					at++
 					continue
 				}
@@ -132,8 +140,8 @@ func expand(template string, values map[byte]string) string {
 // longestValue bounds a placeholder's value, in bytes. A file's name has at most 255.
 const longestValue = 100
 
-// plainName makes a value one that no file system and no terminal takes for more than a name.
-func plainName(value string) string {
+// Plain makes a value one that no file system and no terminal takes for more than a name.
+func Plain(value string) string {
 	value = strings.Map(func(r rune) rune {
 		if r == '/' || unicode.IsControl(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return '_'
@@ -145,9 +153,4 @@ func plainName(value string) string {
 		value = value[:len(value)-n]
 	}
 	return value
-}
-
-func exist(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

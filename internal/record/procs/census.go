@@ -1,4 +1,4 @@
-package record
+package procs
 
 import (
 	"bytes"
@@ -14,88 +14,95 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading every
-// process's maps takes a while, so it is done beside the drain, and only while somebody asks.
-type census struct {
+// Census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading the maps of
+// every process takes a while, so it is done beside the drain, and only while somebody asks. Its methods may be called from
+// any goroutine.
+type Census struct {
 	dir    string
-	before map[int]bool // processes older than the run: none of them is the run's
-	ring   func()       // tells whoever asks that there was a look
-	// Of root's run: the processes that it has started. Others can map files of whatever name, and name the run in their environment.
-	family *family
 	folder *private.Folder
+	before map[int]bool // processes older than the run: none of them is part of it
+	ring   func()       // called after each look
+	// Of root's run: the processes that it has started. Others can map files of whatever name, and name the run in their environment.
+	family *Family
 
-	mu      sync.Mutex
-	wake    chan struct{}
-	began   time.Time        // of the latest complete look
-	again   time.Time        // of the one before it
-	inodes  map[uint64][]int // processes that map a spool
-	inodes2 map[uint64][]int
-	young   bool // a process that has just begun carries the run's environment
-	young2  bool
-	missed  map[int]string // processes of the run that are not recorded: what is to be said of each
-	untold  []string       // of these, what was not said yet
+	mu         sync.Mutex
+	wake       chan struct{}
+	began      time.Time        // of the latest complete look
+	again      time.Time        // of the one before it
+	inodes     map[uint64][]int // processes that map a spool
+	inodes2    map[uint64][]int
+	young      bool // a process that has just begun carries the run's environment
+	young2     bool
+	missed     map[int]string // processes of the run that are not recorded: a sentence about each
+	unreported []string       // of these, what Missed has not returned yet
 }
 
-func newCensus(dir string) *census {
-	c := &census{dir: dir, before: map[int]bool{}, missed: map[int]string{}, wake: make(chan struct{}, 1), ring: func() {}}
+// NewCensus notes which processes there are: none of them is part of the run. family is nil unless root records. ring is
+// called after each look.
+func NewCensus(folder *private.Folder, family *Family, ring func()) *Census {
+	c := &Census{
+		dir: folder.Path(), folder: folder, family: family, ring: ring,
+		before: map[int]bool{}, missed: map[int]string{}, wake: make(chan struct{}, 1),
+	}
 	for _, pid := range pids() {
 		c.before[pid] = true
 	}
 	return c
 }
 
-// ask wants a fresh look.
-func (c *census) ask() {
+// Ask wants a fresh look.
+func (c *Census) Ask() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// mapped says whether a spool is mapped by anybody, as far as two looks since a moment can tell: a process may be
+// Mapped says whether a spool is mapped by anybody, as far as two looks since a moment can tell: a process may be
 // forked while one look is under way. Without two such looks the answer is yes.
-func (c *census) mapped(inode uint64, since time.Time) bool {
+func (c *Census) Mapped(inode uint64, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.again.After(since) {
-		c.ask()
+		c.Ask()
 		return true
 	}
 	if len(c.inodes[inode])+len(c.inodes2[inode]) > 0 {
-		c.ask()
+		c.Ask()
 		return true
 	}
 	return false
 }
 
-// mappers returns the processes, by their ids here, that a look since a moment has seen to map a spool.
-func (c *census) mappers(inode uint64, since time.Time) []int {
+// Mappers returns the processes, by their ids here, that a look since a moment has seen to map a spool.
+func (c *Census) Mappers(inode uint64, since time.Time) []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.began.After(since) {
-		c.ask()
+		c.Ask()
 		return nil
 	}
 	return c.inodes[inode]
 }
 
-// quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
-func (c *census) quiet(since time.Time) bool {
+// Quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
+func (c *Census) Quiet(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.again.After(since) {
-		c.ask()
+		c.Ask()
 		return false
 	}
 	if len(c.inodes)+len(c.inodes2) > 0 || c.young || c.young2 {
-		c.ask()
+		c.Ask()
 		return false
 	}
 	return true
 }
 
-// serve looks when asked to, twice in a row, since whoever asks wants two looks: at a tenth of the time at most.
-func (c *census) serve(stop <-chan struct{}) {
+// Serve looks when asked to, until stop is closed. It looks twice in a row, since callers want two looks, and spends at
+// most a tenth of the time on it.
+func (c *Census) Serve(stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
@@ -104,13 +111,7 @@ func (c *census) serve(stop <-chan struct{}) {
 		}
 		first := time.Now()
 		for range 2 {
-			began := time.Now()
-			inodes, young := c.look()
-			c.mu.Lock()
-			c.again, c.began = c.began, began
-			c.inodes2, c.inodes = c.inodes, inodes
-			c.young2, c.young = c.young, young
-			c.mu.Unlock()
+			c.Look()
 		}
 		c.ring()
 		select {
@@ -121,12 +122,23 @@ func (c *census) serve(stop <-chan struct{}) {
 	}
 }
 
-// maxLists bounds how often a look lists the processes, where others than the run's come and go all the time.
+// Look looks at all processes once.
+func (c *Census) Look() {
+	began := time.Now()
+	inodes, young := c.scan()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.again, c.began = c.began, began
+	c.inodes2, c.inodes = c.inodes, inodes
+	c.young2, c.young = c.young, young
+}
+
+// maxLists bounds how often a look lists the processes, where processes of others come and go all the time.
 const maxLists = 32
 
-// look looks at all processes, until a list of them has nobody new who is the run's or has gone: who forks and ends before his turn comes
-// has a child by then.
-func (c *census) look() (inodes map[uint64][]int, young bool) {
+// scan looks at all processes, until a list of them has no new process that is part of the run or has ended: a process that
+// forks and ends before its turn comes has a child by then.
+func (c *Census) scan() (inodes map[uint64][]int, young bool) {
 	inodes = map[uint64][]int{}
 	self := os.Getpid()
 	seen, here := map[int]bool{self: true}, map[int]bool{}
@@ -142,7 +154,7 @@ func (c *census) look() (inodes map[uint64][]int, young bool) {
 				here[pid] = true
 				continue
 			}
-			ours, soon := c.visit(pid, inodes)
+			ours, soon := c.inspect(pid, inodes)
 			more, young = more || ours, young || soon
 		}
 	}
@@ -151,9 +163,9 @@ func (c *census) look() (inodes map[uint64][]int, young bool) {
 	return inodes, young
 }
 
-// visit adds the spools that a process maps. It returns whether the process is the run's, or has gone and may have been, and whether it may
-// be about to make a spool.
-func (c *census) visit(pid int, inodes map[uint64][]int) (ours, soon bool) {
+// inspect adds the spools that a process maps. It returns whether the process is part of the run, or has ended and may have
+// been part of it, and whether it may be about to make a spool.
+func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	dir := []byte(c.dir + "/")
 	maps, err := readProc(pid, "maps")
 	if err != nil || !bytes.Contains(maps, dir) {
@@ -183,8 +195,8 @@ func (c *census) visit(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	return true, false
 }
 
-// spoolsIn yields the inodes and devices of what is mapped from the run's folder, as its name says. An inode may come many times.
-func (c *census) spoolsIn(maps []byte) iter.Seq2[uint64, string] {
+// spoolsIn yields the inodes and devices of what is mapped from the run's folder, judged by name. An inode may come many times.
+func (c *Census) spoolsIn(maps []byte) iter.Seq2[uint64, string] {
 	dir := []byte(c.dir + "/")
 	return func(yield func(uint64, string) bool) {
 		for line := range bytes.Lines(maps) {
@@ -199,10 +211,10 @@ func (c *census) spoolsIn(maps []byte) iter.Seq2[uint64, string] {
 	}
 }
 
-// agentFile is how the agent's library is called, wherever it lies.
+// agentFile is the name of the agent's library, wherever it lies.
 const agentFile = "/libheaptap.so"
 
-// steppedAside says whether a process may have an agent and no spool because the user has chosen so.
+// steppedAside says whether a process may have an agent and no spool because the user has excluded it.
 func steppedAside(env []byte) bool {
 	for _, name := range []string{"HEAPTAP_CHILDREN=", "HEAPTAP_EXE=", "HEAPTAP_RANKS="} {
 		if bytes.HasPrefix(env, []byte(name)) || bytes.Contains(env, []byte("\x00"+name)) {
@@ -212,11 +224,11 @@ func steppedAside(env []byte) bool {
 	return false
 }
 
-// mostMissed bounds how many processes are named that are not recorded.
+// mostMissed bounds how many processes are named in notes that they are not recorded.
 const mostMissed = 20
 
 // miss notes a process of the run that has an agent and no spool.
-func (c *census) miss(pid int) {
+func (c *Census) miss(pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.missed[pid]; known || len(c.missed) >= mostMissed {
@@ -229,23 +241,23 @@ func (c *census) miss(pid int) {
 		}
 	}
 	c.missed[pid] = fmt.Sprintf("process %d%s is not recorded: %s", pid, nameOf(pid), why)
-	c.untold = append(c.untold, c.missed[pid])
+	c.unreported = append(c.unreported, c.missed[pid])
 }
 
-// tellMissed returns sentences about processes that are not recorded, each once.
-func (c *census) tellMissed() (list []string) {
+// Missed returns sentences about processes that are not recorded, each once.
+func (c *Census) Missed() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, c.untold = c.untold, nil
+	list, c.unreported = c.unreported, nil
 	return list
 }
 
-// related says whether a process may be the run's, as far as others could pretend that: root's own processes have no need to.
-func (c *census) related(pid int) bool {
-	return c.family == nil || isRoot(pid) || c.family.has(pid)
+// related says whether a process may be part of the run. Others could pretend that; root's own processes have no reason to.
+func (c *Census) related(pid int) bool {
+	return c.family == nil || isRoot(pid) || c.family.Has(pid)
 }
 
-// isRoot says whether a process is root's in every respect. (What owns its folder in /proc does not tell.)
+// isRoot says whether all of a process's user ids are root's. (The owner of its folder in /proc does not say so.)
 func isRoot(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -256,8 +268,8 @@ func isRoot(pid int) bool {
 	return ok && string(uids) == "0\t0\t0\t0"
 }
 
-// mapsSpool says whether a file that a process maps does lie in the run's folder, and not only bears such a name.
-func (c *census) mapsSpool(maps []byte) bool {
+// mapsSpool says whether a file that a process maps really is in the run's folder, and does not only have such a name.
+func (c *Census) mapsSpool(maps []byte) bool {
 	own, _ := os.ReadFile("/proc/self/maps")
 	var st unix.Stat_t
 	if unix.Fstat(c.folder.FD(), &st) != nil {
@@ -293,20 +305,20 @@ func pids() (list []int) {
 	return list
 }
 
-// executing says whether a process is in the midst of executing a program, so that its environment is not to be seen yet. On a busy
-// machine that may take long.
+// executing says whether a process is in the middle of execve, when its environment cannot be read yet. On a busy machine
+// that may take long.
 func executing(pid int) bool {
 	const environEnd = 51 // proc(5): env_end in stat; 0 until it is laid out
 	f, ok := statFields(pid)
 	if !ok || len(f) <= environEnd-3 || f[environEnd-3] != "0" {
 		return false
 	}
-	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // threads of the kernel, and who ends, have none
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // kernel threads, and processes that end, have none
 	return err == nil
 }
 
-// statFields returns what /proc says of a process, from its state (the third field in proc(5)) on. False if that is not known, or the
-// process has ended.
+// statFields returns the fields of a process's stat file, from its state (the third field in proc(5)) on. False if they cannot
+// be read, or the process has ended.
 func statFields(pid int) ([]string, bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -317,7 +329,7 @@ func statFields(pid int) ([]string, bool) {
 	return f, ok && len(f) >= 20 && f[0] != "Z" && f[0] != "X"
 }
 
-// age returns how long ago a process was forked; a long time if that cannot be told. A zombie maps nothing and makes
+// age returns how long ago a process was forked; a long time if that is not known. A zombie maps nothing and makes
 // nothing any more.
 func age(pid int) time.Duration {
 	const long = 1 << 62
