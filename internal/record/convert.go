@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -104,7 +105,7 @@ func (r *run) tellProcesses(o *source) {
 	for _, p := range list {
 		o.known = p.Slot + 1
 		o.members = append(o.members, &member{Life: o.peers.AddUnknown(p.PID)})
-		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
+		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p, layout: new(sampler.Layout)})
 	}
 	o.w.queue.push(o.partials()...)
 }

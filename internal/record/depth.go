@@ -1,9 +1,8 @@
 package record
 
 import (
-	"sync"
-
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -15,7 +14,7 @@ func (p *process) deeper(s *stream, r *ready) {
 		size = x.size
 	}
 	now := p.now(r.time) * recording.Quantum
-	p.w.stackLists.put(p.slot, ownStack{tid: s.tid, thread: s.thread, top: r.w0&wire.AddrMask + size})
+	p.layout.PutStack(sampler.Stack{TID: s.tid, Thread: s.thread, Top: r.w0&wire.AddrMask + size})
 	p.stackUse(event.StackUse{Thread: s.thread, Time: now, Measure: event.StackDeepest, Bytes: size, Stack: r.stack})
 	if size > p.deepest {
 		if p.deepest = size; p.watch != nil {
@@ -40,68 +39,6 @@ func (p *process) stackUse(u event.StackUse) {
 	p.out.StackUse(u)
 }
 
-// ownStack is where a thread's stack begins.
-type ownStack struct {
-	tid, thread uint32
-	top         uint64 // address; 0: it is not known, or the thread has ended
-}
-
-// stackLists are the stacks of the threads of a worker's processes, as its samplers see them. Threads come and go much more often than
-// these look.
-type stackLists struct {
-	mu   sync.Mutex
-	list map[uint32][]ownStack // by slot; then by thread
-}
-
-func (l *stackLists) put(slot uint32, s ownStack) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.list == nil {
-		l.list = map[uint32][]ownStack{}
-	}
-	list := l.list[slot]
-	if n := int(s.thread) + 1 - len(list); n > 0 {
-		list = append(list, make([]ownStack, n)...)
-		l.list[slot] = list
-	}
-	list[s.thread] = s
-}
-
-// drop forgets a thread's stack.
-func (l *stackLists) drop(slot, thread uint32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if list := l.list[slot]; int(thread) < len(list) {
-		list[thread] = ownStack{}
-	}
-}
-
-// of returns the stacks of the threads that live, as far as is known: of several with the same id, the last one does.
-func (l *stackLists) of(slot uint32) []ownStack {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var list []ownStack
-	at := map[uint32]int{}
-	for _, s := range l.list[slot] {
-		if s.top == 0 {
-			continue
-		}
-		if i, ok := at[s.tid]; ok {
-			list[i] = s
-			continue
-		}
-		at[s.tid] = len(list)
-		list = append(list, s)
-	}
-	return list
-}
-
-// stackReading is what a sampler has read of one stack.
-type stackReading struct {
-	thread        uint32
-	touched, size uint64 // bytes
-}
-
 // stackRead takes what a sampler has read of the threads' stacks.
 func (p *process) stackRead(it *item) {
 	if p.ended {
@@ -109,7 +46,39 @@ func (p *process) stackRead(it *item) {
 	}
 	now := p.since(it.n)
 	for _, r := range it.stacks {
-		p.stackUse(event.StackUse{Thread: r.thread, Time: now, Measure: event.StackSize, Bytes: r.size})
-		p.stackUse(event.StackUse{Thread: r.thread, Time: now, Measure: event.StackTouched, Bytes: r.touched})
+		p.stackUse(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackSize, Bytes: r.Size})
+		p.stackUse(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackTouched, Bytes: r.Touched})
 	}
+}
+
+// resided takes which pages of the modules are in memory, instead of what was read before.
+func (p *process) resided(it *item) {
+	if p.ended {
+		return
+	}
+	if p.residency == nil {
+		p.residency = map[uint32]event.Residency{}
+	}
+	for _, r := range it.residency {
+		r.Time = p.since(it.n)
+		p.residency[r.Module] = r
+	}
+}
+
+// readings leaves what is read of a process's memory to its worker.
+type readings struct {
+	w    *worker
+	slot uint32
+}
+
+func (r readings) Sample(at uint64, s event.Sample) {
+	r.w.queue.leave(item{kind: itemSample, slot: r.slot, sample: s, n: at})
+}
+
+func (r readings) Residency(at uint64, list []event.Residency) {
+	r.w.queue.leave(item{kind: itemResidency, slot: r.slot, residency: list, n: at})
+}
+
+func (r readings) Stacks(at uint64, list []sampler.StackReading) {
+	r.w.queue.leave(item{kind: itemStacks, slot: r.slot, stacks: list, n: at})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
@@ -46,8 +47,10 @@ type source struct {
 // member is a process that writes to a spool, and what its worker was told about it.
 type member struct {
 	*procs.Life
-	over    bool // that it has ended
-	partial bool // that not every allocation is recorded
+	layout  *sampler.Layout
+	sampled *sampler.Process // or nil
+	over    bool             // that it has ended
+	partial bool             // that not every allocation is recorded
 }
 
 // Spilled takes records that the agent has put into its spill file.
@@ -213,7 +216,7 @@ func (r *run) round() (moved int64, freed int) {
 				if m.Verified && !o.guest {
 					r.family.Add(m.PID)
 				}
-				r.addSampler(m.Life, began[i].slot, o.w)
+				r.beginSampling(m, readings{o.w, began[i].slot})
 			}
 		}
 		o.endings(r)
@@ -247,9 +250,10 @@ func (o *source) processes() (items []item) {
 		o.known = p.Slot + 1
 		l := o.peers.Add(p.PID, p.Parent, p.Random)
 		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.Verified
-		o.members = append(o.members, &member{Life: l})
+		m := &member{Life: l, layout: new(sampler.Layout)}
+		o.members = append(o.members, m)
 		o.dead, o.deadSince = false, time.Time{}
-		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})
+		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p, layout: m.layout})
 	}
 	return append(items, o.partials()...)
 }
@@ -272,7 +276,7 @@ func (o *source) endings(r *run) {
 				}
 			}
 			m.over = true
-			r.unsample(m.Life)
+			r.sampler.Remove(m.sampled)
 			m.Close()
 			o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot), status: status, n: m.When})
 		default:

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
@@ -42,7 +43,7 @@ func newScript(t *testing.T) *script {
 	r := newRun(t.Context(), Config{RunDir: dir, Output: filepath.Join(dir, "out.htap"), Report: c.reps.add})
 	r.counter0 = 0
 	c.w = r.newWorker(s, true)
-	c.w.item(&item{kind: itemProc, proc: spool.Process{PID: 1, Parent: wire.None}})
+	c.w.item(&item{kind: itemProc, layout: new(sampler.Layout), proc: spool.Process{PID: 1, Parent: wire.None}})
 	c.p = c.w.procs[0]
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -22,6 +23,7 @@ type process struct {
 	slot         uint32
 	info         spool.Process
 	parent       *process
+	layout       *sampler.Layout // for those who sample the process
 	main         bool
 	path         string
 	kept         *os.File // the recording, to have it when its name leads elsewhere; or nil
@@ -96,9 +98,9 @@ type threadKey struct {
 	start uint64
 }
 
-func (w *worker) newProcess(info spool.Process, main bool) *process {
+func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
-		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
+		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
 		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),

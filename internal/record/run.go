@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
@@ -16,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -67,12 +67,8 @@ type run struct {
 	missedAt time.Time // when processes were last looked for that are not recorded
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
-	mu       sync.Mutex // of what follows
-	samplers map[*procs.Life]*sampler
-	ending   []*sampler
-	reports  sync.Mutex
-	roused   chan struct{} // see rouse
-	paused   atomic.Bool   // the sampler sleeps for long
+	sampler *sampler.Sampler
+	reports sync.Mutex // one report at a time
 }
 
 // Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
@@ -104,7 +100,7 @@ func Run(ctx context.Context, config Config) error {
 	defer context.AfterFunc(ctx, r.alarm.ring)()
 	var helpers, watching sync.WaitGroup
 	helpers.Go(func() { r.census.Serve(stop) })
-	helpers.Go(func() { r.sample(stop) })
+	helpers.Go(func() { r.sampler.Serve(stop) })
 	watching.Go(r.alarm.serve)
 	if r.family != nil {
 		go r.family.Follow(stop)
@@ -157,10 +153,9 @@ func newRun(ctx context.Context, config Config) *run {
 	r := &run{
 		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, samplers: map[*procs.Life]*sampler{}, symbols: ctx,
+		expedited: true, global: true, sampler: sampler.New(), symbols: ctx,
 		cache:       newSymbolCache(),
 		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
-		roused: make(chan struct{}, 1),
 	}
 	for _, path := range config.Taken {
 		r.names.Reserve(path)
@@ -232,7 +227,7 @@ func (r *run) drain(ctx context.Context) {
 		n, freed := r.round()
 		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
 		if flows || n > 0 && idle {
-			r.rouse()
+			r.sampler.Rouse()
 		}
 		if n > 0 {
 			moved = now
@@ -438,7 +433,7 @@ func (r *run) closeSource(o *source) {
 			}
 			items = append(items, it)
 		}
-		r.unsample(m.Life)
+		r.sampler.Remove(m.sampled)
 		m.Close()
 	}
 	o.sink.items = nil
@@ -570,73 +565,12 @@ func (r *run) remove(o *source) {
 	r.door.Forget(filepath.Base(o.spool.Path()))
 }
 
-// addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
-// before it was found, nor if it lives where ids mean something else.
-func (r *run) addSampler(l *procs.Life, slot uint32, w *worker) {
-	if !l.Verified {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := newSampler(l, slot, w)
-	s.due(time.Now()) // many processes do not live until the next tick
-	r.samplers[l] = s
-	r.paused.Store(true) // the timer knows nothing of it
-	r.rouse()
-}
-
-// rouse has the processes' memory sampled often again: something is going on.
-func (r *run) rouse() {
-	if r.paused.CompareAndSwap(true, false) {
-		select {
-		case r.roused <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (r *run) unsample(l *procs.Life) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.samplers[l]; s != nil {
-		r.ending = append(r.ending, s)
-		delete(r.samplers, l)
-	}
-}
-
-// sample reads the memory of all processes that are being recorded, each when it is due.
-func (r *run) sample(stop <-chan struct{}) {
-	t := time.NewTimer(sampleInterval)
-	defer t.Stop()
-	for {
-		roused := false
-		select {
-		case <-stop:
-			return
-		case <-r.roused:
-			roused = true
-		case <-t.C:
-		}
-		now := time.Now()
-		r.mu.Lock()
-		list := make([]*sampler, 0, len(r.samplers))
-		for _, s := range r.samplers {
-			list = append(list, s)
-		}
-		for _, s := range r.ending {
-			s.close()
-		}
-		r.ending = nil
-		r.mu.Unlock()
-		wait := maxInterval
-		for _, s := range list {
-			if roused {
-				s.rouse(now)
-			}
-			s.due(now)
-			wait = min(wait, max(s.next.Sub(now), sampleInterval/2))
-		}
-		t.Reset(wait)
-		r.paused.Store(wait > 2*sampleInterval)
+// beginSampling samples a process's memory, if its id is known to be its own: not if it had executed another image, or
+// ended, before it was found, nor if it lives where ids mean something else.
+func (r *run) beginSampling(m *member, to readings) {
+	if m.Verified {
+		m.sampled = r.sampler.Add(sampler.Target{
+			PID: m.PID, Random: m.Random, Eager: len(r.config.MarkWhen) > 0, Layout: m.layout, Sink: to,
+		})
 	}
 }

@@ -240,7 +240,7 @@ func (p *process) loadModules() {
 
 func (p *process) putModule(m *event.Module) {
 	p.out.Module(*m)
-	p.w.moduleLists.put(p.slot, *m)
+	p.layout.PutModule(*m)
 }
 
 // has says whether what happened in a process at some time is part of this one's past.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -24,7 +25,8 @@ type item struct {
 	status    Status
 	sample    event.Sample
 	residency []event.Residency
-	stacks    []stackReading
+	stacks    []sampler.StackReading
+	layout    *sampler.Layout
 	text      string
 	source    event.MarkSource
 	flushed   func(stack uint32, err error)
@@ -76,19 +78,17 @@ type worker struct {
 	done    chan struct{}
 	buffers [][]byte // of streams that have no piece loaded from disk at the moment
 
-	modules     []spool.Module
-	badModules  bool
-	moduleLists moduleLists
-	stackLists  stackLists
-	final       bool                   // nobody writes to the spool any more
-	saved       map[uint32]*savedState // of a recorder that was killed, by slot
-	restored    map[uint64]*stream     // by uid
-	endCounter  uint64                 // counter when the latest process was found to have ended
-	flushed     time.Time
-	progresses  sync.Map     // *namedProgress by slot
-	finished    atomic.Int32 // processes whose recordings are finished
-	counter0    uint64       // a reading of both clocks when the worker started
-	mono0       uint64
+	modules    []spool.Module
+	badModules bool
+	final      bool                   // nobody writes to the spool any more
+	saved      map[uint32]*savedState // of a recorder that was killed, by slot
+	restored   map[uint64]*stream     // by uid
+	endCounter uint64                 // counter when the latest process was found to have ended
+	flushed    time.Time
+	progresses sync.Map     // *namedProgress by slot
+	finished   atomic.Int32 // processes whose recordings are finished
+	counter0   uint64       // a reading of both clocks when the worker started
+	mono0      uint64
 }
 
 func (r *run) newWorker(s *spool.Spool, main bool) *worker {
@@ -185,7 +185,7 @@ func (w *worker) item(it *item) {
 			}
 			delete(p.streams, it.stream.uid)
 			if it.stream.level == 0 && it.stream.known {
-				w.stackLists.drop(p.slot, it.stream.thread)
+				p.layout.DropStack(it.stream.thread)
 			}
 		}
 	case itemRound:
@@ -199,7 +199,7 @@ func (w *worker) item(it *item) {
 			w.procs = append(w.procs, nil)
 		}
 		if w.procs[it.slot] == nil {
-			w.procs[it.slot] = w.newProcess(it.proc, w.main && it.slot == 0)
+			w.procs[it.slot] = w.newProcess(it.proc, it.layout, w.main && it.slot == 0)
 		}
 	case itemEnd:
 		w.endCounter = it.n
@@ -302,7 +302,7 @@ func (p *process) sample(it *item) {
 // come near its end.
 func (p *process) peakAtEnd(most, end int64) {
 	if most > p.mostRSS {
-		s := unknownSample
+		s := sampler.Unknown
 		s.Time, s.RSS = end, most
 		p.out.Sample(s)
 	}

@@ -9,70 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
 )
-
-// samples takes what has been left in a queue.
-func samples(q *queue) (list []event.Sample) {
-	q.push(item{kind: itemNote}) // so that there is something to wait for
-	for _, it := range q.take(nil) {
-		if it.kind == itemSample {
-			list = append(list, it.sample)
-		}
-	}
-	return list
-}
-
-// TestSampleOfImage samples a process before and after it executes another program.
-func TestSampleOfImage(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("sh", "-c", "echo; read x; exec sleep 1000")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	random, _ := procs.Random(cmd.Process.Pid)
-	l := new(procs.Peers).Add(cmd.Process.Pid, 0, random)
-	defer l.Close()
-	w := &worker{queue: newQueue()}
-	s := newSampler(l, 0, w)
-	defer s.close()
-	s.due(time.Now())
-	if list := samples(w.queue); len(list) != 1 || list[0].RSS <= 0 || list[0].MinorFaults <= 0 {
-		t.Fatalf("samples of the first image: %+v", list)
-	}
-	if _, err := in.Write([]byte("\n")); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(10 * time.Second); l.SameImage(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it does not execute sleep")
-		}
-	}
-	s.due(time.Now().Add(time.Minute))
-	if list := samples(w.queue); len(list) != 0 {
-		t.Errorf("samples of the second image: %+v", list)
-	}
-}
 
 // TestSampleStranger has a spool whose process's id is another one's here.
 func TestSampleStranger(t *testing.T) {

@@ -1,12 +1,10 @@
-package record
+package sampler
 
 import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
@@ -26,33 +24,6 @@ const (
 	maxRuns = 1 << 18
 )
 
-// moduleLists are the modules of a worker's processes, as its samplers see them.
-type moduleLists struct {
-	mu   sync.Mutex
-	list map[uint32][]event.Module // by slot
-}
-
-// put adds a module, or replaces the one with the same id.
-func (l *moduleLists) put(slot uint32, m event.Module) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.list == nil {
-		l.list = map[uint32][]event.Module{}
-	}
-	of := l.list[slot]
-	if i := slices.IndexFunc(of, func(o event.Module) bool { return o.ID == m.ID }); i >= 0 {
-		of[i] = m
-		return
-	}
-	l.list[slot] = append(of, m)
-}
-
-func (l *moduleLists) of(slot uint32) []event.Module {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.list[slot])
-}
-
 // pages reads which pages of a process's modules are in memory.
 type pages struct {
 	turns    turns
@@ -60,33 +31,32 @@ type pages struct {
 	buf      []byte
 }
 
-// due reads them if it is time.
-func (g *pages) due(s *sampler, now time.Time) {
-	g.turns.due(s, now, func() (item, bool) {
-		list := g.look(s.dir+"/pagemap", s.w.moduleLists.of(s.slot), uint64(s.pageSize))
-		return item{kind: itemResidency, residency: list}, len(list) > 0
-	})
+// read reads them if that is due.
+func (g *pages) read(p *Process, now time.Time) {
+	if !g.turns.due(p, now) {
+		return
+	}
+	began, at := time.Now(), clock.Monotonic()
+	list := g.look(p.dir+"/pagemap", p.Layout.Modules(), uint64(p.pageSize))
+	if len(list) > 0 && p.sameImage() {
+		p.Sink.Residency(at, list)
+	}
+	g.turns.took(p, now, began)
 }
 
 // turns are the times at which something is read of a process's pages.
 type turns struct{ next time.Time }
 
-// due calls read if it is time, and leaves the item that it makes, if it makes one, to the worker.
-func (g *turns) due(s *sampler, now time.Time, read func() (item, bool)) {
-	if g.next.IsZero() {
-		g.next = s.started.Add(residencyFirst)
+func (t *turns) due(p *Process, now time.Time) bool {
+	if t.next.IsZero() {
+		t.next = p.started.Add(residencyFirst)
 	}
-	if now.Before(g.next) {
-		return
-	}
-	began := time.Now()
-	at := clock.Monotonic()
-	if it, ok := read(); ok && s.sameImage() {
-		it.slot, it.n = s.slot, at
-		s.w.queue.leave(it)
-	}
-	took := time.Since(began)
-	g.next = began.Add(max(residencyInterval, took*residencyDuty, s.interval(now)))
+	return !now.Before(t.next)
+}
+
+// took sets the next turn, after one that began at a moment.
+func (t *turns) took(p *Process, now, began time.Time) {
+	t.next = began.Add(max(residencyInterval, time.Since(began)*residencyDuty, p.interval(now)))
 }
 
 // look reads what is resident of the modules that are loaded.
@@ -176,18 +146,4 @@ func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
 		}
 	}
 	return true
-}
-
-// resided takes what was read, instead of what was read before.
-func (p *process) resided(it *item) {
-	if p.ended {
-		return
-	}
-	if p.residency == nil {
-		p.residency = map[uint32]event.Residency{}
-	}
-	for _, r := range it.residency {
-		r.Time = p.since(it.n)
-		p.residency[r.Module] = r
-	}
 }

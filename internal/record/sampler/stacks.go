@@ -1,4 +1,4 @@
-package record
+package sampler
 
 import (
 	"bufio"
@@ -9,54 +9,66 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
 )
 
-// maxStack bounds what is looked at of one stack: more is no stack, but a mapping that has grown together with others.
+// maxStack bounds what is looked at of one stack: a larger mapping is a stack's that was merged with others.
 const maxStack = 1 << 30
 
-// stackPages reads how far down the stacks of a process's threads were ever touched. A page that was, stays: so what is read now and
-// then is the high water, of all calls.
+// StackReading is what was read of one stack.
+type StackReading struct {
+	Thread        uint32 // index in the recording
+	Touched, Size uint64 // bytes
+}
+
+// stackPages reads how far down the stacks of a process's threads were ever touched. A page that was touched stays in
+// memory, so what is read now and then is the high-water mark of all calls.
 type stackPages struct {
 	turns turns
-	lows  map[ownStack]uint64 // where each stack ends at the most
-	limit uint64              // of the main thread's
+	lows  map[Stack]uint64 // where each stack can end
+	limit uint64           // of the main thread's
 	buf   []byte
 }
 
-// due reads them if it is time.
-func (g *stackPages) due(s *sampler, now time.Time) {
-	g.turns.due(s, now, func() (item, bool) {
-		list := g.look(s)
-		return item{kind: itemStacks, stacks: list}, len(list) > 0
-	})
+// read reads them if that is due.
+func (g *stackPages) read(p *Process, now time.Time) {
+	if !g.turns.due(p, now) {
+		return
+	}
+	began, at := time.Now(), clock.Monotonic()
+	if list := g.look(p); len(list) > 0 && p.sameImage() {
+		p.Sink.Stacks(at, list)
+	}
+	g.turns.took(p, now, began)
 }
 
-func (g *stackPages) look(s *sampler) (list []stackReading) {
-	stacks := s.w.stackLists.of(s.slot)
+func (g *stackPages) look(p *Process) (list []StackReading) {
+	stacks := p.Layout.Stacks()
 	if len(stacks) == 0 {
 		return nil
 	}
-	f, err := os.Open(s.dir + "/pagemap")
+	f, err := os.Open(p.dir + "/pagemap")
 	if err != nil {
 		return nil // not ours to read
 	}
 	defer f.Close()
 	if g.buf == nil {
 		g.buf = make([]byte, 64<<10)
-		g.limit = stackLimit(s.proc("limits"))
+		g.limit = stackLimit(p.proc("limits"))
 	}
-	alive := threadsOf(s.pid)
-	stacks = slices.DeleteFunc(stacks, func(t ownStack) bool { return !alive[t.tid] })
-	g.bounds(s, stacks)
+	alive := threadsOf(p.PID)
+	stacks = slices.DeleteFunc(stacks, func(t Stack) bool { return !alive[t.TID] })
+	g.bounds(p, stacks)
 	for _, t := range stacks {
 		low := g.lows[t]
 		if low == 0 {
 			continue
 		}
-		if lowest, ok := g.lowest(f, low, t.top, uint64(s.pageSize)); ok {
-			r := stackReading{thread: t.thread, size: t.top - low, touched: t.top - lowest}
-			if int(t.tid) == s.pid {
-				r.size = g.limit
+		if lowest, ok := g.lowest(f, low, t.Top, uint64(p.pageSize)); ok {
+			r := StackReading{Thread: t.Thread, Size: t.Top - low, Touched: t.Top - lowest}
+			if int(t.TID) == p.PID {
+				r.Size = g.limit
 			}
 			list = append(list, r)
 		}
@@ -77,12 +89,12 @@ func threadsOf(pid int) map[uint32]bool {
 }
 
 // bounds finds out where the stacks end. That of the main thread grows.
-func (g *stackPages) bounds(s *sampler, stacks []ownStack) {
+func (g *stackPages) bounds(p *Process, stacks []Stack) {
 	known := g.lows
-	g.lows = make(map[ownStack]uint64, len(stacks))
-	var asked []ownStack
+	g.lows = make(map[Stack]uint64, len(stacks))
+	var asked []Stack
 	for _, t := range stacks {
-		if low, ok := known[t]; ok && int(t.tid) != s.pid {
+		if low, ok := known[t]; ok && int(t.TID) != p.PID {
 			g.lows[t] = low
 		} else {
 			asked = append(asked, t)
@@ -91,8 +103,8 @@ func (g *stackPages) bounds(s *sampler, stacks []ownStack) {
 	if len(asked) == 0 {
 		return
 	}
-	slices.SortFunc(asked, func(a, b ownStack) int { return cmp.Compare(a.top, b.top) })
-	f, err := os.Open(s.dir + "/maps")
+	slices.SortFunc(asked, func(a, b Stack) int { return cmp.Compare(a.Top, b.Top) })
+	f, err := os.Open(p.dir + "/maps")
 	if err != nil {
 		return
 	}
@@ -100,8 +112,8 @@ func (g *stackPages) bounds(s *sampler, stacks []ownStack) {
 	lines := bufio.NewScanner(f)
 	for i := 0; i < len(asked) && lines.Scan(); {
 		from, to, ok := mapRange(lines.Bytes())
-		for ok && i < len(asked) && asked[i].top-1 < to {
-			if t := asked[i]; t.top-1 >= from && t.top-from <= maxStack {
+		for ok && i < len(asked) && asked[i].Top-1 < to {
+			if t := asked[i]; t.Top-1 >= from && t.Top-from <= maxStack {
 				g.lows[t] = from
 			}
 			i++
