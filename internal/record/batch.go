@@ -73,7 +73,9 @@ func (p *process) until(s *stream) {
 	}
 	if s.lastBegins >= 0 {
 		q := &s.pieces[s.head]
-		s.done, s.latest = position{q.seq, q.off + uint32(s.begins)}, position{q.seq, q.off + uint32(s.lastBegins)}
+		s.done, s.latest = q.At, q.At
+		s.done.Off += uint32(s.begins)
+		s.latest.Off += uint32(s.lastBegins)
 		s.began = meanings[uint8(b.rest[b.n-1].w0>>wire.KindShift)].op == ledger.OpReallocBegin
 		if !s.touched && p.state != nil {
 			s.touched = true

@@ -44,7 +44,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 		}
 	}
 	r := newRun(ctx, config)
-	defer r.store.close()
+	defer r.store.Close()
 	reader := s.Reader()
 	defer reader.Close()
 	o := &source{spool: s, reader: reader, w: r.newWorker(s, !config.NotMain)}

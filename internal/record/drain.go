@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -55,8 +56,8 @@ type member struct {
 
 // Spilled takes records that the agent has put into its spill file.
 func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
-	seq, off := st.Position()
-	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: piece{raw: f, at: offset, full: n, seq: seq, off: off}})
+	at := journal.OriginOf(0, st).At
+	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: journal.InFile(f, offset, n, at)})
 }
 
 // look opens the spools that have appeared in the run's folder.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -18,7 +19,7 @@ type stream struct {
 	name       string
 	index      uint32 // number within its process, for the ledger
 
-	pieces             []piece
+	pieces             []journal.Piece
 	head               int // first of them
 	b                  []byte
 	at                 int
@@ -34,7 +35,7 @@ type stream struct {
 
 	// For the state that outlives the recorder: up to where the stream's records were handed over, where the latest of
 	// them begins, and whether that is the begin of a realloc.
-	done, latest position
+	done, latest journal.Position
 	began        bool
 	touched      bool // since the latest state
 
@@ -236,8 +237,8 @@ func (p *process) isLater(s *stream, limit uint64) bool {
 	if s.head == len(s.pieces) || s.x.have != 0 {
 		return false
 	}
-	t := max(s.pieces[s.head].first, s.last)
-	if s.pieces[s.head].first == 0 || t < limit || t == never {
+	t := max(s.pieces[s.head].First, s.last)
+	if s.pieces[s.head].First == 0 || t < limit || t == never {
 		return false
 	}
 	s.time = t
@@ -267,17 +268,17 @@ func (p *process) nextPiece(s *stream) bool {
 			return false
 		}
 		q := &s.pieces[s.head]
-		if s.buf == nil && q.data == nil {
+		if s.buf == nil && q.OnDisk() {
 			s.buf = p.w.takeBuffer()
 		}
-		b, err := q.load(s.buf)
-		s.done = position{q.seq, q.off}
+		b, err := q.Load(s.buf)
+		s.done = q.At
 		if err != nil {
 			// Its events were counted in the piece's bytes only: say at least that many of the shortest.
-			p.lost += uint64(q.full / 24)
-			p.note("%v; about %d events are missing.", err, q.full/24)
+			p.lost += uint64(q.Size / 24)
+			p.note("%v; about %d events are missing.", err, q.Size/24)
 			b = []byte{}
-		} else if q.data == nil {
+		} else if q.OnDisk() {
 			s.buf = b
 		}
 		s.b, s.at = b, 0
@@ -288,7 +289,7 @@ func (p *process) nextPiece(s *stream) bool {
 }
 
 // arrive adds a piece to a stream.
-func (p *process) arrive(s *stream, q piece) {
+func (p *process) arrive(s *stream, q journal.Piece) {
 	s.pieces = append(s.pieces, q)
 	if s.pending {
 		return

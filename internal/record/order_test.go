@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -21,7 +22,7 @@ type script struct {
 	t      *testing.T
 	w      *worker
 	p      *process
-	store  *store
+	store  *journal.Store
 	round  uint64
 	seen   int
 	reps   reports
@@ -39,7 +40,7 @@ func newScript(t *testing.T) *script {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c := &script{t: t, store: newStore(dir, 0, 0, nil), stream: map[uint64]*stream{}}
+	c := &script{t: t, store: journal.NewStore(dir, 0, 0, nil), stream: map[uint64]*stream{}}
 	r := newRun(t.Context(), Config{RunDir: dir, Output: filepath.Join(dir, "out.htap"), Report: c.reps.add})
 	r.counter0 = 0
 	c.w = r.newWorker(s, true)
@@ -77,9 +78,9 @@ func (c *script) put(uid uint64, list ...wire.Record) {
 
 // bytes brings records of a stream, or what is none.
 func (c *script) bytes(uid uint64, b []byte) {
-	room := c.store.buffer(len(b))
+	room := c.store.Buffer(len(b))
 	copy(room, b)
-	q, _, err := c.store.keep(room, &origin{uid: uid})
+	q, _, err := c.store.Keep(room, &journal.Origin{UID: uid})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -32,12 +33,12 @@ type process struct {
 	ledger       *ledger.Ledger
 	clock        *clockMap
 	heap         []*stream
-	bound        uint64    // all older events are merged; at the latest round
-	tick         uint64    // bound at the latest Barrier of the ledger
-	latest       uint64    // timestamp of the latest event
-	time         int64     // and its time, in the recording's units
-	state        *state    // what Recover needs; nil: nothing
-	touched      []*stream // since the latest checkpoint
+	bound        uint64         // all older events are merged; at the latest round
+	tick         uint64         // bound at the latest Barrier of the ledger
+	latest       uint64         // timestamp of the latest event
+	time         int64          // and its time, in the recording's units
+	state        *journal.State // what Recover needs; nil: nothing
+	touched      []*stream      // since the latest checkpoint
 	overs        []overPiece
 	emit         func(*event.Event)
 	pairs        pairs
@@ -150,12 +151,12 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {
 		p.path = saved.Recording + recoveredSuffix
-		if !saved.finished && saved.folded() {
-			p.path = saved.restName()
+		if !saved.Finished && folded(saved) {
+			p.path = restName(saved)
 			p.rest = true
 		}
 	}
-	if saved != nil && saved.finished {
+	if saved != nil && saved.Finished {
 		p.ended = true // all is in its recording
 		return p
 	}
@@ -165,8 +166,9 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
 	}}
 	if w.run.journal != nil {
-		if p.state = newState(p); p.state != nil {
-			opts.Births = p.state.births
+		info := journal.StateInfo{Recording: p.path, SpillDir: w.run.store.Dir(), Slot: p.slot}
+		if p.state = journal.CreateState(w.run.folder, w.spool.Path(), info); p.state != nil {
+			opts.Births = p.state.Births
 		}
 	}
 	p.create(desc, opts)
@@ -325,9 +327,9 @@ func (p *process) finish(status Status) {
 
 // leave ends the state: nothing has to be recovered any more.
 func (p *process) leave() {
-	p.state.finish()
+	p.state.Finish()
 	for i := range p.overs {
-		p.overs[i].piece.release()
+		p.overs[i].piece.Release()
 	}
 	p.overs, p.touched = nil, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
@@ -26,8 +27,8 @@ type run struct {
 	family  *procs.Family   // nil: all processes of the run can enter its folder
 	door    *procs.Door     // likewise
 	names   *names.Template
-	store   *store
-	journal *journal // nil: none
+	store   *journal.Store
+	journal *journal.File // nil: none
 	census  *procs.Census
 	sources []*source
 	seen    map[string]bool // names of spools
@@ -86,10 +87,10 @@ func Run(ctx context.Context, config Config) error {
 	r.openDoor()
 	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
 	r.report(Report{Kind: Ready}) // not before: processes that already exist are not part of the run
-	if r.journal, err = openJournal(folder); err != nil {
+	if r.journal, err = journal.Create(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
-	r.store.journal = r.journal
+	r.store.KeepIn(r.journal)
 	server, err := control.Listen(config.RunDir, r.orders.answer)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
@@ -120,12 +121,12 @@ func Run(ctx context.Context, config Config) error {
 	r.alarm.end()
 	watching.Wait()
 	r.alarm.close()
-	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
+	r.store.Close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
 		r.remove(o)
 	}
-	r.journal.remove()
+	r.journal.Remove()
 	r.door.Close()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
@@ -167,7 +168,7 @@ func newRun(ctx context.Context, config Config) *run {
 	if st, err := os.Stat(r.names.Folder()); err == nil {
 		r.hadOutput = st.IsDir()
 	}
-	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
+	r.store = journal.NewStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
 	r.mainKnown = config.Main == nil
 	return r

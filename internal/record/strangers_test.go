@@ -74,7 +74,7 @@ func TestPlanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newTarget(t, dir, "1-1.spool")
-	for _, name := range []string{"1-1.0.state", journalName, "2-2.spool"} {
+	for _, name := range []string{"1-1.0.state", "journal", "2-2.spool"} {
 		if err := os.Symlink(precious, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
@@ -19,7 +20,7 @@ type item struct {
 	slot      uint32
 	n         uint64
 	stream    *stream
-	piece     piece
+	piece     journal.Piece
 	round     *round
 	proc      spool.Process
 	status    Status
@@ -80,10 +81,10 @@ type worker struct {
 
 	modules    []spool.Module
 	badModules bool
-	final      bool                   // nobody writes to the spool any more
-	saved      map[uint32]*savedState // of a recorder that was killed, by slot
-	restored   map[uint64]*stream     // by uid
-	endCounter uint64                 // counter when the latest process was found to have ended
+	final      bool                      // nobody writes to the spool any more
+	saved      map[uint32]*journal.Saved // of a recorder that was killed, by slot
+	restored   map[uint64]*stream        // by uid
+	endCounter uint64                    // counter when the latest process was found to have ended
 	flushed    time.Time
 	progresses sync.Map     // *namedProgress by slot
 	finished   atomic.Int32 // processes whose recordings are finished
@@ -172,7 +173,7 @@ func (w *worker) item(it *item) {
 		if p := w.process(it.stream); p != nil {
 			p.arrive(it.stream, it.piece)
 		} else {
-			it.piece.release()
+			it.piece.Release()
 		}
 	case itemLost:
 		if p := w.process(it.stream); p != nil {
@@ -247,6 +248,16 @@ func (w *worker) item(it *item) {
 	case itemNote:
 		w.note(it.text)
 	}
+}
+
+// stateFiles are the states of the spool's processes.
+func (w *worker) stateFiles() (names []string) {
+	for _, p := range w.procs {
+		if p != nil && p.state != nil {
+			names = append(names, p.state.Name())
+		}
+	}
+	return names
 }
 
 // at returns the process of a slot; nil if there is none.
@@ -332,12 +343,12 @@ func (k *sink) stream(st *spool.Stream) *stream {
 }
 
 // Buffer returns room for records.
-func (k *sink) Buffer(n int) []byte { return k.run.store.buffer(n) }
+func (k *sink) Buffer(n int) []byte { return k.run.store.Buffer(n) }
 
 // Data takes records.
 func (k *sink) Data(st *spool.Stream, b []byte) {
-	of := originOf(k.w.spool.Info().Inode, st)
-	q, lost, err := k.run.store.keep(b, &of)
+	of := journal.OriginOf(k.w.spool.Info().Inode, st)
+	q, lost, err := k.run.store.Keep(b, &of)
 	if err != nil && !k.full {
 		k.full = true
 		k.items = append(k.items, item{kind: itemNote, text: fmt.Sprintf(
@@ -346,7 +357,7 @@ func (k *sink) Data(st *spool.Stream, b []byte) {
 	if lost > 0 {
 		k.items = append(k.items, item{kind: itemLost, stream: k.stream(st), n: uint64(lost)})
 	}
-	if q.full == 0 {
+	if q.Size == 0 {
 		return
 	}
 	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: q})
