@@ -1,15 +1,18 @@
 package record
 
-import "github.com/heaptap/heaptap/internal/record/journal"
+import (
+	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/order"
+)
 
 // overPiece is a piece that was read to its end and whose events are perhaps not in the recording yet.
 type overPiece struct {
-	stream *stream
+	stream *order.Stream
 	piece  journal.Piece
 }
 
-// over is called when a piece was read to its end.
-func (p *process) over(s *stream, q *journal.Piece) {
+// Over takes a piece that was read to its end.
+func (p *process) Over(s *order.Stream, q *journal.Piece) {
 	if p.state == nil {
 		q.Release()
 		return
@@ -36,19 +39,14 @@ func (p *process) checkpoint(flush func(then func())) {
 	if !p.ledger.Settled() && len(p.overs) < maxOvers {
 		return // ops wait that are in no event yet; they are settled in a moment
 	}
-	moved := make([]journal.StreamState, len(p.touched))
-	for i, s := range p.touched {
-		moved[i] = journal.StreamState{
-			Origin: journal.Origin{UID: s.uid, Start: s.start, TID: s.tid, Proc: s.proc, Level: s.level, At: s.position()},
-			Known:  s.known, Thread: s.thread,
-		}
-		s.touched = false
+	var moved []journal.StreamState
+	for _, s := range p.order.Moved() {
+		moved = append(moved, s.State())
 	}
-	p.touched = p.touched[:0]
 	var free []journal.Piece
 	kept := p.overs[:0]
 	for _, o := range p.overs {
-		if o.stream.position().Before(o.piece.End()) {
+		if o.stream.Position().Before(o.piece.End()) {
 			kept = append(kept, o)
 		} else {
 			free = append(free, o.piece)
@@ -66,13 +64,4 @@ func (p *process) checkpoint(flush func(then func())) {
 			free[i].Release()
 		}
 	})
-}
-
-// position is how far the stream is, for the purpose of going on from there: the begin of a realloc whose result has not come
-// is read again.
-func (s *stream) position() journal.Position {
-	if s.began {
-		return s.latest
-	}
-	return s.done
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
-	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -54,14 +53,8 @@ type member struct {
 	partial bool             // that not every allocation is recorded
 }
 
-// Spilled takes records that the agent has put into its spill file.
-func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
-	at := journal.OriginOf(0, st).At
-	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: journal.InFile(f, offset, n, at)})
-}
-
-// look opens the spools that have appeared in the run's folder.
-func (r *run) look() {
+// scanSpools opens the spools that have appeared in the run's folder.
+func (r *run) scanSpools() {
 	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
 	st, err := r.folder.Stat()
 	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
@@ -135,7 +128,7 @@ func (r *run) open(s *spool.Spool) {
 	r.sources = append(r.sources, o)
 	r.opened++
 	r.images[info.PID]++
-	r.workers.Go(o.w.work)
+	r.workers.Go(o.w.serve)
 }
 
 // barrier makes sure that what a writer does not show after it, bears a timestamp later than a clock that was read
@@ -185,7 +178,7 @@ func (r *run) round() (moved int64, freed int) {
 		if err != nil {
 			o.bad++
 			if o.bad == 1 {
-				o.sink.items = append(o.sink.items, item{kind: itemNote, text: err.Error()})
+				o.sink.add(&noteAdded{err.Error()})
 			}
 		} else {
 			o.bad = 0
@@ -194,7 +187,7 @@ func (r *run) round() (moved int64, freed int) {
 		moved += o.reader.Moved
 		freed += o.reader.Freed
 		began := o.processes()
-		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.items)+len(began) == 0 {
+		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.list)+len(began) == 0 {
 			// One more round makes what came last final. After that there is little to say.
 			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
 				continue
@@ -204,26 +197,24 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		o.number++
 		o.sent.Store(o.number)
-		rd := &round{number: o.number, clock: now, at: at, counter: counter, mono: mono}
+		rd := &roundEnded{number: o.number, clock: now, at: at, counter: counter, mono: mono}
 		for _, st := range o.reader.Busy {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
-		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
+		o.sink.add(rd)
 		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
 		o.w.queue.push(began...)
-		for i := range began {
-			if began[i].kind == itemProc {
-				m := o.members[began[i].slot]
+		for _, b := range began {
+			if b, ok := b.(*processBegan); ok {
+				m := o.members[b.info.Slot]
 				if m.Verified && !o.guest {
 					r.family.Add(m.PID)
 				}
-				r.beginSampling(m, readings{o.w, began[i].slot})
+				r.beginSampling(m, readings{o.w, b.info.Slot})
 			}
 		}
 		o.endings(r)
-		o.w.queue.push(o.sink.items...)
-		clear(o.sink.items)
-		o.sink.items = o.sink.items[:0]
+		o.sink.push()
 	}
 	return moved, freed
 }
@@ -242,7 +233,7 @@ func (o *source) ending() bool {
 }
 
 // processes returns what the worker has to know of processes that have appeared.
-func (o *source) processes() (items []item) {
+func (o *source) processes() (news []message) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		if p.Slot > 1<<20 {
@@ -254,9 +245,9 @@ func (o *source) processes() (items []item) {
 		m := &member{Life: l, layout: new(sampler.Layout)}
 		o.members = append(o.members, m)
 		o.dead, o.deadSince = false, time.Time{}
-		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p, layout: m.layout})
+		news = append(news, &processBegan{p, m.layout})
 	}
-	return append(items, o.partials()...)
+	return append(news, o.partials()...)
 }
 
 // endings tells the worker of processes that had ended before this round, which therefore has taken their last records.
@@ -279,7 +270,7 @@ func (o *source) endings(r *run) {
 			m.over = true
 			r.sampler.Remove(m.sampled)
 			m.Close()
-			o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot), status: status, n: m.When})
+			o.sink.add(&processEnded{uint32(slot), status, m.When})
 		default:
 			alive = true
 		}

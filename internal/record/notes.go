@@ -5,30 +5,32 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// noted takes what the program tells of itself in a stream, in the order of events. A note of a kind that is not known here is of a
-// newer agent, and skipped.
-func (p *process) noted(s *stream, kind uint8, r *ready) {
-	p.latest = max(p.latest, r.time)
-	now := p.now(r.time) * recording.Quantum
-	name := p.w.name(uint32(r.w0 & wire.AddrMask))
+// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not known
+// here is of a newer agent, and skipped.
+func (p *process) takeNote(kind uint8, r *order.Record) {
+	s, x := r.Stream, r.Extras
+	p.order.Latest = max(p.order.Latest, r.Time)
+	now := p.order.Now(r.Time) * recording.Quantum
+	name := p.w.name(uint32(r.Addr()))
 	switch kind {
 	case wire.KMark:
-		p.mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.thread})
+		p.mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.Thread})
 	case wire.KThreadName:
-		p.out.Thread(s.thread, event.Thread{TID: s.tid, Name: name, Start: p.started[s.thread]})
+		p.out.Thread(s.Thread, event.Thread{TID: s.TID, Name: name, Start: p.started[s.Thread]})
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
-		if x := r.x; x != nil {
-			ids = x.ids[:x.noted]
+		if x != nil {
+			ids = x.IDs()
 		}
 		p.region(s, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:
-		if x := r.x; x != nil && x.oldLen > 0 {
-			p.rangeName(event.NamedRange{Time: now, Thread: s.thread, Event: p.out.Handed(), Start: x.oldAddr, Size: x.oldLen, Name: name})
+		if x != nil && x.OldLen > 0 {
+			p.rangeName(event.NamedRange{Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name})
 		}
 	}
 }
@@ -40,21 +42,6 @@ func (w *worker) name(id uint32) string {
 	}
 	return fmt.Sprintf("(name %d)", id)
 }
-
-// allSlots stands for all processes of a spool.
-const allSlots = ^uint32(0)
-
-// marked takes a mark that did not come from a stream.
-func (w *worker) marked(it *item) {
-	for slot, p := range w.procs {
-		if p != nil && !p.ended && (it.slot == allSlots || it.slot == uint32(slot)) {
-			p.mark(event.Mark{Name: it.text, Time: p.since(it.n), Cut: event.NoCut, Source: it.source})
-		}
-	}
-}
-
-// since turns a time of CLOCK_MONOTONIC into one since the recording's start, in ns.
-func (p *process) since(mono uint64) int64 { return max(0, int64(mono-p.clock.mono0)) }
 
 // maxMarks bounds the marks of a recording: who sets more of them has a loop that sets them.
 const maxMarks = 1_000_000

@@ -21,8 +21,8 @@ func TestNotes(t *testing.T) {
 	c.put(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 4096}, wire.Record{Kind: wire.KRangeName, Addr: 2, Time: 610},
 		wire.Record{Kind: wire.KRangeName, Addr: 3, Time: 620})
 	c.look(1000)
-	c.w.item(&item{kind: itemMark, slot: allSlots, text: "by ctl", source: event.FromUser, n: c.p.clock.mono0 + 450})
-	c.w.item(&item{kind: itemMark, slot: 5, text: "of another process", source: event.FromUser, n: c.p.clock.mono0 + 450})
+	c.deliver(&markSet{allSlots, "by ctl", event.FromUser, 450})
+	c.deliver(&markSet{5, "of another process", event.FromUser, 450})
 	r := c.finished()
 	want := []event.Mark{{Name: "(name 7)", Time: 200, Cut: 1, Thread: 1}, {Name: "(name 8)", Time: 400, Cut: 3, Thread: 1},
 		{Name: "by ctl", Time: 450, Cut: event.NoCut, Source: event.FromUser}, {Name: "(name 7)", Time: 600, Cut: 4, Thread: 1}}

@@ -98,8 +98,8 @@ func (p *process) backed(pool uint64, bytes int64) {
 	b.PeakBacking = max(b.PeakBacking, b.Backing)
 }
 
-// tellPools writes what the pools came to.
-func (p *process) tellPools() {
+// writePools writes what the pools came to.
+func (p *process) writePools() {
 	list := make([]event.Pool, 0, len(p.pools.books))
 	for _, b := range p.pools.books {
 		list = append(list, *b)

@@ -12,7 +12,10 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/pairs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
+	"github.com/heaptap/heaptap/internal/record/ticks"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -30,18 +33,13 @@ type process struct {
 	kept         *os.File // the recording, to have it when its name leads elsewhere; or nil
 	out          *recording.Writer
 	err          error // why nothing, or nothing more, is written
+	order        *order.Merger
 	ledger       *ledger.Ledger
-	clock        *clockMap
-	heap         []*stream
-	bound        uint64         // all older events are merged; at the latest round
-	tick         uint64         // bound at the latest Barrier of the ledger
-	latest       uint64         // timestamp of the latest event
-	time         int64          // and its time, in the recording's units
+	tick         uint64         // clock of the round of the ledger's latest Barrier
 	state        *journal.State // what Recover needs; nil: nothing
-	touched      []*stream      // since the latest checkpoint
 	overs        []overPiece
 	emit         func(*event.Event)
-	pairs        pairs
+	pairs        pairs.Checker
 	pools        pools
 	watch        *watch           // nil: for nothing
 	marks        int              // so far
@@ -53,8 +51,8 @@ type process struct {
 	deepest      uint64                        // bytes of the deepest stack that a thread had at an event
 	stackMost    [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
-	streams map[uint64]*stream // by uid, those that have not ended
-	counted uint32             // streams ever
+	streams map[uint64]*order.Stream // by uid, those that have not ended
+	counted uint32                   // streams ever
 	threads map[threadKey]uint32
 	numbers uint32 // threads ever
 
@@ -102,24 +100,19 @@ type threadKey struct {
 func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
 		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
-		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
+		streams: map[uint64]*order.Stream{}, threads: map[threadKey]uint32{},
 		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
 		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
 	later, mono := w.later()
-	p.clock = newClockMap(si.Counter, si.Mono, later, mono)
+	clock := ticks.New(si.Counter, si.Mono, later, mono)
 	wall := si.Wall
-	start := uint64(0)
 	if info.Slot != 0 && info.ForkTime > si.Counter {
 		// A child's time begins at its first event.
-		start = uint64(p.clock.at(info.ForkTime))
-		p.clock = newClockMap(info.ForkTime, si.Mono+start, later, mono)
-		wall += int64(start)
-		if later <= info.ForkTime {
-			p.clock.rate = ratio(mono-si.Mono, later-si.Counter)
-		}
+		wall += clock.At(info.ForkTime)
+		clock = clock.From(info.ForkTime, later, mono)
 	}
 	desc := event.Process{
 		PID: info.PID, Exe: w.meta.Exe, Args: w.meta.Args, Dir: w.meta.Dir, Host: w.meta.Host, Env: w.meta.Env,
@@ -134,16 +127,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 			desc.Parent = p.parent.info.PID
 		}
 	}
-	p.emit = func(e *event.Event) {
-		e.Time *= recording.Quantum
-		e.Born *= recording.Quantum
-		p.pairs.event(e, p.ledger.Ended())
-		if p.regions.moves != nil {
-			p.settledLate(e)
-		}
-		_ = p.out.Event(e) // its error is seen when the batch is settled
-		p.poolEvent(e, p.ledger.Ended().Func)
-	}
+	p.emit = p.write
 	p.ledger.Backed(p.backed)
 	if p.path = w.path; info.Slot != 0 {
 		p.path = w.run.names.Next(info.PID, &w.meta)
@@ -171,6 +155,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 			opts.Births = p.state.Births
 		}
 	}
+	p.order = order.New(&w.work, clock, &p.nodeID, p.state != nil, p)
 	p.create(desc, opts)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
@@ -200,23 +185,15 @@ func (p *process) fail(err error) {
 }
 
 // round merges everything that is final by a reading of all streams.
-func (p *process) round(r *round) {
-	limit := r.clock
+func (p *process) round(r *roundEnded) {
+	var busy []*order.Stream
 	for _, s := range r.busy {
-		if p.w.process(s) != p {
-			continue
-		}
-		if s.held != r.number-1 || s.held == 0 {
-			s.bound = max(p.bound, s.start)
-		}
-		s.held = r.number
-		if !s.pending {
-			limit = min(limit, max(s.bound, s.last))
+		if p.w.process(s) == p {
+			busy = append(busy, s)
 		}
 	}
-	p.merge(limit, r.number)
-	p.bound = r.clock
-	p.report(r)
+	limit := p.order.Round(r.number, r.clock, busy)
+	p.publish(r)
 	if limit >= p.tick && p.ledger.Waiting() > 0 {
 		p.ledger.Barrier(p.emit)
 	}
@@ -224,33 +201,19 @@ func (p *process) round(r *round) {
 		p.tick = r.clock
 	}
 	if r.counter != 0 {
-		p.clock.learn(r.counter, r.mono)
+		p.order.Clock.Learn(r.counter, r.mono)
 	}
 }
 
-// mergeRest merges all that is left. The ledger hears of the time that passes as it does while the process runs.
-func (p *process) mergeRest() {
-	step := scale(10e6, ratio(1<<20, scale(1<<20, p.clock.rate))) // 10 ms in ticks
-	for len(p.heap) > 0 {
-		limit := p.heap[0].time + step
-		if limit < step {
-			limit = never
-		}
-		p.merge(limit, never)
-		if p.ledger.Waiting() > 0 {
-			p.ledger.Barrier(p.emit)
-		}
-	}
-}
-
-// newThread finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
-func (p *process) newThread(s *stream, now int64) {
-	s.known = true
-	key := threadKey{s.tid, s.start}
-	if s.level != 0 {
+// Begin finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
+func (p *process) Begin(s *order.Stream, now int64) {
+	now *= recording.Quantum
+	s.Known = true
+	key := threadKey{s.TID, s.Start}
+	if s.Level != 0 {
 		// A higher level's stream begins later than its thread: it is the latest thread with that id.
 		for k := range p.threads {
-			if k.tid == s.tid && k.start <= s.start && (key.start == s.start || k.start > key.start) {
+			if k.tid == s.TID && k.start <= s.Start && (key.start == s.Start || k.start > key.start) {
 				key = k
 			}
 		}
@@ -261,9 +224,20 @@ func (p *process) newThread(s *stream, now int64) {
 		p.numbers++
 		p.threads[key] = i
 		p.started[i] = now
-		p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
+		p.out.Thread(i, event.Thread{TID: s.TID, Name: s.Name, Start: now})
 	}
-	s.thread = i
+	s.Thread = i
+}
+
+// Stack returns the recording's number of a spool's stack.
+func (p *process) Stack(id uint32) uint32 { return p.stack(id) }
+
+// Lost counts events that cannot be read.
+func (p *process) Lost(events uint64, why string) {
+	p.lost += events
+	if why != "" {
+		p.note("%s", why)
+	}
 }
 
 // finish ends the recording: no more events will come.
@@ -272,9 +246,14 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.ended = true
-	p.mergeRest()
+	// The ledger hears of the time that passes as it does while the process runs.
+	p.order.Rest(func() {
+		if p.ledger.Waiting() > 0 {
+			p.ledger.Barrier(p.emit)
+		}
+	})
 	p.ledger.Finish(p.emit)
-	end := max(p.time*recording.Quantum, p.end())
+	end := max(p.order.Time*recording.Quantum, p.end())
 	p.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
@@ -284,12 +263,12 @@ func (p *process) finish(status Status) {
 	p.loadModules()
 	p.symbols(p.fetch())
 	p.statics()
-	p.tellCounts(true)
-	p.tellPools()
-	if n := p.pairs.unknown; n > 0 {
+	p.writeCounts(true)
+	p.writePools()
+	if n := p.pairs.Unknown; n > 0 {
 		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
 	}
-	if err := p.out.Pairs(p.pairs.list()); err != nil {
+	if err := p.out.Pairs(p.pairs.List()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
 	totals := p.out.Tally().Totals()
@@ -331,7 +310,7 @@ func (p *process) leave() {
 	for i := range p.overs {
 		p.overs[i].piece.Release()
 	}
-	p.overs, p.touched = nil, nil
+	p.overs = nil
 }
 
 // dropped ends a recording that is too short to be kept, if it is.
@@ -357,8 +336,8 @@ func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
-	p.pairs, p.pools = pairs{}, pools{}
-	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
+	p.pairs, p.pools = pairs.Checker{}, pools{}
+	p.tree, p.streams, p.order = tree{}, map[uint64]*order.Stream{}, nil
 }
 
 // end returns the process's end, if the drain has noticed it.
@@ -366,15 +345,15 @@ func (p *process) end() int64 {
 	if p.w.endCounter == 0 {
 		return 0
 	}
-	return p.clock.at(p.w.endCounter)
+	return p.order.Clock.At(p.w.endCounter)
 }
 
-// cost is the mean of so many events that took so many ticks, in ns, to a tenth. All processes of a spool share it.
-func (p *process) cost(ticks, events uint64) float64 {
+// cost is the mean of so many events that took n ticks, in ns, to a tenth. All processes of a spool share it.
+func (p *process) cost(n, events uint64) float64 {
 	if events == 0 {
 		return 0
 	}
-	return math.Round(10*float64(scale(ticks, p.clock.rate))/float64(events)) / 10
+	return math.Round(10*float64(p.order.Clock.Duration(n))/float64(events)) / 10
 }
 
 // health says what is missing. The header's counters are the whole spool's; they are told with its first process.

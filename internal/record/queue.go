@@ -2,12 +2,12 @@ package record
 
 import "sync"
 
-// queue carries batches of items from the drain (and the sampler) to one worker. It is not bounded: what is large in it lies
-// in the store, which is.
+// queue carries messages from the drain and the sampler to one worker. It is not bounded: what is large in it lies in the
+// store, which is.
 type queue struct {
 	mu     sync.Mutex
 	cond   *sync.Cond
-	items  []item
+	list   []message
 	ready  bool // something was pushed
 	closed bool
 }
@@ -18,21 +18,21 @@ func newQueue() *queue {
 	return q
 }
 
-func (q *queue) push(items ...item) {
-	if len(items) == 0 {
+func (q *queue) push(list ...message) {
+	if len(list) == 0 {
 		return
 	}
 	q.mu.Lock()
-	q.items = append(q.items, items...)
+	q.list = append(q.list, list...)
 	q.ready = true
 	q.mu.Unlock()
 	q.cond.Signal()
 }
 
-// leave adds an item that the worker need not wake up for.
-func (q *queue) leave(it item) {
+// leave adds a message that the worker need not wake up for.
+func (q *queue) leave(m message) {
 	q.mu.Lock()
-	q.items = append(q.items, it)
+	q.list = append(q.list, m)
 	q.mu.Unlock()
 }
 
@@ -43,9 +43,9 @@ func (q *queue) close() {
 	q.cond.Signal()
 }
 
-// take waits for items and returns all of them; none when the queue is closed and empty. The slice that was returned
+// take waits for messages and returns all of them; none when the queue is closed and empty. The slice that was returned
 // before is used again.
-func (q *queue) take(old []item) []item {
+func (q *queue) take(old []message) []message {
 	clear(old)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,7 +53,7 @@ func (q *queue) take(old []item) []item {
 		q.cond.Wait()
 	}
 	q.ready = false
-	items := q.items
-	q.items = old[:0]
-	return items
+	list := q.list
+	q.list = old[:0]
+	return list
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -30,19 +31,18 @@ func Recover(ctx context.Context, spoolPath string, config Config) error {
 }
 
 // resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
-func (r *run) resume(o *source, runDir string) (items []item, err error) {
+func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	w := o.w
 	// There may be a journal and no state: the recorder had not come to looking at what it had drained.
 	w.saved = journal.ReadStates(o.spool.Path())
-	w.restored = map[uint64]*stream{}
+	w.restored = map[uint64]*order.Stream{}
 	dirs := []string{filepath.Dir(o.spool.SpillPath())}
 	for _, s := range w.saved {
 		if !slices.Contains(dirs, s.SpillDir) {
 			dirs = append(dirs, s.SpillDir)
 		}
 		for uid, st := range s.Streams {
-			w.restored[uid] = &stream{uid: uid, start: st.Start, proc: st.Proc, tid: st.TID, level: st.Level, done: st.At,
-				known: st.Known, thread: st.Thread}
+			w.restored[uid] = order.Resume(&st)
 			o.reader.Seek(uid, st.At.Seq, st.At.Off)
 		}
 	}
@@ -50,17 +50,19 @@ func (r *run) resume(o *source, runDir string) (items []item, err error) {
 	if err != nil {
 		return nil, err
 	}
+	arrived := &piecesArrived{}
 	for _, uid := range slices.Sorted(maps.Keys(saved)) {
-		list := saved[uid]
+		pieces := saved[uid]
 		s := w.restored[uid]
 		if s == nil {
-			f := &list[0]
-			s = &stream{uid: uid, start: f.Start, proc: f.Proc, tid: f.TID, level: f.Level, done: journal.Position{Off: wire.ChunkHeaderSize}}
+			first := journal.StreamState{Origin: pieces[0].Origin}
+			first.At = journal.Position{Off: wire.ChunkHeaderSize}
+			s = order.Resume(&first)
 			w.restored[uid] = s
 		}
-		at := s.done
-		for i := range list {
-			p := &list[i]
+		at := s.Position()
+		for i := range pieces {
+			p := &pieces[i]
 			end := journal.Position{Seq: p.At.Seq, Off: p.At.Off + uint32(len(p.Data))}
 			if !at.Before(end) {
 				continue // it is in the recording
@@ -78,15 +80,18 @@ func (r *run) resume(o *source, runDir string) (items []item, err error) {
 				}
 				if n := c.Bytes - skip; n > 0 {
 					begin := journal.Position{Seq: c.Seq, Off: uint32(wire.ChunkHeaderSize + skip)}
-					items = append(items, item{kind: itemPiece, stream: s, piece: journal.InFile(f, c.Offset+int64(skip), n, begin)})
+					arrived.list = append(arrived.list, arrival{s, journal.InFile(f, c.Offset+int64(skip), n, begin)})
 				}
 			}
-			items = append(items, item{kind: itemPiece, stream: s, piece: journal.InMemory(p.Data, p.At)})
+			arrived.list = append(arrived.list, arrival{s, journal.InMemory(p.Data, p.At)})
 			at = end
 		}
 		o.reader.Seek(uid, at.Seq, at.Off)
 	}
-	return items, nil
+	if len(arrived.list) == 0 {
+		return nil, nil
+	}
+	return []message{arrived}, nil
 }
 
 // restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that it
@@ -159,7 +164,7 @@ func (p *process) restore(s *journal.Saved) {
 			return false
 		}
 		events++
-		p.time = e.Time / recording.Quantum
+		p.order.Time = e.Time / recording.Quantum
 		switch e.Kind {
 		case event.Alloc:
 			if addr := s.Born[allocs]; addr != 0 {
@@ -171,7 +176,7 @@ func (p *process) restore(s *journal.Saved) {
 			allocs++
 		case event.Free:
 			of = funcs[e.Ref]
-			p.pairs.ended(e, &event.Block{Size: e.Size, Func: of})
+			p.pairs.End(e, &event.Block{Size: e.Size, Func: of})
 			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
@@ -183,7 +188,7 @@ func (p *process) restore(s *journal.Saved) {
 		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.Events-events)
 		p.lost += s.Events - events
 	}
-	p.ledger.Restore(seqOf(live), allocs, latest, p.time, s.Backings)
+	p.ledger.Restore(seqOf(live), allocs, latest, p.order.Time, s.Backings)
 }
 
 // restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
@@ -207,8 +212,8 @@ func restName(s *journal.Saved) string { return strings.TrimSuffix(s.Recording, 
 func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 	_, last := old.Cuts()
 	at, _ := old.TimeAt(last)
-	p.time = at / recording.Quantum
-	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.time, s.Backings)
+	p.order.Time = at / recording.Quantum
+	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.order.Time, s.Backings)
 	p.note("This is the rest of %s, whose recorder was killed after %.1f s: deallocations of blocks from before count as unmatched.",
 		filepath.Base(s.Recording), float64(at)/1e9)
 	switch {

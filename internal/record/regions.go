@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/order"
 )
 
 // regions are those that a process's threads are in.
@@ -23,14 +24,14 @@ type openRegion struct {
 const maxRegions = 10_000_000
 
 // region takes the begin or the end of a region of a thread, in the order of its events.
-func (p *process) region(s *stream, begin bool, name string, ids []uint64, now int64) {
-	n := event.RegionNote{Time: now, Thread: s.thread, Event: p.out.Handed(), Alloc: p.out.Allocations(), Name: name}
+func (p *process) region(s *order.Stream, begin bool, name string, ids []uint64, now int64) {
+	n := event.RegionNote{Time: now, Thread: s.Thread, Event: p.out.Handed(), Alloc: p.out.Allocations(), Name: name}
 	if begin {
 		n.Count = uint8(min(len(ids), event.RegionIDs))
 		for i := range n.Count {
 			n.IDs[i] = int64(ids[i])
 		}
-	} else if n.Leaves = p.regions.left(s.thread, name); n.Leaves == 0 {
+	} else if n.Leaves = p.regions.left(s.Thread, name); n.Leaves == 0 {
 		return
 	}
 	if slices.Contains(p.regions.before, n) {
@@ -41,7 +42,7 @@ func (p *process) region(s *stream, begin bool, name string, ids []uint64, now i
 		p.note("Regions were entered or left more than %d times; those entered later were not kept.", maxRegions)
 	} else if n.Leaves > 0 || begin {
 		p.out.Region(n)
-		p.regions.moved(s.thread)
+		p.regions.moved(s.Thread)
 	}
 }
 

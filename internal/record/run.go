@@ -63,7 +63,7 @@ type run struct {
 	symbolizing chan struct{}   // bounds how many recordings look for names at once
 	symbols     context.Context // ends when that is to be cut short
 
-	orders   orders
+	requests requests
 	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
 	missedAt time.Time // when processes were last looked for that are not recorded
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
@@ -82,7 +82,7 @@ func Run(ctx context.Context, config Config) error {
 	defer folder.Close()
 	r := newRun(ctx, config)
 	r.alarm = newAlarm(config.RunDir)
-	r.orders.ring = r.alarm.ring
+	r.requests.ring = r.alarm.ring
 	r.folder = folder
 	r.openDoor()
 	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
@@ -91,7 +91,7 @@ func Run(ctx context.Context, config Config) error {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
 	r.store.KeepIn(r.journal)
-	server, err := control.Listen(config.RunDir, r.orders.answer)
+	server, err := control.Listen(config.RunDir, r.requests.answer)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -108,7 +108,7 @@ func Run(ctx context.Context, config Config) error {
 	}
 	go r.door.Serve()
 	r.drain(ctx)
-	close(r.orders.over)
+	close(r.requests.over)
 	if server != nil {
 		server.Close()
 	}
@@ -156,7 +156,7 @@ func newRun(ctx context.Context, config Config) *run {
 		images:    map[int]int{},
 		expedited: true, global: true, sampler: sampler.New(), symbols: ctx,
 		cache:       newSymbolCache(),
-		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
+		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), requests: newRequests(), markedAt: time.Now(),
 	}
 	for _, path := range config.Taken {
 		r.names.Reserve(path)
@@ -191,27 +191,27 @@ const (
 	napDeep    = time.Second           // where all that matters wakes us
 	roundBytes = 512 << 10
 	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
-	lookBusy   = 5 * time.Millisecond
-	lookIdle   = 50 * time.Millisecond
+	scanBusy   = 5 * time.Millisecond
+	scanIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
 	lifeIdle   = 50 * time.Millisecond
 )
 
 // drain goes round the spools until the run is over.
 func (r *run) drain(ctx context.Context) {
-	var looked, lived, moved, flowed, speak time.Time
+	var scanned, lived, moved, flowed, speak time.Time
 	live := make([]*spool.Spool, 0, 16)
 	nap := napIdle
 	for ctx.Err() == nil {
 		now := time.Now()
 		idle := now.Sub(moved) > time.Second
-		look, life := lookBusy, lifeBusy
+		scan, life := scanBusy, lifeBusy
 		if idle {
-			look, life = lookIdle, lifeIdle
+			scan, life = scanIdle, lifeIdle
 		}
-		if now.Sub(looked) >= look {
-			looked = now
-			r.look()
+		if now.Sub(scanned) >= scan {
+			scanned = now
+			r.scanSpools()
 		}
 		r.checkMain()
 		if now.Sub(lived) >= life || r.mainOver && r.told == 0 {
@@ -221,9 +221,9 @@ func (r *run) drain(ctx context.Context) {
 		if r.mainOver && !r.lookedLast {
 			// What it executed last may have a spool that is not known yet.
 			r.lookedLast, r.folderTime = true, time.Time{}
-			r.look()
+			r.scanSpools()
 		}
-		r.obey()
+		r.handleRequests()
 		r.setMarks(now)
 		n, freed := r.round()
 		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
@@ -236,7 +236,7 @@ func (r *run) drain(ctx context.Context) {
 		if flows {
 			flowed = now
 		}
-		r.bury()
+		r.reapSpools()
 		if r.over(now) {
 			return
 		}
@@ -308,7 +308,7 @@ func (r *run) checkMain() {
 				for _, o := range r.sources {
 					if o.pid == pid {
 						o.main = true
-						o.sink.items = append(o.sink.items, item{kind: itemMain})
+						o.sink.add(&mainFound{})
 					}
 				}
 			}
@@ -392,8 +392,8 @@ func (r *run) checkLives(now time.Time) {
 	}
 }
 
-// bury closes the spools to which nobody writes any more.
-func (r *run) bury() {
+// reapSpools closes the spools to which nobody writes any more.
+func (r *run) reapSpools() {
 	for _, o := range r.sources {
 		if o.closed || !o.dead {
 			continue
@@ -425,20 +425,18 @@ func (r *run) closeSource(o *source) {
 		o.spool.Abandon()
 	}
 	r.tellHidden(o)
-	items := o.sink.items
 	for slot, m := range o.members {
 		if !m.over {
-			it := item{kind: itemEnd, slot: uint32(slot), n: clock.Now()}
+			end := &processEnded{slot: uint32(slot), when: clock.Now()}
 			if o.main && slot == 0 && m.Gone && !m.Replaced {
-				it.status, _ = r.mainStatus(time.Now())
+				end.status, _ = r.mainStatus(time.Now())
 			}
-			items = append(items, it)
+			o.sink.add(end)
 		}
 		r.sampler.Remove(m.sampled)
 		m.Close()
 	}
-	o.sink.items = nil
-	o.w.queue.push(items...)
+	o.sink.push()
 	o.w.queue.close()
 }
 
@@ -479,7 +477,7 @@ func (r *run) quiet(since time.Time) bool {
 	}
 	opened := r.opened
 	r.folderTime = time.Time{}
-	r.look()
+	r.scanSpools()
 	return r.opened == opened
 }
 

@@ -29,13 +29,13 @@ func (p *process) sampled(v uint64) {
 	}
 }
 
-// partials are items for the processes of which from now on not every allocation is recorded.
-func (o *source) partials() (items []item) {
+// partials are messages about the processes of which from now on not every allocation is recorded.
+func (o *source) partials() (list []message) {
 	for slot, m := range o.members {
 		if !m.partial && !m.over && o.reader.Partial(uint32(slot)) {
 			m.partial = true
-			items = append(items, item{kind: itemPartial, slot: uint32(slot)})
+			list = append(list, &processPartial{uint32(slot)})
 		}
 	}
-	return items
+	return list
 }

@@ -224,14 +224,14 @@ func (p *process) loadModules() {
 		}
 		if m.Unload {
 			if have := p.modules[m.ID]; have != nil {
-				have.Unload = p.clock.at(m.Time)
+				have.Unload = p.order.Clock.At(m.Time)
 				p.putModule(have)
 			}
 			continue
 		}
 		have := &event.Module{
 			ID: m.ID, Path: m.Path, BuildID: m.BuildID, Start: m.Start, End: m.End, Bias: m.Bias,
-			Loaded: p.clock.at(m.Time), Unload: -1,
+			Loaded: p.order.Clock.At(m.Time), Unload: -1,
 		}
 		p.modules[m.ID] = have
 		p.putModule(have)

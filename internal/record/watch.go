@@ -2,6 +2,7 @@ package record
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
@@ -36,7 +37,7 @@ const hysteresis = 10
 type watch struct {
 	list  []Condition
 	holds []bool // was true, and not clearly false since
-	books bool   // there is one about Live or Allocations
+	sums  bool   // there is one about Live or Allocations
 }
 
 func newWatch(list []Condition) *watch {
@@ -50,7 +51,7 @@ func newWatch(list []Condition) *watch {
 		if c.Share > 0 && unix.Sysinfo(&info) == nil {
 			c.Limit = uint64(c.Share * float64(info.Totalram) * float64(info.Unit))
 		}
-		w.books = w.books || c.Measure == Live || c.Measure == Allocations
+		w.sums = w.sums || c.Measure == Live || c.Measure == Allocations
 	}
 	return w
 }
@@ -94,30 +95,31 @@ func (p *process) watchSample(s *event.Sample) {
 // watchNow looks at a measure that belongs to the latest event.
 func (p *process) watchNow(m Measure, value uint64) {
 	p.watch.see(m, value, func(name string) {
-		p.mark(event.Mark{Name: name, Time: p.time * recording.Quantum, Cut: p.out.Handed(), Source: event.FromCondition})
+		p.mark(event.Mark{Name: name, Time: p.order.Time * recording.Quantum, Cut: p.out.Handed(), Source: event.FromCondition})
 	})
 }
 
-// watchBooks looks at what the events come to.
-func (p *process) watchBooks() {
+// watchSums looks at what the events sum up to.
+func (p *process) watchSums() {
 	live, _ := p.out.Live()
 	p.watchNow(Live, live)
 	p.watchNow(Allocations, p.out.Allocations())
 }
 
-// mayMark says whether a batch may make a condition about the books true, or false again: then each of its events has to be looked at.
-func (p *process) mayMark(b *batch) bool {
+// mayMark says whether a batch may make a condition about sums true, or false again: then each of its events has to be looked at.
+func (p *process) mayMark(b *order.Batch) bool {
 	w := p.watch
-	if w == nil || !w.books {
+	if w == nil || !w.sums {
 		return false
 	}
 	live, _ := p.out.Live()
 	more := uint64(0)
-	if len(b.more) > 0 {
+	if b.Extended() {
 		more = 1 << 62 // one may be of any size, and stand for many
 	}
-	for i := range b.list[:b.n] {
-		size := b.list[i].Size
+	list := b.Events()
+	for i := range list {
+		size := list[i].Size
 		if size == wire.SizeExtra {
 			more = 1 << 62
 		}
@@ -128,7 +130,7 @@ func (p *process) mayMark(b *batch) bool {
 		switch {
 		case c.Measure == Live && (w.holds[i] || c.Below || live+more > c.Limit):
 			return true
-		case c.Measure == Allocations && !w.holds[i] && (c.Below || p.out.Allocations()+uint64(b.n) > c.Limit):
+		case c.Measure == Allocations && !w.holds[i] && (c.Below || p.out.Allocations()+uint64(len(list)) > c.Limit):
 			return true
 		}
 	}

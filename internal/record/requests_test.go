@@ -33,7 +33,7 @@ func TestDumpUnflushed(t *testing.T) {
 	r.config.Dump = func(string, control.Request) ([]byte, error) { return []byte("old"), nil }
 	answer := r.dump([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}}, &control.Request{Verb: control.Dump})
 	for _, it := range c.w.queue.take(nil) {
-		it.flushed(0, errors.New("the disk is full"))
+		it.(*flushWanted).done(0, errors.New("the disk is full"))
 	}
 	if reply := answer(); reply.Error != "the disk is full" || reply.Text != nil {
 		t.Errorf("%+v", reply)

@@ -16,46 +16,46 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Somebody tells the recorder what to do (see package control). The requests are handed to the drain, to which the spools belong.
+// Requests come by the run's socket (see package control). They are handed to the drain, to which the spools belong.
 
-// order is a request on its way to the drain.
-type order struct {
+// request is a request on its way to the drain.
+type request struct {
 	control.Request
 	reply chan func() control.Reply // what to answer; it may wait for workers
 }
 
-// orders is the drain's end of the socket.
-type orders struct {
-	pending chan order
+// requests is the drain's end of the socket.
+type requests struct {
+	pending chan request
 	over    chan struct{} // the drain takes no more
 	ring    func()        // wakes the drain
 }
 
-func newOrders() orders { return orders{make(chan order, 16), make(chan struct{}), func() {}} }
+func newRequests() requests { return requests{make(chan request, 16), make(chan struct{}), func() {}} }
 
 // answer is called by the socket's goroutines.
-func (o *orders) answer(q control.Request) control.Reply {
+func (r *requests) answer(q control.Request) control.Reply {
 	ended := control.Reply{Error: "the recorder is about to end"}
-	w := order{q, make(chan func() control.Reply, 1)}
+	w := request{q, make(chan func() control.Reply, 1)}
 	select {
-	case o.pending <- w:
-		o.ring()
-	case <-o.over:
+	case r.pending <- w:
+		r.ring()
+	case <-r.over:
 		return ended
 	}
 	select {
 	case f := <-w.reply:
 		return f()
-	case <-o.over:
+	case <-r.over:
 		return ended
 	}
 }
 
-// obey does what was asked for since the last time.
-func (r *run) obey() {
+// handleRequests does what was asked for since the last time.
+func (r *run) handleRequests() {
 	for {
 		select {
-		case q := <-r.orders.pending:
+		case q := <-r.requests.pending:
 			q.reply <- r.do(&q.Request)
 		default:
 			return
@@ -106,7 +106,7 @@ func (r *run) do(q *control.Request) func() control.Reply {
 	list := r.addressees(q)
 	itself := func() bool { return q.TID == 0 || len(list) == 1 && list[0].m.PID == q.PID }
 	if len(list) == 0 || !itself() { // it may have begun this very moment
-		r.look()
+		r.scanSpools()
 		r.round()
 		list = r.addressees(q)
 	}
@@ -123,7 +123,7 @@ func (r *run) do(q *control.Request) func() control.Reply {
 			return fail("a mark needs a name")
 		}
 		for _, a := range list {
-			a.o.w.queue.push(item{kind: itemMark, slot: a.slot, text: q.Text, source: event.FromUser, n: clock.Monotonic()})
+			a.o.w.queue.push(&markSet{a.slot, q.Text, event.FromUser, clock.Monotonic()})
 		}
 	case control.Start, control.Stop, control.Mode:
 		for _, a := range list {
@@ -155,15 +155,15 @@ func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	errs := make([]error, len(list))
 	for i, a := range list {
 		wait.Add(1)
-		it := item{kind: itemFlush, slot: a.slot, flushed: func(_ uint32, err error) { errs[i] = err; wait.Done() }}
+		m := &flushWanted{slot: a.slot, done: func(_ uint32, err error) { errs[i] = err; wait.Done() }}
 		if i == 0 && q != nil {
-			it.n = uint64(q.Stack)
-			it.flushed = func(n uint32, err error) { q.Stack, errs[i] = n, err; wait.Done() }
+			m.stack = q.Stack
+			m.done = func(n uint32, err error) { q.Stack, errs[i] = n, err; wait.Done() }
 			if slices.Contains(strings.Fields(q.Text), "frames") {
-				it.nodes = &q.Nodes
+				m.nodes = &q.Nodes
 			}
 		}
-		a.o.w.queue.push(it)
+		a.o.w.queue.push(m)
 	}
 	statuses := r.statuses(list)
 	return func() control.Reply {
@@ -249,7 +249,7 @@ func (o *source) watchMode() {
 	if name == "" {
 		name = fmt.Sprint(mode)
 	}
-	o.sink.items = append(o.sink.items, item{kind: itemMark, slot: allSlots, text: "mode " + name, source: event.FromMode, n: clock.Monotonic()})
+	o.sink.add(&markSet{allSlots, "mode " + name, event.FromMode, clock.Monotonic()})
 }
 
 // setMarks sets the marks of Config.MarkEvery and Config.Marks.
@@ -277,7 +277,7 @@ func (r *run) setMarks(now time.Time) {
 func (r *run) markAll(name string, source event.MarkSource) {
 	for _, o := range r.sources {
 		if !o.closed {
-			o.w.queue.push(item{kind: itemMark, slot: allSlots, text: name, source: source, n: clock.Monotonic()})
+			o.w.queue.push(&markSet{allSlots, name, source, clock.Monotonic()})
 		}
 	}
 }
@@ -289,7 +289,7 @@ type progress struct {
 	at                         atomic.Int64  // when that was, as time.Time.UnixNano
 }
 
-func (p *process) report(r *round) {
+func (p *process) publish(r *roundEnded) {
 	bytes, blocks := p.out.Live()
 	g := p.progress
 	g.events.Store(p.out.Handed())
