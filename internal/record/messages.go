@@ -169,12 +169,12 @@ type flushWanted struct {
 func (m *flushWanted) deliver(w *worker) {
 	var stack uint32
 	var err error
-	if p := w.at(m.slot); p != nil {
-		if m.stack != 0 && !p.ended {
-			stack = p.stack(m.stack)
+	if p := w.at(m.slot); p != nil && !p.ended {
+		if m.stack != 0 {
+			stack = p.stacks.Number(m.stack)
 		}
 		if m.nodes != nil {
-			*m.nodes = slices.Clone(p.nodeID)
+			*m.nodes = slices.Clone(p.stacks.Known)
 		}
 		err = p.flushNow()
 	}

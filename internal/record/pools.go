@@ -77,10 +77,7 @@ func (p *process) poolEvent(e *event.Event, of event.Func) {
 
 // poolOf is the book of the pool in which an allocation with that call stack lies; nil if its stack is not known.
 func (p *process) poolOf(stack uint32) *event.Pool {
-	if uint64(stack) >= uint64(len(p.tree.nodes)) || stack == 0 {
-		return nil
-	}
-	pc := p.pcs[p.tree.nodes[stack].what>>1]
+	pc, _ := p.stacks.Innermost(stack)
 	if _, ok := pc.Pool(); !ok {
 		return nil
 	}
@@ -93,7 +90,7 @@ func (p *process) backed(pool uint64, bytes int64) {
 	if !ok || v.Module != 0 || v.Addr&wire.PCPool == 0 {
 		return // damaged
 	}
-	b := p.pools.book(p.pools.pc(uint32(v.Addr), p.w.name(uint32(v.Addr))))
+	b := p.pools.book(p.PoolPC(uint32(v.Addr)))
 	b.Backing += uint64(bytes)
 	b.PeakBacking = max(b.PeakBacking, b.Backing)
 }
@@ -107,3 +104,6 @@ func (p *process) writePools() {
 	slices.SortFunc(list, event.ComparePools)
 	_ = p.out.Pools(list) // its error is seen at the end
 }
+
+// PoolPC is the PC that stands for the pools with the name of this id.
+func (p *process) PoolPC(id uint32) event.PC { return p.pools.pc(id, p.w.name(id)) }

@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/record/pairs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
+	"github.com/heaptap/heaptap/internal/record/stacks"
 	"github.com/heaptap/heaptap/internal/record/ticks"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -56,14 +57,8 @@ type process struct {
 	threads map[threadKey]uint32
 	numbers uint32 // threads ever
 
-	nodeID    []uint32     // of the spool's node in the recording, 0: none yet; 0 is none
-	steps     []spool.Step // memory for newNode
-	tree      tree
-	pcID      []uint32 // of the spool's pc, plus 1
-	byPC      map[event.PC]uint32
-	pcs       []event.PC
-	named     int // of pcs: the names of the first ones are written
-	waited    int // times that a node was waited for in vain
+	stacks    *stacks.Table
+	named     int // the names of the first program counters are written
 	modules   map[uint32]*event.Module
 	residency map[uint32]event.Residency // by module, as last seen
 	moduleAt  int                        // modules of the worker's list that were looked at
@@ -99,10 +94,10 @@ type threadKey struct {
 
 func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
-		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
+		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*order.Stream{}, threads: map[threadKey]uint32{},
-		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
-		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
+		modules: map[uint32]*event.Module{},
+		lostBy:  map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
@@ -155,8 +150,9 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 			opts.Births = p.state.Births
 		}
 	}
-	p.order = order.New(&w.work, clock, &p.nodeID, p.state != nil, p)
 	p.create(desc, opts)
+	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
+	p.order = order.New(&w.work, clock, &p.stacks.Known, p.state != nil, p)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
 	}
@@ -168,6 +164,12 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
 }
+
+// Note adds a sentence for the user.
+func (p *process) Note(format string, args ...any) { p.note(format, args...) }
+
+// Final says whether nobody writes to the spool any more.
+func (p *process) Final() bool { return p.w.final }
 
 func (p *process) note(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
@@ -230,7 +232,7 @@ func (p *process) Begin(s *order.Stream, now int64) {
 }
 
 // Stack returns the recording's number of a spool's stack.
-func (p *process) Stack(id uint32) uint32 { return p.stack(id) }
+func (p *process) Stack(id uint32) uint32 { return p.stacks.Number(id) }
 
 // Lost counts events that cannot be read.
 func (p *process) Lost(events uint64, why string) {
@@ -335,9 +337,9 @@ func (p *process) dropped() bool {
 func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
-	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
+	p.ledger, p.out, p.stacks = nil, nil, nil
 	p.pairs, p.pools = pairs.Checker{}, pools{}
-	p.tree, p.streams, p.order = tree{}, map[uint64]*order.Stream{}, nil
+	p.streams, p.order = map[uint64]*order.Stream{}, nil
 }
 
 // end returns the process's end, if the drain has noticed it.

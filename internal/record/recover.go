@@ -118,29 +118,7 @@ func (p *process) restore(s *journal.Saved) {
 			}
 		}
 	}
-	old.PCs().All(func(i uint32, pc event.PC) bool {
-		if int(i) != len(p.pcs) {
-			return false
-		}
-		p.pcs = append(p.pcs, pc)
-		p.byPC[pc] = i
-		if id, ok := pc.Pool(); ok {
-			p.pools.pc(id, p.w.name(id))
-		}
-		p.out.PC(i, pc)
-		return true
-	})
-	old.Nodes().All(func(i uint32, n event.Node) bool {
-		if n.Parent >= i {
-			return false // damaged: they are numbered from the root
-		}
-		id, isNew := p.tree.child(n.Parent, n.PC, n.Truncated)
-		if !isNew || id != i {
-			return false
-		}
-		p.out.Node(i, n)
-		return true
-	})
+	p.stacks.Restore(old)
 	for _, m := range old.Samples() {
 		p.out.Sample(m)
 	}

@@ -339,9 +339,6 @@ type namedProgress struct {
 
 // flushNow writes all that has come, with the names of what has been called.
 func (p *process) flushNow() error {
-	if p.ended {
-		return nil
-	}
 	p.loadModules()
 	p.checkpoint(p.flush)
 	if err := p.out.Flush(); err != nil { // also if this was no moment for a checkpoint

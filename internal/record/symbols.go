@@ -53,7 +53,7 @@ func (p *process) fetch() func(context.Context, []byte) (string, error) {
 
 // symbols names the program counters that have not been named yet. With fetch that may take minutes.
 func (p *process) symbols(fetch func(context.Context, []byte) (string, error)) {
-	pcs := p.pcs[p.named:]
+	pcs := p.stacks.PCs()[p.named:]
 	_ = p.pools.frames(p.named, pcs, p.out.Symbols) // its error is seen with those of the others
 	if len(pcs) == 0 || p.uncreated || p.w.run.config.nameless {
 		return
