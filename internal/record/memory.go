@@ -18,9 +18,8 @@ func (p *process) deepened(r *order.Record) {
 	p.layout.PutStack(sampler.Stack{TID: s.TID, Thread: s.Thread, Top: r.Addr() + size})
 	p.stackUse(event.StackUse{Thread: s.Thread, Time: now, Measure: event.StackDeepest, Bytes: size, Stack: r.Stack})
 	if size > p.deepest {
-		if p.deepest = size; p.watch != nil {
-			p.watchNow(StackDepth, size)
-		}
+		p.deepest = size
+		p.watch.Stack(size, now)
 	}
 }
 
@@ -63,7 +62,7 @@ func (p *process) resident(now int64, list []event.Residency) {
 func (p *process) sample(s event.Sample) {
 	p.mostRSS = max(p.mostRSS, s.RSS)
 	p.out.Sample(s)
-	p.watchSample(&s)
+	p.watch.Sample(&s)
 }
 
 // peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has

@@ -39,30 +39,3 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%+v", e.Health)
 	}
 }
-
-// TestWatch: a condition is told of once, and again after it was clearly false.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	w := newWatch([]Condition{{Text: "high", Measure: RSS, Limit: 100}, {Text: "low", Measure: SystemFree, Below: true, Limit: 50},
-		{Text: "share", Measure: Virtual, Share: 1}})
-	var got []string
-	for _, v := range []uint64{0, 100, 101, 200, 100, 91, 101, 90, 100, 101, 0, 1 << 40} {
-		w.see(RSS, v, func(name string) { got = append(got, name) })
-	}
-	if len(got) != 3 {
-		t.Errorf("above: %q", got)
-	}
-	got = nil
-	for _, v := range []uint64{60, 50, 49, 54, 49, 55, 49} {
-		w.see(SystemFree, v, func(name string) { got = append(got, name) })
-	}
-	if len(got) != 2 || got[0] != "low" {
-		t.Errorf("below: %q", got)
-	}
-	got = nil
-	w.see(Virtual, 1<<20, func(name string) { got = append(got, name) })
-	w.see(Virtual, 1<<62, func(name string) { got = append(got, name) })
-	if len(got) != 1 {
-		t.Errorf("of the machine's memory: %q", got)
-	}
-}

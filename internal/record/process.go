@@ -12,11 +12,13 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/notes"
 	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/record/pairs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/stacks"
 	"github.com/heaptap/heaptap/internal/record/ticks"
+	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -24,33 +26,29 @@ import (
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w            *worker
-	slot         uint32
-	info         spool.Process
-	parent       *process
-	layout       *sampler.Layout // for those who sample the process
-	main         bool
-	path         string
-	kept         *os.File // the recording, to have it when its name leads elsewhere; or nil
-	out          *recording.Writer
-	err          error // why nothing, or nothing more, is written
-	order        *order.Merger
-	ledger       *ledger.Ledger
-	tick         uint64         // clock of the round of the ledger's latest Barrier
-	state        *journal.State // what Recover needs; nil: nothing
-	overs        []overPiece
-	emit         func(*event.Event)
-	pairs        pairs.Checker
-	pools        pools
-	watch        *watch           // nil: for nothing
-	marks        int              // so far
-	started      map[uint32]int64 // when each thread began, in ns
-	marksBefore  []event.Mark     // of a dead recorder's recording, at its last event that counts
-	regions      regions
-	ranges       int                           // names of memory so far
-	rangesBefore []event.NamedRange            // as marksBefore
-	deepest      uint64                        // bytes of the deepest stack that a thread had at an event
-	stackMost    [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	w         *worker
+	slot      uint32
+	info      spool.Process
+	parent    *process
+	layout    *sampler.Layout // for those who sample the process
+	main      bool
+	path      string
+	kept      *os.File // the recording, to have it when its name leads elsewhere; or nil
+	out       *recording.Writer
+	err       error // why nothing, or nothing more, is written
+	order     *order.Merger
+	ledger    *ledger.Ledger
+	tick      uint64         // clock of the round of the ledger's latest Barrier
+	state     *journal.State // what Recover needs; nil: nothing
+	overs     []overPiece
+	emit      func(*event.Event)
+	pairs     pairs.Checker
+	pools     pools
+	notes     *notes.Notes
+	watch     *watch.Watch                  // nil: for nothing
+	started   map[uint32]int64              // when each thread began, in ns
+	deepest   uint64                        // bytes of the deepest stack that a thread had at an event
+	stackMost [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
 	streams map[uint64]*order.Stream // by uid, those that have not ended
 	counted uint32                   // streams ever
@@ -71,12 +69,12 @@ type process struct {
 	lateEvents              uint64
 	strange                 bool
 	progress                *namedProgress
-	notes                   []string
-	ownMalloc               bool   // the executable exports one
-	unseen                  string // whose allocations were not seen, and why: see Report.Unseen
-	failed                  bool   // the user was told that the recording cannot be written
-	uncreated               bool   // there is no file
-	rest                    bool   // it is what came after a recording that cannot be continued, which stays
+	sentences               []string // for the user
+	ownMalloc               bool     // the executable exports one
+	unseen                  string   // whose allocations were not seen, and why: see Report.Unseen
+	failed                  bool     // the user was told that the recording cannot be written
+	uncreated               bool     // there is no file
+	rest                    bool     // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
@@ -97,7 +95,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
 		streams: map[uint64]*order.Stream{}, threads: map[threadKey]uint32{},
 		modules: map[uint32]*event.Module{},
-		lostBy:  map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
+		lostBy:  map[uint64]uint64{}, started: map[uint32]int64{},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
@@ -151,6 +149,8 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		}
 	}
 	p.create(desc, opts)
+	p.notes = notes.New(p.out, p.note)
+	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
 	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
 	p.order = order.New(&w.work, clock, &p.stacks.Known, p.state != nil, p)
 	if p.err != nil {
@@ -173,8 +173,8 @@ func (p *process) Final() bool { return p.w.final }
 
 func (p *process) note(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
-	if len(p.notes) < 32 && !slices.Contains(p.notes, n) {
-		p.notes = append(p.notes, n)
+	if len(p.sentences) < 32 && !slices.Contains(p.sentences, n) {
+		p.sentences = append(p.sentences, n)
 	}
 }
 
@@ -360,7 +360,7 @@ func (p *process) cost(n, events uint64) float64 {
 
 // health says what is missing. The header's counters are the whole spool's; they are told with its first process.
 func (p *process) health() event.Health {
-	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.notes}
+	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.sentences}
 	var own uint64
 	for _, n := range p.lostBy {
 		own += n

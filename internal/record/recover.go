@@ -129,9 +129,7 @@ func (p *process) restore(s *journal.Saved) {
 		p.restOf(old, s)
 		return
 	}
-	p.restoreMarks(old.Marks(), s.Events)
-	p.restoreRegions(old.Regions(), s.Events)
-	p.restoreRanges(old.Ranges(), s.Events)
+	p.notes.Restore(old, s.Events)
 	live := map[uint64]event.Block{}
 	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}

@@ -12,7 +12,7 @@ import (
 // Settle hands a batch to the ledger and the writer.
 func (p *process) Settle(b *order.Batch) {
 	events := b.Events()
-	watched := p.mayMark(b)
+	watched := p.watch.MayMark(events, b.Extended())
 	p.ledger.Fetch(events)
 	var cursor order.Cursor
 	for at := 0; at < len(events); {
@@ -30,7 +30,7 @@ func (p *process) Settle(b *order.Batch) {
 			at++
 		}
 		if watched {
-			p.watchSums()
+			p.watch.Sums(p.order.Time * recording.Quantum)
 		}
 	}
 	if err := p.out.Err(); err != nil && !p.failed {
@@ -120,8 +120,8 @@ func (p *process) translate(op *ledger.Op, m *records.Meaning, r *order.Record) 
 			}
 		}
 	}
-	if p.regions.moves != nil {
-		op.Region = p.regions.moves[s.Thread]
+	if p.notes.Regions() {
+		op.Region = p.notes.Moves(s.Thread)
 	}
 }
 
@@ -130,8 +130,8 @@ func (p *process) write(e *event.Event) {
 	e.Time *= recording.Quantum
 	e.Born *= recording.Quantum
 	p.pairs.Settle(e, p.ledger.Ended())
-	if p.regions.moves != nil {
-		p.settledLate(e)
+	if p.notes.Regions() {
+		p.notes.Event(e, p.ledger.Region())
 	}
 	_ = p.out.Event(e) // its error is seen when the batch is settled
 	p.poolEvent(e, p.ledger.Ended().Func)
