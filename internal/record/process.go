@@ -14,7 +14,9 @@ import (
 	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/notes"
 	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/output"
 	"github.com/heaptap/heaptap/internal/record/pairs"
+	"github.com/heaptap/heaptap/internal/record/pools"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/stacks"
 	"github.com/heaptap/heaptap/internal/record/ticks"
@@ -32,8 +34,7 @@ type process struct {
 	parent    *process
 	layout    *sampler.Layout // for those who sample the process
 	main      bool
-	path      string
-	kept      *os.File // the recording, to have it when its name leads elsewhere; or nil
+	file      *output.File
 	out       *recording.Writer
 	err       error // why nothing, or nothing more, is written
 	order     *order.Merger
@@ -43,7 +44,7 @@ type process struct {
 	overs     []overPiece
 	emit      func(*event.Event)
 	pairs     pairs.Checker
-	pools     pools
+	pools     pools.Books
 	notes     *notes.Notes
 	watch     *watch.Watch                  // nil: for nothing
 	started   map[uint32]int64              // when each thread began, in ns
@@ -122,14 +123,15 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	}
 	p.emit = p.write
 	p.ledger.Backed(p.backed)
-	if p.path = w.path; info.Slot != 0 {
-		p.path = w.run.names.Next(info.PID, &w.meta)
+	path := w.path
+	if info.Slot != 0 {
+		path = w.run.names.Next(info.PID, &w.meta)
 	}
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {
-		p.path = saved.Recording + recoveredSuffix
+		path = saved.Recording + recoveredSuffix
 		if !saved.Finished && folded(saved) {
-			p.path = restName(saved)
+			path = restName(saved)
 			p.rest = true
 		}
 	}
@@ -137,21 +139,24 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		p.ended = true // all is in its recording
 		return p
 	}
-	path := p.path
+	p.file = output.New(path, func(path, text string) {
+		w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text})
+	})
 	opts := recording.Options{Addresses: w.run.config.Addresses, Mode: w.run.config.OutputMode, Fold: recording.Fold{
 		Keep: w.run.config.Keep, MaxSize: w.run.config.MaxSize,
 		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
 	}}
 	if w.run.journal != nil {
-		info := journal.StateInfo{Recording: p.path, SpillDir: w.run.store.Dir(), Slot: p.slot}
+		info := journal.StateInfo{Recording: path, SpillDir: w.run.store.Dir(), Slot: p.slot}
 		if p.state = journal.CreateState(w.run.folder, w.spool.Path(), info); p.state != nil {
 			opts.Births = p.state.Births
 		}
 	}
-	p.create(desc, opts)
+	p.out, p.err = p.file.Create(w.run.hadOutput, desc, opts)
 	p.notes = notes.New(p.out, p.note)
 	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
 	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
+	p.pools.Innermost = p.stacks.Innermost
 	p.order = order.New(&w.work, clock, &p.stacks.Known, p.state != nil, p)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
@@ -159,9 +164,9 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	if saved != nil {
 		p.restore(saved)
 	}
-	p.progress = &namedProgress{path: p.path}
+	p.progress = &namedProgress{path: p.file.Path}
 	w.progresses.Store(p.slot, p.progress)
-	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
+	w.run.report(Report{Kind: Started, Path: p.file.Path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
 }
 
@@ -182,7 +187,7 @@ func (p *process) note(format string, args ...any) {
 func (p *process) fail(err error) {
 	p.failed = true
 	p.err = err
-	p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.path, Err: err, Text: fmt.Sprintf(
+	p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.file.Path, Err: err, Text: fmt.Sprintf(
 		"%v; the program goes on, what was recorded so far is kept, later events are counted as lost", err)})
 }
 
@@ -263,10 +268,10 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.loadModules()
-	p.symbols(p.fetch())
-	p.statics()
+	p.writeNames(p.fetch())
+	p.writeStatics()
 	p.writeCounts(true)
-	p.writePools()
+	_ = p.out.Pools(p.pools.List()) // its error is seen at the end
 	if n := p.pairs.Unknown; n > 0 {
 		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
 	}
@@ -290,17 +295,19 @@ func (p *process) finish(status Status) {
 		p.err = err
 	}
 	e.Health.LostEvents += max(lost, p.out.LostEvents())
-	p.putBack()
-	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
-		if err := os.Rename(p.path, name); err != nil {
+	if err := p.file.PutBack(); err != nil {
+		p.err = err
+	}
+	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
+		if err := os.Rename(p.file.Path, name); err != nil {
 			p.err = err
 		} else {
-			p.path = name
+			p.file.Path = name
 		}
 	}
 	p.leave()
 	p.w.run.report(Report{
-		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
+		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
 		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen,
 	})
 	p.close()
@@ -321,14 +328,13 @@ func (p *process) dropped() bool {
 		return false
 	}
 	_ = p.out.Abort()
-	p.kept.Close()
-	_ = os.Remove(p.path)
-	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.w.run.config.inPlace {
+	p.file.Remove()
+	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.w.run.config.inPlace {
 		_ = os.Remove(name)
-		p.path = name
+		p.file.Path = name
 	}
 	p.leave()
-	p.w.run.report(Report{Kind: Finished, Path: p.path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
+	p.w.run.report(Report{Kind: Finished, Path: p.file.Path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()
 	return true
 }
@@ -338,7 +344,7 @@ func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
 	p.ledger, p.out, p.stacks = nil, nil, nil
-	p.pairs, p.pools = pairs.Checker{}, pools{}
+	p.pairs, p.pools = pairs.Checker{}, pools.Books{}
 	p.streams, p.order = map[uint64]*order.Stream{}, nil
 }
 

@@ -157,7 +157,7 @@ func (p *process) restore(s *journal.Saved) {
 			delete(live, e.Ref)
 		}
 		_ = p.out.Event(e)
-		p.poolEvent(e, of)
+		p.pools.Event(e, of)
 		return true
 	})
 	if err != nil || events < s.Events {

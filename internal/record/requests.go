@@ -344,6 +344,6 @@ func (p *process) flushNow() error {
 	if err := p.out.Flush(); err != nil { // also if this was no moment for a checkpoint
 		return err
 	}
-	p.symbols(nil)
+	p.writeNames(nil)
 	return p.out.Err()
 }

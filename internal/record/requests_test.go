@@ -15,7 +15,7 @@ func TestStatusesLate(t *testing.T) {
 	c.arrive(1, 100, 200)
 	c.look(1000)
 	statuses := c.w.run.statuses([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}})
-	path := c.p.path
+	path := c.p.file.Path
 	c.finished()
 	c.w.spool.Close()
 	got := statuses()

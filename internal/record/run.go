@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
+	"github.com/heaptap/heaptap/internal/record/symbols"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -58,10 +58,7 @@ type run struct {
 	told        int // Settled was reported, with toldRunning and one spool less than this
 	toldRunning []int
 
-	cache       *symbolCache    // any goroutine
-	statics     staticsCache    // any goroutine
-	symbolizing chan struct{}   // bounds how many recordings look for names at once
-	symbols     context.Context // ends when that is to be cut short
+	symbols *symbols.Finder
 
 	requests requests
 	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
@@ -154,9 +151,8 @@ func newRun(ctx context.Context, config Config) *run {
 	r := &run{
 		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, sampler: sampler.New(), symbols: ctx,
-		cache:       newSymbolCache(),
-		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), requests: newRequests(), markedAt: time.Now(),
+		expedited: true, global: true, sampler: sampler.New(), symbols: symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
+		requests: newRequests(), markedAt: time.Now(),
 	}
 	for _, path := range config.Taken {
 		r.names.Reserve(path)

@@ -88,7 +88,7 @@ func (c *script) bytes(uid uint64, b []byte) {
 // finished ends the process, and returns its recording.
 func (c *script) finished() *recording.Reader {
 	c.t.Helper()
-	c.path = c.p.path
+	c.path = c.p.file.Path
 	c.deliver(&processEnded{})
 	r, err := recording.Open(c.path)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/pools"
 	"github.com/heaptap/heaptap/internal/record/records"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -87,7 +88,7 @@ func (p *process) settleSlow(r *order.Record) {
 	case !m.Pool:
 		op.Serves, op.Pool = op.Pool, 0
 	case op.Pool == 0: // damaged
-		op.Pool = unknownPool
+		op.Pool = pools.Unknown
 	}
 	if m.Op == ledger.OpBacking {
 		op.Size = op.OldSize
@@ -134,5 +135,5 @@ func (p *process) write(e *event.Event) {
 		p.notes.Event(e, p.ledger.Region())
 	}
 	_ = p.out.Event(e) // its error is seen when the batch is settled
-	p.poolEvent(e, p.ledger.Ended().Func)
+	p.pools.Event(e, p.ledger.Ended().Func)
 }

@@ -1,8 +1,8 @@
-package record
+package symbols
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,58 +51,43 @@ func (c *staticsCache) add(k fileKey, f fileStatics) {
 	}
 }
 
-// statics writes what static data the process's files have, and what was last seen of it in memory.
-func (p *process) statics() {
-	if p.uncreated || p.w.run.config.nameless {
-		return
-	}
-	p.w.run.symbolizing <- struct{}{}
-	defer func() { <-p.w.run.symbolizing }()
-	ctx, cancel := context.WithTimeout(p.w.run.symbols, staticsTime)
+// Statics returns what static data the process's files have, and what was last seen of it in memory.
+func (f *Finder) Statics(of Process, seen map[uint32]event.Residency) (variables []event.Variable, sections []event.DataSection,
+	residency []event.Residency) {
+	f.running <- struct{}{}
+	defer func() { <-f.running }()
+	ctx, cancel := context.WithTimeout(f.config.Context, staticsTime)
 	defer cancel()
-	modules := make([]*event.Module, 0, len(p.modules))
-	for _, m := range p.modules {
-		modules = append(modules, m)
-	}
-	slices.SortFunc(modules, func(a, b *event.Module) int { return cmp.Compare(a.ID, b.ID) })
 	finder := symbolize.New(symbolize.Options{})
-	var variables []event.Variable
-	var sections []event.DataSection
-	var residency []event.Residency
-	told := map[fileKey]bool{}
-	for _, m := range modules {
+	done := map[fileKey]bool{}
+	for _, id := range slices.Sorted(maps.Keys(of.Modules)) {
+		m := of.Modules[id]
 		k := fileKey{m.Path, string(m.BuildID)}
 		if ctx.Err() != nil || strings.HasPrefix(filepath.Base(m.Path), agentName) {
 			continue
 		}
-		if r, ok := p.residency[m.ID]; ok {
+		if r, ok := seen[m.ID]; ok {
 			residency = append(residency, r)
 		}
-		if told[k] { // it was loaded several times
+		if done[k] { // it was loaded several times
 			continue
 		}
-		told[k] = true
-		f, ok := p.w.run.statics.find(k)
+		done[k] = true
+		data, ok := f.statics.find(k)
 		if !ok {
-			f.variables, f.sections = finder.Variables(ctx, *m)
+			data.variables, data.sections = finder.Variables(ctx, *m)
 			if ctx.Err() == nil {
-				p.w.run.statics.add(k, f)
+				f.statics.add(k, data)
 			}
 		}
-		for _, v := range f.variables {
+		for _, v := range data.variables {
 			v.Module = m.ID
 			variables = append(variables, v)
 		}
-		for _, s := range f.sections {
+		for _, s := range data.sections {
 			s.Module = m.ID
 			sections = append(sections, s)
 		}
 	}
-	err := p.out.Variables(variables, sections)
-	if err == nil {
-		err = p.out.Residency(residency)
-	}
-	if err != nil {
-		p.note("The static variables could not be written: %v.", err)
-	}
+	return variables, sections, residency
 }
