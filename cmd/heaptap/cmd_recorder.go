@@ -11,6 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -39,7 +40,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 			ended <- statusOf(e)
 		}
 	}()
-	var conditions []record.Condition
+	var conditions []watch.Condition
 	for _, text := range link.Config.MarkWhen {
 		c, err := parseCondition(text)
 		if err != nil {

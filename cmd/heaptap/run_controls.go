@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/launch"
-	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/record/watch"
 )
 
 // controlFlags are run's flags that say which programs are recorded, and when marks are set.
@@ -122,13 +122,13 @@ func markSignal(name string) (syscall.Signal, error) {
 // conditionMeasures are what --mark-when takes.
 var conditionMeasures = []struct {
 	name    string
-	measure record.Measure
-}{{"rss", record.RSS}, {"virt", record.Virtual}, {"system-free", record.SystemFree}, {"live", record.Live}, {"allocations", record.Allocations},
-	{"stack", record.StackDepth}}
+	measure watch.Measure
+}{{"rss", watch.RSS}, {"virt", watch.Virtual}, {"system-free", watch.SystemFree}, {"live", watch.Live}, {"allocations", watch.Allocations},
+	{"stack", watch.StackDepth}}
 
 // parseCondition reads a condition: rss>2GiB, allocations>1M, system-free<5%.
-func parseCondition(text string) (record.Condition, error) {
-	c := record.Condition{Text: strings.ReplaceAll(text, " ", "")}
+func parseCondition(text string) (watch.Condition, error) {
+	c := watch.Condition{Text: strings.ReplaceAll(text, " ", "")}
 	i := strings.IndexAny(c.Text, "<>")
 	if i < 0 {
 		return c, fmt.Errorf("%q is no condition; write for example rss>2GiB, live>1GiB, allocations>1M or system-free<5%%", text)
@@ -149,7 +149,7 @@ func parseCondition(text string) (record.Condition, error) {
 	var n int64
 	var err error
 	switch {
-	case c.Measure == record.Allocations:
+	case c.Measure == watch.Allocations:
 		n, err = parseCount(limit)
 	case strings.HasSuffix(limit, "%"):
 		if c.Share, err = parseShare(limit); err == nil && (c.Share <= 0 || c.Share > 1) {

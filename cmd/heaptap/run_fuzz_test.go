@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/record/watch"
 )
 
 // FuzzCondition: what is accepted as a condition of --mark-when means the same when it is written again, and has a limit that can be met.
@@ -28,7 +28,7 @@ func FuzzCondition(f *testing.F) {
 		if err != nil || again != c {
 			t.Errorf("%q: %+v, again %+v, %v", text, c, again, err)
 		}
-		if c.Measure > record.StackDepth || c.Share < 0 || c.Share > 1 || c.Limit > 1<<63 || c.Below && c.Limit == 0 && c.Share == 0 {
+		if c.Measure > watch.StackDepth || c.Share < 0 || c.Share > 1 || c.Limit > 1<<63 || c.Below && c.Limit == 0 && c.Share == 0 {
 			t.Errorf("%q: %+v", text, c)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool"
 	"golang.org/x/sys/unix"
 )
@@ -48,8 +49,8 @@ func (a *alarm) watch(fd int, events uint32) bool {
 }
 
 // watchEnd has the alarm rung, once, when a process ends.
-func (a *alarm) watchEnd(l *life) bool {
-	return a != nil && l.fd >= 0 && a.watch(l.fd, unix.EPOLLIN|unix.EPOLLONESHOT)
+func (a *alarm) watchEnd(l *procs.Life) bool {
+	return a != nil && l.FD() >= 0 && a.watch(l.FD(), unix.EPOLLIN|unix.EPOLLONESHOT)
 }
 
 // serve rings for what is watched, until close is called.

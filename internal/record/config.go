@@ -8,6 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/namecache"
+	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -48,7 +49,7 @@ type Config struct {
 	// MarkEvery sets a mark in every recording each time that this has passed since the run began; 0: never.
 	MarkEvery time.Duration
 	// MarkWhen sets a mark in a process's recording each time that one of these becomes true of it.
-	MarkWhen []Condition
+	MarkWhen []watch.Condition
 	// Marks delivers names of marks that are to be set in every recording; it may be nil.
 	Marks <-chan string
 	// MinEvents is how many events a process other than the main one must have: of one that has fewer, no recording is kept.

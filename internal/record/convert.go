@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -42,7 +44,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 		}
 	}
 	r := newRun(ctx, config)
-	defer r.store.close()
+	defer r.store.Close()
 	reader := s.Reader()
 	defer reader.Close()
 	o := &source{spool: s, reader: reader, w: r.newWorker(s, !config.NotMain)}
@@ -54,41 +56,39 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	if err != nil {
 		return err
 	}
-	r.workers.Go(o.w.work)
+	r.workers.Go(o.w.serve)
 	err = r.readAll(ctx, o, left)
 	reader.Missing()
-	for slot := range o.lives {
-		end := item{kind: itemEnd, slot: uint32(slot)}
+	for slot := range o.members {
+		end := &processEnded{slot: uint32(slot)}
 		if slot == 0 && config.MainEnded != nil {
 			end.status = <-config.MainEnded
 		}
-		o.sink.items = append(o.sink.items, end)
+		o.sink.add(end)
 	}
-	o.w.queue.push(o.sink.items...)
+	o.sink.push()
 	o.w.queue.close()
 	r.workers.Wait()
-	if err == nil && len(o.lives) == 0 {
+	if err == nil && len(o.members) == 0 {
 		err = fmt.Errorf("%s does not name a process: it is damaged", spoolPath)
 	}
 	return errors.Join(err, failed)
 }
 
 // readAll takes everything from a spool, after what a recorder has left of it.
-func (r *run) readAll(ctx context.Context, o *source, left []item) error {
+func (r *run) readAll(ctx context.Context, o *source, left []message) error {
 	if len(left) > 0 {
 		// Before the streams: what the journal has is older.
-		r.tellProcesses(o)
+		r.pushProcesses(o)
 		o.w.queue.push(left...)
 	}
 	for ctx.Err() == nil {
 		err := o.reader.Round(&o.sink, func(uint32) bool { return true })
-		r.tellProcesses(o)
-		o.w.queue.push(o.sink.items...)
-		clear(o.sink.items)
-		o.sink.items = o.sink.items[:0]
+		r.pushProcesses(o)
+		o.sink.push()
 		if err != nil {
 			// What was read before the damage is kept.
-			o.sink.items = append(o.sink.items, item{kind: itemNote, text: err.Error()})
+			o.sink.add(&noteAdded{err.Error()})
 			return nil
 		}
 		if o.reader.Moved == 0 {
@@ -98,12 +98,12 @@ func (r *run) readAll(ctx context.Context, o *source, left []item) error {
 	return ctx.Err()
 }
 
-func (r *run) tellProcesses(o *source) {
+func (r *run) pushProcesses(o *source) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		o.known = p.Slot + 1
-		o.lives = append(o.lives, &life{pid: p.PID, fd: -1})
-		o.w.queue.push(item{kind: itemProc, slot: p.Slot, proc: p})
+		o.members = append(o.members, &member{Life: o.peers.AddUnknown(p.PID)})
+		o.w.queue.push(&processBegan{p, new(sampler.Layout)})
 	}
 	o.w.queue.push(o.partials()...)
 }
@@ -134,4 +134,9 @@ func sameBoot(s *spool.Spool) (counter, mono uint64) {
 		return 0, 0
 	}
 	return counter, mono
+}
+
+func exist(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/records"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// tellCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is written replaces what
+// writeCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is written replaces what
 // was written before, but that stays in the file.
-func (p *process) tellCounts(final bool) {
+func (p *process) writeCounts(final bool) {
 	now := time.Now()
 	if !final && now.Before(p.countsNext) {
 		return
@@ -21,7 +22,7 @@ func (p *process) tellCounts(final bool) {
 		p.countsBegan = now
 	}
 	p.countsNext = now.Add(max(flushInterval, now.Sub(p.countsBegan)/8))
-	c := event.Counts{Tick: p.clock.femtoseconds()}
+	c := event.Counts{Tick: p.order.Clock.Femtoseconds()}
 	err := p.w.spool.Counts(func(n *spool.Count) {
 		if n.Proc == p.slot {
 			c.Rows = append(c.Rows, p.count(n))
@@ -36,9 +37,9 @@ func (p *process) tellCounts(final bool) {
 
 // count translates a row.
 func (p *process) count(n *spool.Count) event.Count {
-	m := &meanings[n.Kind]
-	c := event.Count{TID: n.TID, Name: n.Name, Func: m.fn, Frees: n.Kind&wire.KStacked != 0, Calls: n.Calls, Failed: n.Failed,
-		Bytes: n.Bytes, Usable: n.Usable, Time: scale(n.Ticks, p.clock.rate), Timed: n.Timed}
+	m := &records.Meanings[n.Kind]
+	c := event.Count{TID: n.TID, Name: n.Name, Func: m.Func, Frees: n.Kind&wire.KStacked != 0, Calls: n.Calls, Failed: n.Failed,
+		Bytes: n.Bytes, Usable: n.Usable, Time: p.order.Clock.Duration(n.Ticks), Timed: n.Timed}
 	c.Sizes, c.Times = classes(n.Sizes[:]), classes(n.Times[:])
 	return c
 }
@@ -51,6 +52,3 @@ func classes(counts []uint32) (list []event.Class) {
 	}
 	return list
 }
-
-// femtoseconds is how long a tick is.
-func (c *clockMap) femtoseconds() uint64 { return scale(1_000_000, c.rate) }

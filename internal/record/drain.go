@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
@@ -17,21 +19,22 @@ import (
 
 // source is a spool as the drain sees it.
 type source struct {
-	spool  *spool.Spool
-	reader *spool.Reader
-	sink   sink
-	w      *worker
-	lives  []*life // by slot
-	known  uint32  // processes that are known
-	number uint64  // of rounds
-	inode  uint64
-	pid    int  // of the process that made the spool; 0: what it says of itself is not known to be true
-	guest  bool // the spool is one that the door has given out
-	dead   bool // all of its processes have ended and were told to the worker
-	idle   int  // rounds in a row in which nothing happened
-	bad    int  // rounds that failed in a row
-	closed bool
-	main   bool // made by the main process
+	spool   *spool.Spool
+	reader  *spool.Reader
+	sink    sink
+	w       *worker
+	peers   procs.Peers
+	members []*member // by slot
+	known   uint32    // processes that are known
+	number  uint64    // of rounds
+	inode   uint64
+	pid     int  // of the process that made the spool; 0: what it says of itself is not known to be true
+	guest   bool // the spool is one that the door has given out
+	dead    bool // all of its processes have ended and were told to the worker
+	idle    int  // rounds in a row in which nothing happened
+	bad     int  // rounds that failed in a row
+	closed  bool
+	main    bool // made by the main process
 
 	unwatched bool // of a process of it, nobody tells when it ends
 	deadSince time.Time
@@ -41,14 +44,17 @@ type source struct {
 	sent       atomic.Uint64 // number, for anybody to read
 }
 
-// Spilled takes records that the agent has put into its spill file.
-func (k *sink) Spilled(st *spool.Stream, f *os.File, offset int64, n int) {
-	seq, off := st.Position()
-	k.items = append(k.items, item{kind: itemPiece, stream: k.stream(st), piece: piece{raw: f, at: offset, full: n, seq: seq, off: off}})
+// member is a process that writes to a spool, and what its worker was told about it.
+type member struct {
+	*procs.Life
+	layout  *sampler.Layout
+	sampled *sampler.Process // or nil
+	over    bool             // that it has ended
+	partial bool             // that not every allocation is recorded
 }
 
-// look opens the spools that have appeared in the run's folder.
-func (r *run) look() {
+// scanSpools opens the spools that have appeared in the run's folder.
+func (r *run) scanSpools() {
 	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
 	st, err := r.folder.Stat()
 	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
@@ -94,22 +100,22 @@ func compareMade(a, b string) int {
 func (r *run) open(s *spool.Spool) {
 	info := s.Info()
 	pid, user := info.PID, info.Owner
-	guest := r.door.guest(filepath.Base(s.Path()))
-	if guest != nil {
-		if user = guest.uid; guest.pid != pid {
+	guestPID, guestUser, guest := r.door.Guest(filepath.Base(s.Path()))
+	if guest {
+		if user = guestUser; guestPID != pid {
 			pid = 0 // in another namespace its id is another one; or it claims to be another process
 		}
 	}
 	// A process that makes another spool has executed another image.
 	for _, o := range r.sources {
-		for _, l := range o.lives {
-			if l != nil && !l.over && l.pid == pid {
-				l.replaced = true
+		for _, m := range o.members {
+			if !m.over && m.PID == pid {
+				m.Replaced = true
 			}
 		}
 	}
 	main := r.mainPID != 0 && pid == r.mainPID
-	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, guest: guest != nil, main: main}
+	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, guest: guest, main: main}
 	o.w = r.newWorker(s, main)
 	o.w.user = user
 	o.w.counter0, o.w.mono0 = clock.Pair()
@@ -122,7 +128,7 @@ func (r *run) open(s *spool.Spool) {
 	r.sources = append(r.sources, o)
 	r.opened++
 	r.images[info.PID]++
-	r.workers.Go(o.w.work)
+	r.workers.Go(o.w.serve)
 }
 
 // barrier makes sure that what a writer does not show after it, bears a timestamp later than a clock that was read
@@ -167,12 +173,12 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		o.spool.Beat()
 		err := o.reader.Round(&o.sink, func(slot uint32) bool {
-			return slot < uint32(len(o.lives)) && o.lives[slot] != nil && o.lives[slot].gone
+			return slot < uint32(len(o.members)) && o.members[slot].Gone
 		})
 		if err != nil {
 			o.bad++
 			if o.bad == 1 {
-				o.sink.items = append(o.sink.items, item{kind: itemNote, text: err.Error()})
+				o.sink.add(&noteAdded{err.Error()})
 			}
 		} else {
 			o.bad = 0
@@ -180,8 +186,8 @@ func (r *run) round() (moved int64, freed int) {
 		o.watchMode()
 		moved += o.reader.Moved
 		freed += o.reader.Freed
-		procs := o.processes()
-		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.items)+len(procs) == 0 {
+		began := o.processes()
+		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.list)+len(began) == 0 {
 			// One more round makes what came last final. After that there is little to say.
 			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
 				continue
@@ -191,25 +197,24 @@ func (r *run) round() (moved int64, freed int) {
 		}
 		o.number++
 		o.sent.Store(o.number)
-		rd := &round{number: o.number, clock: now, at: at, counter: counter, mono: mono}
+		rd := &roundEnded{number: o.number, clock: now, at: at, counter: counter, mono: mono}
 		for _, st := range o.reader.Busy {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
-		o.sink.items = append(o.sink.items, item{kind: itemRound, round: rd})
+		o.sink.add(rd)
 		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
-		o.w.queue.push(procs...)
-		for i := range procs {
-			if procs[i].kind == itemProc {
-				if l := o.lives[procs[i].slot]; l.verified && !o.guest {
-					r.family.add(l.pid)
+		o.w.queue.push(began...)
+		for _, b := range began {
+			if b, ok := b.(*processBegan); ok {
+				m := o.members[b.info.Slot]
+				if m.Verified && !o.guest {
+					r.family.Add(m.PID)
 				}
-				r.addSampler(o.lives[procs[i].slot], procs[i].slot, o.w)
+				r.beginSampling(m, readings{o.w, b.info.Slot})
 			}
 		}
 		o.endings(r)
-		o.w.queue.push(o.sink.items...)
-		clear(o.sink.items)
-		o.sink.items = o.sink.items[:0]
+		o.sink.push()
 	}
 	return moved, freed
 }
@@ -219,8 +224,8 @@ const idleRounds = 10
 
 // ending says whether a process has ended and the worker does not know.
 func (o *source) ending() bool {
-	for _, l := range o.lives {
-		if l.gone && !l.over {
+	for _, m := range o.members {
+		if m.Gone && !m.over {
 			return true
 		}
 	}
@@ -228,48 +233,49 @@ func (o *source) ending() bool {
 }
 
 // processes returns what the worker has to know of processes that have appeared.
-func (o *source) processes() (items []item) {
+func (o *source) processes() (news []message) {
 	list, _ := o.reader.Processes(o.known)
 	for _, p := range list {
 		if p.Slot > 1<<20 {
 			break
 		}
 		o.known = p.Slot + 1
-		l := newLife(p)
-		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.verified
-		o.lives = append(o.lives, l)
+		l := o.peers.Add(p.PID, p.Parent, p.Random)
+		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.Verified
+		m := &member{Life: l, layout: new(sampler.Layout)}
+		o.members = append(o.members, m)
 		o.dead, o.deadSince = false, time.Time{}
-		items = append(items, item{kind: itemProc, slot: p.Slot, proc: p})
+		news = append(news, &processBegan{p, m.layout})
 	}
-	return append(items, o.partials()...)
+	return append(news, o.partials()...)
 }
 
 // endings tells the worker of processes that had ended before this round, which therefore has taken their last records.
 func (o *source) endings(r *run) {
 	alive := false
-	for slot, l := range o.lives {
+	for slot, m := range o.members {
 		switch {
-		case l.over:
-		case l.gone && o.more(uint32(slot)):
+		case m.over:
+		case m.Gone && o.more(uint32(slot)):
 			alive = true
-		case l.gone:
+		case m.Gone:
 			status := Status{}
-			if o.main && slot == 0 && !l.replaced {
+			if o.main && slot == 0 && !m.Replaced {
 				var ok bool
-				if status, ok = r.mainStatus(l.goneAt); !ok {
+				if status, ok = r.mainStatus(m.GoneAt); !ok {
 					alive = true
 					continue
 				}
 			}
-			l.over = true
-			r.unsample(l)
-			l.close()
-			o.sink.items = append(o.sink.items, item{kind: itemEnd, slot: uint32(slot), status: status, n: l.when})
+			m.over = true
+			r.sampler.Remove(m.sampled)
+			m.Close()
+			o.sink.add(&processEnded{uint32(slot), status, m.When})
 		default:
 			alive = true
 		}
 	}
-	o.dead = !alive && len(o.lives) > 0
+	o.dead = !alive && len(o.members) > 0
 }
 
 // more says whether a stream of the process was not read to its end.

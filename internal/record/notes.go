@@ -2,33 +2,34 @@ package record
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// noted takes what the program tells of itself in a stream, in the order of events. A note of a kind that is not known here is of a
-// newer agent, and skipped.
-func (p *process) noted(s *stream, kind uint8, r *ready) {
-	p.latest = max(p.latest, r.time)
-	now := p.now(r.time) * recording.Quantum
-	name := p.w.name(uint32(r.w0 & wire.AddrMask))
+// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not known
+// here is of a newer agent, and skipped.
+func (p *process) takeNote(kind uint8, r *order.Record) {
+	s, x := r.Stream, r.Extras
+	p.order.Latest = max(p.order.Latest, r.Time)
+	now := p.order.Now(r.Time) * recording.Quantum
+	name := p.w.name(uint32(r.Addr()))
 	switch kind {
 	case wire.KMark:
-		p.mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.thread})
+		p.notes.Mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.Thread})
 	case wire.KThreadName:
-		p.out.Thread(s.thread, event.Thread{TID: s.tid, Name: name, Start: p.started[s.thread]})
+		p.out.Thread(s.Thread, event.Thread{TID: s.TID, Name: name, Start: p.started[s.Thread]})
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
-		if x := r.x; x != nil {
-			ids = x.ids[:x.noted]
+		if x != nil {
+			ids = x.IDs()
 		}
-		p.region(s, kind == wire.KRegionBegin, name, ids, now)
+		p.notes.Region(s.Thread, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:
-		if x := r.x; x != nil && x.oldLen > 0 {
-			p.rangeName(event.NamedRange{Time: now, Thread: s.thread, Event: p.out.Handed(), Start: x.oldAddr, Size: x.oldLen, Name: name})
+		if x != nil && x.OldLen > 0 {
+			p.notes.Range(event.NamedRange{Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name})
 		}
 	}
 }
@@ -39,75 +40,4 @@ func (w *worker) name(id uint32) string {
 		return text
 	}
 	return fmt.Sprintf("(name %d)", id)
-}
-
-// allSlots stands for all processes of a spool.
-const allSlots = ^uint32(0)
-
-// marked takes a mark that did not come from a stream.
-func (w *worker) marked(it *item) {
-	for slot, p := range w.procs {
-		if p != nil && !p.ended && (it.slot == allSlots || it.slot == uint32(slot)) {
-			p.mark(event.Mark{Name: it.text, Time: p.since(it.n), Cut: event.NoCut, Source: it.source})
-		}
-	}
-}
-
-// since turns a time of CLOCK_MONOTONIC into one since the recording's start, in ns.
-func (p *process) since(mono uint64) int64 { return max(0, int64(mono-p.clock.mono0)) }
-
-// maxMarks bounds the marks of a recording: who sets more of them has a loop that sets them.
-const maxMarks = 1_000_000
-
-// mark adds a mark, unless the recording that a dead recorder left has it already.
-func (p *process) mark(m event.Mark) {
-	if slices.Contains(p.marksBefore, m) {
-		return
-	}
-	if p.marks++; p.marks > maxMarks {
-		p.note("There are more than %d marks; the others were not kept.", maxMarks)
-		return
-	}
-	p.out.Mark(m)
-}
-
-// maxRanges bounds the names of memory in a recording.
-const maxRanges = 100_000
-
-// rangeName adds a name of memory, unless the recording that a dead recorder left has it already.
-func (p *process) rangeName(n event.NamedRange) {
-	if slices.Contains(p.rangesBefore, n) {
-		return
-	}
-	if p.ranges++; p.ranges > maxRanges {
-		p.note("Memory was named more than %d times; later names were not kept.", maxRanges)
-		return
-	}
-	p.out.Range(n)
-}
-
-// restoreRanges takes over the names of memory of the recording that a dead recorder left, as far as its events count.
-func (p *process) restoreRanges(old []event.NamedRange, events uint64) {
-	for _, n := range old {
-		if n.Event > events {
-			break // it comes again
-		}
-		p.rangeName(n)
-		if n.Event == events {
-			p.rangesBefore = append(p.rangesBefore, n)
-		}
-	}
-}
-
-// restoreMarks takes over the marks of the recording that a dead recorder left, as far as its events count.
-func (p *process) restoreMarks(old []event.Mark, events uint64) {
-	for _, m := range old {
-		if m.Cut != event.NoCut && m.Cut > events {
-			continue // it comes again
-		}
-		p.mark(m)
-		if m.Cut == events {
-			p.marksBefore = append(p.marksBefore, m)
-		}
-	}
 }

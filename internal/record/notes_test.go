@@ -21,8 +21,8 @@ func TestNotes(t *testing.T) {
 	c.put(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 4096}, wire.Record{Kind: wire.KRangeName, Addr: 2, Time: 610},
 		wire.Record{Kind: wire.KRangeName, Addr: 3, Time: 620})
 	c.look(1000)
-	c.w.item(&item{kind: itemMark, slot: allSlots, text: "by ctl", source: event.FromUser, n: c.p.clock.mono0 + 450})
-	c.w.item(&item{kind: itemMark, slot: 5, text: "of another process", source: event.FromUser, n: c.p.clock.mono0 + 450})
+	c.deliver(&markSet{allSlots, "by ctl", event.FromUser, 450})
+	c.deliver(&markSet{5, "of another process", event.FromUser, 450})
 	r := c.finished()
 	want := []event.Mark{{Name: "(name 7)", Time: 200, Cut: 1, Thread: 1}, {Name: "(name 8)", Time: 400, Cut: 3, Thread: 1},
 		{Name: "by ctl", Time: 450, Cut: event.NoCut, Source: event.FromUser}, {Name: "(name 7)", Time: 600, Cut: 4, Thread: 1}}
@@ -37,32 +37,5 @@ func TestNotes(t *testing.T) {
 	}
 	if e, _ := r.Ending(); e.Health.LostEvents != 0 || len(e.Health.Notes) != 0 {
 		t.Errorf("%+v", e.Health)
-	}
-}
-
-// TestWatch: a condition is told of once, and again after it was clearly false.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	w := newWatch([]Condition{{Text: "high", Measure: RSS, Limit: 100}, {Text: "low", Measure: SystemFree, Below: true, Limit: 50},
-		{Text: "share", Measure: Virtual, Share: 1}})
-	var got []string
-	for _, v := range []uint64{0, 100, 101, 200, 100, 91, 101, 90, 100, 101, 0, 1 << 40} {
-		w.see(RSS, v, func(name string) { got = append(got, name) })
-	}
-	if len(got) != 3 {
-		t.Errorf("above: %q", got)
-	}
-	got = nil
-	for _, v := range []uint64{60, 50, 49, 54, 49, 55, 49} {
-		w.see(SystemFree, v, func(name string) { got = append(got, name) })
-	}
-	if len(got) != 2 || got[0] != "low" {
-		t.Errorf("below: %q", got)
-	}
-	got = nil
-	w.see(Virtual, 1<<20, func(name string) { got = append(got, name) })
-	w.see(Virtual, 1<<62, func(name string) { got = append(got, name) })
-	if len(got) != 1 {
-		t.Errorf("of the machine's memory: %q", got)
 	}
 }

@@ -11,6 +11,16 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
+	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/notes"
+	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/output"
+	"github.com/heaptap/heaptap/internal/record/pairs"
+	"github.com/heaptap/heaptap/internal/record/pools"
+	"github.com/heaptap/heaptap/internal/record/sampler"
+	"github.com/heaptap/heaptap/internal/record/stacks"
+	"github.com/heaptap/heaptap/internal/record/ticks"
+	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -18,51 +28,36 @@ import (
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w            *worker
-	slot         uint32
-	info         spool.Process
-	parent       *process
-	main         bool
-	path         string
-	kept         *os.File // the recording, to have it when its name leads elsewhere; or nil
-	out          *recording.Writer
-	err          error // why nothing, or nothing more, is written
-	ledger       *ledger.Ledger
-	clock        *clockMap
-	heap         []*stream
-	bound        uint64    // all older events are merged; at the latest round
-	tick         uint64    // bound at the latest Barrier of the ledger
-	latest       uint64    // timestamp of the latest event
-	time         int64     // and its time, in the recording's units
-	state        *state    // what Recover needs; nil: nothing
-	touched      []*stream // since the latest checkpoint
-	overs        []overPiece
-	emit         func(*event.Event)
-	pairs        pairs
-	pools        pools
-	watch        *watch           // nil: for nothing
-	marks        int              // so far
-	started      map[uint32]int64 // when each thread began, in ns
-	marksBefore  []event.Mark     // of a dead recorder's recording, at its last event that counts
-	regions      regions
-	ranges       int                           // names of memory so far
-	rangesBefore []event.NamedRange            // as marksBefore
-	deepest      uint64                        // bytes of the deepest stack that a thread had at an event
-	stackMost    [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	w         *worker
+	slot      uint32
+	info      spool.Process
+	parent    *process
+	layout    *sampler.Layout // for those who sample the process
+	main      bool
+	file      *output.File
+	out       *recording.Writer
+	err       error // why nothing, or nothing more, is written
+	order     *order.Merger
+	ledger    *ledger.Ledger
+	tick      uint64         // clock of the round of the ledger's latest Barrier
+	state     *journal.State // what Recover needs; nil: nothing
+	overs     []overPiece
+	emit      func(*event.Event)
+	pairs     pairs.Checker
+	pools     pools.Books
+	notes     *notes.Notes
+	watch     *watch.Watch                  // nil: for nothing
+	started   map[uint32]int64              // when each thread began, in ns
+	deepest   uint64                        // bytes of the deepest stack that a thread had at an event
+	stackMost [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 
-	streams map[uint64]*stream // by uid, those that have not ended
-	counted uint32             // streams ever
+	streams map[uint64]*order.Stream // by uid, those that have not ended
+	counted uint32                   // streams ever
 	threads map[threadKey]uint32
 	numbers uint32 // threads ever
 
-	nodeID    []uint32     // of the spool's node in the recording, 0: none yet; 0 is none
-	steps     []spool.Step // memory for newNode
-	tree      tree
-	pcID      []uint32 // of the spool's pc, plus 1
-	byPC      map[event.PC]uint32
-	pcs       []event.PC
-	named     int // of pcs: the names of the first ones are written
-	waited    int // times that a node was waited for in vain
+	stacks    *stacks.Table
+	named     int // the names of the first program counters are written
 	modules   map[uint32]*event.Module
 	residency map[uint32]event.Residency // by module, as last seen
 	moduleAt  int                        // modules of the worker's list that were looked at
@@ -75,12 +70,12 @@ type process struct {
 	lateEvents              uint64
 	strange                 bool
 	progress                *namedProgress
-	notes                   []string
-	ownMalloc               bool   // the executable exports one
-	unseen                  string // whose allocations were not seen, and why: see Report.Unseen
-	failed                  bool   // the user was told that the recording cannot be written
-	uncreated               bool   // there is no file
-	rest                    bool   // it is what came after a recording that cannot be continued, which stays
+	sentences               []string // for the user
+	ownMalloc               bool     // the executable exports one
+	unseen                  string   // whose allocations were not seen, and why: see Report.Unseen
+	failed                  bool     // the user was told that the recording cannot be written
+	uncreated               bool     // there is no file
+	rest                    bool     // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
@@ -96,27 +91,22 @@ type threadKey struct {
 	start uint64
 }
 
-func (w *worker) newProcess(info spool.Process, main bool) *process {
+func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
-		w: w, slot: info.Slot, info: info, main: main, ledger: ledger.New(info.Slot != 0), nodeID: make([]uint32, 1),
-		streams: map[uint64]*stream{}, threads: map[threadKey]uint32{},
-		byPC: map[event.PC]uint32{}, modules: map[uint32]*event.Module{},
-		lostBy: map[uint64]uint64{}, started: map[uint32]int64{}, watch: newWatch(w.run.config.MarkWhen),
+		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
+		streams: map[uint64]*order.Stream{}, threads: map[threadKey]uint32{},
+		modules: map[uint32]*event.Module{},
+		lostBy:  map[uint64]uint64{}, started: map[uint32]int64{},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
 	later, mono := w.later()
-	p.clock = newClockMap(si.Counter, si.Mono, later, mono)
+	clock := ticks.New(si.Counter, si.Mono, later, mono)
 	wall := si.Wall
-	start := uint64(0)
 	if info.Slot != 0 && info.ForkTime > si.Counter {
 		// A child's time begins at its first event.
-		start = uint64(p.clock.at(info.ForkTime))
-		p.clock = newClockMap(info.ForkTime, si.Mono+start, later, mono)
-		wall += int64(start)
-		if later <= info.ForkTime {
-			p.clock.rate = ratio(mono-si.Mono, later-si.Counter)
-		}
+		wall += clock.At(info.ForkTime)
+		clock = clock.From(info.ForkTime, later, mono)
 	}
 	desc := event.Process{
 		PID: info.PID, Exe: w.meta.Exe, Args: w.meta.Args, Dir: w.meta.Dir, Host: w.meta.Host, Env: w.meta.Env,
@@ -131,59 +121,65 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 			desc.Parent = p.parent.info.PID
 		}
 	}
-	p.emit = func(e *event.Event) {
-		e.Time *= recording.Quantum
-		e.Born *= recording.Quantum
-		p.pairs.event(e, p.ledger.Ended())
-		if p.regions.moves != nil {
-			p.settledLate(e)
-		}
-		_ = p.out.Event(e) // its error is seen when the batch is settled
-		p.poolEvent(e, p.ledger.Ended().Func)
-	}
+	p.emit = p.write
 	p.ledger.Backed(p.backed)
-	if p.path = w.path; info.Slot != 0 {
-		p.path = w.run.names.next(info.PID, &w.meta)
+	path := w.path
+	if info.Slot != 0 {
+		path = w.run.names.Next(info.PID, &w.meta)
 	}
 	saved := w.saved[info.Slot]
 	if saved != nil && w.run.config.inPlace {
-		p.path = saved.Recording + recoveredSuffix
-		if !saved.finished && saved.folded() {
-			p.path = saved.restName()
+		path = saved.Recording + recoveredSuffix
+		if !saved.Finished && folded(saved) {
+			path = restName(saved)
 			p.rest = true
 		}
 	}
-	if saved != nil && saved.finished {
+	if saved != nil && saved.Finished {
 		p.ended = true // all is in its recording
 		return p
 	}
-	path := p.path
+	p.file = output.New(path, func(path, text string) {
+		w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text})
+	})
 	opts := recording.Options{Addresses: w.run.config.Addresses, Mode: w.run.config.OutputMode, Fold: recording.Fold{
 		Keep: w.run.config.Keep, MaxSize: w.run.config.MaxSize,
 		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
 	}}
 	if w.run.journal != nil {
-		if p.state = newState(p); p.state != nil {
-			opts.Births = p.state.births
+		info := journal.StateInfo{Recording: path, SpillDir: w.run.store.Dir(), Slot: p.slot}
+		if p.state = journal.CreateState(w.run.folder, w.spool.Path(), info); p.state != nil {
+			opts.Births = p.state.Births
 		}
 	}
-	p.create(desc, opts)
+	p.out, p.err = p.file.Create(w.run.hadOutput, desc, opts)
+	p.notes = notes.New(p.out, p.note)
+	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
+	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
+	p.pools.Innermost = p.stacks.Innermost
+	p.order = order.New(&w.work, clock, &p.stacks.Known, p.state != nil, p)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
 	}
 	if saved != nil {
 		p.restore(saved)
 	}
-	p.progress = &namedProgress{path: p.path}
+	p.progress = &namedProgress{path: p.file.Path}
 	w.progresses.Store(p.slot, p.progress)
-	w.run.report(Report{Kind: Started, Path: p.path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
+	w.run.report(Report{Kind: Started, Path: p.file.Path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
 }
 
+// Note adds a sentence for the user.
+func (p *process) Note(format string, args ...any) { p.note(format, args...) }
+
+// Final says whether nobody writes to the spool any more.
+func (p *process) Final() bool { return p.w.final }
+
 func (p *process) note(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
-	if len(p.notes) < 32 && !slices.Contains(p.notes, n) {
-		p.notes = append(p.notes, n)
+	if len(p.sentences) < 32 && !slices.Contains(p.sentences, n) {
+		p.sentences = append(p.sentences, n)
 	}
 }
 
@@ -191,28 +187,20 @@ func (p *process) note(format string, args ...any) {
 func (p *process) fail(err error) {
 	p.failed = true
 	p.err = err
-	p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.path, Err: err, Text: fmt.Sprintf(
+	p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: p.file.Path, Err: err, Text: fmt.Sprintf(
 		"%v; the program goes on, what was recorded so far is kept, later events are counted as lost", err)})
 }
 
 // round merges everything that is final by a reading of all streams.
-func (p *process) round(r *round) {
-	limit := r.clock
+func (p *process) round(r *roundEnded) {
+	var busy []*order.Stream
 	for _, s := range r.busy {
-		if p.w.process(s) != p {
-			continue
-		}
-		if s.held != r.number-1 || s.held == 0 {
-			s.bound = max(p.bound, s.start)
-		}
-		s.held = r.number
-		if !s.pending {
-			limit = min(limit, max(s.bound, s.last))
+		if p.w.process(s) == p {
+			busy = append(busy, s)
 		}
 	}
-	p.merge(limit, r.number)
-	p.bound = r.clock
-	p.report(r)
+	limit := p.order.Round(r.number, r.clock, busy)
+	p.publish(r)
 	if limit >= p.tick && p.ledger.Waiting() > 0 {
 		p.ledger.Barrier(p.emit)
 	}
@@ -220,33 +208,19 @@ func (p *process) round(r *round) {
 		p.tick = r.clock
 	}
 	if r.counter != 0 {
-		p.clock.learn(r.counter, r.mono)
+		p.order.Clock.Learn(r.counter, r.mono)
 	}
 }
 
-// mergeRest merges all that is left. The ledger hears of the time that passes as it does while the process runs.
-func (p *process) mergeRest() {
-	step := scale(10e6, ratio(1<<20, scale(1<<20, p.clock.rate))) // 10 ms in ticks
-	for len(p.heap) > 0 {
-		limit := p.heap[0].time + step
-		if limit < step {
-			limit = never
-		}
-		p.merge(limit, never)
-		if p.ledger.Waiting() > 0 {
-			p.ledger.Barrier(p.emit)
-		}
-	}
-}
-
-// newThread finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
-func (p *process) newThread(s *stream, now int64) {
-	s.known = true
-	key := threadKey{s.tid, s.start}
-	if s.level != 0 {
+// Begin finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
+func (p *process) Begin(s *order.Stream, now int64) {
+	now *= recording.Quantum
+	s.Known = true
+	key := threadKey{s.TID, s.Start}
+	if s.Level != 0 {
 		// A higher level's stream begins later than its thread: it is the latest thread with that id.
 		for k := range p.threads {
-			if k.tid == s.tid && k.start <= s.start && (key.start == s.start || k.start > key.start) {
+			if k.tid == s.TID && k.start <= s.Start && (key.start == s.Start || k.start > key.start) {
 				key = k
 			}
 		}
@@ -257,9 +231,20 @@ func (p *process) newThread(s *stream, now int64) {
 		p.numbers++
 		p.threads[key] = i
 		p.started[i] = now
-		p.out.Thread(i, event.Thread{TID: s.tid, Name: s.name, Start: now})
+		p.out.Thread(i, event.Thread{TID: s.TID, Name: s.Name, Start: now})
 	}
-	s.thread = i
+	s.Thread = i
+}
+
+// Stack returns the recording's number of a spool's stack.
+func (p *process) Stack(id uint32) uint32 { return p.stacks.Number(id) }
+
+// Lost counts events that cannot be read.
+func (p *process) Lost(events uint64, why string) {
+	p.lost += events
+	if why != "" {
+		p.note("%s", why)
+	}
 }
 
 // finish ends the recording: no more events will come.
@@ -268,9 +253,14 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.ended = true
-	p.mergeRest()
+	// The ledger hears of the time that passes as it does while the process runs.
+	p.order.Rest(func() {
+		if p.ledger.Waiting() > 0 {
+			p.ledger.Barrier(p.emit)
+		}
+	})
 	p.ledger.Finish(p.emit)
-	end := max(p.time*recording.Quantum, p.end())
+	end := max(p.order.Time*recording.Quantum, p.end())
 	p.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
@@ -278,14 +268,14 @@ func (p *process) finish(status Status) {
 		return
 	}
 	p.loadModules()
-	p.symbols(p.fetch())
-	p.statics()
-	p.tellCounts(true)
-	p.tellPools()
-	if n := p.pairs.unknown; n > 0 {
+	p.writeNames(p.fetch())
+	p.writeStatics()
+	p.writeCounts(true)
+	_ = p.out.Pools(p.pools.List()) // its error is seen at the end
+	if n := p.pairs.Unknown; n > 0 {
 		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
 	}
-	if err := p.out.Pairs(p.pairs.list()); err != nil {
+	if err := p.out.Pairs(p.pairs.List()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
 	totals := p.out.Tally().Totals()
@@ -305,17 +295,19 @@ func (p *process) finish(status Status) {
 		p.err = err
 	}
 	e.Health.LostEvents += max(lost, p.out.LostEvents())
-	p.putBack()
-	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
-		if err := os.Rename(p.path, name); err != nil {
+	if err := p.file.PutBack(); err != nil {
+		p.err = err
+	}
+	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
+		if err := os.Rename(p.file.Path, name); err != nil {
 			p.err = err
 		} else {
-			p.path = name
+			p.file.Path = name
 		}
 	}
 	p.leave()
 	p.w.run.report(Report{
-		Kind: Finished, Path: p.path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
+		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
 		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen,
 	})
 	p.close()
@@ -323,11 +315,11 @@ func (p *process) finish(status Status) {
 
 // leave ends the state: nothing has to be recovered any more.
 func (p *process) leave() {
-	p.state.finish()
+	p.state.Finish()
 	for i := range p.overs {
-		p.overs[i].piece.release()
+		p.overs[i].piece.Release()
 	}
-	p.overs, p.touched = nil, nil
+	p.overs = nil
 }
 
 // dropped ends a recording that is too short to be kept, if it is.
@@ -336,14 +328,13 @@ func (p *process) dropped() bool {
 		return false
 	}
 	_ = p.out.Abort()
-	p.kept.Close()
-	_ = os.Remove(p.path)
-	if name, ok := strings.CutSuffix(p.path, recoveredSuffix); ok && p.w.run.config.inPlace {
+	p.file.Remove()
+	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.w.run.config.inPlace {
 		_ = os.Remove(name)
-		p.path = name
+		p.file.Path = name
 	}
 	p.leave()
-	p.w.run.report(Report{Kind: Finished, Path: p.path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
+	p.w.run.report(Report{Kind: Finished, Path: p.file.Path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()
 	return true
 }
@@ -352,9 +343,9 @@ func (p *process) dropped() bool {
 func (p *process) close() {
 	p.ledger.Close()
 	// Large; the process itself is still needed by those forked from it.
-	p.ledger, p.out, p.nodeID, p.pcID, p.byPC, p.pcs = nil, nil, nil, nil, nil, nil
-	p.pairs, p.pools = pairs{}, pools{}
-	p.tree, p.streams, p.heap = tree{}, map[uint64]*stream{}, nil
+	p.ledger, p.out, p.stacks = nil, nil, nil
+	p.pairs, p.pools = pairs.Checker{}, pools.Books{}
+	p.streams, p.order = map[uint64]*order.Stream{}, nil
 }
 
 // end returns the process's end, if the drain has noticed it.
@@ -362,20 +353,20 @@ func (p *process) end() int64 {
 	if p.w.endCounter == 0 {
 		return 0
 	}
-	return p.clock.at(p.w.endCounter)
+	return p.order.Clock.At(p.w.endCounter)
 }
 
-// cost is the mean of so many events that took so many ticks, in ns, to a tenth. All processes of a spool share it.
-func (p *process) cost(ticks, events uint64) float64 {
+// cost is the mean of so many events that took n ticks, in ns, to a tenth. All processes of a spool share it.
+func (p *process) cost(n, events uint64) float64 {
 	if events == 0 {
 		return 0
 	}
-	return math.Round(10*float64(scale(ticks, p.clock.rate))/float64(events)) / 10
+	return math.Round(10*float64(p.order.Clock.Duration(n))/float64(events)) / 10
 }
 
 // health says what is missing. The header's counters are the whole spool's; they are told with its first process.
 func (p *process) health() event.Health {
-	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.notes}
+	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.sentences}
 	var own uint64
 	for _, n := range p.lostBy {
 		own += n

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -58,7 +59,7 @@ func TestFork(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	slot := g.Proc(child.Process.Pid, 0, clock.Now())
-	random, _ := auxRandom(child.Process.Pid)
+	random, _ := procs.Random(child.Process.Pid)
 	g.SetRandom(slot, random)
 	g.Module(wire.Module{Kind: wire.ModuleUnload, ID: 1, Proc: 0, Time: clock.Now()}, "", "")
 	c := g.Stream(slot, 2, 0, "child")
@@ -113,7 +114,7 @@ func TestExec(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	b := spooltest.New(t, dir, "prog2", pid)
 	b.Meta("/usr/bin/prog", []string{"prog"}, "/", "h", nil)
-	random, _ := auxRandom(pid)
+	random, _ := procs.Random(pid)
 	b.SetRandom(0, random)
 	b.Publish()
 	b.Stream(0, uint32(pid), 0, "main").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8})

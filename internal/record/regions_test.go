@@ -67,7 +67,7 @@ func TestContestedRegion(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	s, err := query.Open(c.p.path)
+	s, err := query.Open(c.p.file.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/journal"
+	"github.com/heaptap/heaptap/internal/record/names"
+	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/record/sampler"
+	"github.com/heaptap/heaptap/internal/record/symbols"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -21,12 +24,12 @@ import (
 type run struct {
 	config  Config
 	folder  *private.Folder // nil: nobody makes spools
-	family  *family         // nil: all processes of the run can enter its folder
-	door    *door           // likewise
-	names   *names
-	store   *store
-	journal *journal // nil: none
-	census  *census
+	family  *procs.Family   // nil: all processes of the run can enter its folder
+	door    *procs.Door     // likewise
+	names   *names.Template
+	store   *journal.Store
+	journal *journal.File // nil: none
+	census  *procs.Census
 	sources []*source
 	seen    map[string]bool // names of spools
 	opened  int
@@ -45,7 +48,7 @@ type run struct {
 	counter0, mono0   uint64
 
 	mainPID   int
-	mainLife  *life
+	mainLife  *procs.Life
 	mainOver  bool
 	mainKnown bool      // Main has delivered, or never will
 	endedAt   time.Time // when the main process's end was noticed
@@ -55,22 +58,15 @@ type run struct {
 	told        int // Settled was reported, with toldRunning and one spool less than this
 	toldRunning []int
 
-	cache       *symbolCache    // any goroutine
-	statics     staticsCache    // any goroutine
-	symbolizing chan struct{}   // bounds how many recordings look for names at once
-	symbols     context.Context // ends when that is to be cut short
+	symbols *symbols.Finder
 
-	orders   orders
+	requests requests
 	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
 	missedAt time.Time // when processes were last looked for that are not recorded
 	markedAt time.Time // when MarkEvery last set a mark, or could first have
 
-	mu       sync.Mutex // of what follows
-	samplers map[*life]*sampler
-	ending   []*sampler
-	reports  sync.Mutex
-	roused   chan struct{} // see rouse
-	paused   atomic.Bool   // the sampler sleeps for long
+	sampler *sampler.Sampler
+	reports sync.Mutex // one report at a time
 }
 
 // Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
@@ -83,16 +79,16 @@ func Run(ctx context.Context, config Config) error {
 	defer folder.Close()
 	r := newRun(ctx, config)
 	r.alarm = newAlarm(config.RunDir)
-	r.orders.ring, r.census.ring = r.alarm.ring, r.alarm.ring
+	r.requests.ring = r.alarm.ring
 	r.folder = folder
 	r.openDoor()
-	r.census.family, r.census.folder = r.family, folder
-	r.report(Report{Kind: Ready}) // not before: who is there already is held for none of the run's
-	if r.journal, err = openJournal(folder); err != nil {
+	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
+	r.report(Report{Kind: Ready}) // not before: processes that already exist are not part of the run
+	if r.journal, err = journal.Create(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
 	}
-	r.store.journal = r.journal
-	server, err := control.Listen(config.RunDir, r.orders.answer)
+	r.store.KeepIn(r.journal)
+	server, err := control.Listen(config.RunDir, r.requests.answer)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -101,17 +97,15 @@ func Run(ctx context.Context, config Config) error {
 	r.config.Marks = heard(config.Marks, r.alarm, stop)
 	defer context.AfterFunc(ctx, r.alarm.ring)()
 	var helpers, watching sync.WaitGroup
-	helpers.Go(func() { r.census.serve(stop) })
-	helpers.Go(func() { r.sample(stop) })
+	helpers.Go(func() { r.census.Serve(stop) })
+	helpers.Go(func() { r.sampler.Serve(stop) })
 	watching.Go(r.alarm.serve)
 	if r.family != nil {
-		go r.family.follow(stop)
+		go r.family.Follow(stop)
 	}
-	if r.door != nil {
-		go r.door.serve()
-	}
+	go r.door.Serve()
 	r.drain(ctx)
-	close(r.orders.over)
+	close(r.requests.over)
 	if server != nil {
 		server.Close()
 	}
@@ -124,13 +118,13 @@ func Run(ctx context.Context, config Config) error {
 	r.alarm.end()
 	watching.Wait()
 	r.alarm.close()
-	r.store.close() // before somebody is told that all is done: its files lie beside the recordings
+	r.store.Close() // before somebody is told that all is done: its files lie beside the recordings
 	r.settled()
 	for _, o := range r.sources {
 		r.remove(o)
 	}
-	r.journal.remove()
-	r.door.close()
+	r.journal.Remove()
+	r.door.Close()
 	// Only if it is empty but for what we know: somebody may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
@@ -141,13 +135,13 @@ func (r *run) openDoor() {
 	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
 		return
 	}
-	r.family = newFamily(r.config.Launcher)
+	r.family = procs.NewFamily(r.config.Launcher)
 	most := r.config.SpillLimit
 	if most <= 0 {
 		most = 4 << 30
 	}
 	var err error
-	r.door, err = openDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	r.door, err = procs.OpenDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -155,24 +149,22 @@ func (r *run) openDoor() {
 
 func newRun(ctx context.Context, config Config) *run {
 	r := &run{
-		config: config, names: newNames(config.Output), census: newCensus(config.RunDir), seen: map[string]bool{},
+		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, samplers: map[*life]*sampler{}, symbols: ctx,
-		cache:       newSymbolCache(),
-		symbolizing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))), orders: newOrders(), markedAt: time.Now(),
-		roused: make(chan struct{}, 1),
+		expedited: true, global: true, sampler: sampler.New(), symbols: symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
+		requests: newRequests(), markedAt: time.Now(),
 	}
 	for _, path := range config.Taken {
-		r.names.used[path] = true
+		r.names.Reserve(path)
 	}
 	dir := config.SpillDir
 	if dir == "" {
-		dir = r.names.dir()
+		dir = r.names.Folder()
 	}
-	if st, err := os.Stat(r.names.dir()); err == nil {
+	if st, err := os.Stat(r.names.Folder()); err == nil {
 		r.hadOutput = st.IsDir()
 	}
-	r.store = newStore(dir, config.memory, config.SpillLimit, nil)
+	r.store = journal.NewStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
 	r.mainKnown = config.Main == nil
 	return r
@@ -195,27 +187,27 @@ const (
 	napDeep    = time.Second           // where all that matters wakes us
 	roundBytes = 512 << 10
 	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
-	lookBusy   = 5 * time.Millisecond
-	lookIdle   = 50 * time.Millisecond
+	scanBusy   = 5 * time.Millisecond
+	scanIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
 	lifeIdle   = 50 * time.Millisecond
 )
 
 // drain goes round the spools until the run is over.
 func (r *run) drain(ctx context.Context) {
-	var looked, lived, moved, flowed, speak time.Time
+	var scanned, lived, moved, flowed, speak time.Time
 	live := make([]*spool.Spool, 0, 16)
 	nap := napIdle
 	for ctx.Err() == nil {
 		now := time.Now()
 		idle := now.Sub(moved) > time.Second
-		look, life := lookBusy, lifeBusy
+		scan, life := scanBusy, lifeBusy
 		if idle {
-			look, life = lookIdle, lifeIdle
+			scan, life = scanIdle, lifeIdle
 		}
-		if now.Sub(looked) >= look {
-			looked = now
-			r.look()
+		if now.Sub(scanned) >= scan {
+			scanned = now
+			r.scanSpools()
 		}
 		r.checkMain()
 		if now.Sub(lived) >= life || r.mainOver && r.told == 0 {
@@ -225,14 +217,14 @@ func (r *run) drain(ctx context.Context) {
 		if r.mainOver && !r.lookedLast {
 			// What it executed last may have a spool that is not known yet.
 			r.lookedLast, r.folderTime = true, time.Time{}
-			r.look()
+			r.scanSpools()
 		}
-		r.obey()
+		r.handleRequests()
 		r.setMarks(now)
 		n, freed := r.round()
 		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
 		if flows || n > 0 && idle {
-			r.rouse()
+			r.sampler.Rouse()
 		}
 		if n > 0 {
 			moved = now
@@ -240,7 +232,7 @@ func (r *run) drain(ctx context.Context) {
 		if flows {
 			flowed = now
 		}
-		r.bury()
+		r.reapSpools()
 		if r.over(now) {
 			return
 		}
@@ -307,13 +299,12 @@ func (r *run) checkMain() {
 			r.mainKnown = true
 			if ok && pid > 0 {
 				r.mainPID = pid
-				r.mainLife = newLife(spool.Process{PID: pid})
-				r.mainLife.verified = true // it is ours; there is nothing to compare
+				r.mainLife = procs.Started(pid)
 				r.alarm.watchEnd(r.mainLife)
 				for _, o := range r.sources {
 					if o.pid == pid {
 						o.main = true
-						o.sink.items = append(o.sink.items, item{kind: itemMain})
+						o.sink.add(&mainFound{})
 					}
 				}
 			}
@@ -332,14 +323,7 @@ func (r *run) checkMain() {
 // mainEnded says whether the main process has ended, whatever images it has executed.
 func (r *run) mainEnded() bool {
 	r.takeStatus()
-	if r.status != nil {
-		return true
-	}
-	l := r.mainLife
-	if l.fd >= 0 {
-		return readable(l.fd)
-	}
-	return !exists(l.pid)
+	return r.status != nil || r.mainLife.Exited()
 }
 
 func (r *run) takeStatus() {
@@ -377,7 +361,7 @@ const statusPatience = 30 * time.Second
 const missedInterval = 30 * time.Second
 
 func (r *run) tellMissed() {
-	for _, text := range r.census.tellMissed() {
+	for _, text := range r.census.Missed() {
 		r.report(Report{Kind: Note, Text: text})
 	}
 }
@@ -386,26 +370,26 @@ func (r *run) tellMissed() {
 func (r *run) checkLives(now time.Time) {
 	if now.Sub(r.missedAt) > missedInterval {
 		if !r.missedAt.IsZero() {
-			r.census.ask()
+			r.census.Ask()
 		}
 		r.missedAt = now
 		r.tellMissed()
-		r.door.sweep()
+		r.door.Sweep()
 	}
 	for _, o := range r.sources {
 		if o.closed {
 			continue
 		}
-		for _, l := range o.lives {
-			if !l.over {
-				l.check(now, trusted(o.lives, l), func(since time.Time) bool { return r.census.mapped(o.inode, since) })
+		for _, m := range o.members {
+			if !m.over {
+				m.Check(now, func(since time.Time) bool { return r.census.Mapped(o.inode, since) })
 			}
 		}
 	}
 }
 
-// bury closes the spools to which nobody writes any more.
-func (r *run) bury() {
+// reapSpools closes the spools to which nobody writes any more.
+func (r *run) reapSpools() {
 	for _, o := range r.sources {
 		if o.closed || !o.dead {
 			continue
@@ -414,7 +398,7 @@ func (r *run) bury() {
 			o.deadSince = time.Now()
 		}
 		// A child that was forked and has no event yet is in no table, but has the spool mapped.
-		if !r.census.mapped(o.inode, o.deadSince) {
+		if !r.census.Mapped(o.inode, o.deadSince) {
 			r.closeSource(o)
 		}
 	}
@@ -437,20 +421,18 @@ func (r *run) closeSource(o *source) {
 		o.spool.Abandon()
 	}
 	r.tellHidden(o)
-	items := o.sink.items
-	for slot, l := range o.lives {
-		if !l.over {
-			it := item{kind: itemEnd, slot: uint32(slot), n: clock.Now()}
-			if o.main && slot == 0 && l.gone && !l.replaced {
-				it.status, _ = r.mainStatus(time.Now())
+	for slot, m := range o.members {
+		if !m.over {
+			end := &processEnded{slot: uint32(slot), when: clock.Now()}
+			if o.main && slot == 0 && m.Gone && !m.Replaced {
+				end.status, _ = r.mainStatus(time.Now())
 			}
-			items = append(items, it)
+			o.sink.add(end)
 		}
-		r.unsample(l)
-		l.close()
+		r.sampler.Remove(m.sampled)
+		m.Close()
 	}
-	o.sink.items = nil
-	o.w.queue.push(items...)
+	o.sink.push()
 	o.w.queue.close()
 }
 
@@ -466,7 +448,7 @@ func (r *run) tellHidden(o *source) {
 	}
 	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf("%s executed %s where heaptap's library is not to be seen, "+
 		"as in a sandbox or another root, so that %s ran unrecorded; "+
-		"`heaptap help agent` tells how to install the library where it is seen", programName(&o.w.meta), programs, they)})
+		"`heaptap help agent` tells how to install the library where it is seen", names.Program(&o.w.meta), programs, they)})
 }
 
 // over says whether the run is.
@@ -486,23 +468,23 @@ func (r *run) over(now time.Time) bool {
 // quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has made one and
 // ended between the looks.
 func (r *run) quiet(since time.Time) bool {
-	if !r.census.quiet(since) {
+	if !r.census.Quiet(since) {
 		return false
 	}
 	opened := r.opened
 	r.folderTime = time.Time{}
-	r.look()
+	r.scanSpools()
 	return r.opened == opened
 }
 
 // alone says whether all processes of the run are known to have ended.
 func (r *run) alone() bool {
 	for _, o := range r.sources {
-		if len(o.lives) == 0 { // not read yet
+		if len(o.members) == 0 { // not read yet
 			return false
 		}
-		for _, l := range o.lives {
-			if l == nil || !l.gone {
+		for _, m := range o.members {
+			if !m.Gone {
 				return false
 			}
 		}
@@ -515,22 +497,22 @@ func (r *run) settled() bool {
 	var running []int
 	busy := false
 	for _, o := range r.sources {
-		for _, l := range o.lives {
+		for _, m := range o.members {
 			switch {
-			case l.gone:
-			case l.verified || o.closed:
-				running = append(running, l.pid)
+			case m.Gone:
+			case m.Verified || o.closed:
+				running = append(running, m.PID)
 			default:
 				// Its id may be another one's here, which says nothing of it. It runs if it was seen to since the
 				// main process's end; else it has ended, or will be seen.
-				seen := r.census.mappers(o.inode, r.endedAt)
+				seen := r.census.Mappers(o.inode, r.endedAt)
 				running = append(running, seen...)
 				busy = busy || len(seen) == 0
 			}
 		}
 		if o.dead && !o.closed {
 			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be closed.
-			seen := r.census.mappers(o.inode, o.deadSince)
+			seen := r.census.Mappers(o.inode, o.deadSince)
 			running = append(running, seen...)
 			busy = busy || len(seen) == 0
 		}
@@ -559,8 +541,8 @@ func (o *source) done() bool {
 // pending says whether a process has ended whose recording is not finished.
 func (o *source) pending() bool {
 	ended := 0
-	for _, l := range o.lives {
-		if l.gone {
+	for _, m := range o.members {
+		if m.Gone {
 			ended++
 		}
 	}
@@ -575,76 +557,15 @@ func (r *run) remove(o *source) {
 		_ = r.folder.Remove(name)
 	}
 	_ = os.Remove(o.spool.SpillPath()) // there need not be one
-	r.door.forget(filepath.Base(o.spool.Path()))
+	r.door.Forget(filepath.Base(o.spool.Path()))
 }
 
-// addSampler begins to sample a process, if its id is known to be its own: not if it had executed another image, or ended,
-// before it was found, nor if it lives where ids mean something else.
-func (r *run) addSampler(l *life, slot uint32, w *worker) {
-	if !l.verified {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := newSampler(l, slot, w)
-	s.due(time.Now()) // many processes do not live until the next tick
-	r.samplers[l] = s
-	r.paused.Store(true) // the timer knows nothing of it
-	r.rouse()
-}
-
-// rouse has the processes' memory sampled often again: something is going on.
-func (r *run) rouse() {
-	if r.paused.CompareAndSwap(true, false) {
-		select {
-		case r.roused <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (r *run) unsample(l *life) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.samplers[l]; s != nil {
-		r.ending = append(r.ending, s)
-		delete(r.samplers, l)
-	}
-}
-
-// sample reads the memory of all processes that are being recorded, each when it is due.
-func (r *run) sample(stop <-chan struct{}) {
-	t := time.NewTimer(sampleInterval)
-	defer t.Stop()
-	for {
-		roused := false
-		select {
-		case <-stop:
-			return
-		case <-r.roused:
-			roused = true
-		case <-t.C:
-		}
-		now := time.Now()
-		r.mu.Lock()
-		list := make([]*sampler, 0, len(r.samplers))
-		for _, s := range r.samplers {
-			list = append(list, s)
-		}
-		for _, s := range r.ending {
-			s.close()
-		}
-		r.ending = nil
-		r.mu.Unlock()
-		wait := maxInterval
-		for _, s := range list {
-			if roused {
-				s.rouse(now)
-			}
-			s.due(now)
-			wait = min(wait, max(s.next.Sub(now), sampleInterval/2))
-		}
-		t.Reset(wait)
-		r.paused.Store(wait > 2*sampleInterval)
+// beginSampling samples a process's memory, if its id is known to be its own: not if it had executed another image, or
+// ended, before it was found, nor if it lives where ids mean something else.
+func (r *run) beginSampling(m *member, to readings) {
+	if m.Verified {
+		m.sampled = r.sampler.Add(sampler.Target{
+			PID: m.PID, Random: m.Random, Eager: len(r.config.MarkWhen) > 0, Layout: m.layout, Sink: to,
+		})
 	}
 }

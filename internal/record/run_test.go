@@ -13,6 +13,8 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/record/records"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -41,7 +43,7 @@ func newTarget(t *testing.T, dir, name string) *target {
 	var random uint64
 	for range 100 { // until it has executed sleep
 		time.Sleep(5 * time.Millisecond)
-		if r, ok := auxRandom(cmd.Process.Pid); ok && r == random {
+		if r, ok := procs.Random(cmd.Process.Pid); ok && r == random {
 			break
 		} else {
 			random = r
@@ -323,7 +325,7 @@ func TestAllKinds(t *testing.T) {
 		if kind >= wire.KMmap && kind <= wire.KBrk || kind == wire.KRealloc || kind == wire.KReallocarray {
 			continue
 		}
-		if m := meanings[kind]; m.known && !m.stacked && !m.pool {
+		if m := records.Meanings[kind]; m.Known && !m.Stacked && !m.Pool {
 			s.Event([]wire.Record{{Kind: wire.XAlign, Value: 64}, {Kind: wire.XCount, Value: 7}},
 				wire.Record{Kind: uint8(kind), Addr: 4096, Size: 100, Slack: 4, Stack: 3})
 			s.Event(nil, wire.Record{Kind: wire.KDelete, Addr: 4096})

@@ -29,13 +29,13 @@ func (p *process) sampled(v uint64) {
 	}
 }
 
-// partials are items for the processes of which from now on not every allocation is recorded.
-func (o *source) partials() (items []item) {
-	for slot, l := range o.lives {
-		if !l.partial && !l.over && o.reader.Partial(uint32(slot)) {
-			l.partial = true
-			items = append(items, item{kind: itemPartial, slot: uint32(slot)})
+// partials are messages about the processes of which from now on not every allocation is recorded.
+func (o *source) partials() (list []message) {
+	for slot, m := range o.members {
+		if !m.partial && !m.over && o.reader.Partial(uint32(slot)) {
+			m.partial = true
+			list = append(list, &processPartial{uint32(slot)})
 		}
 	}
-	return items
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -14,7 +15,7 @@ func TestFetch(t *testing.T) {
 	c := newScript(t)
 	asked := errors.New("asked")
 	c.w.run.config.Fetch = func(context.Context, []byte) (string, error) { return "", asked }
-	c.w.item(&item{kind: itemProc, slot: 1, proc: spool.Process{PID: 2}})
+	c.deliver(&processBegan{spool.Process{Slot: 1, PID: 2}, new(sampler.Layout)})
 	c.p.ended = true
 	if c.p.fetch() != nil {
 		t.Error("its child goes on")

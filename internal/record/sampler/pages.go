@@ -1,0 +1,149 @@
+package sampler
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/elfx"
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// What of the modules' writable segments is in memory is read from the kernel's page map: now and then, for a hundredth of the
+// time at most. What was read last goes into the recording.
+const (
+	residencyDuty     = 100
+	residencyInterval = 250 * time.Millisecond
+	residencyFirst    = 50 * time.Millisecond
+	// maxLooked bounds what is looked at of one process: larger modules are left out. 8 bytes are read for each page.
+	maxLooked = 64 << 30
+	// maxRuns bounds the runs of resident pages of one process.
+	maxRuns = 1 << 18
+)
+
+// pages reads which pages of a process's modules are in memory.
+type pages struct {
+	turns    turns
+	segments map[uint32][]event.AddrRange // by module: its writable segments, in whole pages
+	buf      []byte
+}
+
+// read reads them if that is due.
+func (g *pages) read(p *Process, now time.Time) {
+	if !g.turns.due(p, now) {
+		return
+	}
+	began, at := time.Now(), clock.Monotonic()
+	list := g.look(p.dir+"/pagemap", p.Layout.Modules(), uint64(p.pageSize))
+	if len(list) > 0 && p.sameImage() {
+		p.Sink.Residency(at, list)
+	}
+	g.turns.took(p, now, began)
+}
+
+// turns are the times at which something is read of a process's pages.
+type turns struct{ next time.Time }
+
+func (t *turns) due(p *Process, now time.Time) bool {
+	if t.next.IsZero() {
+		t.next = p.started.Add(residencyFirst)
+	}
+	return !now.Before(t.next)
+}
+
+// took sets the next turn, after one that began at a moment.
+func (t *turns) took(p *Process, now, began time.Time) {
+	t.next = began.Add(max(residencyInterval, time.Since(began)*residencyDuty, p.interval(now)))
+}
+
+// look reads what is resident of the modules that are loaded.
+func (g *pages) look(pagemap string, modules []event.Module, size uint64) []event.Residency {
+	if len(modules) == 0 {
+		return nil
+	}
+	f, err := os.Open(pagemap)
+	if err != nil {
+		return nil // not ours to read
+	}
+	defer f.Close()
+	var list []event.Residency
+	room, runs := uint64(maxLooked), maxRuns
+	for i := range modules {
+		m := &modules[i]
+		if m.Unload >= 0 || strings.HasPrefix(m.Path, "[") {
+			continue
+		}
+		r := event.Residency{Module: m.ID, PageSize: size, Looked: g.of(m, size)}
+		length := uint64(0)
+		for _, a := range r.Looked {
+			length += a.End - a.Start
+		}
+		if length == 0 || length > room {
+			continue
+		}
+		room -= length
+		if g.resident(f, &r, runs) {
+			runs -= len(r.Resident)
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// of returns the pages of a module's writable segments; none if its file is not the one that was loaded.
+func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
+	if list, ok := g.segments[m.ID]; ok {
+		return list
+	}
+	if g.segments == nil {
+		g.segments = map[uint32][]event.AddrRange{}
+	}
+	var list []event.AddrRange
+	f, err := elfx.Open(m.Path)
+	if err == nil && (len(m.BuildID) == 0 || bytes.Equal(f.BuildID(), m.BuildID)) {
+		for _, s := range f.Writable() {
+			a := event.AddrRange{Start: (s.Start + m.Bias) &^ (size - 1), End: (s.End + m.Bias + size - 1) &^ (size - 1)}
+			if n := len(list); n > 0 && a.Start < list[n-1].End {
+				list[n-1].End = max(list[n-1].End, a.End) // they share a page
+			} else if a.Start < a.End {
+				list = append(list, a)
+			}
+		}
+	}
+	if err == nil {
+		_ = f.Close()
+	}
+	g.segments[m.ID] = list
+	return list
+}
+
+// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is room for.
+func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
+	const present = 1 << 63
+	if g.buf == nil {
+		g.buf = make([]byte, 64<<10)
+	}
+	for _, a := range r.Looked {
+		for at := a.Start; at < a.End; {
+			want := min(uint64(len(g.buf)), (a.End-at)/r.PageSize*8)
+			n, err := f.ReadAt(g.buf[:want], int64(at/r.PageSize*8))
+			if n &^= 7; n == 0 || err != nil && uint64(n) < want {
+				return false // it has ended
+			}
+			for b := g.buf[:n]; len(b) > 0; b = b[8:] {
+				if binary.LittleEndian.Uint64(b)&present != 0 {
+					if k := len(r.Resident); k > 0 && r.Resident[k-1].End == at {
+						r.Resident[k-1].End += r.PageSize
+					} else if r.Resident = append(r.Resident, event.AddrRange{Start: at, End: at + r.PageSize}); k >= runs {
+						return false
+					}
+				}
+				at += r.PageSize
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,251 @@
+package sampler
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/record/procs"
+	"golang.org/x/sys/unix"
+)
+
+// Target is a process to sample.
+type Target struct {
+	PID    int
+	Random uint64 // address of the image's random bytes, see procs.Life
+	Eager  bool   // sample often although nothing changes: a mark is to be set when it happens
+	Layout *Layout
+	Sink   Sink
+}
+
+// Process is a process that is being sampled.
+type Process struct {
+	Target
+	dir      string // the kernel's files of the process, or of a thread when its first one has ended
+	started  time.Time
+	next     time.Time
+	nextAll  time.Time
+	nextPSS  time.Time
+	files    map[string]*os.File
+	buf      []byte
+	pageSize int64
+	pages    pages
+	stacks   stackPages
+
+	pause  time.Duration // between samples that show no change
+	latest event.Sample
+	at     uint64 // when that was taken
+	most   int64  // the largest resident set that was sampled, or that the kernel has seen
+}
+
+// Sampling begins at minInterval and slows down as the run gets longer, so that a recording holds a few thousand samples.
+// While nothing changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water mark.
+const (
+	minInterval = 10 * time.Millisecond
+	sampleCount = 2000
+	maxInterval = time.Second
+	// allInterval is for what costs more to read and changes slowly: swap, and the system's memory.
+	allInterval = 100 * time.Millisecond
+	// pssDuty bounds the time for which the target's memory map is locked for the proportional set size.
+	pssDuty     = 100
+	pssInterval = 250 * time.Millisecond
+)
+
+// Unknown is a sample in which nothing is known.
+var Unknown = event.Sample{
+	RSS: -1, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1, SystemCached: -1,
+}
+
+func newProcess(t Target) *Process {
+	now := time.Now()
+	return &Process{
+		Target: t, dir: "/proc/" + strconv.Itoa(t.PID), started: now, nextPSS: now.Add(pssInterval / 5),
+		pageSize: int64(os.Getpagesize()), files: map[string]*os.File{}, buf: make([]byte, 8192),
+	}
+}
+
+// interval is the time between two samples of a process of this age.
+func (p *Process) interval(now time.Time) time.Duration {
+	return min(max(minInterval, now.Sub(p.started)/sampleCount), maxInterval)
+}
+
+// rouse has the process sampled often again.
+func (p *Process) rouse(now time.Time) {
+	if p.pause > minInterval {
+		p.pause = 0
+		if next := now.Add(p.interval(now) - minInterval/2); next.Before(p.next) {
+			p.next = next
+		}
+	}
+}
+
+// read takes a sample if it is due, unless the process executes another image by now.
+func (p *Process) read(now time.Time) {
+	if now.Before(p.next) {
+		return
+	}
+	smp := Unknown
+	at := clock.Monotonic() // not later: the process may have ended by then
+	ok := p.statm(&smp)
+	if ok {
+		p.stat(&smp)
+	}
+	p.pace(&smp)
+	interval := max(p.interval(now), p.pause)
+	p.next = now.Add(interval - minInterval/2) // the timer's grid decides
+	if !ok {
+		return
+	}
+	var peak *event.Sample
+	if !now.Before(p.nextAll) {
+		p.nextAll = now.Add(max(allInterval, interval))
+		peak = p.status(&smp)
+		p.system(&smp)
+	}
+	if !now.Before(p.nextPSS) {
+		t := time.Now()
+		p.pss(&smp)
+		took := time.Since(t)
+		p.nextPSS = t.Add(max(pssInterval, took*pssDuty, interval))
+	}
+	if p.pause < maxInterval { // else they were read since the latest change
+		p.pages.read(p, now)
+		p.stacks.read(p, now)
+	}
+	p.most = max(p.most, smp.RSS)
+	before := p.at
+	p.latest, p.at = smp, at
+	if !p.sameImage() { // after all that was read: it does not come back
+		return
+	}
+	if peak != nil {
+		p.Sink.Sample(before+(at-before)/2, *peak)
+	}
+	p.Sink.Sample(at, smp)
+}
+
+// pace slows down while nothing changes.
+func (p *Process) pace(smp *event.Sample) {
+	if l := &p.latest; p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+		p.pause = 0
+	} else {
+		p.pause = min(max(2*p.pause, minInterval), maxInterval)
+	}
+}
+
+// status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has
+// it, and nothing else: when that was since the sample before, nobody knows.
+func (p *Process) status(smp *event.Sample) *event.Sample {
+	b := p.proc("status")
+	smp.Swap = field(b, "VmSwap:")
+	peak := Unknown
+	peak.RSS = field(b, "VmHWM:")
+	// What it has grown by since the sample is the next one'p.
+	now := event.Sample{}
+	if p.at == 0 || peak.RSS <= max(p.most, smp.RSS) || !p.statm(&now) || peak.RSS <= now.RSS {
+		return nil
+	}
+	p.most = peak.RSS
+	return &peak
+}
+
+// file returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
+func (p *Process) file(name string) []byte {
+	f := p.files[name]
+	if f == nil {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil
+		}
+		p.files[name] = f
+	}
+	n, _ := f.ReadAt(p.buf, 0)
+	return p.buf[:n]
+}
+
+// sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay that
+// of the image for which it was opened, while the other files are those of the image that runs.
+func (p *Process) sameImage() bool {
+	fd, err := unix.Open(p.dir+"/auxv", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	n, _ := unix.Read(fd, p.buf)
+	_ = unix.Close(fd)
+	random, ok := procs.RandomIn(p.buf[:max(n, 0)])
+	return ok && random == p.Random
+}
+
+func (p *Process) proc(file string) []byte {
+	return p.file(p.dir + "/" + file)
+}
+
+func (p *Process) close() {
+	for _, f := range p.files {
+		_ = f.Close()
+	}
+	p.files = nil
+}
+
+func (p *Process) statm(smp *event.Sample) bool {
+	f := bytes.Fields(p.proc("statm"))
+	if len(f) < 2 {
+		return false
+	}
+	smp.Virtual, smp.RSS = number(f[0])*p.pageSize, number(f[1])*p.pageSize
+	if smp.Virtual > 0 {
+		return true
+	}
+	// A zombie has none; but other threads may go on.
+	if dir := procs.LivingThread(p.PID); dir != "" {
+		p.dir = dir
+	}
+	return false
+}
+
+func (p *Process) stat(smp *event.Sample) {
+	b := p.proc("stat")
+	f := bytes.Fields(b[max(0, bytes.LastIndexByte(b, ')')):])
+	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
+		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
+	}
+	if len(f) > 18 { // field 20
+		smp.Threads = max(0, number(f[18]))
+	}
+}
+
+func (p *Process) pss(smp *event.Sample) {
+	smp.PSS = field(p.proc("smaps_rollup"), "Pss:")
+}
+
+func (p *Process) system(smp *event.Sample) {
+	b := p.file("/proc/meminfo")
+	smp.SystemFree, smp.SystemCached = field(b, "MemAvailable:"), field(b, "\nCached:")
+}
+
+// field returns the number of KiB behind a name, in bytes; -1 if it is not there.
+func field(b []byte, name string) int64 {
+	i := bytes.Index(b, []byte(name))
+	if i < 0 {
+		return -1
+	}
+	f := bytes.Fields(b[i+len(name) : min(len(b), i+len(name)+40)])
+	if len(f) == 0 {
+		return -1
+	}
+	if n := number(f[0]); n >= 0 {
+		return n << 10
+	}
+	return -1
+}
+
+func number(b []byte) int64 {
+	n, err := strconv.ParseInt(string(b), 10, 62)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,119 @@
+package record
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/spool"
+	"github.com/heaptap/heaptap/internal/spool/spooltest"
+	"github.com/heaptap/heaptap/internal/wire"
+)
+
+// TestSampleStranger has a spool whose process's id is another one's here.
+func TestSampleStranger(t *testing.T) {
+	t.Parallel()
+	dir := runDir(t)
+	config, reps, _ := testConfig(t, dir)
+	g := newTarget(t, dir, "prog")
+	random, _ := procs.Random(g.cmd.Process.Pid)
+	g.SetRandom(0, random+16)
+	wait := startRun(t, config, g.cmd.Process.Pid)
+	g.Stream(0, 1, 0, "").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8, Stack: 1})
+	time.Sleep(50 * time.Millisecond)
+	g.end()
+	wait()
+	if list := openRecording(t, finished(t, reps, 1)[0].Path).Samples(); len(list) != 0 {
+		t.Errorf("samples: %+v", list)
+	}
+}
+
+// TestSettledElsewhere has a process that lives where ids mean something else: nothing is settled until it was seen to have
+// ended, or to go on after the main process's end; then it goes by its id here.
+func TestSettledElsewhere(t *testing.T) {
+	// Not in parallel: a child that another test is just starting has our memory mapped, the spool included.
+	dir := runDir(t)
+	config, reps, _ := testConfig(t, dir)
+	r := newRun(t.Context(), config)
+	folder, err := private.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	r.census = procs.NewCensus(folder, nil, func() {})
+	r.endedAt = time.Now()
+	a := spooltest.New(t, dir, "prog", 1).Publish()
+	s, err := spool.Open(a.Path, "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	o := &source{spool: s, w: &worker{}, inode: s.Info().Inode}
+	o.members = []*member{{Life: o.peers.AddUnknown(os.Getppid())}}
+	r.sources = append(r.sources, o)
+	want := func(running ...int) {
+		t.Helper()
+		list := reps.of(Settled)
+		if len(list) == 0 && running == nil {
+			return
+		}
+		if len(list) == 0 || !slices.Equal(list[len(list)-1].Running, running) {
+			t.Errorf("settled: %+v, want %v running", list, running)
+		}
+	}
+	r.settled()
+	want()
+	r.census.Look()
+	r.settled()
+	want() // nobody has it mapped: its end is about to be noticed
+	holder := holdSpool(t, a.Path)
+	r.census.Look()
+	r.settled()
+	want(holder)
+}
+
+// holdSpool starts a process that maps a file, and returns its id.
+func holdSpool(t *testing.T, path string) int {
+	t.Helper()
+	prog := filepath.Join(t.TempDir(), "hold.c")
+	const text = `#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *p = mmap(0, 4096, PROT_READ, MAP_SHARED, open(argv[argc - 1], O_RDONLY), 0);
+	puts(p == MAP_FAILED ? "no" : "yes");
+	fflush(stdout);
+	pause();
+}
+`
+	if err := os.WriteFile(prog, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := exec.Command("cc", "-o", prog+".out", prog).CombinedOutput(); err != nil {
+		t.Skipf("no C compiler: %v %s", err, b)
+	}
+	cmd := exec.Command(prog+".out", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "yes\n" {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	return cmd.Process.Pid
+}
