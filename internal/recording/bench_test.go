@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
@@ -154,19 +155,19 @@ func TestColumnBytes(t *testing.T) {
 	if os.Getenv("HEAPTAP_COLUMNS") == "" {
 		t.Skip("prints a table; set HEAPTAP_COLUMNS=1")
 	}
-	names := map[columnID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
+	names := map[column.ID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
 		colShapes: "shapes", colSparse: "sparse", colClass: "class", colStack0: "stack0", colStack1: "stack1",
 		colStack2: "stack2", colSize: "size", colShape: "shape", colFreeShape: "freeshape", colSlack: "slack",
 		colWideSlack: "wideslack", colRef: "ref", colFar0: "far0", colFar1: "far1", colFarSize: "farsize",
 		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby", colAddr: "addr", colDistance: "distance", colFarAddr: "faraddr"}
 	for _, name := range shapes {
 		x := newEncoder(Options{})
-		p, err := newPayload()
+		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, packed := map[columnID]int{}, map[columnID]int{}
-		var s columns
+		raw, packed := map[column.ID]int{}, map[column.ID]int{}
+		var s column.Set
 		var block sealed
 		var pack packing
 		events := programs[name].run(1, benchEvents)
@@ -175,12 +176,12 @@ func TestColumnBytes(t *testing.T) {
 			if !x.room() || i == len(events)-1 {
 				x.seal(&block)
 				pack.pack(&block, p)
-				if err := s.parse(p.bytes()); err != nil {
+				if err := s.Parse(p.Bytes()); err != nil {
 					t.Fatal(err)
 				}
-				for _, id := range s.used {
-					raw[id] += int(s.cols[id].raw)
-					packed[id] += len(s.cols[id].data)
+				for _, id := range s.IDs {
+					raw[id] += int(s.Raw(id))
+					packed[id] += s.Stored(id)
 				}
 			}
 		}

@@ -80,8 +80,8 @@ func (x *eventDecoder) special() bool {
 			return false
 		}
 		x.nextSparse = math.MaxUint64
-		if x.sparse.left() > 0 {
-			x.nextSparse = number + x.sparse.uint()
+		if x.sparse.Left() > 0 {
+			x.nextSparse = number + x.sparse.Uint()
 		}
 	}
 	if b.rare = true; e.Kind != event.Alloc {

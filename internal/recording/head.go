@@ -1,5 +1,7 @@
 package recording
 
+import "github.com/heaptap/heaptap/internal/recording/column"
+
 // eventsHead is the head of an events block: enough to find a moment or an allocation without unpacking anything.
 type eventsHead struct {
 	events     uint64 // in this block
@@ -23,26 +25,26 @@ const (
 	headChanges   = 2 // what the block changes, stack by stack, is stored
 )
 
-func (h *eventsHead) encode(p *payload) {
-	p.uint(h.events)
-	p.uint(h.firstEvent)
-	p.uint(h.allocs)
-	p.uint(h.firstAlloc)
-	p.uint(h.begin)
-	p.uint(h.end - h.begin)
-	p.uint(zigzag(h.live))
-	p.uint(zigzag(h.liveCount))
-	p.uint(zigzag(h.peak))
-	p.uint(h.threads)
-	p.uint(h.stacks)
-	p.uint(h.shapes)
-	p.uint(h.flags)
+func (h *eventsHead) encode(p *column.Payload) {
+	p.Uint(h.events)
+	p.Uint(h.firstEvent)
+	p.Uint(h.allocs)
+	p.Uint(h.firstAlloc)
+	p.Uint(h.begin)
+	p.Uint(h.end - h.begin)
+	p.Uint(column.Zigzag(h.live))
+	p.Uint(column.Zigzag(h.liveCount))
+	p.Uint(column.Zigzag(h.peak))
+	p.Uint(h.threads)
+	p.Uint(h.stacks)
+	p.Uint(h.shapes)
+	p.Uint(h.flags)
 }
 
-func (h *eventsHead) decode(c *cursor) {
-	h.events, h.firstEvent, h.allocs, h.firstAlloc = c.uint(), c.uint(), c.uint(), c.uint()
-	h.begin = c.uint()
-	h.end = h.begin + c.uint()
-	h.live, h.liveCount, h.peak = c.int(), c.int(), c.int()
-	h.threads, h.stacks, h.shapes, h.flags = c.uint(), c.uint(), c.uint(), c.uint()
+func (h *eventsHead) decode(c *column.Cursor) {
+	h.events, h.firstEvent, h.allocs, h.firstAlloc = c.Uint(), c.Uint(), c.Uint(), c.Uint()
+	h.begin = c.Uint()
+	h.end = h.begin + c.Uint()
+	h.live, h.liveCount, h.peak = c.Int(), c.Int(), c.Int()
+	h.threads, h.stacks, h.shapes, h.flags = c.Uint(), c.Uint(), c.Uint(), c.Uint()
 }

@@ -3,16 +3,17 @@ package recording
 import (
 	"encoding/binary"
 	"errors"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // The index is the last block of a finished recording: one entry a block, columns as elsewhere, and after them, as the
 // last bytes of the payload and so of the file, the trailer: where the index begins, and a mark.
 const (
-	colTypes columnID = 1 // type of each block
-	colSizes columnID = 2 // length of each payload
-	colSums  columnID = 3 // checksum of each payload
-	colHeads columnID = 4 // of each events block: the fields of its head
-	colAbove columnID = 5 // of each summary block: the fields of its head
+	colTypes column.ID = 1 // type of each block
+	colSizes column.ID = 2 // length of each payload
+	colSums  column.ID = 3 // checksum of each payload
+	colHeads column.ID = 4 // of each events block: the fields of its head
+	colAbove column.ID = 5 // of each summary block: the fields of its head
 )
 
 func (a *appender) index() error {
@@ -23,24 +24,24 @@ func (a *appender) index() error {
 		sizes = binary.AppendUvarint(sizes, uint64(b.length))
 		sums = binary.LittleEndian.AppendUint32(sums, b.checksum)
 		if b.typ == blockEvents {
-			var p payload
+			var p column.Payload
 			b.head.encode(&p)
-			heads = append(heads, p.head...)
+			heads = append(heads, p.Head...)
 		}
 		if b.typ == blockSummary {
-			var p payload
+			var p column.Payload
 			b.sum.encode(&p)
-			above = append(above, p.head...)
+			above = append(above, p.Head...)
 		}
 	}
-	a.pay.reset()
-	a.pay.uint(uint64(len(a.blocks)))
-	a.pay.column(colTypes, types)
-	a.pay.column(colSizes, sizes)
-	a.pay.column(colSums, sums)
-	a.pay.column(colHeads, heads)
-	a.pay.column(colAbove, above)
-	p := binary.LittleEndian.AppendUint64(a.pay.bytes(), uint64(a.end))
+	a.pay.Reset()
+	a.pay.Uint(uint64(len(a.blocks)))
+	a.pay.Column(colTypes, types)
+	a.pay.Column(colSizes, sizes)
+	a.pay.Column(colSums, sums)
+	a.pay.Column(colHeads, heads)
+	a.pay.Column(colAbove, above)
+	p := binary.LittleEndian.AppendUint64(a.pay.Bytes(), uint64(a.end))
 	p = append(p, endMagic...)
 	return a.block(blockIndex, p)
 }
@@ -52,27 +53,27 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 	if len(p) < trailerSize {
 		return nil, errIndex
 	}
-	var s columns
-	if err := s.parse(p[:len(p)-trailerSize]); err != nil {
+	var s column.Set
+	if err := s.Parse(p[:len(p)-trailerSize]); err != nil {
 		return nil, err
 	}
-	n := s.head.uint()
-	var c [6]cursor
-	for _, id := range []columnID{colTypes, colSizes, colSums, colHeads, colAbove} {
-		b, err := s.unpack(id, nil)
+	n := s.Head.Uint()
+	var c [6]column.Cursor
+	for _, id := range []column.ID{colTypes, colSizes, colSums, colHeads, colAbove} {
+		b, err := s.Unpack(id, nil)
 		if err != nil {
 			return nil, err
 		}
-		c[id] = cursor{b: b}
+		c[id] = column.Cursor{Data: b}
 	}
-	if s.head.bad || n > uint64(len(c[colSums].b)/4) {
+	if s.Head.Bad || n > uint64(len(c[colSums].Data)/4) {
 		return nil, errIndex
 	}
 	list := make([]indexEntry, 0, n)
 	at := int64(headerSize)
 	for i := range n {
-		b := block{typ: blockType(c[colTypes].uint()), length: c[colSizes].uint32(), seq: uint32(i), offset: at}
-		if sum := c[colSums].bytes(4); sum != nil {
+		b := block{typ: blockType(c[colTypes].Uint()), length: c[colSizes].Uint32(), seq: uint32(i), offset: at}
+		if sum := c[colSums].Bytes(4); sum != nil {
 			b.checksum = binary.LittleEndian.Uint32(sum)
 		}
 		e := indexEntry{block: b}
@@ -82,7 +83,7 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 		if b.typ == blockSummary {
 			e.sum.decode(&c[colAbove])
 		}
-		if c[colAbove].bad || c[colTypes].bad || c[colSizes].bad || c[colSums].bad || c[colHeads].bad || b.length > maxPayload {
+		if c[colAbove].Bad || c[colTypes].Bad || c[colSizes].Bad || c[colSums].Bad || c[colHeads].Bad || b.length > maxPayload {
 			return nil, errIndex
 		}
 		at = b.end()

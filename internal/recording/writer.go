@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sort"
+	"slices"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -195,6 +196,62 @@ func (w *Writer) Node(id uint32, n event.Node) {
 // Sample adds a sample.
 func (w *Writer) Sample(s event.Sample) { w.pending.samples = append(w.pending.samples, s) }
 
+// Mark adds a mark. The thread that it names must be added before.
+func (w *Writer) Mark(m event.Mark) { w.pending.marks = append(w.pending.marks, m) }
+
+// Region adds a note that a region was entered or left. Its thread must be added before.
+func (w *Writer) Region(n event.RegionNote) { w.pending.regions = append(w.pending.regions, n) }
+
+// Range adds a name of a range of memory. Its thread must be added before.
+func (w *Writer) Range(n event.NamedRange) { w.pending.ranges = append(w.pending.ranges, n) }
+
+// StackUse adds a reading of the memory of a thread's stack. What it names must be added before.
+func (w *Writer) StackUse(u event.StackUse) { w.pending.stackUse = append(w.pending.stackUse, u) }
+
+// Pairs adds allocations and deallocations that do not belong together.
+func (w *Writer) Pairs(list []event.Pair) error { return writeNow(w, blockPairs, list, &pairTable) }
+
+// Pools adds what the program's own pools came to.
+func (w *Writer) Pools(list []event.Pool) error { return writeNow(w, blockPools, list, &poolTable) }
+
+// Residency adds what was in memory of the modules.
+func (w *Writer) Residency(list []event.Residency) error {
+	return writeNow(w, blockResidency, list, &residencyTable)
+}
+
+// variableRows is the largest number of variables in a block: their names may be long.
+const variableRows = 2048
+
+// Variables adds static variables, and the sections that they and others lie in.
+func (w *Writer) Variables(list []event.Variable, sections []event.DataSection) error {
+	for part := range slices.Chunk(list, variableRows) {
+		if err := writeNow(w, blockVariables, part, &variableTable); err != nil {
+			return err
+		}
+	}
+	return writeNow(w, blockDataSections, sections, &dataSectionTable)
+}
+
+// Counts writes what the process's threads have counted so far. It replaces what was written of it before.
+func (w *Writer) Counts(c *event.Counts) error {
+	w.wait()
+	if w.Err() == nil && len(c.Rows) > 0 {
+		encodeCounts(w.app.pay, c)
+		_ = w.check(w.app.block(blockCounts, w.app.pay.Bytes()))
+	}
+	return w.Err()
+}
+
+// writeNow writes a table behind all that was added so far.
+func writeNow[T any](w *Writer, typ blockType, list []T, t *column.Table[T]) error {
+	w.wait()
+	if w.Err() == nil {
+		writeTable(w.app, typ, &list, t)
+		_ = w.check(w.app.err)
+	}
+	return w.Err()
+}
+
 // Events adds events, in order. It retains nothing of them. Times are kept in units of Quantum, see Quantise.
 func (w *Writer) Events(events []event.Event) error {
 	for i := range events {
@@ -326,17 +383,7 @@ func (w *Writer) Tally() *tally.Tally { return w.enc.tally }
 
 // Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
 func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
-	w.wait()
-	pcs := make([]uint32, 0, len(frames))
-	for pc := range frames {
-		pcs = append(pcs, pc)
-	}
-	sort.Slice(pcs, func(i, j int) bool { return pcs[i] < pcs[j] })
-	if w.Err() == nil {
-		writeTable(w.app, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
-		_ = w.check(w.app.err)
-	}
-	return w.Err()
+	return writeNow(w, blockSymbols, symbolsOf(frames), &symbolTable)
 }
 
 // LostEvents is the number of events that could not be written.
