@@ -126,7 +126,7 @@ func (r *Reader) summaryChanges(e *indexEntry) ([]Change, error) {
 		return fail(err)
 	}
 	var h summaryHead
-	h.decode(&s.Head)
+	s.Head.Fields(h.fields)
 	if s.Head.Bad || h != e.sum {
 		return fail(errChanges)
 	}

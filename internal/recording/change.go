@@ -165,18 +165,15 @@ const (
 	summaryLevels = 6 // 16^6 blocks are 4e12 events
 )
 
-func (h *summaryHead) encode(p *column.Payload) {
-	for _, v := range [...]uint64{h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events, h.begin, h.end - h.begin,
-		column.Zigzag(h.live), column.Zigzag(h.liveCount), column.Zigzag(h.peak)} {
-		p.Uint(v)
+// fields are those of a head: its block's own, or one of the index's.
+func (h *summaryHead) fields(r *column.Row, col column.ID) {
+	for _, v := range [...]*uint64{&h.level, &h.firstBlock, &h.blocks, &h.changes, &h.firstEvent, &h.events, &h.begin} {
+		r.Uint(col, v)
 	}
-}
-
-func (h *summaryHead) decode(c *column.Cursor) {
-	h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events = c.Uint(), c.Uint(), c.Uint(), c.Uint(), c.Uint(), c.Uint()
-	h.begin = c.Uint()
-	h.end = h.begin + c.Uint()
-	h.live, h.liveCount, h.peak = c.Int(), c.Int(), c.Int()
+	r.Offset(col, &h.end, h.begin)
+	for _, v := range [...]*int64{&h.live, &h.liveCount, &h.peak} {
+		r.Int(col, v)
+	}
 }
 
 func (h *summaryHead) valid() bool {

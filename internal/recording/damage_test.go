@@ -214,7 +214,7 @@ func TestForgedBlocks(t *testing.T) {
 	}{
 		"summary": {forge(blockSummary, func(p *column.Payload) {
 			h := summaryHead{level: 1, blocks: 1, changes: huge, events: 6}
-			h.encode(p)
+			p.Fields(h.fields)
 			p.Column(colChangeStacks, bytes.Repeat([]byte{2}, huge))
 			for id := colChangeAllocs; id <= colChangeTemp; id++ {
 				p.Column(id, zeros)
@@ -222,7 +222,7 @@ func TestForgedBlocks(t *testing.T) {
 		}), "summary would unpack to more than"},
 		"threads": {forge(blockEvents, func(p *column.Payload) {
 			h := eventsHead{events: BlockEvents, firstEvent: 6, firstAlloc: 6, begin: 1 << 40, end: 1 << 40, threads: BlockEvents}
-			h.encode(p)
+			p.Fields(h.fields)
 			p.Column(colThreads, bytes.Repeat(zeros, 4)[:threadColumns*BlockEvents])
 		}), "its head is invalid"},
 	} {

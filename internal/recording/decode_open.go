@@ -18,7 +18,7 @@ func (x *eventDecoder) open(p []byte) error {
 		return err
 	}
 	h := &x.head
-	h.decode(&x.cols.Head)
+	x.cols.Head.Fields(h.fields)
 	if x.cols.Head.Bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
 		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
 		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > x.maxTime {

@@ -53,14 +53,13 @@ type foldedHead struct {
 	maxSize uint64 // Fold.MaxSize
 }
 
-func (h *foldedHead) encode(p *column.Payload) {
-	for _, v := range [...]uint64{uint64(h.typ), h.level, h.below, h.keep, h.maxSize} {
-		p.Uint(v)
+func (h *foldedHead) fields(r *column.Row, col column.ID) {
+	typ := uint64(h.typ)
+	r.Uint(col, &typ)
+	h.typ = blockType(typ)
+	for _, v := range [...]*uint64{&h.level, &h.below, &h.keep, &h.maxSize} {
+		r.Uint(col, v)
 	}
-}
-
-func (h *foldedHead) decode(c *column.Cursor) {
-	h.typ, h.level, h.below, h.keep, h.maxSize = blockType(c.Uint()), c.Uint(), c.Uint(), c.Uint(), c.Uint()
 }
 
 // hole is the part of a block that is given back when it is folded: whole pages of what is behind the payload's head.
@@ -68,9 +67,9 @@ func (d *folder) hole(e *indexEntry) (off, n int64) {
 	var p column.Payload
 	switch e.typ {
 	case blockEvents:
-		e.head.encode(&p)
+		p.Fields(e.head.fields)
 	case blockSummary:
-		e.sum.encode(&p)
+		p.Fields(e.sum.fields)
 	}
 	head := len(binary.AppendUvarint(p.Head, uint64(len(p.Head))))
 	off = (e.offset + blockHeader + int64(head) + d.grain - 1) &^ (d.grain - 1)
@@ -254,7 +253,7 @@ func (a *appender) foldUntil(until [summaryLevels + 1]int, counts *tally.Summary
 func (a *appender) folded(l layer, before int) {
 	h := foldedHead{l, uint64(before), uint64(a.fold.Keep), uint64(a.fold.MaxSize)}
 	a.pay.Reset()
-	h.encode(a.pay)
+	a.pay.Fields(h.fields)
 	_ = a.block(blockFolded, a.pay.Bytes())
 }
 

@@ -119,7 +119,7 @@ func (r *Reader) loadFolded(blocks []indexEntry) {
 			err = s.Parse(p)
 		}
 		var h foldedHead
-		if h.decode(&s.Head); err == nil && (s.Head.Bad || h.below > uint64(b.seq)) {
+		if s.Head.Fields(h.fields); err == nil && (s.Head.Bad || h.below > uint64(b.seq)) {
 			err = column.ErrPayload
 		}
 		if err != nil {

@@ -25,26 +25,16 @@ const (
 	headChanges   = 2 // what the block changes, stack by stack, is stored
 )
 
-func (h *eventsHead) encode(p *column.Payload) {
-	p.Uint(h.events)
-	p.Uint(h.firstEvent)
-	p.Uint(h.allocs)
-	p.Uint(h.firstAlloc)
-	p.Uint(h.begin)
-	p.Uint(h.end - h.begin)
-	p.Uint(column.Zigzag(h.live))
-	p.Uint(column.Zigzag(h.liveCount))
-	p.Uint(column.Zigzag(h.peak))
-	p.Uint(h.threads)
-	p.Uint(h.stacks)
-	p.Uint(h.shapes)
-	p.Uint(h.flags)
-}
-
-func (h *eventsHead) decode(c *column.Cursor) {
-	h.events, h.firstEvent, h.allocs, h.firstAlloc = c.Uint(), c.Uint(), c.Uint(), c.Uint()
-	h.begin = c.Uint()
-	h.end = h.begin + c.Uint()
-	h.live, h.liveCount, h.peak = c.Int(), c.Int(), c.Int()
-	h.threads, h.stacks, h.shapes, h.flags = c.Uint(), c.Uint(), c.Uint(), c.Uint()
+// fields are those of a head: its block's own, or one of the index's.
+func (h *eventsHead) fields(r *column.Row, col column.ID) {
+	for _, v := range [...]*uint64{&h.events, &h.firstEvent, &h.allocs, &h.firstAlloc, &h.begin} {
+		r.Uint(col, v)
+	}
+	r.Offset(col, &h.end, h.begin)
+	for _, v := range [...]*int64{&h.live, &h.liveCount, &h.peak} {
+		r.Int(col, v)
+	}
+	for _, v := range [...]*uint64{&h.threads, &h.stacks, &h.shapes, &h.flags} {
+		r.Uint(col, v)
+	}
 }

@@ -3,6 +3,7 @@ package recording
 import (
 	"encoding/binary"
 	"errors"
+
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -16,31 +17,27 @@ const (
 	colAbove column.ID = 5 // of each summary block: the fields of its head
 )
 
+var indexTable = column.Table[indexEntry]{
+	Columns: []column.ID{colTypes, colSizes, colSums, colHeads, colAbove},
+	Fields: func(r *column.Row, x, _ *indexEntry) {
+		typ := uint64(x.typ)
+		r.Uint(colTypes, &typ)
+		x.typ = blockType(typ)
+		r.Uint32(colSizes, &x.length)
+		r.Fixed32(colSums, &x.checksum)
+		switch x.typ {
+		case blockEvents:
+			x.head.fields(r, colHeads)
+		case blockSummary:
+			x.sum.fields(r, colAbove)
+		}
+		r.Check(x.length <= maxPayload, errIndex)
+	},
+	Err: errIndex,
+}
+
 func (a *appender) index() error {
-	var types, sizes, sums, heads, above []byte
-	for i := range a.blocks {
-		b := &a.blocks[i]
-		types = binary.AppendUvarint(types, uint64(b.typ))
-		sizes = binary.AppendUvarint(sizes, uint64(b.length))
-		sums = binary.LittleEndian.AppendUint32(sums, b.checksum)
-		if b.typ == blockEvents {
-			var p column.Payload
-			b.head.encode(&p)
-			heads = append(heads, p.Head...)
-		}
-		if b.typ == blockSummary {
-			var p column.Payload
-			b.sum.encode(&p)
-			above = append(above, p.Head...)
-		}
-	}
-	a.pay.Reset()
-	a.pay.Uint(uint64(len(a.blocks)))
-	a.pay.Column(colTypes, types)
-	a.pay.Column(colSizes, sizes)
-	a.pay.Column(colSums, sums)
-	a.pay.Column(colHeads, heads)
-	a.pay.Column(colAbove, above)
+	indexTable.Encode(a.pay, a.blocks)
 	p := binary.LittleEndian.AppendUint64(a.pay.Bytes(), uint64(a.end))
 	p = append(p, endMagic...)
 	return a.block(blockIndex, p)
@@ -57,40 +54,17 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 	if err := s.Parse(p[:len(p)-trailerSize]); err != nil {
 		return nil, err
 	}
-	n := s.Head.Uint()
-	var c [6]column.Cursor
-	for _, id := range []column.ID{colTypes, colSizes, colSums, colHeads, colAbove} {
-		b, err := s.Unpack(id, nil)
-		if err != nil {
-			return nil, err
-		}
-		c[id] = column.Cursor{Data: b}
+	list, err := indexTable.Decode(&s, nil)
+	if err != nil {
+		return nil, err
 	}
-	if s.Head.Bad || n > uint64(len(c[colSums].Data)/4) {
-		return nil, errIndex
-	}
-	list := make([]indexEntry, 0, n)
 	at := int64(headerSize)
-	for i := range n {
-		b := block{typ: blockType(c[colTypes].Uint()), length: c[colSizes].Uint32(), seq: uint32(i), offset: at}
-		if sum := c[colSums].Bytes(4); sum != nil {
-			b.checksum = binary.LittleEndian.Uint32(sum)
-		}
-		e := indexEntry{block: b}
-		if b.typ == blockEvents {
-			e.head.decode(&c[colHeads])
-		}
-		if b.typ == blockSummary {
-			e.sum.decode(&c[colAbove])
-		}
-		if c[colAbove].Bad || c[colTypes].Bad || c[colSizes].Bad || c[colSums].Bad || c[colHeads].Bad || b.length > maxPayload {
+	for i := range list {
+		b := &list[i].block
+		b.seq, b.offset = uint32(i), at
+		if at = b.end(); at > offset {
 			return nil, errIndex
 		}
-		at = b.end()
-		if at > offset {
-			return nil, errIndex
-		}
-		list = append(list, e)
 	}
 	if at != offset {
 		return nil, errIndex

@@ -119,9 +119,9 @@ func (r *Reader) entry(b block) indexEntry {
 	c := column.Cursor{Data: buf[:n]}
 	c = column.Cursor{Data: c.Bytes(c.Uint())}
 	if b.typ == blockEvents {
-		e.head.decode(&c)
+		c.Fields(e.head.fields)
 	} else {
-		e.sum.decode(&c)
+		c.Fields(e.sum.fields)
 	}
 	if c.Bad {
 		e.head, e.sum = eventsHead{}, summaryHead{}

@@ -63,7 +63,7 @@ type packing struct {
 // pack writes a block into p.
 func (k *packing) pack(s *sealed, p *column.Payload) {
 	p.Reset()
-	s.head.encode(p)
+	p.Fields(s.head.fields)
 	list := k.scratch[:0]
 	for _, t := range s.threads {
 		list = binary.AppendUvarint(list, uint64(t.index))

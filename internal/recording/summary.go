@@ -87,7 +87,7 @@ func (a *appender) summary(l *level) {
 	}
 	l.head.changes = uint64(len(list))
 	a.pay.Reset()
-	l.head.encode(a.pay)
+	a.pay.Fields(l.head.fields)
 	a.pay.Column(colChangeStacks, c.stacks)
 	c.write(a.pay)
 	if a.block(blockSummary, a.pay.Bytes()) == nil {
