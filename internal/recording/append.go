@@ -71,7 +71,7 @@ func (a *appender) events(s *sealed) error {
 // tables appends what was added to the tables. What cannot be written is kept: finish tries again.
 func (a *appender) tables(t *tables) error {
 	k := &a.kept
-	k.take(t)
+	k.moveFrom(t)
 	if a.err != nil {
 		return a.err
 	}

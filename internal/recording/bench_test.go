@@ -45,7 +45,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
-	var script stretch
+	var script chunk
 	short := 0
 	for i := range events {
 		if script.plain(&events[i]) {
@@ -81,7 +81,7 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 }
 
 // plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
-func (s *stretch) plain(e *event.Event) bool {
+func (s *chunk) plain(e *event.Event) bool {
 	p := plainOf(e)
 	if p.Way == event.NotPlain {
 		s.others = append(s.others, *e)
@@ -91,7 +91,7 @@ func (s *stretch) plain(e *event.Event) bool {
 }
 
 // play makes the calls, with plain events in batches as the recorder has them.
-func (s *stretch) play(w *Writer) error {
+func (s *chunk) play(w *Writer) error {
 	const batch = 256
 	others := s.others
 	for list := s.list; len(list) > 0; {

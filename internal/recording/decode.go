@@ -83,15 +83,15 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 	if err := x.prepare(); err != nil {
 		return true, err
 	}
-	more, err = x.stretches(func(t *threadCursors, events uint64) (more, ok bool) { return x.stretch(t, events, yield) })
-	if more && !x.hand(yield) { // it has had enough before the damage, if there is any
+	more, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) { return x.decodeRun(t, events, yield) })
+	if more && !x.yieldBatch(yield) { // it has had enough before the damage, if there is any
 		return false, nil
 	}
 	return more, err
 }
 
-// stretches goes through the stretches of events of one thread, until each says that there shall be no more, or that there is damage.
-func (x *eventDecoder) stretches(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
+// eachRun calls each for runs of events of one thread, until it wants no more or finds damage.
+func (x *eventDecoder) eachRun(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
 		return true, err

@@ -12,7 +12,7 @@ func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
 	if err := x.clock(); err != nil {
 		return err
 	}
-	_, err = x.stretches(func(t *threadCursors, events uint64) (more, ok bool) {
+	_, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) {
 		for last := x.number + events; x.number < last; {
 			if t.allocs|t.others == 0 && !t.turn() {
 				return true, false

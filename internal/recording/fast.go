@@ -21,12 +21,12 @@ func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
 		if list = list[n:]; len(list) == 0 {
 			return
 		}
-		w.pass()
+		w.nextChunk()
 	}
 }
 
 // other adds an event of any kind.
-func (w *Writer) other(e *event.Event) {
+func (w *Writer) addSlow(e *event.Event) {
 	if e.Flags&event.Sampled != 0 {
 		ref := e.Ref
 		if e.Kind == event.Alloc {

@@ -8,7 +8,7 @@ import (
 
 // tables collects what is not yet in the file.
 type tables struct {
-	process *event.Process // nil: as it was told before
+	process *event.Process // nil: unchanged
 	threads []entry[event.Thread]
 	modules []event.Module
 	pcs     []entry[event.PC]
@@ -22,7 +22,7 @@ type tables struct {
 }
 
 // take moves what o has behind what t has, and empties o.
-func (t *tables) take(o *tables) {
+func (t *tables) moveFrom(o *tables) {
 	move(&t.threads, &o.threads)
 	move(&t.modules, &o.modules)
 	move(&t.pcs, &o.pcs)

@@ -21,7 +21,7 @@ type Options struct {
 	Addresses bool // the address of every block
 	// Mode is the file's permissions; 0: only its owner may read it.
 	Mode fs.FileMode
-	// Births, if it is not nil, is told of the allocations of each block of events once that was written, or could not be: the
+	// Births, if it is not nil, gets the allocations of each block of events once that was written, or could not be: the
 	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
 	Births func(first uint64, addrs []uint64)
 	// Fold says what is kept of a long run.
@@ -66,29 +66,29 @@ type Writer struct {
 	broken   atomic.Pointer[error] // app's error
 	sampling event.Sampling
 
-	// What was added is collected in a stretch, and counted.
-	filling    *stretch
+	// What was added is collected in a chunk, and counted.
+	filling    *chunk
 	pending    tables
-	before     uint64 // events before the stretch
+	before     uint64 // events before the chunk
 	inBlock    int    // of them in its block
 	allocs     uint64
 	liveBytes  uint64
 	liveBlocks uint64
-	// Stretches that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by stretches
+	// Chunks that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by chunks
 	// and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the caller's.
-	stretches chan *stretch
-	encoded   chan *stretch
-	unused    []*stretch
-	passed    int
+	chunks   chan *chunk
+	encoded  chan *chunk
+	unused   []*chunk
+	inFlight int // chunks on their way
 
 	enc *encoder
 	due tables // to be written with the block that is being encoded, or before
 	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
 	// it and come back by spare. While none is on its way, app is that of who has enc.
-	jobs  chan *job
-	spare chan *job
-	idle  []*job
-	under int // way
+	jobs    chan *job
+	spare   chan *job
+	idle    []*job
+	writing int // jobs on their way
 }
 
 // job is a block to be written, and the tables that it refers to.
@@ -117,7 +117,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := private.Create(path, cmp.Or(opts.Mode, OwnerOnly))
 	if err != nil {
 		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
-			filling: new(stretch)}
+			filling: new(chunk)}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(osFile{f}, path, p, opts)
@@ -138,7 +138,7 @@ func (w *Writer) Reopen() (*os.File, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(stretch)}
+	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(chunk)}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -268,7 +268,7 @@ func (w *Writer) Event(e *event.Event) error {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	w.other(e)
+	w.addSlow(e)
 	return w.Err()
 }
 
@@ -286,10 +286,10 @@ func (w *Writer) Allocations() uint64 { return w.allocs }
 
 // FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not nil: from another
 // goroutine, but never at the same time as another then or Options.Births.
-func (w *Writer) FlushLater(then func()) { w.handOver(true, then) }
+func (w *Writer) FlushLater(then func()) { w.sendChunk(true, then) }
 
-// hand hands the block and its tables over to be written.
-func (w *Writer) hand(then func()) {
+// submitBlock sends the block and its tables to the goroutine that writes.
+func (w *Writer) submitBlock(then func()) {
 	if w.jobs == nil {
 		w.jobs, w.spare = make(chan *job, maxJobs), make(chan *job, maxJobs)
 		go w.work()
@@ -297,7 +297,7 @@ func (w *Writer) hand(then func()) {
 	j := w.job()
 	j.then = then
 	w.jobs <- j
-	w.under++
+	w.writing++
 }
 
 // job seals the block.
@@ -307,11 +307,11 @@ func (w *Writer) job() *job {
 	case n > 0:
 		j = w.idle[n-1]
 		w.idle = w.idle[:n-1]
-	case w.under < maxJobs:
+	case w.writing < maxJobs:
 		j = new(job)
 	default:
 		j = <-w.spare
-		w.under--
+		w.writing--
 	}
 	w.enc.seal(&j.block)
 	if j.block.head.events > 0 && w.app.fold.asks() {
@@ -353,7 +353,7 @@ func (w *Writer) write(j *job) {
 
 // wait returns when everything is in the columns, and nothing on its way to be written.
 func (w *Writer) wait() {
-	for ; w.passed > 0; w.passed-- {
+	for ; w.inFlight > 0; w.inFlight-- {
 		w.unused = append(w.unused, <-w.encoded)
 	}
 	s := w.filling
@@ -361,8 +361,8 @@ func (w *Writer) wait() {
 	w.inBlock += s.n
 	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
 	w.encode(s)
-	w.due.take(&w.pending)
-	for ; w.under > 0; w.under-- {
+	w.due.moveFrom(&w.pending)
+	for ; w.writing > 0; w.writing-- {
 		w.idle = append(w.idle, <-w.spare)
 	}
 }
@@ -445,11 +445,11 @@ func (w *Writer) close() error {
 
 // stop ends the goroutines, for which nothing is on its way.
 func (w *Writer) stop() {
-	if w.stretches != nil {
-		close(w.stretches)
+	if w.chunks != nil {
+		close(w.chunks)
 	}
 	if w.jobs != nil {
 		close(w.jobs)
 	}
-	w.stretches, w.jobs = nil, nil
+	w.chunks, w.jobs = nil, nil
 }
