@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -13,9 +14,8 @@ import (
 type appender struct {
 	name    string
 	f       file
-	pay     *payload
+	pay     *column.Payload
 	pack    packing
-	cols    columnWriter
 	kept    tables // what could not be written yet
 	blocks  []indexEntry
 	out     []byte
@@ -41,7 +41,7 @@ func newAppender(f file, name string) (*appender, error) { return newAppenderFla
 
 func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error) {
 	a = &appender{name: name, f: f, end: headerSize}
-	if a.pay, err = newPayload(); err != nil {
+	if a.pay, err = column.NewPayload(); err != nil {
 		return a, err
 	}
 	h := fileHeader{major: VersionMajor, minor: VersionMinor, flags: flags, quantum: Quantum}.encode()
@@ -56,7 +56,7 @@ func (a *appender) events(s *sealed) error {
 	if a.err == nil {
 		a.pack.pack(s, a.pay)
 	}
-	if a.err != nil || a.block(blockEvents, a.pay.bytes()) != nil {
+	if a.err != nil || a.block(blockEvents, a.pay.Bytes()) != nil {
 		a.lost += s.head.events
 		return a.err
 	}
@@ -71,32 +71,32 @@ func (a *appender) events(s *sealed) error {
 // tables appends what was added to the tables. What cannot be written is kept: finish tries again.
 func (a *appender) tables(t *tables) error {
 	k := &a.kept
-	k.take(t)
+	k.moveFrom(t)
 	if a.err != nil {
 		return a.err
 	}
 	if k.process != nil && a.json(blockProcess, *k.process) == nil {
 		k.process = nil
 	}
-	writeTable(a, blockThreads, &k.threads, encodeThreads)
-	writeTable(a, blockModules, &k.modules, encodeModules)
-	writeTable(a, blockPCs, &k.pcs, encodePCs)
-	writeTable(a, blockNodes, &k.nodes, encodeNodes)
-	writeTable(a, blockSamples, &k.samples, func(p *payload, _ *columnWriter, l []event.Sample) { encodeSamples(p, l) })
-	writeTable(a, blockStackUse, &k.stackUse, encodeStackUse)
-	writeTable(a, blockMarks, &k.marks, encodeMarks)
-	writeTable(a, blockRegions, &k.regions, encodeRegions)
-	writeTable(a, blockRanges, &k.ranges, encodeRanges)
+	writeTable(a, blockThreads, &k.threads, &threadTable)
+	writeTable(a, blockModules, &k.modules, &moduleTable)
+	writeTable(a, blockPCs, &k.pcs, &pcTable)
+	writeTable(a, blockNodes, &k.nodes, &nodeTable)
+	writeTable(a, blockSamples, &k.samples, &sampleTable)
+	writeTable(a, blockStackUse, &k.stackUse, &stackUseTable)
+	writeTable(a, blockMarks, &k.marks, &markTable)
+	writeTable(a, blockRegions, &k.regions, &regionTable)
+	writeTable(a, blockRanges, &k.ranges, &rangeTable)
 	return a.err
 }
 
-func writeTable[T any](a *appender, typ blockType, list *[]T, encode func(*payload, *columnWriter, []T)) {
+// writeTable appends the rows of a table, and leaves in list those that could not be written. What it writes may change list's memory.
+func writeTable[T any](a *appender, typ blockType, list *[]T, t *column.Table[T]) {
 	all := *list
 	for len(all) > 0 && a.err == nil {
-		n := min(len(all), tableEntries)
-		a.pay.reset()
-		encode(a.pay, &a.cols, all[:n])
-		if a.block(typ, a.pay.bytes()) == nil {
+		n := min(len(all), tableRows)
+		t.Encode(a.pay, all[:n])
+		if a.block(typ, a.pay.Bytes()) == nil {
 			all = all[n:]
 		}
 	}
@@ -160,9 +160,9 @@ func (a *appender) cut(n int) (lost uint64, ok bool) {
 
 // counts appends what the events so far sum up to.
 func (a *appender) counts(s *tally.Summary) error {
-	a.pay.reset()
-	a.pay.column(colA, s.Marshal())
-	return a.block(blockTally, a.pay.bytes())
+	a.pay.Reset()
+	a.pay.Column(colTally, s.Marshal())
+	return a.block(blockTally, a.pay.Bytes())
 }
 
 func (a *appender) json(t blockType, v any) error {

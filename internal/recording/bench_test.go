@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
@@ -44,7 +45,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
-	var script stretch
+	var script chunk
 	short := 0
 	for i := range events {
 		if script.plain(&events[i]) {
@@ -80,7 +81,7 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 }
 
 // plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
-func (s *stretch) plain(e *event.Event) bool {
+func (s *chunk) plain(e *event.Event) bool {
 	p := plainOf(e)
 	if p.Way == event.NotPlain {
 		s.others = append(s.others, *e)
@@ -90,7 +91,7 @@ func (s *stretch) plain(e *event.Event) bool {
 }
 
 // play makes the calls, with plain events in batches as the recorder has them.
-func (s *stretch) play(w *Writer) error {
+func (s *chunk) play(w *Writer) error {
 	const batch = 256
 	others := s.others
 	for list := s.list; len(list) > 0; {
@@ -154,19 +155,19 @@ func TestColumnBytes(t *testing.T) {
 	if os.Getenv("HEAPTAP_COLUMNS") == "" {
 		t.Skip("prints a table; set HEAPTAP_COLUMNS=1")
 	}
-	names := map[columnID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
+	names := map[column.ID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
 		colShapes: "shapes", colSparse: "sparse", colClass: "class", colStack0: "stack0", colStack1: "stack1",
 		colStack2: "stack2", colSize: "size", colShape: "shape", colFreeShape: "freeshape", colSlack: "slack",
 		colWideSlack: "wideslack", colRef: "ref", colFar0: "far0", colFar1: "far1", colFarSize: "farsize",
 		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby", colAddr: "addr", colDistance: "distance", colFarAddr: "faraddr"}
 	for _, name := range shapes {
 		x := newEncoder(Options{})
-		p, err := newPayload()
+		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, packed := map[columnID]int{}, map[columnID]int{}
-		var s columns
+		raw, packed := map[column.ID]int{}, map[column.ID]int{}
+		var s column.Set
 		var block sealed
 		var pack packing
 		events := programs[name].run(1, benchEvents)
@@ -175,12 +176,12 @@ func TestColumnBytes(t *testing.T) {
 			if !x.room() || i == len(events)-1 {
 				x.seal(&block)
 				pack.pack(&block, p)
-				if err := s.parse(p.bytes()); err != nil {
+				if err := s.Parse(p.Bytes()); err != nil {
 					t.Fatal(err)
 				}
-				for _, id := range s.used {
-					raw[id] += int(s.cols[id].raw)
-					packed[id] += len(s.cols[id].data)
+				for _, id := range s.IDs {
+					raw[id] += int(s.Raw(id))
+					packed[id] += s.Stored(id)
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // part is a stretch of a recording whose changes are had in one go.
@@ -120,31 +121,31 @@ func (r *Reader) summaryChanges(e *indexEntry) ([]Change, error) {
 	if err != nil {
 		return fail(err)
 	}
-	var s columns
-	if err := s.parse(b); err != nil {
+	var s column.Set
+	if err := s.Parse(b); err != nil {
 		return fail(err)
 	}
 	var h summaryHead
-	h.decode(&s.head)
-	if s.head.bad || h != e.sum {
+	s.Head.Fields(h.fields)
+	if s.Head.Bad || h != e.sum {
 		return fail(errChanges)
 	}
-	ids, err := s.unpack(colChangeStacks, nil)
+	ids, err := s.Unpack(colChangeStacks, nil)
 	if err != nil {
 		return fail(err)
 	}
-	c := cursor{b: ids}
+	c := column.Cursor{Data: ids}
 	last := int64(-1)
 	list, err := decodeChanges(&s, h.changes, r.room(), func(int) uint32 {
-		id := max(last, 0) + c.int()
+		id := max(last, 0) + c.Int()
 		if id <= last || id > 1<<32-1 || !r.known(uint32(id)) {
-			c.bad = true
+			c.Bad = true
 			return 0
 		}
 		last = id
 		return uint32(id)
 	})
-	if err == nil && c.bad {
+	if err == nil && c.Bad {
 		err = errChanges
 	}
 	if err != nil {

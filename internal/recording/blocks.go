@@ -1,6 +1,9 @@
 package recording
 
-import "strconv"
+import (
+	"github.com/heaptap/heaptap/internal/recording/column"
+	"strconv"
+)
 
 // Block tells of one block of a recording's file.
 type Block struct {
@@ -63,37 +66,36 @@ func (r *Reader) Columns(i int) ([]Column, error) {
 	if b.typ == blockIndex {
 		p = p[:max(0, len(p)-trailerSize)]
 	}
-	var s columns
-	if err := s.parse(p); err != nil {
+	var s column.Set
+	if err := s.Parse(p); err != nil {
 		return nil, err
 	}
-	list := make([]Column, 0, len(s.used))
-	for _, id := range s.used {
-		c := &s.cols[id]
-		list = append(list, Column{columnName(b.typ, id), int64(len(c.data)), int64(c.raw)})
+	list := make([]Column, 0, len(s.IDs))
+	for _, id := range s.IDs {
+		list = append(list, Column{columnName(b.typ, id), int64(s.Stored(id)), int64(s.Raw(id))})
 	}
 	return list, nil
 }
 
 // columnNames name the columns of each type of block, as doc.go does.
-var columnNames = map[blockType]map[columnID]string{
-	blockThreads:      {colID: "index", colA: "kernel's id", colB: "start", colStrings: "names"},
-	blockModules:      {colID: "id", colA: "addresses", colB: "times", colStrings: "paths, build ids"},
-	blockPCs:          {colID: "id", colA: "addresses", colB: "modules"},
-	blockNodes:        {colID: "id", colA: "parents", colB: "addresses"},
-	blockSymbols:      {colID: "address", colA: "frames", colB: "texts of a frame", colC: "lines", colStrings: "texts"},
-	blockTally:        {colA: "counts"},
+var columnNames = map[blockType]map[column.ID]string{
+	blockThreads:      {1: "index", 2: "kernel's id", 3: "start", column.Texts: "names"},
+	blockModules:      {1: "id", 2: "addresses", 3: "times", column.Texts: "paths, build ids"},
+	blockPCs:          {1: "id", 2: "addresses", 3: "modules"},
+	blockNodes:        {1: "id", 2: "parents", 3: "addresses"},
+	blockSymbols:      {1: "address", 2: "frames", 3: "texts of a frame", 4: "lines", column.Texts: "texts"},
+	blockTally:        {2: "counts"},
 	blockIndex:        {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events", colAbove: "heads of summaries"},
-	blockVariables:    {colID: "modules", colA: "addresses, sizes", colB: "kinds, texts", colC: "lines", colStrings: "texts"},
-	blockDataSections: {colID: "modules", colA: "kinds, addresses", colB: "variables"},
-	blockResidency:    {colID: "modules", colA: "times, page sizes", colB: "numbers of ranges", colC: "ranges"},
-	blockMarks:        {colID: "times", colA: "sources, threads", colB: "events before", colStrings: "names"},
-	blockRegions:      {colID: "threads", colA: "times, events and allocations before", colB: "names", colC: "ends, numbers", colStrings: "texts"},
-	blockRanges:       {colID: "threads", colA: "times, events before", colB: "names", colC: "addresses, sizes", colStrings: "texts"},
-	blockCounts:       {colID: "threads", colA: "functions, sums", colB: "names", colC: "classes of sizes and times", colStrings: "texts"},
-	blockStackUse:     {colID: "threads", colA: "times", colB: "measures, bytes", colC: "stacks"},
-	blockPairs:        {colID: "threads", colA: "times", colB: "functions, stacks", colC: "counts, sizes"},
-	blockPools:        {colA: "sums", colB: "names", colStrings: "texts"},
+	blockVariables:    {1: "modules", 2: "addresses, sizes", 3: "kinds, texts", 4: "lines", column.Texts: "texts"},
+	blockDataSections: {1: "modules", 2: "kinds, addresses", 3: "variables"},
+	blockResidency:    {1: "modules", 2: "times, page sizes", 3: "numbers of ranges", 4: "ranges"},
+	blockMarks:        {1: "times", 2: "sources, threads", 3: "events before", column.Texts: "names"},
+	blockRegions:      {1: "threads", 2: "times, events and allocations before", 3: "names", 4: "ends, numbers", column.Texts: "texts"},
+	blockRanges:       {1: "threads", 2: "times, events before", 3: "names", 4: "addresses, sizes", column.Texts: "texts"},
+	blockCounts:       {1: "threads", 2: "functions, sums", 3: "names", 4: "classes of sizes and times", column.Texts: "texts"},
+	blockStackUse:     {1: "threads", 2: "times", 3: "measures, bytes", 4: "stacks"},
+	blockPairs:        {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
+	blockPools:        {2: "sums", 3: "names", column.Texts: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
 		23: "memory available", 24: "cached", 25: "threads"},
 	blockEvents: {
@@ -115,7 +117,7 @@ var columnNames = map[blockType]map[columnID]string{
 	},
 }
 
-func columnName(t blockType, id columnID) string {
+func columnName(t blockType, id column.ID) string {
 	if name, ok := columnNames[t][id]; ok {
 		return name
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -40,13 +41,13 @@ func (c *Change) then(n *Change) {
 // Columns of changes, in an events block (in the order of its dictionary of stacks) and in a summary block (in the order
 // of the stacks' ids, which have a column there).
 const (
-	colChangeStacks columnID = 1  // of a summary block: zigzag differences
-	colChangeAllocs columnID = 8  // varint
-	colChangeFrees  columnID = 9  // zigzag Allocs minus Frees
-	colChangeBytes  columnID = 10 // varint
-	colChangeFreed  columnID = 11 // zigzag Bytes minus FreedBytes, minus what is guessed
-	colChangeTop    columnID = 12 // zigzag Top minus what is guessed
-	colChangeTemp   columnID = 13 // varint
+	colChangeStacks column.ID = 1  // of a summary block: zigzag differences
+	colChangeAllocs column.ID = 8  // varint
+	colChangeFrees  column.ID = 9  // zigzag Allocs minus Frees
+	colChangeBytes  column.ID = 10 // varint
+	colChangeFreed  column.ID = 11 // zigzag Bytes minus FreedBytes, minus what is guessed
+	colChangeTop    column.ID = 12 // zigzag Top minus what is guessed
+	colChangeTemp   column.ID = 13 // varint
 )
 
 // guessNet returns what Bytes minus FreedBytes is if all blocks have one size.
@@ -81,21 +82,21 @@ func (c *changeColumns) reset() {
 }
 
 func (c *changeColumns) add(allocs, frees, bytes, freed, top, temp uint64) {
-	c.allocs = appendUint(c.allocs, allocs)
-	c.frees = appendUint(c.frees, zigzag(int64(allocs-frees)))
+	c.allocs = column.AppendUint(c.allocs, allocs)
+	c.frees = column.AppendUint(c.frees, column.Zigzag(int64(allocs-frees)))
 	c.bytes = binary.AppendUvarint(c.bytes, bytes)
-	c.freed = appendUint(c.freed, zigzag(int64(bytes-freed-guessNet(allocs, frees, bytes))))
-	c.top = appendUint(c.top, zigzag(int64(top-guessTop(allocs, bytes, freed))))
-	c.temp = appendUint(c.temp, temp)
+	c.freed = column.AppendUint(c.freed, column.Zigzag(int64(bytes-freed-guessNet(allocs, frees, bytes))))
+	c.top = column.AppendUint(c.top, column.Zigzag(int64(top-guessTop(allocs, bytes, freed))))
+	c.temp = column.AppendUint(c.temp, temp)
 }
 
-func (c *changeColumns) write(p *payload) {
-	p.column(colChangeAllocs, c.allocs)
-	p.column(colChangeFrees, c.frees)
-	p.column(colChangeBytes, c.bytes)
-	p.column(colChangeFreed, c.freed)
-	p.column(colChangeTop, c.top)
-	p.column(colChangeTemp, c.temp)
+func (c *changeColumns) write(p *column.Payload) {
+	p.Column(colChangeAllocs, c.allocs)
+	p.Column(colChangeFrees, c.frees)
+	p.Column(colChangeBytes, c.bytes)
+	p.Column(colChangeFreed, c.freed)
+	p.Column(colChangeTop, c.top)
+	p.Column(colChangeTemp, c.temp)
 }
 
 // locals adds the changes of an events block.
@@ -109,35 +110,35 @@ func (c *changeColumns) locals(list []tally.Local) {
 var errChanges = errors.New("its summary is invalid")
 
 // decodeChanges returns n changes, whose stacks stack names. The columns may unpack to room bytes.
-func decodeChanges(s *columns, n uint64, room int64, stack func(i int) uint32) ([]Change, error) {
-	var c [colChangeTemp + 1]cursor
+func decodeChanges(s *column.Set, n uint64, room int64, stack func(i int) uint32) ([]Change, error) {
+	var c [colChangeTemp + 1]column.Cursor
 	for id := colChangeAllocs; id <= colChangeTemp; id++ {
-		room -= int64(s.cols[id].raw)
+		room -= int64(s.Raw(id))
 	}
 	if room < 0 {
 		return nil, errors.New("its summary would unpack to more than that of any recording of this size")
 	}
 	for id := colChangeAllocs; id <= colChangeTemp; id++ {
-		b, err := s.unpack(id, nil)
+		b, err := s.Unpack(id, nil)
 		if err != nil {
 			return nil, err
 		}
 		if uint64(len(b)) < n { // each has a byte at least
 			return nil, errChanges
 		}
-		c[id] = cursor{b: b}
+		c[id] = column.Cursor{Data: b}
 	}
 	dst := make([]Change, 0, n)
 	for i := range int(n) {
-		d := Change{Stack: stack(i), Allocs: c[colChangeAllocs].uint(), Bytes: c[colChangeBytes].uint()}
-		d.Frees = d.Allocs - uint64(c[colChangeFrees].int())
-		d.FreedBytes = d.Bytes - uint64(c[colChangeFreed].int()) - guessNet(d.Allocs, d.Frees, d.Bytes)
-		d.Top = uint64(c[colChangeTop].int()) + guessTop(d.Allocs, d.Bytes, d.FreedBytes)
-		d.Temporary = c[colChangeTemp].uint()
+		d := Change{Stack: stack(i), Allocs: c[colChangeAllocs].Uint(), Bytes: c[colChangeBytes].Uint()}
+		d.Frees = d.Allocs - uint64(c[colChangeFrees].Int())
+		d.FreedBytes = d.Bytes - uint64(c[colChangeFreed].Int()) - guessNet(d.Allocs, d.Frees, d.Bytes)
+		d.Top = uint64(c[colChangeTop].Int()) + guessTop(d.Allocs, d.Bytes, d.FreedBytes)
+		d.Temporary = c[colChangeTemp].Uint()
 		dst = append(dst, d)
 	}
 	for id := colChangeAllocs; id <= colChangeTemp; id++ {
-		if c[id].bad {
+		if c[id].Bad {
 			return nil, errChanges
 		}
 	}
@@ -164,18 +165,15 @@ const (
 	summaryLevels = 6 // 16^6 blocks are 4e12 events
 )
 
-func (h *summaryHead) encode(p *payload) {
-	for _, v := range [...]uint64{h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events, h.begin, h.end - h.begin,
-		zigzag(h.live), zigzag(h.liveCount), zigzag(h.peak)} {
-		p.uint(v)
+// fields are those of a head: its block's own, or one of the index's.
+func (h *summaryHead) fields(r *column.Row, col column.ID) {
+	for _, v := range [...]*uint64{&h.level, &h.firstBlock, &h.blocks, &h.changes, &h.firstEvent, &h.events, &h.begin} {
+		r.Uint(col, v)
 	}
-}
-
-func (h *summaryHead) decode(c *cursor) {
-	h.level, h.firstBlock, h.blocks, h.changes, h.firstEvent, h.events = c.uint(), c.uint(), c.uint(), c.uint(), c.uint(), c.uint()
-	h.begin = c.uint()
-	h.end = h.begin + c.uint()
-	h.live, h.liveCount, h.peak = c.int(), c.int(), c.int()
+	r.Offset(col, &h.end, h.begin)
+	for _, v := range [...]*int64{&h.live, &h.liveCount, &h.peak} {
+		r.Int(col, v)
+	}
 }
 
 func (h *summaryHead) valid() bool {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
@@ -51,14 +52,14 @@ func TestCountsForged(t *testing.T) {
 		"classes fall":          {Times: []event.Class{{Class: 3, Calls: 1}, {Class: 2, Calls: 1}}},
 		"function":              {Func: 200},
 	} {
-		p, err := newPayload()
+		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.reset()
-		encodeCounts(p, new(columnWriter), &event.Counts{Rows: []event.Count{row}})
-		var s columns
-		if err := s.parse(p.bytes()); err != nil {
+		p.Reset()
+		encodeCounts(p, &event.Counts{Rows: []event.Count{row}})
+		var s column.Set
+		if err := s.Parse(p.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		if c, err := decodeCounts(&s); err == nil {

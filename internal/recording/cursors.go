@@ -3,9 +3,9 @@ package recording
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // threadCursors is how far a decoder is in one thread's parts of the columns.
@@ -19,110 +19,41 @@ type threadCursors struct {
 	lastBorn uint64
 	behind   uint64 // where the latest block ends
 	lastFar  uint64
-	shapes   gapCursor
-	frees    gapCursor
-	slacks   gapCursor
-	farSlack gapCursor
-	counts   gapCursor
-	cols     [threadColumns]cursor
-}
-
-// gapCursor is how many zeros of a column of gaps come next.
-type gapCursor struct{ zeros uint64 }
-
-func (g *gapCursor) open(c *cursor) {
-	g.zeros = math.MaxUint64 / 2 // no number of events is added to it that makes it overflow
-	if c.left() > 0 {
-		g.zeros = min(c.uint(), g.zeros)
-	}
-}
-
-func (g *gapCursor) next(c *cursor) uint8 {
-	if g.zeros > 0 {
-		g.zeros--
-		return 0
-	}
-	return g.value(c)
-}
-
-func (g *gapCursor) value(c *cursor) uint8 {
-	v := c.byte()
-	g.open(c)
-	return v
-}
-
-// lazy reads the next byte of a lazy column: zeros at its end are not stored.
-func (c *cursor) lazy() uint8 {
-	if c.p < len(c.b) {
-		v := c.b[c.p]
-		c.p++
-		return v
-	}
-	return 0
-}
-
-func (c *cursor) byte() uint8 {
-	if c.p < len(c.b) {
-		v := c.b[c.p]
-		c.p++
-		return v
-	}
-	c.bad = true
-	return 0
-}
-
-// halfCursor reads a column of halves.
-type halfCursor struct {
-	b []byte
-	n int
-}
-
-// next returns the next number, more than half past the end.
-func (h *halfCursor) next() uint64 {
-	i := h.n >> 1
-	if i >= len(h.b) {
-		return half + 1
-	}
-	v := h.b[i] >> (h.n & 1 * 4) & half
-	h.n++
-	return uint64(v)
+	shapes   column.GapReader
+	frees    column.GapReader
+	slacks   column.GapReader
+	farSlack column.GapReader
+	counts   column.GapReader
+	cols     [threadColumns]column.Cursor
 }
 
 // turn begins the thread's next runs, which are not both empty. It returns false if there are none.
 func (t *threadCursors) turn() bool {
-	both, long := t.cols[colClass-perThread].byte(), &t.cols[colLongRun-perThread]
-	t.allocs, t.others = uint64(both&half), uint64(both>>4)
-	if t.allocs == half {
-		t.allocs += long.uint()
+	both, long := t.cols[colClass-perThread].Byte(), &t.cols[colLongRun-perThread]
+	t.allocs, t.others = uint64(both&column.MaxNibble), uint64(both>>4)
+	if t.allocs == column.MaxNibble {
+		t.allocs += long.Uint()
 	}
-	if t.others == half {
-		t.others += long.uint()
+	if t.others == column.MaxNibble {
+		t.others += long.Uint()
 	}
-	return t.allocs|t.others != 0 && !t.cols[colClass-perThread].bad && !long.bad
-}
-
-// twoBytes returns the two bytes at a place as one number; one in which a varint goes on if there are not as many.
-func twoBytes(b []byte, at int) uint64 {
-	if uint(at+1) < uint(len(b)) {
-		return uint64(b[at]) | uint64(b[at+1])<<8
-	}
-	return 0x8080
+	return t.allocs|t.others != 0 && !t.cols[colClass-perThread].Bad && !long.Bad
 }
 
 // threadTable makes ready to read those columns that are wanted.
-func (x *eventDecoder) threadTable(wanted func(columnID) bool) error {
+func (x *eventDecoder) threadTable(wanted func(column.ID) bool) error {
 	h := &x.head
 	c, err := x.column(colThreads)
 	if err != nil {
 		return err
 	}
-	if h.threads*uint64(threadColumns) > uint64(c.left()) {
+	if h.threads*uint64(threadColumns) > uint64(c.Left()) {
 		return errors.New("its list of threads is invalid")
 	}
 	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
-	var lengths [threadColumns]cursor
+	var lengths [threadColumns]column.Cursor
 	for i := range lengths {
-		if id := perThread + columnID(i); wanted(id) {
+		if id := perThread + column.ID(i); wanted(id) {
 			if lengths[i], err = x.column(id); err != nil {
 				return err
 			}
@@ -130,25 +61,25 @@ func (x *eventDecoder) threadTable(wanted func(columnID) bool) error {
 	}
 	for i := range x.threads {
 		t := &x.threads[i]
-		t.index = c.uint32()
+		t.index = c.Uint32()
 		if t.index >= freeThreads && int64(t.index) >= int64(x.threadCount) {
 			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
 		}
 		t.lastRef, t.lastNew, t.lastBorn, t.shape = h.firstAlloc, event.NoRef, h.begin, x.shapes[0]
 		for j := range t.cols {
-			n := c.uint()
-			if wanted(perThread + columnID(j)) {
-				t.cols[j] = cursor{b: lengths[j].bytes(n)}
+			n := c.Uint()
+			if wanted(perThread + column.ID(j)) {
+				t.cols[j] = column.Cursor{Data: lengths[j].Bytes(n)}
 			}
-			if c.bad || lengths[j].bad {
+			if c.Bad || lengths[j].Bad {
 				return fmt.Errorf("column %d is shorter than its threads say", int(perThread)+j)
 			}
 		}
-		t.shapes.open(&t.cols[colShape-perThread])
-		t.frees.open(&t.cols[colFreeShape-perThread])
-		t.slacks.open(&t.cols[colSlack-perThread])
-		t.farSlack.open(&t.cols[colFarSlack-perThread])
-		t.counts.open(&t.cols[colCount-perThread])
+		t.shapes.Open(&t.cols[colShape-perThread])
+		t.frees.Open(&t.cols[colFreeShape-perThread])
+		t.slacks.Open(&t.cols[colSlack-perThread])
+		t.farSlack.Open(&t.cols[colFarSlack-perThread])
+		t.counts.Open(&t.cols[colCount-perThread])
 	}
 	return nil
 }

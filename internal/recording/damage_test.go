@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -161,17 +162,17 @@ func TestOpenErrors(t *testing.T) {
 // TestForgedLengths: a file that claims much does not get much memory.
 func TestForgedLengths(t *testing.T) {
 	t.Parallel()
-	p, err := newPayload()
+	p, err := column.NewPayload()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A table of millions of nodes that packs to nearly nothing, many times over.
-	p.uint(4 << 20)
+	p.Uint(4 << 20)
 	zeros := make([]byte, 4<<20)
-	p.column(colID, bytes.Repeat([]byte{2}, 4<<20))
-	p.column(colA, zeros)
-	p.column(colB, zeros)
-	bomb := p.bytes()
+	p.Column(1, bytes.Repeat([]byte{2}, 4<<20))
+	p.Column(2, zeros)
+	p.Column(3, zeros)
+	bomb := p.Bytes()
 	file := fileHeader{major: 1, quantum: 100}.encode()
 	for i := range 200 {
 		b := block{typ: blockNodes, seq: uint32(i), length: uint32(len(bomb)), checksum: checksum(bomb)}
@@ -197,32 +198,32 @@ func TestForgedBlocks(t *testing.T) {
 	t.Parallel()
 	const huge = 4 << 20
 	zeros := make([]byte, huge)
-	forge := func(typ blockType, build func(p *payload)) []byte {
+	forge := func(typ blockType, build func(p *column.Payload)) []byte {
 		file := levels(t, 1, false)
-		p, err := newPayload()
+		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
 		build(p)
-		b := block{typ: typ, seq: 99, length: uint32(len(p.bytes())), checksum: checksum(p.bytes())}
-		return append(b.encode(file), p.bytes()...)
+		b := block{typ: typ, seq: 99, length: uint32(len(p.Bytes())), checksum: checksum(p.Bytes())}
+		return append(b.encode(file), p.Bytes()...)
 	}
 	for name, c := range map[string]struct {
 		file []byte
 		want string
 	}{
-		"summary": {forge(blockSummary, func(p *payload) {
+		"summary": {forge(blockSummary, func(p *column.Payload) {
 			h := summaryHead{level: 1, blocks: 1, changes: huge, events: 6}
-			h.encode(p)
-			p.column(colChangeStacks, bytes.Repeat([]byte{2}, huge))
+			p.Fields(h.fields)
+			p.Column(colChangeStacks, bytes.Repeat([]byte{2}, huge))
 			for id := colChangeAllocs; id <= colChangeTemp; id++ {
-				p.column(id, zeros)
+				p.Column(id, zeros)
 			}
 		}), "summary would unpack to more than"},
-		"threads": {forge(blockEvents, func(p *payload) {
+		"threads": {forge(blockEvents, func(p *column.Payload) {
 			h := eventsHead{events: BlockEvents, firstEvent: 6, firstAlloc: 6, begin: 1 << 40, end: 1 << 40, threads: BlockEvents}
-			h.encode(p)
-			p.column(colThreads, bytes.Repeat(zeros, 4)[:threadColumns*BlockEvents])
+			p.Fields(h.fields)
+			p.Column(colThreads, bytes.Repeat(zeros, 4)[:threadColumns*BlockEvents])
 		}), "its head is invalid"},
 	} {
 		var before, after runtime.MemStats

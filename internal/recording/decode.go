@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // eventDecoder is the reading twin of encoder: it gives back the events of one block.
@@ -16,29 +17,29 @@ type eventDecoder struct {
 	threadCount int                     // in the recording's table
 	sampling    event.Sampling
 	sampled     bool // the block has Sampled events
-	cols        columns
+	cols        column.Set
 	head        eventsHead
 	buf         []byte // payload
 	bufs        [256][]byte
 	threads     []threadCursors
 	stacks      []stackAt
 	shapes      [256]shapeAt // those that there are not have noClass
-	sparse      cursor
+	sparse      column.Cursor
 	slack       slackTable
-	place       *placement // nil: the block has no addresses
-	placement   *placement // for blocks that have
-	distances   cursor     // of addresses
-	newShape    shapeAt    // what a stack has when it appears
-	news        []allocAt  // the allocations of this block so far
-	times       [2]halfCursor
-	long        cursor       // the rest of long times
-	now         uint64       // time of the latest event, in units
-	number      uint64       // of the next event in the block
-	nextSparse  uint64       // number of the next event that has rare fields
-	freeStacks  bool         // deallocations have call stacks of their own
-	stopped     *atomic.Bool // the work is not wanted any more; nil: it is
-	wanted      Fields       // of events: the columns of others are not read
-	fields      Fields       // of the events of this block, which may need more
+	place       *placement    // nil: the block has no addresses
+	placement   *placement    // for blocks that have
+	distances   column.Cursor // of addresses
+	newShape    shapeAt       // what a stack has when it appears
+	news        []allocAt     // the allocations of this block so far
+	times       [2]column.NibbleReader
+	long        column.Cursor // the rest of long times
+	now         uint64        // time of the latest event, in units
+	number      uint64        // of the next event in the block
+	nextSparse  uint64        // number of the next event that has rare fields
+	freeStacks  bool          // deallocations have call stacks of their own
+	stopped     *atomic.Bool  // the work is not wanted any more; nil: it is
+	wanted      Fields        // of events: the columns of others are not read
+	fields      Fields        // of the events of this block, which may need more
 	batch       batching
 }
 
@@ -82,29 +83,29 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 	if err := x.prepare(); err != nil {
 		return true, err
 	}
-	more, err = x.stretches(func(t *threadCursors, events uint64) (more, ok bool) { return x.stretch(t, events, yield) })
-	if more && !x.hand(yield) { // it has had enough before the damage, if there is any
+	more, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) { return x.decodeRun(t, events, yield) })
+	if more && !x.yieldBatch(yield) { // it has had enough before the damage, if there is any
 		return false, nil
 	}
 	return more, err
 }
 
-// stretches goes through the stretches of events of one thread, until each says that there shall be no more, or that there is damage.
-func (x *eventDecoder) stretches(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
+// eachRun calls each for runs of events of one thread, until it wants no more or finds damage.
+func (x *eventDecoder) eachRun(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
 		return true, err
 	}
 	for left := x.head.events; left > 0; {
-		both := runs.byte()
-		n, who := uint64(both&half), uint64(both>>4)
-		if n == half {
-			n += runs.uint()
+		both := runs.Byte()
+		n, who := uint64(both&column.MaxNibble), uint64(both>>4)
+		if n == column.MaxNibble {
+			n += runs.Uint()
 		}
-		if who == half {
-			who += runs.uint()
+		if who == column.MaxNibble {
+			who += runs.Uint()
 		}
-		if runs.bad || who >= uint64(len(x.threads)) {
+		if runs.Bad || who >= uint64(len(x.threads)) {
 			return true, errEvents
 		}
 		n = min(n, left)
@@ -148,27 +149,27 @@ func (x *eventDecoder) prepare() (err error) {
 	}
 	x.slack, x.newShape = slackTable{}, x.shapes[0]
 	// Each allocation has a byte in this column: no more than that need room.
-	room := min(x.head.allocs, x.cols.cols[colStack0].raw)
+	room := min(x.head.allocs, x.cols.Raw(colStack0))
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
 		x.news = make([]allocAt, 0, room)
 	}
 	x.batch.clear()
 	x.nextSparse = math.MaxUint64
-	if x.sparse.left() > 0 {
-		x.nextSparse = x.sparse.uint()
+	if x.sparse.Left() > 0 {
+		x.nextSparse = x.sparse.Uint()
 	}
-	x.freeStacks = x.cols.has(colFree0) || x.cols.has(colFree1) || x.cols.has(colFree2)
+	x.freeStacks = x.cols.Has(colFree0) || x.cols.Has(colFree1) || x.cols.Has(colFree2)
 	return nil
 }
 
-func (x *eventDecoder) stack(t *threadCursors, first columnID) *stackAt {
-	c := (*[3]cursor)(t.cols[first-perThread:])
-	at := c[0].p // and so is the second one
-	if at >= len(c[0].b) || at >= len(c[1].b) {
+func (x *eventDecoder) stack(t *threadCursors, first column.ID) *stackAt {
+	c := (*[3]column.Cursor)(t.cols[first-perThread:])
+	at := c[0].At // and so is the second one
+	if at >= len(c[0].Data) || at >= len(c[1].Data) {
 		return nil
 	}
-	c[0].p++
-	return x.named(uint32(c[0].b[at]) | uint32(c[1].b[at])<<8 | uint32(c[2].lazy())<<16)
+	c[0].At++
+	return x.named(uint32(c[0].Data[at]) | uint32(c[1].Data[at])<<8 | uint32(c[2].Lazy())<<16)
 }
 
 // named returns a stack of the dictionary that an event names, or nil.
@@ -195,8 +196,8 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 	}
 	if code == wideSlack {
 		w := &t.cols[colWideSlack-perThread]
-		usable := size + uint64(w.int())
-		return usable, !w.bad
+		usable := size + uint64(w.Int())
+		return usable, !w.Bad
 	}
 	if learn {
 		s.learn(code)
@@ -208,13 +209,13 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 func (x *eventDecoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 	c := &t.cols[colCount-perThread]
 	e.Count = predictCount(s.unit, e.Size)
-	if t.counts.zeros == 0 {
-		e.Count = c.uint()
-		t.counts.open(c)
+	if t.counts.Zeros == 0 {
+		e.Count = c.Uint()
+		t.counts.Open(c)
 		s.unit = learnUnit(e.Size, e.Count)
 		return
 	}
-	t.counts.zeros--
+	t.counts.Zeros--
 	if e.Count == 0 {
 		s.unit = 0 // as learnUnit says, and else what it was
 	}
@@ -222,8 +223,8 @@ func (x *eventDecoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 
 func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
 	c := &t.cols
-	local := uint32(c[colFree0-perThread].lazy()) | uint32(c[colFree1-perThread].lazy())<<8 |
-		uint32(c[colFree2-perThread].lazy())<<16
+	local := uint32(c[colFree0-perThread].Lazy()) | uint32(c[colFree1-perThread].Lazy())<<8 |
+		uint32(c[colFree2-perThread].Lazy())<<16
 	if local == 0 {
 		e.FreeStack = 0
 		return true

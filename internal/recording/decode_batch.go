@@ -23,8 +23,8 @@ func (b *batching) clear() {
 	}
 }
 
-// hand yields the batch, and begins the next one.
-func (x *eventDecoder) hand(yield take) (more bool) {
+// yieldBatch yields the batch, and begins the next one.
+func (x *eventDecoder) yieldBatch(yield take) (more bool) {
 	b := &x.batch
 	if b.n == 0 {
 		return true
@@ -38,8 +38,8 @@ func (x *eventDecoder) hand(yield take) (more bool) {
 	return more
 }
 
-// stretch decodes the next events, which are all of one thread, and yields them as batches become full.
-func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (more, ok bool) {
+// decodeRun decodes the next events, which are all of one thread, and yields them as batches become full.
+func (x *eventDecoder) decodeRun(t *threadCursors, events uint64, yield take) (more, ok bool) {
 	b := &x.batch
 	for events > 0 {
 		n, special := min(events, uint64(batchEvents-b.n)), x.nextSparse-x.number
@@ -63,7 +63,7 @@ func (x *eventDecoder) stretch(t *threadCursors, events uint64, yield take) (mor
 			return true, false
 		}
 		events -= n
-		if b.n == batchEvents && !x.hand(yield) {
+		if b.n == batchEvents && !x.yieldBatch(yield) {
 			return false, true
 		}
 	}
@@ -80,8 +80,8 @@ func (x *eventDecoder) special() bool {
 			return false
 		}
 		x.nextSparse = math.MaxUint64
-		if x.sparse.left() > 0 {
-			x.nextSparse = number + x.sparse.uint()
+		if x.sparse.Left() > 0 {
+			x.nextSparse = number + x.sparse.Uint()
 		}
 	}
 	if b.rare = true; e.Kind != event.Alloc {

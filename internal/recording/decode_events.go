@@ -2,18 +2,19 @@ package recording
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain; for these it has what changes
 // from one to the next in variables of its own, and asks a method only for what is rare.
 func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 	c := &t.cols
-	stack0, stack1 := c[colStack0-perThread].b, c[colStack1-perThread].b
+	stack0, stack1 := c[colStack0-perThread].Data, c[colStack1-perThread].Data
 	stack0 = stack0[:min(len(stack0), len(stack1))]
 	stack1 = stack1[:len(stack0)]
-	sizes, refs := c[colSize-perThread].b, c[colRef-perThread].b
-	at, sizeAt, refAt := c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p
-	third := c[colStack2-perThread].left() > 0
+	sizes, refs := c[colSize-perThread].Data, c[colRef-perThread].Data
+	at, sizeAt, refAt := c[colStack0-perThread].At, c[colSize-perThread].At, c[colRef-perThread].At
+	third := c[colStack2-perThread].Left() > 0
 	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
 	stacks := x.stacks
 	news, now, number, quantum := x.news, x.now, x.number, x.quantum
@@ -22,9 +23,9 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 	b, place, ok := &x.batch, x.batch.n, true
 	for last := number + uint64(n); number < last; {
 		if t.allocs|t.others == 0 {
-			if c := &t.cols[colClass-perThread]; c.p < len(c.b) && c.b[c.p]&half != half && c.b[c.p]>>4 != half {
-				t.allocs, t.others = uint64(c.b[c.p]&half), uint64(c.b[c.p]>>4)
-				c.p++
+			if c := &t.cols[colClass-perThread]; c.At < len(c.Data) && c.Data[c.At]&column.MaxNibble != column.MaxNibble && c.Data[c.At]>>4 != column.MaxNibble {
+				t.allocs, t.others = uint64(c.Data[c.At]&column.MaxNibble), uint64(c.Data[c.At]>>4)
+				c.At++
 			} else if !t.turn() {
 				return false
 			}
@@ -33,8 +34,8 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 		t.allocs -= stop - number
 		for ; number < stop; number++ {
 			if timed {
-				d := allocTimes.next()
-				if d >= half && !x.longTime(&d) || d > end-now {
+				d := allocTimes.Next()
+				if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 					return false
 				}
 				now += d
@@ -45,7 +46,7 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			local := uint32(stack0[at]) | uint32(stack1[at])<<8
 			at++
 			if third {
-				local |= uint32(c[colStack2-perThread].lazy()) << 16
+				local |= uint32(c[colStack2-perThread].Lazy()) << 16
 			}
 			if uint(local) >= uint(len(stacks)) {
 				return false
@@ -53,24 +54,24 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			s := &stacks[local]
 			var token uint64
 			if sized {
-				if w := twoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
+				if w := column.TwoBytes(sizes, sizeAt); w&0x8080 != 0x8080 {
 					more := w >> 7 & 1
 					sizeAt += 1 + int(more)
 					token = w&0x7f | w>>1&0x3f80&-more
 				} else {
-					long := cursor{b: sizes, p: sizeAt}
-					if token = long.uintSlow(); long.bad {
+					long := column.Cursor{Data: sizes, At: sizeAt}
+					if token = long.UintSlow(); long.Bad {
 						return false
 					}
-					sizeAt = long.p
+					sizeAt = long.At
 				}
 			}
 			size := s.size
 			size ^= (size ^ (token - 1)) & uint64(int64(token|-token)>>63) // token - 1 if there is one, without a branch
 			s.size = size
-			if t.shapes.zeros > 0 {
-				t.shapes.zeros--
-			} else if shape := t.shapes.value(&c[colShape-perThread]); shape != 0 {
+			if t.shapes.Zeros > 0 {
+				t.shapes.Zeros--
+			} else if shape := t.shapes.Value(&c[colShape-perThread]); shape != 0 {
 				s.shape, x.newShape = x.shapes[shape], x.shapes[shape]
 			}
 			shape := &s.shape
@@ -84,10 +85,10 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			e.Usable, e.Count, e.FreeStack = 0, 0, 0
 			if usable && shape.flags&event.HasUsable != 0 {
 				known := x.slack[size%uint64(len(x.slack))]
-				if t.slacks.zeros > 0 && known.now == known.other && known.now-1 < wideSlack-1 {
-					t.slacks.zeros--
+				if t.slacks.Zeros > 0 && known.now == known.other && known.now-1 < wideSlack-1 {
+					t.slacks.Zeros--
 					e.Usable = size + uint64(known.now) - 1
-				} else if e.Usable, ok = x.readUsable(t, size, t.slacks.next(&c[colSlack-perThread]), true); !ok {
+				} else if e.Usable, ok = x.readUsable(t, size, t.slacks.Next(&c[colSlack-perThread]), true); !ok {
 					return false
 				}
 			}
@@ -119,15 +120,15 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 		t.others -= stop - number
 		for ; number < stop; number++ {
 			if timed {
-				d := freeTimes.next()
-				if d >= half && !x.longTime(&d) || d > end-now {
+				d := freeTimes.Next()
+				if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 					return false
 				}
 				now += d
 			}
-			if t.frees.zeros > 0 {
-				t.frees.zeros--
-			} else if shape := t.frees.value(&c[colFreeShape-perThread]); shape != 0 {
+			if t.frees.Zeros > 0 {
+				t.frees.Zeros--
+			} else if shape := t.frees.Value(&c[colFreeShape-perThread]); shape != 0 {
 				t.shape = x.shapes[shape]
 			}
 			shape := &t.shape
@@ -147,8 +148,8 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 				ref = firstAlloc + uint64(len(news)) - 1 - uint64(back)
 				if back >= farRef {
 					f := &c[colFarRef-perThread]
-					t.lastRef += uint64(f.int())
-					if ref = t.lastRef; f.bad {
+					t.lastRef += uint64(f.Int())
+					if ref = t.lastRef; f.Bad {
 						return false
 					}
 				}
@@ -177,8 +178,8 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			place++
 		}
 	}
-	c[colStack0-perThread].p, c[colSize-perThread].p, c[colRef-perThread].p = at, sizeAt, refAt
+	c[colStack0-perThread].At, c[colSize-perThread].At, c[colRef-perThread].At = at, sizeAt, refAt
 	x.news, x.now, x.number, b.n = news, now, number, place
-	x.times[classAlloc].n, x.times[classFree].n = allocTimes.n, freeTimes.n
+	x.times[classAlloc].At, x.times[classFree].At = allocTimes.At, freeTimes.At
 	return true
 }

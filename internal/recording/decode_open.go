@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // freeThreads is how many threads a block may name that are not in the recording's table: their block may be damaged.
@@ -13,12 +14,12 @@ const freeThreads = 1 << 16
 
 // open prepares a block; decode then yields its events.
 func (x *eventDecoder) open(p []byte) error {
-	if err := x.cols.parse(p); err != nil {
+	if err := x.cols.Parse(p); err != nil {
 		return err
 	}
 	h := &x.head
-	h.decode(&x.cols.head)
-	if x.cols.head.bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
+	x.cols.Head.Fields(h.fields)
+	if x.cols.Head.Bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
 		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
 		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > x.maxTime {
 		return errors.New("its head is invalid")
@@ -29,15 +30,9 @@ func (x *eventDecoder) open(p []byte) error {
 	return nil
 }
 
-func (x *eventDecoder) column(id columnID) (cursor, error) {
-	b, err := x.cols.unpack(id, x.bufs[id])
-	if err != nil {
-		return cursor{}, err
-	}
-	if x.cols.cols[id].method == methodZstd && cap(b) > cap(x.bufs[id]) {
-		x.bufs[id] = b
-	}
-	return cursor{b: b}, nil
+func (x *eventDecoder) column(id column.ID) (column.Cursor, error) {
+	b, err := x.cols.UnpackInto(id, &x.bufs[id])
+	return column.Cursor{Data: b}, err
 }
 
 func (x *eventDecoder) dictionaries() error {
@@ -49,8 +44,8 @@ func (x *eventDecoder) dictionaries() error {
 	x.stacks = x.stacks[:0]
 	last := int64(0)
 	for range h.stacks {
-		last += c.int()
-		if c.bad || last < 0 || last > math.MaxUint32 {
+		last += c.Int()
+		if c.Bad || last < 0 || last > math.MaxUint32 {
 			return errors.New("its list of stacks is invalid")
 		}
 		id := uint32(last)
@@ -67,8 +62,8 @@ func (x *eventDecoder) dictionaries() error {
 	}
 	x.sampled = false
 	for i := range h.shapes {
-		k, f, fl := c.byte(), c.byte(), c.byte()
-		if c.bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
+		k, f, fl := c.Byte(), c.Byte(), c.Byte()
+		if c.Bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
 			return errors.New("its list of kinds of events is invalid")
 		}
 		s := &x.shapes[i+1] // they count from 1

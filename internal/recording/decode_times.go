@@ -1,16 +1,18 @@
 package recording
 
+import "github.com/heaptap/heaptap/internal/recording/column"
+
 // eventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield returns false. It
 // unpacks only what it needs for that.
 func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
-	err := x.threadTable(func(id columnID) bool { return id == colClass || id == colLongRun })
+	err := x.threadTable(func(id column.ID) bool { return id == colClass || id == colLongRun })
 	if err != nil {
 		return err
 	}
 	if err := x.clock(); err != nil {
 		return err
 	}
-	_, err = x.stretches(func(t *threadCursors, events uint64) (more, ok bool) {
+	_, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) {
 		for last := x.number + events; x.number < last; {
 			if t.allocs|t.others == 0 && !t.turn() {
 				return true, false
@@ -29,11 +31,11 @@ func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
 }
 
 // tick yields the times of the next events, which are of one class.
-func (x *eventDecoder) tick(times *halfCursor, events uint64, yield func(n, time uint64) bool) (more, ok bool) {
+func (x *eventDecoder) tick(times *column.NibbleReader, events uint64, yield func(n, time uint64) bool) (more, ok bool) {
 	h, now, end := *times, x.now, x.head.end
 	for n := x.number; n < x.number+events; n++ {
-		d := h.next()
-		if d >= half && !x.longTime(&d) || d > end-now {
+		d := h.Next()
+		if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 			return true, false
 		}
 		now += d
@@ -47,12 +49,12 @@ func (x *eventDecoder) tick(times *halfCursor, events uint64, yield func(n, time
 
 // clock makes ready to read times from the first event on.
 func (x *eventDecoder) clock() (err error) {
-	for class, id := range [...]columnID{classAlloc: colTimes, classFree: colFreeTimes} {
+	for class, id := range [...]column.ID{classAlloc: colTimes, classFree: colFreeTimes} {
 		c, err := x.column(id)
 		if err != nil {
 			return err
 		}
-		x.times[class] = halfCursor{b: c.b}
+		x.times[class] = column.NibbleReader{Data: c.Data}
 	}
 	x.now, x.number = x.head.begin, 0
 	x.long, err = x.column(colLongTimes)
@@ -61,9 +63,9 @@ func (x *eventDecoder) clock() (err error) {
 
 // longTime adds to a difference of times what the half of a byte does not hold.
 func (x *eventDecoder) longTime(d *uint64) bool {
-	if *d > half {
+	if *d > column.MaxNibble {
 		return false
 	}
-	*d += x.long.uint()
-	return !x.long.bad
+	*d += x.long.Uint()
+	return !x.long.Bad
 }

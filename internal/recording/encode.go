@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -29,7 +30,7 @@ type encoder struct {
 	cur        *threadColumnsOf
 	run        uint64
 	runs       []byte
-	times      [2]halves // before allocations, before other events
+	times      [2]column.Nibbles // before allocations, before other events
 	longTimes  []byte
 	block      *tally.Block // what the block's events sum up to
 	stacks     []stackState // by local number
@@ -56,45 +57,22 @@ type stackState struct {
 type threadColumnsOf struct {
 	index    uint32
 	local    int
-	class    uint8  // classAlloc, or classFree for all others
-	run      uint64 // of class
-	allocRun uint64 // before it, if class is not classAlloc
-	lastRef  uint64 // that is in colFarRef
-	lastNew  uint64 // number of the latest allocation, or NoRef
-	shape    uint8  // of the latest deallocation
-	allocs   gaps   // classAlloc events
-	frees    gaps   // classFree and classOther events
-	slacks   gaps
-	farSlack gaps
-	counts   gaps // events of functions that take a count
+	class    uint8       // classAlloc, or classFree for all others
+	run      uint64      // of class
+	allocRun uint64      // before it, if class is not classAlloc
+	lastRef  uint64      // that is in colFarRef
+	lastNew  uint64      // number of the latest allocation, or NoRef
+	shape    uint8       // of the latest deallocation
+	allocs   column.Gaps // classAlloc events
+	frees    column.Gaps // classFree and classOther events
+	slacks   column.Gaps
+	farSlack column.Gaps
+	counts   column.Gaps // events of functions that take a count
 	far      int
 	lastBorn uint64
 	behind   uint64 // where the latest block ends
 	lastFar  uint64
 	cols     [threadColumns][]byte
-}
-
-// halves is a column of numbers of half a byte each, in zeroed memory for a whole block's.
-type halves struct {
-	b []byte
-	n int
-}
-
-func (h *halves) bytes() []byte { return h.b[:(h.n+1)/2] }
-
-// put appends a number.
-func (h *halves) put(v uint64) {
-	h.b[h.n/2] |= byte(v) << (h.n & 1 * 4)
-	h.n++
-}
-
-// reset empties the column.
-func (h *halves) reset() {
-	if h.b == nil {
-		h.b = make([]byte, BlockEvents/2)
-	}
-	clear(h.bytes())
-	h.n = 0
 }
 
 func newEncoder(opts Options) *encoder {
@@ -118,8 +96,8 @@ func (x *encoder) begin() {
 	x.threads = x.threads[:0]
 	x.cur, x.run = nil, 0
 	x.runs, x.longTimes, x.dict, x.shapes, x.sparse = x.runs[:0], x.longTimes[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
-	x.times[classAlloc].reset()
-	x.times[classFree].reset()
+	x.times[classAlloc].Reset(BlockEvents)
+	x.times[classFree].Reset(BlockEvents)
 	x.stacks = x.stacks[:0]
 	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
@@ -161,12 +139,12 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 
 func (x *encoder) endRun() {
 	local := uint64(x.cur.local)
-	x.runs = append(x.runs, byte(min(x.run, half))|byte(min(local, half))<<4)
-	if x.run >= half {
-		x.runs = binary.AppendUvarint(x.runs, x.run-half)
+	x.runs = append(x.runs, byte(min(x.run, column.MaxNibble))|byte(min(local, column.MaxNibble))<<4)
+	if x.run >= column.MaxNibble {
+		x.runs = binary.AppendUvarint(x.runs, x.run-column.MaxNibble)
 	}
-	if local >= half {
-		x.runs = binary.AppendUvarint(x.runs, local-half)
+	if local >= column.MaxNibble {
+		x.runs = binary.AppendUvarint(x.runs, local-column.MaxNibble)
 	}
 	x.run = 0
 }
@@ -174,12 +152,12 @@ func (x *encoder) endRun() {
 // endRuns writes a run of allocations and the run of other events after it.
 func (t *threadColumnsOf) endRuns(allocs, others uint64) {
 	c := &t.cols[colClass-perThread]
-	*c = append(*c, byte(min(allocs, half))|byte(min(others, half))<<4)
-	if allocs >= half || others >= half {
+	*c = append(*c, byte(min(allocs, column.MaxNibble))|byte(min(others, column.MaxNibble))<<4)
+	if allocs >= column.MaxNibble || others >= column.MaxNibble {
 		for _, n := range [...]uint64{allocs, others} {
-			if n >= half {
+			if n >= column.MaxNibble {
 				r := &t.cols[colLongRun-perThread]
-				*r = binary.AppendUvarint(*r, n-half)
+				*r = binary.AppendUvarint(*r, n-column.MaxNibble)
 			}
 		}
 	}
@@ -217,7 +195,7 @@ func (x *encoder) newLocal(id uint32) uint32 {
 	x.stackAt.set(id, n)
 	x.stacks = append(x.stacks, stackState{shape: x.newShape})
 	x.block.Open(id)
-	x.dict = binary.AppendUvarint(x.dict, zigzag(int64(id)-int64(x.dictLast)))
+	x.dict = binary.AppendUvarint(x.dict, column.Zigzag(int64(id)-int64(x.dictLast)))
 	x.dictLast = id
 	return n
 }
@@ -249,9 +227,9 @@ func (x *encoder) leap(now uint64) uint64 {
 		return 0
 	}
 	x.last = now
-	if d >= half {
-		x.longTimes = appendUint(x.longTimes, d-half)
-		d = half
+	if d >= column.MaxNibble {
+		x.longTimes = column.AppendUint(x.longTimes, d-column.MaxNibble)
+		d = column.MaxNibble
 	}
 	return d
 }
@@ -261,7 +239,7 @@ func (x *encoder) add(e *event.Event) {
 	class := classOf[e.Kind]
 	now := uint64(max(e.Time, 0)) / Quantum
 	t := x.enter(now, e.Thread)
-	x.times[min(class, classFree)].put(x.leap(now))
+	x.times[min(class, classFree)].Append(x.leap(now))
 	x.head.events++
 	x.run++
 	if (class == classAlloc) == (t.class == classAlloc) {
@@ -279,7 +257,7 @@ func (x *encoder) add(e *event.Event) {
 		if e.FreeStack != 0 {
 			x.freeStack(t, e.FreeStack)
 		}
-		t.frees.n++
+		t.frees.N++
 		x.rare(e, x.otherFields(e))
 	default:
 		local = x.alloc(t, e, key)
@@ -320,12 +298,12 @@ func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uin
 		token = 0
 	}
 	s.size = size
-	c[colSize-perThread] = appendUint(c[colSize-perThread], token)
+	c[colSize-perThread] = column.AppendUint(c[colSize-perThread], token)
 	shape := x.shapeOf[key%shapeSpace]
 	if shape != s.shape || shape == 0 || local > math.MaxUint16 {
 		x.uncommon(t, s, local, key)
 	}
-	t.allocs.n++
+	t.allocs.N++
 	return local
 }
 
@@ -333,14 +311,14 @@ func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uin
 func (x *encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32) {
 	c := &t.cols
 	if local > math.MaxUint16 {
-		c[colStack2-perThread] = put(c[colStack2-perThread], t.allocs.n, byte(local>>16))
+		c[colStack2-perThread] = column.AppendLazy(c[colStack2-perThread], t.allocs.N, byte(local>>16))
 	}
 	shape := x.shapeOf[key%shapeSpace]
 	if shape == 0 {
 		shape = x.newShapeOf(key)
 	}
 	if shape != s.shape {
-		c[colShape-perThread] = t.allocs.put(c[colShape-perThread], shape)
+		c[colShape-perThread] = t.allocs.Append(c[colShape-perThread], shape)
 		s.shape = shape
 		x.newShape = shape
 	}
@@ -349,7 +327,7 @@ func (x *encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32)
 // usable writes how many bytes beyond its size a block has.
 func (x *encoder) usable(t *threadColumnsOf, size, slack uint64) {
 	s := &x.slack[size%uint64(len(x.slack))]
-	t.slacks.n++
+	t.slacks.N++
 	if slack+1 == uint64(s.now) && s.other == s.now && slack < wideSlack-1 {
 		return
 	}
@@ -359,12 +337,12 @@ func (x *encoder) usable(t *threadColumnsOf, size, slack uint64) {
 	}
 	if code != s.now || code == wideSlack {
 		c := &t.cols
-		t.slacks.n--
-		c[colSlack-perThread] = t.slacks.put(c[colSlack-perThread], code)
-		t.slacks.n++
+		t.slacks.N--
+		c[colSlack-perThread] = t.slacks.Append(c[colSlack-perThread], code)
+		t.slacks.N++
 		if code == wideSlack {
 			w := &c[colWideSlack-perThread]
-			*w = binary.AppendUvarint(*w, zigzag(int64(slack)))
+			*w = binary.AppendUvarint(*w, column.Zigzag(int64(slack)))
 		}
 	}
 	if code != wideSlack {
@@ -377,11 +355,11 @@ func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 	s := &x.stacks[local]
 	if count != s.predict(size) {
 		c := &t.cols[colCount-perThread]
-		*c = appendUint(*c, uint64(t.counts.n-t.counts.last))
-		*c = appendUint(*c, count)
-		t.counts.last = t.counts.n + 1
+		*c = column.AppendUint(*c, uint64(t.counts.N-t.counts.Last))
+		*c = column.AppendUint(*c, count)
+		t.counts.Last = t.counts.N + 1
 	}
-	t.counts.n++
+	t.counts.N++
 	s.learn(size, count)
 }
 
@@ -410,7 +388,7 @@ func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
 		shape = x.newShapeOf(key)
 	}
 	if shape != t.shape {
-		t.cols[colFreeShape-perThread] = t.frees.put(t.cols[colFreeShape-perThread], shape)
+		t.cols[colFreeShape-perThread] = t.frees.Append(t.cols[colFreeShape-perThread], shape)
 		t.shape = shape
 	}
 }
@@ -418,9 +396,9 @@ func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
 func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
 	// 1 is added so that 0 stands for none.
 	local := x.local(id) + 1
-	for i := columnID(0); i < 3; i++ {
+	for i := column.ID(0); i < 3; i++ {
 		if b := byte(local >> (8 * i)); b != 0 {
-			t.cols[colFree0+i-perThread] = put(t.cols[colFree0+i-perThread], t.frees.n, b)
+			t.cols[colFree0+i-perThread] = column.AppendLazy(t.cols[colFree0+i-perThread], t.frees.N, b)
 		}
 	}
 }
@@ -430,7 +408,7 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	if e.FreeStack != 0 {
 		x.freeStack(t, e.FreeStack)
 	}
-	t.frees.n++
+	t.frees.N++
 	if e.Ref < x.head.firstAlloc || e.Ref >= x.nextAlloc {
 		b := event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.BornBy, Ref: e.Ref,
 			Born: max(e.Born, 0) / Quantum}
@@ -444,7 +422,7 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 
 func (x *encoder) farRef(t *threadColumnsOf, ref uint64) uint64 {
 	c := &t.cols[colFarRef-perThread]
-	*c = appendUint(*c, zigzag(int64(ref-t.lastRef)))
+	*c = column.AppendUint(*c, column.Zigzag(int64(ref-t.lastRef)))
 	t.lastRef = ref
 	return farRef
 }

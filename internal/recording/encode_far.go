@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // far tells of an allocation that lies in an earlier block what a near one is known by. Its time is in units.
@@ -15,7 +16,7 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 	c[colFar0-perThread] = append(c[colFar0-perThread], byte(local))
 	c[colFar1-perThread] = append(c[colFar1-perThread], byte(local>>8))
 	if local > math.MaxUint16 {
-		c[colFar2-perThread] = put(c[colFar2-perThread], t.far, byte(local>>16))
+		c[colFar2-perThread] = column.AppendLazy(c[colFar2-perThread], t.far, byte(local>>16))
 	}
 	t.far++
 	size := b.Size
@@ -28,7 +29,7 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 		token = 0
 	}
 	s.size = size
-	c[colFarSize-perThread] = appendUint(c[colFarSize-perThread], token)
+	c[colFarSize-perThread] = column.AppendUint(c[colFarSize-perThread], token)
 	if e != nil && e.Flags&event.HasUsable != 0 {
 		slack := e.Usable - size
 		code := uint8(wideSlack)
@@ -36,15 +37,15 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 			code = uint8(slack) + 1
 		}
 		if code != x.slack[size%uint64(len(x.slack))].now || code == wideSlack {
-			c[colFarSlack-perThread] = t.farSlack.put(c[colFarSlack-perThread], code)
+			c[colFarSlack-perThread] = t.farSlack.Append(c[colFarSlack-perThread], code)
 			if code == wideSlack {
 				w := &c[colWideSlack-perThread]
-				*w = binary.AppendUvarint(*w, zigzag(int64(slack)))
+				*w = binary.AppendUvarint(*w, column.Zigzag(int64(slack)))
 			}
 		}
-		t.farSlack.n++
+		t.farSlack.N++
 	}
-	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], zigzag(b.Born-int64(t.lastBorn)))
+	c[colBorn-perThread] = binary.AppendUvarint(c[colBorn-perThread], column.Zigzag(b.Born-int64(t.lastBorn)))
 	t.lastBorn = uint64(b.Born)
 	by := uint64(b.Thread) + 1
 	if b.Thread == t.index {
@@ -53,7 +54,7 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 	c[colBornBy-perThread] = binary.AppendUvarint(c[colBornBy-perThread], by)
 	if x.place != nil {
 		x.place.free(placed{b.Addr, x.place.class(x.slack.usable(size))})
-		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], zigzag(int64(b.Addr-t.lastFar)))
+		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], column.Zigzag(int64(b.Addr-t.lastFar)))
 		t.lastFar = b.Addr
 	}
 }

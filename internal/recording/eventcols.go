@@ -1,54 +1,50 @@
 package recording
 
 import (
-	"encoding/binary"
-
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // Columns of an events block. Those from perThread on are kept for each thread and follow one another in the order of
 // the threads column.
 const (
-	colThreads   columnID = 1  // for each thread: its index, and the lengths of its parts of the columns below
-	colRuns      columnID = 2  // who comes next, for how many events
-	colTimes     columnID = 3  // differences before allocations, in units of time: half a byte each
-	colStacks    columnID = 4  // the stacks of this block, in order of first appearance
-	colShapes    columnID = 5  // (kind, function, flags)
-	colSparse    columnID = 6  // what few events have
-	colDistance  columnID = 7  // of addresses, where their codes do not say all
-	colFreeTimes columnID = 14 // differences before other events
-	colLongTimes columnID = 15 // the rest of differences that half a byte does not hold
-	perThread    columnID = 16
-	colClass     columnID = perThread + iota - 10 // runs of allocations and of other events, in turn: half a byte each
-	colStack0                                     // local stack, lowest byte
-	colStack1                                     // second byte
-	colStack2                                     // third byte and more, lazy
-	colSize                                       // of an allocation
-	colShape                                      // gaps
-	colFreeShape                                  // gaps
-	colSlack                                      // gaps
-	colWideSlack                                  //
-	colRef                                        // which allocation a Free ends, counted back from the latest, if it is near
-	colFar0                                       // local stack of an allocation of an earlier block
-	colFar1                                       //
-	colFar2                                       // lazy
-	colFarSize                                    //
-	colFarSlack                                   // gaps
-	colBorn                                       //
-	colBornBy                                     //
-	colFree0                                      // local stack of a deallocation itself plus 1, lazy
-	colFree1                                      // lazy
-	colFree2                                      // lazy
-	colAddr                                       // of an allocation (Options.Addresses): a code, see placement
-	colFarAddr                                    //
-	colCount                                      // of calloc and reallocarray: gaps, with a varint
-	colFarRef                                     // the allocation itself
-	colLongRun                                    // the rest of runs that half a byte does not hold
+	colThreads   column.ID = 1  // for each thread: its index, and the lengths of its parts of the columns below
+	colRuns      column.ID = 2  // who comes next, for how many events
+	colTimes     column.ID = 3  // differences before allocations, in units of time: half a byte each
+	colStacks    column.ID = 4  // the stacks of this block, in order of first appearance
+	colShapes    column.ID = 5  // (kind, function, flags)
+	colSparse    column.ID = 6  // what few events have
+	colDistance  column.ID = 7  // of addresses, where their codes do not say all
+	colFreeTimes column.ID = 14 // differences before other events
+	colLongTimes column.ID = 15 // the rest of differences that half a byte does not hold
+	perThread    column.ID = 16
+	colClass     column.ID = perThread + iota - 10 // runs of allocations and of other events, in turn: half a byte each
+	colStack0                                      // local stack, lowest byte
+	colStack1                                      // second byte
+	colStack2                                      // third byte and more, lazy
+	colSize                                        // of an allocation
+	colShape                                       // gaps
+	colFreeShape                                   // gaps
+	colSlack                                       // gaps
+	colWideSlack                                   //
+	colRef                                         // which allocation a Free ends, counted back from the latest, if it is near
+	colFar0                                        // local stack of an allocation of an earlier block
+	colFar1                                        //
+	colFar2                                        // lazy
+	colFarSize                                     //
+	colFarSlack                                    // gaps
+	colBorn                                        //
+	colBornBy                                      //
+	colFree0                                       // local stack of a deallocation itself plus 1, lazy
+	colFree1                                       // lazy
+	colFree2                                       // lazy
+	colAddr                                        // of an allocation (Options.Addresses): a code, see placement
+	colFarAddr                                     //
+	colCount                                       // of calloc and reallocarray: gaps, with a varint
+	colFarRef                                      // the allocation itself
+	colLongRun                                     // the rest of runs that half a byte does not hold
 	colEnd
 )
-
-// half is what the half of a byte holds at most; it says that the rest, a varint, is in another column.
-const half = 15
 
 // farRef in colRef says that the allocation is in colFarRef.
 const farRef = 64
@@ -140,35 +136,4 @@ func learnUnit(size, count uint64) uint64 {
 		return 0
 	}
 	return size / count
-}
-
-// gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its value.
-type gaps struct {
-	n    int // elements so far
-	last int // the element after the latest that is not 0
-}
-
-func (g *gaps) put(col []byte, v byte) []byte {
-	col = appendUint(col, uint64(g.n-g.last))
-	g.last = g.n + 1
-	return append(col, v)
-}
-
-// appendUint appends a varint. Whether it takes one byte or two is decided without a branch, since it is as good as
-// random for most numbers here.
-func appendUint(b []byte, v uint64) []byte {
-	if v < 1<<14 {
-		more := (0x7f - v) >> 63
-		b = append(b, byte(v)|byte(more<<7), byte(v>>7))
-		return b[:len(b)-1+int(more)]
-	}
-	return binary.AppendUvarint(b, v)
-}
-
-// put stores v as element n of a lazy column: zeros are not written until something follows them.
-func put(col []byte, n int, v byte) []byte {
-	for len(col) < n {
-		col = append(col, 0)
-	}
-	return append(col, v)
 }

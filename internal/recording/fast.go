@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few nanoseconds, and so do the
@@ -20,12 +21,12 @@ func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
 		if list = list[n:]; len(list) == 0 {
 			return
 		}
-		w.pass()
+		w.nextChunk()
 	}
 }
 
 // other adds an event of any kind.
-func (w *Writer) other(e *event.Event) {
+func (w *Writer) addSlow(e *event.Event) {
 	if e.Flags&event.Sampled != 0 {
 		ref := e.Ref
 		if e.Kind == event.Alloc {
@@ -60,7 +61,7 @@ func (x *encoder) plains(list []event.Plain) int {
 			break
 		}
 		d := p.Time - last
-		if d >= half {
+		if d >= column.MaxNibble {
 			x.last = last
 			d = x.leap(p.Time)
 			last = x.last
@@ -69,7 +70,7 @@ func (x *encoder) plains(list []event.Plain) int {
 		}
 		size := p.Size
 		if p.Way == event.PlainAlloc {
-			x.times[classAlloc].put(d)
+			x.times[classAlloc].Append(d)
 			if t.class == classAlloc {
 				t.run++
 			} else {
@@ -88,14 +89,14 @@ func (x *encoder) plains(list []event.Plain) int {
 				token = 0
 			}
 			s.size = size
-			c[colSize-perThread] = appendUint(c[colSize-perThread], token)
+			c[colSize-perThread] = column.AppendUint(c[colSize-perThread], token)
 			key := shapeKey(event.Alloc, p.Func, event.HasUsable)
 			if shape := x.shapeOf[key%shapeSpace]; shape != s.shape || shape == 0 || local > math.MaxUint16 {
 				x.uncommon(t, s, local, key)
 			}
-			t.allocs.n++
+			t.allocs.N++
 			if slack, u := p.Slack(), &x.slack[size%uint64(len(x.slack))]; slack+1 == uint64(u.now) && u.other == u.now && slack < wideSlack-1 {
-				t.slacks.n++
+				t.slacks.N++
 			} else {
 				x.usable(t, size, slack)
 			}
@@ -109,7 +110,7 @@ func (x *encoder) plains(list []event.Plain) int {
 			}
 			continue
 		}
-		x.times[classFree].put(d)
+		x.times[classFree].Append(d)
 		if t.class != classAlloc {
 			t.run++
 		} else {
@@ -134,7 +135,7 @@ func (x *encoder) plains(list []event.Plain) int {
 		if shape := x.shapeOf[key%shapeSpace]; shape == 0 || shape != t.shape {
 			x.freeShape(t, key)
 		}
-		t.frees.n++
+		t.frees.N++
 		if ref < x.head.firstAlloc {
 			x.far(t, nil, &event.Block{Addr: p.Addr, Size: size, Stack: p.Stack, Thread: p.BornBy, Ref: ref, Born: int64(p.Born)})
 		}

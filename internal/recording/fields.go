@@ -1,5 +1,7 @@
 package recording
 
+import "github.com/heaptap/heaptap/internal/recording/column"
+
 // Fields says which fields of events are wanted. Kind, Func, Flags, Thread, Stack, FreeStack, Ref and BornBy always are, and so is what few
 // events have. The others may be anything, and the columns that they are in are neither unpacked nor read: they take up to half of the work.
 type Fields uint8
@@ -19,7 +21,7 @@ var fieldColumns = [256]Fields{colBorn: Times, colSize: Sizes, colFarSize: Sizes
 	colCount: Counts, colAddr: Addresses, colFarAddr: Addresses}
 
 // need reports whether a column is to be read.
-func (f Fields) need(id columnID) bool { return f&fieldColumns[id] == fieldColumns[id] }
+func (f Fields) need(id column.ID) bool { return f&fieldColumns[id] == fieldColumns[id] }
 
 // needed returns the fields of a block that have to be read if some are wanted: what others are predicted by, or computed from.
 func (h *eventsHead) needed(f Fields, sampled bool) Fields {

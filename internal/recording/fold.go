@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -52,26 +53,25 @@ type foldedHead struct {
 	maxSize uint64 // Fold.MaxSize
 }
 
-func (h *foldedHead) encode(p *payload) {
-	for _, v := range [...]uint64{uint64(h.typ), h.level, h.below, h.keep, h.maxSize} {
-		p.uint(v)
+func (h *foldedHead) fields(r *column.Row, col column.ID) {
+	typ := uint64(h.typ)
+	r.Uint(col, &typ)
+	h.typ = blockType(typ)
+	for _, v := range [...]*uint64{&h.level, &h.below, &h.keep, &h.maxSize} {
+		r.Uint(col, v)
 	}
-}
-
-func (h *foldedHead) decode(c *cursor) {
-	h.typ, h.level, h.below, h.keep, h.maxSize = blockType(c.uint()), c.uint(), c.uint(), c.uint(), c.uint()
 }
 
 // hole is the part of a block that is given back when it is folded: whole pages of what is behind the payload's head.
 func (d *folder) hole(e *indexEntry) (off, n int64) {
-	var p payload
+	var p column.Payload
 	switch e.typ {
 	case blockEvents:
-		e.head.encode(&p)
+		p.Fields(e.head.fields)
 	case blockSummary:
-		e.sum.encode(&p)
+		p.Fields(e.sum.fields)
 	}
-	head := len(binary.AppendUvarint(p.head, uint64(len(p.head))))
+	head := len(binary.AppendUvarint(p.Head, uint64(len(p.Head))))
 	off = (e.offset + blockHeader + int64(head) + d.grain - 1) &^ (d.grain - 1)
 	return off, max(0, e.end()&^(d.grain-1)-off)
 }
@@ -252,9 +252,9 @@ func (a *appender) foldUntil(until [summaryLevels + 1]int, counts *tally.Summary
 // folded appends a block that calls all blocks of a layer folded that come before one in a.blocks.
 func (a *appender) folded(l layer, before int) {
 	h := foldedHead{l, uint64(before), uint64(a.fold.Keep), uint64(a.fold.MaxSize)}
-	a.pay.reset()
-	h.encode(a.pay)
-	_ = a.block(blockFolded, a.pay.bytes())
+	a.pay.Reset()
+	a.pay.Fields(h.fields)
+	_ = a.block(blockFolded, a.pay.Bytes())
 }
 
 func (a *appender) appendLayer(list []*indexEntry, l layer, from, to int) []*indexEntry {

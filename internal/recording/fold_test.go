@@ -464,15 +464,15 @@ func TestFoldCrash(t *testing.T) {
 	}
 }
 
-// TestFoldRefused: a file system that cannot give disk back is told of once, and everything is kept; the same if it fails
+// TestFoldRefused: a file system that cannot give disk back gives one notice, and everything is kept; the same if it fails
 // later, from then on.
 func TestFoldRefused(t *testing.T) {
 	t.Parallel()
 	events := program{threads: 1, stacks: 3, window: 9, burst: 4, lifo: .5, tick: 100}.run(5, 1000)
 	for _, at := range []int{0, 500} {
-		var told []string
+		var notices []string
 		f := newSieve()
-		fold := Fold{Keep: 1, grain: 1, Notice: func(s string) { told = append(told, s) }}
+		fold := Fold{Keep: 1, grain: 1, Notice: func(s string) { notices = append(notices, s) }}
 		if at == 0 {
 			f.refuse = errors.New("operation not supported")
 		}
@@ -503,8 +503,8 @@ func TestFoldRefused(t *testing.T) {
 		if at == 0 && cut != 0 || at > 0 && (kept == 0 || cut < kept || cut > kept+200) || !r.Complete() {
 			t.Errorf("details from event %d on, at first %d: %q", cut, kept, r.Damage())
 		}
-		if len(told) != 1 || !strings.Contains(told[0], f.refuse.Error()+"); everything is kept") && !strings.Contains(told[0], "any more: input/output error") {
-			t.Errorf("told: %q", told)
+		if len(notices) != 1 || !strings.Contains(notices[0], f.refuse.Error()+"); everything is kept") && !strings.Contains(notices[0], "any more: input/output error") {
+			t.Errorf("notices: %q", notices)
 		}
 	}
 }

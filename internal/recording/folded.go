@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -113,13 +114,13 @@ func (r *Reader) loadFolded(blocks []indexEntry) {
 			continue
 		}
 		p, err := r.payload(b.block, nil)
-		var s columns
+		var s column.Set
 		if err == nil {
-			err = s.parse(p)
+			err = s.Parse(p)
 		}
 		var h foldedHead
-		if h.decode(&s.head); err == nil && (s.head.bad || h.below > uint64(b.seq)) {
-			err = errPayload
+		if s.Head.Fields(h.fields); err == nil && (s.Head.Bad || h.below > uint64(b.seq)) {
+			err = column.ErrPayload
 		}
 		if err != nil {
 			r.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)

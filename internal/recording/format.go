@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // The version of the format that this package writes. A reader opens every older version and every newer minor one.
@@ -36,11 +38,19 @@ const (
 	trailerSize = 16
 
 	maxPayload = 64 << 20 // of a block, as stored
-	maxColumn  = 16 << 20 // of a column, unpacked
 
 	// All tables of a file together unpack to no more than tableRoom and tableRatio times the file's length.
 	tableRoom  = 4 << 20
 	tableRatio = 64
+)
+
+// tableRows is the largest number of rows that the writer puts into a block of a table.
+const tableRows = 1 << 16
+
+// Columns of blocks that have one.
+const (
+	colTally column.ID = 2 // package tally's form of a summary
+	colJSON  column.ID = 2
 )
 
 // blockType says what a block holds.

@@ -1,5 +1,7 @@
 package recording
 
+import "github.com/heaptap/heaptap/internal/recording/column"
+
 // eventsHead is the head of an events block: enough to find a moment or an allocation without unpacking anything.
 type eventsHead struct {
 	events     uint64 // in this block
@@ -23,26 +25,16 @@ const (
 	headChanges   = 2 // what the block changes, stack by stack, is stored
 )
 
-func (h *eventsHead) encode(p *payload) {
-	p.uint(h.events)
-	p.uint(h.firstEvent)
-	p.uint(h.allocs)
-	p.uint(h.firstAlloc)
-	p.uint(h.begin)
-	p.uint(h.end - h.begin)
-	p.uint(zigzag(h.live))
-	p.uint(zigzag(h.liveCount))
-	p.uint(zigzag(h.peak))
-	p.uint(h.threads)
-	p.uint(h.stacks)
-	p.uint(h.shapes)
-	p.uint(h.flags)
-}
-
-func (h *eventsHead) decode(c *cursor) {
-	h.events, h.firstEvent, h.allocs, h.firstAlloc = c.uint(), c.uint(), c.uint(), c.uint()
-	h.begin = c.uint()
-	h.end = h.begin + c.uint()
-	h.live, h.liveCount, h.peak = c.int(), c.int(), c.int()
-	h.threads, h.stacks, h.shapes, h.flags = c.uint(), c.uint(), c.uint(), c.uint()
+// fields are those of a head: its block's own, or one of the index's.
+func (h *eventsHead) fields(r *column.Row, col column.ID) {
+	for _, v := range [...]*uint64{&h.events, &h.firstEvent, &h.allocs, &h.firstAlloc, &h.begin} {
+		r.Uint(col, v)
+	}
+	r.Offset(col, &h.end, h.begin)
+	for _, v := range [...]*int64{&h.live, &h.liveCount, &h.peak} {
+		r.Int(col, v)
+	}
+	for _, v := range [...]*uint64{&h.threads, &h.stacks, &h.shapes, &h.flags} {
+		r.Uint(col, v)
+	}
 }

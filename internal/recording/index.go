@@ -3,44 +3,42 @@ package recording
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // The index is the last block of a finished recording: one entry a block, columns as elsewhere, and after them, as the
 // last bytes of the payload and so of the file, the trailer: where the index begins, and a mark.
 const (
-	colTypes columnID = 1 // type of each block
-	colSizes columnID = 2 // length of each payload
-	colSums  columnID = 3 // checksum of each payload
-	colHeads columnID = 4 // of each events block: the fields of its head
-	colAbove columnID = 5 // of each summary block: the fields of its head
+	colTypes column.ID = 1 // type of each block
+	colSizes column.ID = 2 // length of each payload
+	colSums  column.ID = 3 // checksum of each payload
+	colHeads column.ID = 4 // of each events block: the fields of its head
+	colAbove column.ID = 5 // of each summary block: the fields of its head
 )
 
+var indexTable = column.Table[indexEntry]{
+	Columns: []column.ID{colTypes, colSizes, colSums, colHeads, colAbove},
+	Fields: func(r *column.Row, x, _ *indexEntry) {
+		typ := uint64(x.typ)
+		r.Uint(colTypes, &typ)
+		x.typ = blockType(typ)
+		r.Uint32(colSizes, &x.length)
+		r.Fixed32(colSums, &x.checksum)
+		switch x.typ {
+		case blockEvents:
+			x.head.fields(r, colHeads)
+		case blockSummary:
+			x.sum.fields(r, colAbove)
+		}
+		r.Check(x.length <= maxPayload, errIndex)
+	},
+	Err: errIndex,
+}
+
 func (a *appender) index() error {
-	var types, sizes, sums, heads, above []byte
-	for i := range a.blocks {
-		b := &a.blocks[i]
-		types = binary.AppendUvarint(types, uint64(b.typ))
-		sizes = binary.AppendUvarint(sizes, uint64(b.length))
-		sums = binary.LittleEndian.AppendUint32(sums, b.checksum)
-		if b.typ == blockEvents {
-			var p payload
-			b.head.encode(&p)
-			heads = append(heads, p.head...)
-		}
-		if b.typ == blockSummary {
-			var p payload
-			b.sum.encode(&p)
-			above = append(above, p.head...)
-		}
-	}
-	a.pay.reset()
-	a.pay.uint(uint64(len(a.blocks)))
-	a.pay.column(colTypes, types)
-	a.pay.column(colSizes, sizes)
-	a.pay.column(colSums, sums)
-	a.pay.column(colHeads, heads)
-	a.pay.column(colAbove, above)
-	p := binary.LittleEndian.AppendUint64(a.pay.bytes(), uint64(a.end))
+	indexTable.Encode(a.pay, a.blocks)
+	p := binary.LittleEndian.AppendUint64(a.pay.Bytes(), uint64(a.end))
 	p = append(p, endMagic...)
 	return a.block(blockIndex, p)
 }
@@ -52,44 +50,21 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 	if len(p) < trailerSize {
 		return nil, errIndex
 	}
-	var s columns
-	if err := s.parse(p[:len(p)-trailerSize]); err != nil {
+	var s column.Set
+	if err := s.Parse(p[:len(p)-trailerSize]); err != nil {
 		return nil, err
 	}
-	n := s.head.uint()
-	var c [6]cursor
-	for _, id := range []columnID{colTypes, colSizes, colSums, colHeads, colAbove} {
-		b, err := s.unpack(id, nil)
-		if err != nil {
-			return nil, err
-		}
-		c[id] = cursor{b: b}
+	list, err := indexTable.Decode(&s, nil)
+	if err != nil {
+		return nil, err
 	}
-	if s.head.bad || n > uint64(len(c[colSums].b)/4) {
-		return nil, errIndex
-	}
-	list := make([]indexEntry, 0, n)
 	at := int64(headerSize)
-	for i := range n {
-		b := block{typ: blockType(c[colTypes].uint()), length: c[colSizes].uint32(), seq: uint32(i), offset: at}
-		if sum := c[colSums].bytes(4); sum != nil {
-			b.checksum = binary.LittleEndian.Uint32(sum)
-		}
-		e := indexEntry{block: b}
-		if b.typ == blockEvents {
-			e.head.decode(&c[colHeads])
-		}
-		if b.typ == blockSummary {
-			e.sum.decode(&c[colAbove])
-		}
-		if c[colAbove].bad || c[colTypes].bad || c[colSizes].bad || c[colSums].bad || c[colHeads].bad || b.length > maxPayload {
+	for i := range list {
+		b := &list[i].block
+		b.seq, b.offset = uint32(i), at
+		if at = b.end(); at > offset {
 			return nil, errIndex
 		}
-		at = b.end()
-		if at > offset {
-			return nil, errIndex
-		}
-		list = append(list, e)
 	}
 	if at != offset {
 		return nil, errIndex

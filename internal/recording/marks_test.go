@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var someMarks = []event.Mark{
@@ -57,8 +58,8 @@ func TestMarkCuts(t *testing.T) {
 // TestForgedMarks changes every byte of the table: there is an error, or marks that questions can be asked about.
 func TestForgedMarks(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *payload, w *columnWriter) { encodeMarks(p, w, someMarks) }, func(at int, s *columns) {
-		list, err := decodeMarks(s, nil)
+	forgeries(t, func(p *column.Payload) { markTable.Encode(p, someMarks) }, func(at int, s *column.Set) {
+		list, err := markTable.Decode(s, nil)
 		for _, m := range list {
 			if m.Time < 0 || m.Source >= event.MarkSources || err != nil && len(list) > 3 {
 				t.Fatalf("byte %d: %+v", at, m)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // Merged is what a merged recording tells of those that it was made of. It has no events: its statistics are the sums of theirs.
@@ -154,30 +155,27 @@ func (r *Reader) hasEvents() error {
 }
 
 // loadMerged reads one of the blocks that only a merged recording has.
-func (r *Reader) loadMerged(typ blockType, s *columns) error {
+func (r *Reader) loadMerged(typ blockType, s *column.Set) error {
 	if r.merged == nil {
 		return errors.New("the file is no merged recording")
 	}
-	if typ == blockSpreads {
+	switch typ {
+	case blockSpreads:
 		return r.merged.loadSpreads(s)
+	case blockInputs:
+		var err error
+		r.merged.Inputs, err = decodeInputs(s, r.merged.Inputs)
+		return err
 	}
-	b, err := s.unpack(colA, nil)
+	b, err := s.Unpack(colJSON, nil)
 	if err != nil {
 		return err
 	}
-	if typ == blockTimeline {
-		if err := json.Unmarshal(b, &r.merged.Timeline); err != nil {
-			return err
-		}
-		r.merged.Clock = s.head.uint() != 0
-		return r.merged.Timeline.check()
-	}
-	var list []Input
-	if err := json.Unmarshal(b, &list); err != nil {
+	if err := json.Unmarshal(b, &r.merged.Timeline); err != nil {
 		return err
 	}
-	r.merged.Inputs = append(r.merged.Inputs, list...)
-	return nil
+	r.merged.Clock = s.Head.Uint() != 0
+	return r.merged.Timeline.check()
 }
 
 // StepOf is the number of the step of Quantum << shift ns in which a moment lies.
@@ -198,25 +196,16 @@ func (t *Timeline) check() error {
 	return nil
 }
 
-func (m *Merged) loadSpreads(s *columns) error {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return err
-	}
-	last := int64(0)
-	for range r.n {
-		id, _ := r.nextID(&last)
-		v := Spread{Inputs: r.a.uint()}
-		for _, e := range v.All() {
-			e.Min, e.Max, e.MinAt, e.MaxAt = r.b.uint(), r.b.uint(), r.c.uint32(), r.c.uint32()
+func (m *Merged) loadSpreads(s *column.Set) error {
+	list, err := spreadTable.Decode(s, nil)
+	for i := range list {
+		x := &list[i]
+		for _, e := range x.v.All() {
 			if int(max(e.MinAt, e.MaxAt)) >= len(m.Inputs) {
-				r.c.bad = true
+				return column.ErrTable
 			}
 		}
-		if r.bad() {
-			return errTable
-		}
-		m.Spreads[id] = v
+		m.Spreads[x.id] = x.v
 	}
-	return nil
+	return err
 }

@@ -1,7 +1,7 @@
 package recording
 
 import (
-	"encoding/binary"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -75,33 +76,34 @@ func (s *Sums) write(f file, name string) error {
 		t.nodes = append(t.nodes, entry[event.Node]{uint32(i + 1), v})
 	}
 	_ = a.tables(&t)
-	var pcs []uint32
-	frames := make(map[uint32][]event.Frame)
+	var frames []symbols
 	for i, list := range s.Frames {
 		if len(list) > 0 {
-			pcs = append(pcs, uint32(i+1))
-			frames[uint32(i+1)] = list
+			frames = append(frames, symbols{uint32(i + 1), list})
 		}
 	}
-	writeTable(a, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
-	writeTable(a, blockPools, &s.Pools, encodePools)
-	inputs := s.Merged.Inputs
-	for part := range slices.Chunk(inputs, inputRows) {
-		writeTable(a, blockInputs, &part, encodeInputs)
+	writeTable(a, blockSymbols, &frames, &symbolTable)
+	pools := s.Pools
+	writeTable(a, blockPools, &pools, &poolTable)
+	for part := range slices.Chunk(s.Merged.Inputs, inputRows) {
+		if a.err == nil {
+			encodeInputs(a.pay, part)
+			_ = a.block(blockInputs, a.pay.Bytes())
+		}
 	}
 	if a.err == nil {
 		_ = a.timeline(s.Merged)
 	}
-	spreads := make([]uint32, 0, len(s.Merged.Spreads))
-	for id := range s.Merged.Spreads {
-		spreads = append(spreads, id)
+	spreads := make([]spread, 0, len(s.Merged.Spreads))
+	for id, v := range s.Merged.Spreads {
+		spreads = append(spreads, spread{id, v})
 	}
-	slices.Sort(spreads)
-	writeTable(a, blockSpreads, &spreads, func(p *payload, c *columnWriter, l []uint32) { encodeSpreads(p, c, l, s.Merged.Spreads) })
+	slices.SortFunc(spreads, func(a, b spread) int { return cmp.Compare(a.id, b.id) })
+	writeTable(a, blockSpreads, &spreads, &spreadTable)
 	first := *s.Tally
 	stacks := first.Stacks
 	for more := true; more && a.err == nil; more = len(stacks) > 0 {
-		n := min(len(stacks), tableEntries)
+		n := min(len(stacks), tableRows)
 		first.Stacks, stacks = stacks[:n], stacks[n:]
 		_ = a.counts(&first)
 		first = tally.Summary{}
@@ -115,43 +117,39 @@ func (s *Sums) write(f file, name string) error {
 	return a.err
 }
 
-func encodeInputs(p *payload, _ *columnWriter, list []Input) {
-	p.uint(uint64(len(list)))
+func encodeInputs(p *column.Payload, list []Input) {
+	p.Reset()
+	p.Uint(uint64(len(list)))
 	b, err := json.Marshal(list)
 	if err != nil {
 		panic(err) // numbers and text: there is nothing that has no JSON
 	}
-	p.column(colA, b)
+	p.Column(colJSON, b)
+}
+
+func decodeInputs(s *column.Set, list []Input) ([]Input, error) {
+	b, err := s.Unpack(colJSON, nil)
+	if err != nil {
+		return list, err
+	}
+	var more []Input
+	if err := json.Unmarshal(b, &more); err != nil {
+		return list, err
+	}
+	return append(list, more...), nil
 }
 
 func (a *appender) timeline(m *Merged) error {
-	a.pay.reset()
+	a.pay.Reset()
 	clock := uint64(0)
 	if m.Clock {
 		clock = 1
 	}
-	a.pay.uint(clock)
+	a.pay.Uint(clock)
 	b, err := json.Marshal(&m.Timeline)
 	if err != nil {
 		return err
 	}
-	a.pay.column(colA, b)
-	return a.block(blockTimeline, a.pay.bytes())
-}
-
-func encodeSpreads(p *payload, w *columnWriter, ids []uint32, spreads map[uint32]Spread) {
-	w.reset()
-	p.uint(uint64(len(ids)))
-	last := int64(0)
-	for _, id := range ids {
-		s := spreads[id]
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(id)-last))
-		last = int64(id)
-		w.a = binary.AppendUvarint(w.a, s.Inputs)
-		for _, e := range s.All() {
-			w.b = binary.AppendUvarint(binary.AppendUvarint(w.b, e.Min), e.Max)
-			w.c = binary.AppendUvarint(binary.AppendUvarint(w.c, uint64(e.MinAt)), uint64(e.MaxAt))
-		}
-	}
-	w.store(p)
+	a.pay.Column(colJSON, b)
+	return a.block(blockTimeline, a.pay.Bytes())
 }

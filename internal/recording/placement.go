@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // placement predicts where blocks come to lie. Allocators hand out again what was freed, of the same size class and the latest one first;
@@ -102,7 +103,7 @@ func (c *sizeClass) encode(addr, own uint64) (code uint8, distance int64) {
 }
 
 // decode returns the address that has a code; distances are those that follow.
-func (c *sizeClass) decode(code uint8, own uint64, distances *cursor) (addr uint64, ok bool) {
+func (c *sizeClass) decode(code uint8, own uint64, distances *column.Cursor) (addr uint64, ok bool) {
 	switch {
 	case code < c.n:
 		return *c.at(code), true
@@ -111,9 +112,9 @@ func (c *sizeClass) decode(code uint8, own uint64, distances *cursor) (addr uint
 	case code == behindClass:
 		return c.end, true
 	case code == unitsFromOwn:
-		return own + uint64(distances.int())*addressUnit, !distances.bad
+		return own + uint64(distances.Int())*addressUnit, !distances.Bad
 	case code == bytesFromOwn:
-		return own + uint64(distances.int()), !distances.bad
+		return own + uint64(distances.Int()), !distances.Bad
 	}
 	return 0, false
 }
@@ -135,7 +136,7 @@ func (x *encoder) lies(t *threadColumnsOf, size, addr uint64) {
 	a := &t.cols[colAddr-perThread]
 	*a = append(*a, code)
 	if code >= unitsFromOwn {
-		x.distances = binary.AppendUvarint(x.distances, zigzag(distance))
+		x.distances = binary.AppendUvarint(x.distances, column.Zigzag(distance))
 	}
 }
 
@@ -159,8 +160,8 @@ func (x *eventDecoder) lies(t *threadCursors, e *event.Event) (ok bool) {
 	usable := x.slack.usable(e.Size)
 	class := x.place.class(usable)
 	codes := &t.cols[colAddr-perThread]
-	code := codes.byte()
+	code := codes.Byte()
 	e.Addr, ok = x.place.classes[class].decode(code, t.behind, &x.distances)
 	t.behind = x.place.alloc(class, code, e.Addr, usable)
-	return ok && !codes.bad
+	return ok && !codes.Bad
 }

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,7 +48,7 @@ func TestPlacement(t *testing.T) {
 		if code != want.code {
 			t.Fatalf("%#x: code %d instead of %d", want.addr, code, want.code)
 		}
-		distances := cursor{b: appendUint(nil, zigzag(distance))}
+		distances := column.Cursor{Data: column.AppendUint(nil, column.Zigzag(distance))}
 		if got, ok := c.decode(code, 0x500, &distances); !ok || got != want.addr {
 			t.Fatalf("%#x became %#x, %v", want.addr, got, ok)
 		}
@@ -59,7 +60,7 @@ func TestPlacement(t *testing.T) {
 	if code, _ := c.encode(48, 0x500); code != behindClass {
 		t.Error("behind the class's latest:", code)
 	}
-	if _, ok := c.decode(ranks-1, 0, new(cursor)); ok {
+	if _, ok := c.decode(ranks-1, 0, new(column.Cursor)); ok {
 		t.Error("a freed block that is not there was found")
 	}
 }

@@ -18,7 +18,7 @@ func TestPlain(t *testing.T) {
 		{threads: 4, stacks: 70, window: 300, burst: 5, foreign: true, repeat: .5, tick: 700},
 		{threads: 3, stacks: 40, window: 100, burst: 9, foreign: true, odd: true, sampled: true, tick: 300},
 	} {
-		for _, n := range []int{1, stretchEvents, 20_000, BlockEvents, BlockEvents + 3*stretchEvents + 7} {
+		for _, n := range []int{1, chunkEvents, 20_000, BlockEvents, BlockEvents + 3*chunkEvents + 7} {
 			t.Run(fmt.Sprint(i, " ", n), func(t *testing.T) {
 				t.Parallel()
 				events := p.run(uint64(n), n)

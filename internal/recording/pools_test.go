@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var somePools = []event.Pool{
@@ -23,8 +24,8 @@ func TestPoolsTable(t *testing.T) {
 // TestForgedPools changes every byte of the table: there is an error, or pools that make sense one by one.
 func TestForgedPools(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *payload, w *columnWriter) { encodePools(p, w, somePools) }, func(at int, s *columns) {
-		list, err := decodePools(s, nil)
+	forgeries(t, func(p *column.Payload) { poolTable.Encode(p, somePools) }, func(at int, s *column.Set) {
+		list, err := poolTable.Decode(s, nil)
 		for _, p := range list {
 			if p.Live > p.PeakLive || p.Backing > p.PeakBacking || err != nil && len(list) > 2 {
 				t.Fatalf("byte %d: %+v", at, p)

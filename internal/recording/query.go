@@ -66,6 +66,16 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 	return cut, err
 }
 
+// MarkCut returns the cut at a mark. Where events around it were folded, a *FoldedError comes with a cut near it at which there
+// are answers.
+func (r *Reader) MarkCut(m *event.Mark) (uint64, error) {
+	first, last := r.Cuts()
+	if from, _ := r.DetailFrom(); m.Cut != event.NoCut && m.Cut >= from {
+		return min(max(m.Cut, first), last), nil
+	}
+	return r.CutAt(m.Time)
+}
+
 // TimeAt returns the time of the last event before a cut, in ns; 0 if there is none.
 func (r *Reader) TimeAt(cut uint64) (int64, error) {
 	i := r.blockOf(cut)

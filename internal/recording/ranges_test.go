@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var someRanges = []event.NamedRange{
@@ -35,8 +36,8 @@ func TestRanges(t *testing.T) {
 // TestForgedNames changes every byte of the table: there is an error, or ranges one by one.
 func TestForgedNames(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *payload, w *columnWriter) { encodeRanges(p, w, someRanges) }, func(at int, s *columns) {
-		list, err := decodeRanges(s, nil)
+	forgeries(t, func(p *column.Payload) { rangeTable.Encode(p, someRanges) }, func(at int, s *column.Set) {
+		list, err := rangeTable.Decode(s, nil)
 		for _, n := range list {
 			if n.Time < 0 || err != nil && len(list) > len(someRanges) {
 				t.Fatalf("byte %d: %+v", at, n)

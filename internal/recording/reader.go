@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -34,7 +35,9 @@ type Reader struct {
 	nodes     Table[event.Node]
 	unordered bool // there are nodes that come before their parents
 	samples   []event.Sample
-	statics   statics
+	variables []event.Variable
+	sections  []event.DataSection
+	residency []event.Residency
 	stackUse  []event.StackUse
 	counts    *event.Counts // nil: nothing was counted
 	marks     []event.Mark  // by rising time
@@ -151,7 +154,7 @@ func (r *Reader) load(blocks []indexEntry) {
 		modules []event.Module
 		pcs     []entry[event.PC]
 		nodes   []entry[event.Node]
-		s       columns
+		s       column.Set
 	)
 	r.blocks = append(r.blocks, blocks...)
 	r.loadFolded(blocks)
@@ -177,49 +180,53 @@ func (r *Reader) load(blocks []indexEntry) {
 		case b.typ == blockEnding:
 			err = r.loadEnding(p)
 		default:
-			if err = s.parse(p); err != nil {
+			if err = s.Parse(p); err != nil {
 				break
 			}
-			if r.budget -= s.size(); r.budget < 0 {
+			if r.budget -= s.Size(); r.budget < 0 {
 				err = errors.New("the tables would unpack to more than any recording of this size holds")
 				break
 			}
 			switch b.typ {
 			case blockThreads:
-				threads, err = decodeThreads(&s, threads)
+				threads, err = threadTable.Decode(&s, threads)
 			case blockModules:
-				modules, err = decodeModules(&s, modules)
+				modules, err = moduleTable.Decode(&s, modules)
 			case blockPCs:
-				pcs, err = decodePCs(&s, pcs)
+				pcs, err = pcTable.Decode(&s, pcs)
 			case blockNodes:
-				nodes, err = decodeNodes(&s, nodes)
+				nodes, err = nodeTable.Decode(&s, nodes)
 			case blockSamples:
 				r.samples, err = decodeSamples(&s, r.samples)
 			case blockSymbols:
-				err = decodeSymbols(&s, r.frames)
+				err = r.loadSymbols(&s)
 			case blockTally:
 				err = r.loadTally(&s)
 			case blockMarks:
-				r.marks, err = decodeMarks(&s, r.marks)
+				r.marks, err = markTable.Decode(&s, r.marks)
 			case blockRegions:
-				r.regions, err = decodeRegions(&s, r.regions)
+				r.regions, err = regionTable.Decode(&s, r.regions)
 			case blockRanges:
-				r.ranges, err = decodeRanges(&s, r.ranges)
+				r.ranges, err = rangeTable.Decode(&s, r.ranges)
 			case blockCounts:
 				var c *event.Counts
 				if c, err = decodeCounts(&s); err == nil {
 					r.counts = c
 				}
 			case blockStackUse:
-				r.stackUse, err = decodeStackUse(&s, r.stackUse)
+				r.stackUse, err = stackUseTable.Decode(&s, r.stackUse)
 			case blockPairs:
-				r.pairs, err = decodePairs(&s, r.pairs)
+				r.pairs, err = pairTable.Decode(&s, r.pairs)
 			case blockPools:
-				r.pools, err = decodePools(&s, r.pools)
+				r.pools, err = poolTable.Decode(&s, r.pools)
 			case blockInputs, blockTimeline, blockSpreads:
 				err = r.loadMerged(b.typ, &s)
-			default:
-				err = r.statics.load(b.typ, &s)
+			case blockVariables:
+				r.variables, err = variableTable.Decode(&s, r.variables)
+			case blockDataSections:
+				r.sections, err = dataSectionTable.Decode(&s, r.sections)
+			case blockResidency:
+				r.residency, err = residencyTable.Decode(&s, r.residency)
 			}
 		}
 		if err != nil {
@@ -316,8 +323,16 @@ func (r *Reader) loadEnding(p []byte) error {
 	return nil
 }
 
-func (r *Reader) loadTally(s *columns) error {
-	b, err := s.unpack(colA, nil)
+func (r *Reader) loadSymbols(s *column.Set) error {
+	list, err := symbolTable.Decode(s, nil)
+	for _, x := range list {
+		r.frames[x.id] = x.v
+	}
+	return err
+}
+
+func (r *Reader) loadTally(s *column.Set) error {
+	b, err := s.Unpack(colTally, nil)
 	if err != nil {
 		return err
 	}
@@ -359,6 +374,37 @@ func (r *Reader) Nodes() *Table[event.Node] { return &r.nodes }
 
 // Samples returns the readings of the process's memory.
 func (r *Reader) Samples() []event.Sample { return r.samples }
+
+// StackUse returns the readings of the memory of the threads' stacks, in the order in which they were taken.
+func (r *Reader) StackUse() []event.StackUse { return r.stackUse }
+
+// Marks returns the marks by rising time.
+func (r *Reader) Marks() []event.Mark { return r.marks }
+
+// Regions returns the notes of regions in the order in which they were written, which is that of the events.
+func (r *Reader) Regions() []event.RegionNote { return r.regions }
+
+// Ranges returns the names that the program gave to its memory, in the order in which they were written, which is that of the events.
+func (r *Reader) Ranges() []event.NamedRange { return r.ranges }
+
+// Pairs returns the allocations and deallocations that do not belong together, in the order in which they were found.
+func (r *Reader) Pairs() []event.Pair { return r.pairs }
+
+// Pools returns what the program's own pools came to, by name.
+func (r *Reader) Pools() []event.Pool { return r.pools }
+
+// Counts returns what the process's threads have counted; nil if nothing was. It must not be changed.
+func (r *Reader) Counts() *event.Counts { return r.counts }
+
+// Variables returns the static variables that the recording names: of each file the largest ones.
+func (r *Reader) Variables() []event.Variable { return r.variables }
+
+// DataSections returns the sections of each file that hold static data.
+func (r *Reader) DataSections() []event.DataSection { return r.sections }
+
+// Residency returns what was in memory of the modules' writable segments when heaptap looked last. A module at which it never looked is
+// not in it.
+func (r *Reader) Residency() []event.Residency { return r.residency }
 
 // Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
 func (r *Reader) Frames(pc uint32) []event.Frame {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var someRegions = []event.RegionNote{
@@ -38,8 +39,8 @@ func TestRegions(t *testing.T) {
 // TestForgedRegions changes every byte of the table: there is an error, or notes that make sense one by one.
 func TestForgedRegions(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *payload, w *columnWriter) { encodeRegions(p, w, someRegions) }, func(at int, s *columns) {
-		list, err := decodeRegions(s, nil)
+	forgeries(t, func(p *column.Payload) { regionTable.Encode(p, someRegions) }, func(at int, s *column.Set) {
+		list, err := regionTable.Decode(s, nil)
 		for _, n := range list {
 			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || n.Late > event.LateFree || n.Late != 0 && n.Leaves != 0 || err != nil && len(list) > len(someRegions) {
 				t.Fatalf("byte %d: %+v", at, n)

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // Names are what becomes of the names in a recording.
@@ -69,54 +69,31 @@ func (n *renamer) block(e *indexEntry) error {
 			each(v.Health.Notes, n.Text)
 		})
 	case blockThreads:
-		return renameTable(n, e, decodeThreads, encodeThreads, func(t *entry[event.Thread]) { t.v.Name = n.Word(t.v.Name) })
+		return renameTable(n, e, &threadTable, func(t *entry[event.Thread]) { t.v.Name = n.Word(t.v.Name) })
 	case blockModules:
-		return renameTable(n, e, decodeModules, encodeModules, func(m *event.Module) { m.Path = n.Path(m.Path) })
+		return renameTable(n, e, &moduleTable, func(m *event.Module) { m.Path = n.Path(m.Path) })
 	case blockMarks:
-		return renameTable(n, e, decodeMarks, encodeMarks, func(m *event.Mark) {
+		return renameTable(n, e, &markTable, func(m *event.Mark) {
 			if m.Source != event.FromMode { // whose names are heaptap's
 				m.Name = n.Word(m.Name)
 			}
 		})
 	case blockRegions:
-		return renameTable(n, e, decodeRegions, encodeRegions, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
+		return renameTable(n, e, &regionTable, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
 	case blockPools:
-		return renameTable(n, e, decodePools, encodePools, func(p *event.Pool) { p.Name = n.Word(p.Name) })
+		return renameTable(n, e, &poolTable, func(p *event.Pool) { p.Name = n.Word(p.Name) })
 	case blockRanges:
-		return renameTable(n, e, decodeRanges, encodeRanges, func(r *event.NamedRange) { r.Name = n.Word(r.Name) })
-	case blockCounts:
-		return renameTable(n, e, func(s *columns, _ []event.Counts) ([]event.Counts, error) {
-			c, err := decodeCounts(s)
-			if err != nil {
-				return nil, err
-			}
-			return []event.Counts{*c}, nil
-		}, func(p *payload, w *columnWriter, l []event.Counts) { encodeCounts(p, w, &l[0]) }, func(c *event.Counts) {
-			for i := range c.Rows {
-				c.Rows[i].Name = n.Word(c.Rows[i].Name)
-			}
-		})
+		return renameTable(n, e, &rangeTable, func(r *event.NamedRange) { r.Name = n.Word(r.Name) })
 	case blockVariables:
-		return renameTable(n, e, func(s *columns, _ []event.Variable) ([]event.Variable, error) {
-			var t statics
-			err := t.decodeVariables(s)
-			return t.variables, err
-		}, encodeVariables, func(v *event.Variable) {
+		return renameTable(n, e, &variableTable, func(v *event.Variable) {
 			v.Name, v.Linkage, v.File = n.Function(v.Name), n.Function(v.Linkage), n.Path(v.File)
 		})
 	case blockSymbols:
 		return n.symbols(e)
+	case blockCounts:
+		return n.counts(e)
 	case blockInputs:
-		return renameTable(n, e, func(s *columns, list []Input) ([]Input, error) {
-			b, err := s.unpack(colA, nil)
-			if err != nil {
-				return nil, err
-			}
-			return list, json.Unmarshal(b, &list)
-		}, encodeInputs, func(i *Input) {
-			i.File, i.Exe, i.Host, i.Status = n.Path(i.File), n.Path(i.Exe), n.Word(i.Host), n.Text(i.Status)
-			n.args(i.Args)
-		})
+		return n.inputs(e)
 	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections, blockResidency, blockTimeline,
 		blockSpreads, blockStackUse, blockPairs:
 		return n.copy(e)
@@ -153,35 +130,69 @@ func (n *renamer) symbols(e *indexEntry) error {
 	if err != nil {
 		return err
 	}
-	frames := make(map[uint32][]event.Frame)
-	if err := decodeSymbols(s, frames); err != nil {
+	list, err := symbolTable.Decode(s, nil)
+	if err != nil {
 		return err
 	}
-	pcs := make([]uint32, 0, len(frames))
-	for pc, list := range frames {
-		pcs = append(pcs, pc)
-		for i := range list {
-			f := &list[i]
+	frames := make(map[uint32][]event.Frame) // each pc once
+	for _, x := range list {
+		for i := range x.v {
+			f := &x.v[i]
 			if pool, ok := f.Pool(); ok {
 				*f = event.PoolFrame(n.Word(pool))
 				continue
 			}
 			f.Function, f.Linkage, f.File = n.Function(f.Function), n.Function(f.Linkage), n.Path(f.File)
 		}
+		frames[x.id] = x.v
 	}
-	slices.Sort(pcs)
-	n.a.pay.reset()
-	encodeSymbols(n.a.pay, &n.a.cols, pcs, frames)
-	return n.a.block(e.typ, n.a.pay.bytes())
+	symbolTable.Encode(n.a.pay, symbolsOf(frames))
+	return n.a.block(e.typ, n.a.pay.Bytes())
 }
 
-func (n *renamer) columns(e *indexEntry) (*columns, error) {
+// counts renames the threads that have counted.
+func (n *renamer) counts(e *indexEntry) error {
+	s, err := n.columns(e)
+	if err != nil {
+		return err
+	}
+	c, err := decodeCounts(s)
+	if err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		c.Rows[i].Name = n.Word(c.Rows[i].Name)
+	}
+	encodeCounts(n.a.pay, c)
+	return n.a.block(e.typ, n.a.pay.Bytes())
+}
+
+// inputs renames the recordings that were merged.
+func (n *renamer) inputs(e *indexEntry) error {
+	s, err := n.columns(e)
+	if err != nil {
+		return err
+	}
+	list, err := decodeInputs(s, nil)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		x := &list[i]
+		x.File, x.Exe, x.Host, x.Status = n.Path(x.File), n.Path(x.Exe), n.Word(x.Host), n.Text(x.Status)
+		n.args(x.Args)
+	}
+	encodeInputs(n.a.pay, list)
+	return n.a.block(e.typ, n.a.pay.Bytes())
+}
+
+func (n *renamer) columns(e *indexEntry) (*column.Set, error) {
 	p, err := n.r.payload(e.block, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &columns{}
-	return s, s.parse(p)
+	s := &column.Set{}
+	return s, s.Parse(p)
 }
 
 func renameJSON[T any](n *renamer, e *indexEntry, rename func(*T)) error {
@@ -197,21 +208,20 @@ func renameJSON[T any](n *renamer, e *indexEntry, rename func(*T)) error {
 	return n.a.json(e.typ, v)
 }
 
-func renameTable[T any](n *renamer, e *indexEntry, decode func(*columns, []T) ([]T, error), encode func(*payload, *columnWriter, []T), rename func(*T)) error {
+func renameTable[T any](n *renamer, e *indexEntry, t *column.Table[T], rename func(*T)) error {
 	s, err := n.columns(e)
 	if err != nil {
 		return err
 	}
-	list, err := decode(s, nil)
+	list, err := t.Decode(s, nil)
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		rename(&list[i])
 	}
-	n.a.pay.reset()
-	encode(n.a.pay, &n.a.cols, list)
-	return n.a.block(e.typ, n.a.pay.bytes())
+	t.Encode(n.a.pay, list)
+	return n.a.block(e.typ, n.a.pay.Bytes())
 }
 
 // copy copies a block. What was folded stays a hole.

@@ -222,7 +222,7 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			break
 		}
 		v.Ref = ref
-		b.tell(&v)
+		b.describe(&v)
 		if v.Flags&event.Realloc != 0 {
 			t.halves++
 		} else if t.latest == ref+1 && v.Flags&event.Sampled == 0 && v.Func != event.FuncUnknown && v.Func != event.PoolBacking {
@@ -402,7 +402,7 @@ func (m *mender) unseen(v *event.Event) error {
 	}
 	m.result.Unseen++
 	e := event.Event{Time: v.Time, Kind: event.Free, Func: event.FuncUnknown, Thread: v.Thread, Ref: ref}
-	b.tell(&e)
+	b.describe(&e)
 	return m.w.Event(&e)
 }
 

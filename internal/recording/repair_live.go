@@ -10,8 +10,8 @@ type liveBlock struct {
 	flags              event.Flags // HasUsable, Sampled
 }
 
-// tell has a deallocation say of the block what its allocation said.
-func (b *liveBlock) tell(e *event.Event) {
+// describe sets what a deallocation says of the block that it ends: what the allocation said.
+func (b *liveBlock) describe(e *event.Event) {
 	e.Size, e.Usable, e.Addr, e.Born, e.Stack, e.BornBy = b.size, 0, b.addr, b.born, b.stack, b.thread
 	usable := e.Flags & b.flags & event.HasUsable
 	if usable != 0 {

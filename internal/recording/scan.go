@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"io"
 )
 
@@ -115,14 +116,14 @@ func (r *Reader) entry(b block) indexEntry {
 	if err != nil {
 		return e
 	}
-	c := cursor{b: buf[:n]}
-	c = cursor{b: c.bytes(c.uint())}
+	c := column.Cursor{Data: buf[:n]}
+	c = column.Cursor{Data: c.Bytes(c.Uint())}
 	if b.typ == blockEvents {
-		e.head.decode(&c)
+		c.Fields(e.head.fields)
 	} else {
-		e.sum.decode(&c)
+		c.Fields(e.sum.fields)
 	}
-	if c.bad {
+	if c.Bad {
 		e.head, e.sum = eventsHead{}, summaryHead{}
 	}
 	return e

@@ -3,6 +3,7 @@ package recording
 import (
 	"encoding/binary"
 
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -11,7 +12,7 @@ type sealed struct {
 	head    eventsHead
 	threads []*threadColumnsOf
 	runs    []byte
-	times   [2]halves
+	times   [2]column.Nibbles
 	long    []byte
 	dict    []byte
 	shapes  []byte
@@ -60,9 +61,9 @@ type packing struct {
 }
 
 // pack writes a block into p.
-func (k *packing) pack(s *sealed, p *payload) {
-	p.reset()
-	s.head.encode(p)
+func (k *packing) pack(s *sealed, p *column.Payload) {
+	p.Reset()
+	p.Fields(s.head.fields)
 	list := k.scratch[:0]
 	for _, t := range s.threads {
 		list = binary.AppendUvarint(list, uint64(t.index))
@@ -71,15 +72,15 @@ func (k *packing) pack(s *sealed, p *payload) {
 		}
 	}
 	k.scratch = list
-	p.column(colThreads, list)
-	p.column(colRuns, s.runs)
-	p.column(colTimes, s.times[classAlloc].bytes())
-	p.column(colFreeTimes, s.times[classFree].bytes())
-	p.column(colLongTimes, s.long)
-	p.column(colStacks, s.dict)
-	p.column(colShapes, s.shapes)
-	p.column(colSparse, s.sparse)
-	p.column(colDistance, s.far)
+	p.Column(colThreads, list)
+	p.Column(colRuns, s.runs)
+	p.Column(colTimes, s.times[classAlloc].Bytes())
+	p.Column(colFreeTimes, s.times[classFree].Bytes())
+	p.Column(colLongTimes, s.long)
+	p.Column(colStacks, s.dict)
+	p.Column(colShapes, s.shapes)
+	p.Column(colSparse, s.sparse)
+	p.Column(colDistance, s.far)
 	if s.head.flags&headChanges != 0 {
 		k.changes.reset()
 		k.changes.locals(s.stacks)
@@ -95,6 +96,6 @@ func (k *packing) pack(s *sealed, p *payload) {
 			}
 			k.scratch = raw
 		}
-		p.column(perThread+columnID(i), raw)
+		p.Column(perThread+column.ID(i), raw)
 	}
 }

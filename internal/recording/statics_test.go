@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var someVariables = []event.Variable{
@@ -31,7 +32,7 @@ var somePages = []event.Residency{
 func TestStatics(t *testing.T) {
 	t.Parallel()
 	many := append([]event.Variable(nil), someVariables...)
-	for i := range 3 * staticsEntries {
+	for i := range 3 * variableRows {
 		many = append(many, event.Variable{Module: 1, Size: uint64(i), Name: strings.Repeat("x", 1+i%2000)})
 	}
 	r := written(t, func(w *Writer) error { return errors.Join(w.Variables(many, someSections), w.Residency(somePages)) })
@@ -45,22 +46,32 @@ func TestStatics(t *testing.T) {
 // what questions rely on.
 func TestForgedStatics(t *testing.T) {
 	t.Parallel()
-	for typ, encode := range map[blockType]func(*payload, *columnWriter){
-		blockVariables:    func(p *payload, w *columnWriter) { encodeVariables(p, w, someVariables) },
-		blockDataSections: func(p *payload, w *columnWriter) { encodeDataSections(p, w, someSections) },
-		blockResidency:    func(p *payload, w *columnWriter) { encodeResidency(p, w, somePages) },
+	for typ, encode := range map[blockType]func(*column.Payload){
+		blockVariables:    func(p *column.Payload) { variableTable.Encode(p, someVariables) },
+		blockDataSections: func(p *column.Payload) { dataSectionTable.Encode(p, someSections) },
+		blockResidency:    func(p *column.Payload) { residencyTable.Encode(p, somePages) },
 	} {
-		forgeries(t, encode, func(at int, s *columns) {
-			var got statics
-			if got.load(typ, s) != nil {
+		forgeries(t, encode, func(at int, s *column.Set) {
+			var sections []event.DataSection
+			var residency []event.Residency
+			var err error
+			switch typ {
+			case blockVariables:
+				_, err = variableTable.Decode(s, nil)
+			case blockDataSections:
+				sections, err = dataSectionTable.Decode(s, nil)
+			case blockResidency:
+				residency, err = residencyTable.Decode(s, nil)
+			}
+			if err != nil {
 				return
 			}
-			for _, d := range got.sections {
+			for _, d := range sections {
 				if d.End < d.Start {
 					t.Fatalf("byte %d: %+v", at, d)
 				}
 			}
-			for _, x := range got.residency {
+			for _, x := range residency {
 				for _, list := range [][]event.AddrRange{x.Looked, x.Resident} {
 					for k, a := range list {
 						if a.End < a.Start || k > 0 && a.Start < list[k-1].End {
@@ -79,31 +90,31 @@ func TestForgedRanges(t *testing.T) {
 	list := func(ranges ...event.AddrRange) []event.Residency {
 		return []event.Residency{{Module: 1, Looked: ranges}}
 	}
-	for name, forge := range map[string]func(p *payload, w *columnWriter){
-		"back": func(p *payload, w *columnWriter) {
-			encodeResidency(p, w, list(event.AddrRange{Start: 4096, End: 8192}, event.AddrRange{Start: 4096, End: 5000}))
+	for name, forge := range map[string]func(p *column.Payload){
+		"back": func(p *column.Payload) {
+			residencyTable.Encode(p, list(event.AddrRange{Start: 4096, End: 8192}, event.AddrRange{Start: 4096, End: 5000}))
 		},
-		"beyond": func(p *payload, w *columnWriter) {
-			encodeResidency(p, w, list(event.AddrRange{Start: 8192, End: 4096}))
+		"beyond": func(p *column.Payload) {
+			residencyTable.Encode(p, list(event.AddrRange{Start: 8192, End: 4096}))
 		},
-		"many": func(p *payload, w *columnWriter) {
-			p.uint(1)
-			w.id, w.a, w.b, w.c = []byte{2}, []byte{0, 0}, binary.AppendUvarint(nil, 1<<50), []byte{0}
-			w.store(p)
+		"many": func(p *column.Payload) {
+			p.Uint(1)
+			for i, b := range [][]byte{{2}, {0, 0}, binary.AppendUvarint(nil, 1<<50), {0}} {
+				p.Column(column.ID(i+1), b)
+			}
 		},
 	} {
-		p, err := newPayload()
+		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
-		forge(p, &columnWriter{})
-		var s columns
-		var got statics
-		if err := s.parse(p.bytes()); err != nil {
+		forge(p)
+		var s column.Set
+		if err := s.Parse(p.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		if err := got.load(blockResidency, &s); err == nil || len(got.residency) > 0 {
-			t.Errorf("%s: %v, %+v", name, err, got.residency)
+		if got, err := residencyTable.Decode(&s, nil); err == nil || len(got) > 0 {
+			t.Errorf("%s: %v, %+v", name, err, got)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -80,16 +81,16 @@ func (a *appender) summary(l *level) {
 	c.reset()
 	for i := range list {
 		d := &list[i]
-		c.stacks = binary.AppendUvarint(c.stacks, zigzag(int64(d.Stack)-int64(c.last)))
+		c.stacks = binary.AppendUvarint(c.stacks, column.Zigzag(int64(d.Stack)-int64(c.last)))
 		c.last = d.Stack
 		c.add(d.Allocs, d.Frees, d.Bytes, d.FreedBytes, d.Top, d.Temporary)
 	}
 	l.head.changes = uint64(len(list))
-	a.pay.reset()
-	l.head.encode(a.pay)
-	a.pay.column(colChangeStacks, c.stacks)
+	a.pay.Reset()
+	a.pay.Fields(l.head.fields)
+	a.pay.Column(colChangeStacks, c.stacks)
 	c.write(a.pay)
-	if a.block(blockSummary, a.pay.bytes()) == nil {
+	if a.block(blockSummary, a.pay.Bytes()) == nil {
 		a.blocks[len(a.blocks)-1].sum = l.head
 	}
 }

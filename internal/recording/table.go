@@ -10,6 +10,7 @@ type Table[T any] struct {
 	count  int
 }
 
+// entry is an entry and its index.
 type entry[T any] struct {
 	id uint32
 	v  T

@@ -1,206 +1,46 @@
 package recording
 
 import (
-	"encoding/binary"
+	"cmp"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// tableEntries is the largest number of entries that the writer puts into one table block.
-const tableEntries = 1 << 16
+// The tables of a recording: the fields of each, as doc.go specifies them.
 
-// tables collects what is not yet in the file.
-type tables struct {
-	process *event.Process // nil: as it was told before
-	threads []entry[event.Thread]
-	modules []event.Module
-	pcs     []entry[event.PC]
-	nodes   []entry[event.Node]
-	samples []event.Sample
+var threadTable = column.Table[entry[event.Thread]]{Fields: func(r *column.Row, x, before *entry[event.Thread]) {
+	r.Delta32(1, &x.id, before.id)
+	r.Uint32(2, &x.v.TID)
+	r.Int(3, &x.v.Start)
+	r.Text(column.Texts, &x.v.Name)
+}}
 
-	stackUse []event.StackUse
-	marks    []event.Mark
-	regions  []event.RegionNote
-	ranges   []event.NamedRange
-}
+var moduleTable = column.Table[event.Module]{Fields: func(r *column.Row, x, before *event.Module) {
+	r.Delta32(1, &x.ID, before.ID)
+	r.Uint(2, &x.Start)
+	r.Offset(2, &x.End, x.Start)
+	r.Uint(2, &x.Bias)
+	r.Int(3, &x.Loaded)
+	r.Int(3, &x.Unload)
+	r.Text(column.Texts, &x.Path)
+	r.Bytes(column.Texts, &x.BuildID)
+}}
 
-// take moves what o has behind what t has, and empties o.
-func (t *tables) take(o *tables) {
-	move(&t.threads, &o.threads)
-	move(&t.modules, &o.modules)
-	move(&t.pcs, &o.pcs)
-	move(&t.nodes, &o.nodes)
-	move(&t.samples, &o.samples)
-	move(&t.stackUse, &o.stackUse)
-	move(&t.marks, &o.marks)
-	move(&t.regions, &o.regions)
-	move(&t.ranges, &o.ranges)
-	if o.process != nil {
-		t.process, o.process = o.process, nil
-	}
-}
+var pcTable = column.Table[entry[event.PC]]{Fields: func(r *column.Row, x, before *entry[event.PC]) {
+	r.Delta32(1, &x.id, before.id)
+	r.DeltaUint(2, &x.v.Addr, before.v.Addr)
+	r.Flagged(3, &x.v.Module, &x.v.Interrupted)
+}}
 
-// move is take for one table. If nothing was there, nothing is copied.
-func move[T any](t, o *[]T) {
-	if len(*t) == 0 {
-		*t, *o = *o, *t
-		return
-	}
-	if n := len(*t) + len(*o); n > cap(*t) {
-		*t = slices.Grow(*t, max(len(*t), len(*o))) // append would grow long ones by a quarter only
-	}
-	*t = append(*t, *o...)
-	*o = (*o)[:0]
-}
-
-func encodeThreads(p *payload, w *columnWriter, list []entry[event.Thread]) {
-	w.reset()
-	p.uint(uint64(len(list)))
-	last := int64(0)
-	for _, t := range list {
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(t.id)-last))
-		last = int64(t.id)
-		w.a = binary.AppendUvarint(w.a, uint64(t.v.TID))
-		w.b = binary.AppendUvarint(w.b, zigzag(t.v.Start))
-		w.string(t.v.Name)
-	}
-	w.store(p)
-}
-
-func decodeThreads(s *columns, list []entry[event.Thread]) ([]entry[event.Thread], error) {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return list, err
-	}
-	last := int64(0)
-	for range r.n {
-		id, _ := r.nextID(&last)
-		t := event.Thread{TID: r.a.uint32(), Start: r.b.int(), Name: r.text.string()}
-		if r.bad() {
-			return list, errTable
-		}
-		list = append(list, entry[event.Thread]{id, t})
-	}
-	return list, nil
-}
-
-func encodeModules(p *payload, w *columnWriter, list []event.Module) {
-	w.reset()
-	p.uint(uint64(len(list)))
-	last := int64(0)
-	for _, m := range list {
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(m.ID)-last))
-		last = int64(m.ID)
-		w.a = binary.AppendUvarint(w.a, m.Start)
-		w.a = binary.AppendUvarint(w.a, m.End-m.Start)
-		w.a = binary.AppendUvarint(w.a, m.Bias)
-		w.b = binary.AppendUvarint(w.b, zigzag(m.Loaded))
-		w.b = binary.AppendUvarint(w.b, zigzag(m.Unload))
-		w.string(m.Path)
-		w.string(string(m.BuildID))
-	}
-	w.store(p)
-}
-
-func decodeModules(s *columns, list []event.Module) ([]event.Module, error) {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return list, err
-	}
-	last := int64(0)
-	for range r.n {
-		id, _ := r.nextID(&last)
-		m := event.Module{ID: id, Start: r.a.uint()}
-		m.End = m.Start + r.a.uint()
-		m.Bias, m.Loaded, m.Unload, m.Path = r.a.uint(), r.b.int(), r.b.int(), r.text.string()
-		if b := r.text.bytes(r.text.uint()); len(b) > 0 {
-			m.BuildID = append([]byte(nil), b...)
-		}
-		if r.bad() {
-			return list, errTable
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
-
-func encodePCs(p *payload, w *columnWriter, list []entry[event.PC]) {
-	w.reset()
-	p.uint(uint64(len(list)))
-	last, addr := int64(0), uint64(0)
-	for _, e := range list {
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(e.id)-last))
-		last = int64(e.id)
-		w.a = binary.AppendUvarint(w.a, zigzag(int64(e.v.Addr-addr)))
-		addr = e.v.Addr
-		m := uint64(e.v.Module) << 1
-		if e.v.Interrupted {
-			m |= 1
-		}
-		w.b = binary.AppendUvarint(w.b, m)
-	}
-	w.store(p)
-}
-
-func decodePCs(s *columns, list []entry[event.PC]) ([]entry[event.PC], error) {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return list, err
-	}
-	last, addr := int64(0), uint64(0)
-	for range r.n {
-		id, _ := r.nextID(&last)
-		addr += uint64(r.a.int())
-		m := r.b.uint()
-		if r.bad() || m>>1 > math.MaxUint32 {
-			return list, errTable
-		}
-		list = append(list, entry[event.PC]{id, event.PC{Addr: addr, Module: uint32(m >> 1), Interrupted: m&1 != 0}})
-	}
-	return list, nil
-}
-
-func encodeNodes(p *payload, w *columnWriter, list []entry[event.Node]) {
-	w.reset()
-	p.uint(uint64(len(list)))
-	last := int64(0)
-	ids, parents, pcs := w.id, w.a, w.b // in variables: these are the longest tables
-	for i := range list {
-		e := &list[i]
-		ids = appendUint(ids, zigzag(int64(e.id)-last))
-		last = int64(e.id)
-		parents = appendUint(parents, zigzag(int64(e.id)-int64(e.v.Parent)))
-		pc := uint64(e.v.PC) << 1
-		if e.v.Truncated {
-			pc |= 1
-		}
-		pcs = appendUint(pcs, pc)
-	}
-	w.id, w.a, w.b = ids, parents, pcs
-	w.store(p)
-}
-
-func decodeNodes(s *columns, list []entry[event.Node]) ([]entry[event.Node], error) {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return list, err
-	}
-	last := int64(0)
-	for range r.n {
-		id, _ := r.nextID(&last)
-		parent := int64(id) - r.a.int()
-		pc := r.b.uint()
-		if r.bad() || parent < 0 || parent > math.MaxUint32 || pc>>1 > math.MaxUint32 {
-			return list, errTable
-		}
-		list = append(list, entry[event.Node]{id, event.Node{Parent: uint32(parent), PC: uint32(pc >> 1),
-			Truncated: pc&1 != 0}})
-	}
-	return list, nil
-}
+var nodeTable = column.Table[entry[event.Node]]{Fields: func(r *column.Row, x, before *entry[event.Node]) {
+	r.Delta32(1, &x.id, before.id)
+	r.Back32(2, &x.v.Parent, x.id)
+	r.Flagged(3, &x.v.PC, &x.v.Truncated)
+}}
 
 // sampleFields are a sample's numbers in the order of the format.
 func sampleFields(s *event.Sample) [10]*int64 {
@@ -209,107 +49,254 @@ func sampleFields(s *event.Sample) [10]*int64 {
 }
 
 const (
-	colSamples       columnID = 16 // and the nine that follow: one for each field
-	colSampleThreads          = colSamples + 9
+	colSamples       column.ID = 16 // and the nine that follow: one for each field
+	colSampleThreads           = colSamples + 9
 )
 
-func encodeSamples(p *payload, list []event.Sample) {
-	p.uint(uint64(len(list)))
-	var col []byte
-	for f := range sampleFields(new(event.Sample)) {
-		col = col[:0]
-		last := int64(0)
-		for i := range list {
-			v := *sampleFields(&list[i])[f]
-			col = binary.AppendUvarint(col, zigzag(v-last))
-			last = v
+var sampleTable = column.Table[event.Sample]{
+	Columns: []column.ID{16, 17, 18, 19, 20, 21, 22, 23, 24, colSampleThreads},
+	Fields: func(r *column.Row, x, before *event.Sample) {
+		last := sampleFields(before)
+		for i, v := range sampleFields(x) {
+			if col := colSamples + column.ID(i); r.Has(col) || col != colSampleThreads { // which was added later
+				r.Delta(col, v, *last[i])
+			}
 		}
-		p.column(colSamples+columnID(f), col)
-	}
+	},
 }
 
-func decodeSamples(s *columns, list []event.Sample) ([]event.Sample, error) {
-	n := s.head.uint()
-	var cols [10]cursor
-	have := cols[:]
-	if n > 0 && !s.has(colSampleThreads) {
-		have = cols[:9] // recordings from before there were any
-	}
-	for f := range have {
-		b, err := s.unpack(colSamples+columnID(f), nil)
-		if err != nil {
-			return list, err
-		}
-		cols[f] = cursor{b: b}
-		if s.head.bad || n > uint64(len(b)) {
+// decodeSamples reads samples, if each has at least a byte in each column.
+func decodeSamples(s *column.Set, list []event.Sample) ([]event.Sample, error) {
+	head := s.Head
+	n := head.Uint()
+	for _, id := range sampleTable.Columns {
+		if head.Bad || n > s.Raw(id) && (id != colSampleThreads || s.Has(id)) {
 			return list, fmt.Errorf("it says %d samples and has fewer", n)
 		}
 	}
-	var last event.Sample
-	for range n {
-		fields := sampleFields(&last)
-		for f, v := range fields[:len(have)] {
-			*v += cols[f].int()
-			if cols[f].bad {
-				return list, errTable
-			}
-		}
-		list = append(list, last)
-	}
-	return list, nil
+	return sampleTable.Decode(s, list)
 }
 
-// encodeSymbols writes the frames of pcs. Text comes once per block: each string is a number, in order of first use.
-func encodeSymbols(p *payload, w *columnWriter, pcs []uint32, frames map[uint32][]event.Frame) {
-	w.reset()
-	p.uint(uint64(len(pcs)))
-	text := w.texts()
-	last := int64(0)
-	for _, pc := range pcs {
-		w.id = binary.AppendUvarint(w.id, zigzag(int64(pc)-last))
-		last = int64(pc)
-		w.a = binary.AppendUvarint(w.a, uint64(len(frames[pc])))
-		for _, f := range frames[pc] {
-			w.b = binary.AppendUvarint(w.b, text(f.Function))
-			w.b = binary.AppendUvarint(w.b, text(f.Linkage))
-			w.b = binary.AppendUvarint(w.b, text(f.File))
-			line := uint64(f.Line) << 1
-			if f.Inlined {
-				line |= 1
-			}
-			w.c = binary.AppendUvarint(w.c, line)
-		}
+// symbols are the functions at a pc, leaf to root.
+type symbols = entry[[]event.Frame]
+
+var symbolTable = column.Table[symbols]{Names: true, Fields: func(r *column.Row, x, before *symbols) {
+	r.Delta32(1, &x.id, before.id)
+	for i := range column.List(r, 2, &x.v, 4) {
+		f := &x.v[i]
+		r.Name(3, &f.Function)
+		r.Name(3, &f.Linkage)
+		r.Name(3, &f.File)
+		r.Flagged(4, &f.Line, &f.Inlined)
 	}
-	w.store(p)
+}}
+
+// symbolsOf returns the functions at pcs as rows, in the order of the pcs.
+func symbolsOf(frames map[uint32][]event.Frame) []symbols {
+	list := make([]symbols, 0, len(frames))
+	for pc, f := range frames {
+		list = append(list, symbols{pc, f})
+	}
+	slices.SortFunc(list, func(a, b symbols) int { return cmp.Compare(a.id, b.id) })
+	return list
 }
 
-func decodeSymbols(s *columns, out map[uint32][]event.Frame) error {
-	var r columnReader
-	if err := r.open(s); err != nil {
-		return err
-	}
-	text, err := r.texts()
-	if err != nil {
-		return err
-	}
-	last := int64(0)
-	for range r.n {
-		pc, _ := r.nextID(&last)
-		n := r.a.uint()
-		if r.bad() || n > uint64(r.c.left()) {
-			return errTable
-		}
-		frames := make([]event.Frame, n)
-		for i := range frames {
-			f := &frames[i]
-			f.Function, f.Linkage, f.File = text(), text(), text()
-			line := r.c.uint()
-			f.Line, f.Inlined = uint32(line>>1), line&1 != 0
-			if r.bad() || line>>1 > math.MaxUint32 {
-				return errTable
+// dataKind takes a kind that this version does not know for another one.
+func dataKind(n uint64) event.DataKind { return event.DataKind(min(n, uint64(event.OtherData))) }
+
+var variableTable = column.Table[event.Variable]{Names: true, Fields: func(r *column.Row, x, before *event.Variable) {
+	r.Delta32(1, &x.Module, before.Module)
+	r.Uint(2, &x.Addr)
+	r.Uint(2, &x.Size)
+	column.Enum(r, 3, &x.Kind, dataKind)
+	r.Name(3, &x.Name)
+	r.Name(3, &x.Linkage)
+	r.Name(3, &x.File)
+	r.Uint32(4, &x.Line)
+	r.Check(x.Addr+x.Size >= x.Addr, column.ErrTable)
+}}
+
+var dataSectionTable = column.Table[event.DataSection]{Fields: func(r *column.Row, x, before *event.DataSection) {
+	r.Delta32(1, &x.Module, before.Module)
+	column.Enum(r, 2, &x.Kind, dataKind)
+	r.Uint(2, &x.Start)
+	r.Offset(2, &x.End, x.Start)
+	r.Uint(3, &x.Variables)
+	r.Uint(3, &x.Named)
+	r.Check(x.Start <= x.End, column.ErrTable)
+}}
+
+var errRanges = errors.New("they do not follow one another")
+
+var residencyTable = column.Table[event.Residency]{Fields: func(r *column.Row, x, before *event.Residency) {
+	r.Delta32(1, &x.Module, before.Module)
+	r.Int(2, &x.Time)
+	r.Uint(2, &x.PageSize)
+	for _, ranges := range []*[]event.AddrRange{&x.Looked, &x.Resident} {
+		at := uint64(0)
+		for i := range column.List(r, 3, ranges, 4) {
+			a := &(*ranges)[i]
+			r.Offset(4, &a.Start, at)
+			r.Offset(4, &a.End, a.Start)
+			if r.Reading() && (r.Bad() || a.Start < at || a.End < a.Start) {
+				r.Fail(fmt.Errorf("the ranges of module %d: %w", x.Module, errRanges))
+				break
 			}
+			at = a.End
 		}
-		out[pc] = frames
 	}
-	return nil
+}}
+
+var markTable = column.Table[event.Mark]{Fields: func(r *column.Row, x, before *event.Mark) {
+	r.Delta(1, &x.Time, before.Time)
+	column.Known(r, 2, &x.Source, event.MarkSources)
+	r.Uint32(2, &x.Thread)
+	cut := x.Cut + 1 // event.NoCut: 0
+	r.Uint(3, &cut)
+	x.Cut = cut - 1
+	r.Text(column.Texts, &x.Name)
+	r.Check(x.Time >= 0, errors.New("a time is negative"))
+}}
+
+// when is a thread and a time, each as the difference to the row before.
+func when(r *column.Row, thread *uint32, threadBefore uint32, time *int64, timeBefore int64) {
+	r.Delta32(1, thread, threadBefore)
+	r.Delta(2, time, timeBefore)
+	r.Check(*time >= 0, column.ErrTable)
 }
+
+var errPlace = errors.New("a region's place is impossible")
+
+var regionTable = column.Table[event.RegionNote]{Names: true, Fields: func(r *column.Row, x, before *event.RegionNote) {
+	when(r, &x.Thread, before.Thread, &x.Time, before.Time)
+	r.DeltaUint(2, &x.Event, before.Event)
+	r.DeltaUint(2, &x.Alloc, before.Alloc)
+	r.Name(3, &x.Name)
+	r.Uint32(4, &x.Leaves)
+	if x.Leaves == 0 {
+		n := uint64(x.Count)
+		if x.Late != event.NotLate {
+			n = event.RegionIDs + uint64(x.Late)
+		}
+		r.Uint(4, &n)
+		switch {
+		case n <= event.RegionIDs:
+			x.Count = uint8(n)
+			for i := range n {
+				r.Int(4, &x.IDs[i])
+			}
+		case n <= event.RegionIDs+uint64(event.LateFree):
+			x.Late = event.Lateness(n - event.RegionIDs)
+			r.Uint32(4, &x.Back)
+		default:
+			r.Fail(column.ErrTable)
+		}
+	}
+	r.Check(x.Alloc <= x.Event, errPlace)
+}}
+
+var rangeTable = column.Table[event.NamedRange]{Names: true, Fields: func(r *column.Row, x, before *event.NamedRange) {
+	when(r, &x.Thread, before.Thread, &x.Time, before.Time)
+	r.DeltaUint(2, &x.Event, before.Event)
+	r.Name(3, &x.Name)
+	r.DeltaUint(4, &x.Start, before.Start)
+	r.Uint(4, &x.Size)
+}}
+
+var stackUseTable = column.Table[event.StackUse]{Fields: func(r *column.Row, x, before *event.StackUse) {
+	when(r, &x.Thread, before.Thread, &x.Time, before.Time)
+	column.Known(r, 3, &x.Measure, event.StackMeasures)
+	r.Uint(3, &x.Bytes)
+	r.Uint32(4, &x.Stack)
+}}
+
+var pairTable = column.Table[event.Pair]{Fields: func(r *column.Row, x, before *event.Pair) {
+	when(r, &x.Thread, before.Thread, &x.Time, before.Time)
+	column.Enum(r, 3, &x.Mismatch, func(n uint64) event.Mismatch { return event.Mismatch(n & event.Mismatches) })
+	column.Enum(r, 3, &x.Alloc, knownFunc)
+	column.Enum(r, 3, &x.Free, knownFunc)
+	r.Uint32(3, &x.Stack)
+	r.Uint32(3, &x.FreeStack)
+	for _, v := range [...]*uint64{&x.Count, &x.Size, &x.FreeSize, &x.Align, &x.FreeAlign} {
+		r.Uint(4, v)
+	}
+	r.Skip(x.Mismatch == 0 || x.Count == 0)
+}}
+
+// knownFunc takes a function that this version does not know for an unknown one.
+func knownFunc(n uint64) event.Func {
+	if n < uint64(event.FuncCount) {
+		return event.Func(n)
+	}
+	return event.FuncUnknown
+}
+
+var poolTable = column.Table[event.Pool]{Names: true, Fields: func(r *column.Row, x, _ *event.Pool) {
+	for _, v := range [...]*uint64{&x.Backing, &x.PeakBacking, &x.Live, &x.PeakLive, &x.Blocks, &x.Allocations, &x.Frees, &x.Bytes} {
+		r.Uint(2, v)
+	}
+	r.Name(3, &x.Name)
+	r.Check(x.Live <= x.PeakLive && x.Backing <= x.PeakBacking, column.ErrTable)
+}}
+
+var errCounts = errors.New("its counts contradict each other")
+
+var countTable = column.Table[event.Count]{Names: true, Err: errCounts, Fields: func(r *column.Row, x, before *event.Count) {
+	r.Delta32(1, &x.TID, before.TID)
+	fn := uint32(x.Func)
+	r.Flagged(2, &fn, &x.Frees)
+	r.Check(fn < 1<<funcBits, errCounts)
+	x.Func = event.Func(fn)
+	for _, v := range [...]*uint64{&x.Calls, &x.Failed, &x.Bytes, &x.Usable, &x.Time, &x.Timed} {
+		r.Uint(2, v)
+	}
+	r.Name(3, &x.Name)
+	classFields(r, &x.Sizes, event.SizeClasses)
+	classFields(r, &x.Times, event.TimeClasses)
+}}
+
+// classFields are how many classes are not empty, and for each its number, which is below end, minus that of the one before, and its
+// count.
+func classFields(r *column.Row, list *[]event.Class, end uint64) {
+	n := uint64(len(*list))
+	r.Uint(4, &n)
+	r.Check(n <= end, errCounts)
+	if r.Reading() && n > 0 && n <= end {
+		*list = make([]event.Class, n)
+	}
+	before := uint8(0)
+	for i := range *list {
+		c := &(*list)[i]
+		up := uint64(c.Class - before)
+		r.Uint(4, &up)
+		r.Check(up < end && uint64(before)+up < end && (i == 0 || up > 0), errCounts)
+		c.Class = before + uint8(up)
+		r.Uint(4, &c.Calls)
+		before = c.Class
+	}
+}
+
+func encodeCounts(p *column.Payload, c *event.Counts) { countTable.Encode(p, c.Rows, c.Tick) }
+
+func decodeCounts(s *column.Set) (*event.Counts, error) {
+	c := &event.Counts{}
+	var err error
+	if c.Rows, err = countTable.Decode(s, nil, &c.Tick); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// spread is how a call stack differs between the inputs of a merged recording.
+type spread = entry[Spread]
+
+var spreadTable = column.Table[spread]{Fields: func(r *column.Row, x, before *spread) {
+	r.Delta32(1, &x.id, before.id)
+	r.Uint(2, &x.v.Inputs)
+	for _, e := range x.v.All() {
+		r.Uint(3, &e.Min)
+		r.Uint(3, &e.Max)
+		r.Uint32(4, &e.MinAt)
+		r.Uint32(4, &e.MaxAt)
+	}
+}}

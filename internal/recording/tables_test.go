@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // written returns a reader of a finished recording in which write has put what it wants.
@@ -34,20 +35,20 @@ func written(t *testing.T, write func(w *Writer) error) *Reader {
 }
 
 // forgeries changes every byte of a table, with the checksums of blocks aside, and shows what still has columns.
-func forgeries(t *testing.T, encode func(*payload, *columnWriter), look func(at int, s *columns)) {
+func forgeries(t *testing.T, encode func(*column.Payload), look func(at int, s *column.Set)) {
 	t.Helper()
-	p, err := newPayload()
+	p, err := column.NewPayload()
 	if err != nil {
 		t.Fatal(err)
 	}
-	encode(p, &columnWriter{})
-	good := bytes.Clone(p.bytes())
+	encode(p)
+	good := bytes.Clone(p.Bytes())
 	for i := range good {
 		for _, change := range []byte{0xff, 0x80, 1} {
 			b := bytes.Clone(good)
 			b[i] ^= change
-			var s columns
-			if s.parse(b) == nil {
+			var s column.Set
+			if s.Parse(b) == nil {
 				look(i, &s)
 			}
 		}

@@ -7,11 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sort"
+	"slices"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -20,7 +21,7 @@ type Options struct {
 	Addresses bool // the address of every block
 	// Mode is the file's permissions; 0: only its owner may read it.
 	Mode fs.FileMode
-	// Births, if it is not nil, is told of the allocations of each block of events once that was written, or could not be: the
+	// Births, if it is not nil, gets the allocations of each block of events once that was written, or could not be: the
 	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
 	Births func(first uint64, addrs []uint64)
 	// Fold says what is kept of a long run.
@@ -65,29 +66,29 @@ type Writer struct {
 	broken   atomic.Pointer[error] // app's error
 	sampling event.Sampling
 
-	// What was added is collected in a stretch, and counted.
-	filling    *stretch
+	// What was added is collected in a chunk, and counted.
+	filling    *chunk
 	pending    tables
-	before     uint64 // events before the stretch
+	before     uint64 // events before the chunk
 	inBlock    int    // of them in its block
 	allocs     uint64
 	liveBytes  uint64
 	liveBlocks uint64
-	// Stretches that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by stretches
+	// Chunks that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by chunks
 	// and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the caller's.
-	stretches chan *stretch
-	encoded   chan *stretch
-	unused    []*stretch
-	passed    int
+	chunks   chan *chunk
+	encoded  chan *chunk
+	unused   []*chunk
+	inFlight int // chunks on their way
 
 	enc *encoder
 	due tables // to be written with the block that is being encoded, or before
 	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
 	// it and come back by spare. While none is on its way, app is that of who has enc.
-	jobs  chan *job
-	spare chan *job
-	idle  []*job
-	under int // way
+	jobs    chan *job
+	spare   chan *job
+	idle    []*job
+	writing int // jobs on their way
 }
 
 // job is a block to be written, and the tables that it refers to.
@@ -116,7 +117,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := private.Create(path, cmp.Or(opts.Mode, OwnerOnly))
 	if err != nil {
 		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
-			filling: new(stretch)}
+			filling: new(chunk)}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(osFile{f}, path, p, opts)
@@ -137,7 +138,7 @@ func (w *Writer) Reopen() (*os.File, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(stretch)}
+	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(chunk)}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -195,6 +196,62 @@ func (w *Writer) Node(id uint32, n event.Node) {
 // Sample adds a sample.
 func (w *Writer) Sample(s event.Sample) { w.pending.samples = append(w.pending.samples, s) }
 
+// Mark adds a mark. The thread that it names must be added before.
+func (w *Writer) Mark(m event.Mark) { w.pending.marks = append(w.pending.marks, m) }
+
+// Region adds a note that a region was entered or left. Its thread must be added before.
+func (w *Writer) Region(n event.RegionNote) { w.pending.regions = append(w.pending.regions, n) }
+
+// Range adds a name of a range of memory. Its thread must be added before.
+func (w *Writer) Range(n event.NamedRange) { w.pending.ranges = append(w.pending.ranges, n) }
+
+// StackUse adds a reading of the memory of a thread's stack. What it names must be added before.
+func (w *Writer) StackUse(u event.StackUse) { w.pending.stackUse = append(w.pending.stackUse, u) }
+
+// Pairs adds allocations and deallocations that do not belong together.
+func (w *Writer) Pairs(list []event.Pair) error { return writeNow(w, blockPairs, list, &pairTable) }
+
+// Pools adds what the program's own pools came to.
+func (w *Writer) Pools(list []event.Pool) error { return writeNow(w, blockPools, list, &poolTable) }
+
+// Residency adds what was in memory of the modules.
+func (w *Writer) Residency(list []event.Residency) error {
+	return writeNow(w, blockResidency, list, &residencyTable)
+}
+
+// variableRows is the largest number of variables in a block: their names may be long.
+const variableRows = 2048
+
+// Variables adds static variables, and the sections that they and others lie in.
+func (w *Writer) Variables(list []event.Variable, sections []event.DataSection) error {
+	for part := range slices.Chunk(list, variableRows) {
+		if err := writeNow(w, blockVariables, part, &variableTable); err != nil {
+			return err
+		}
+	}
+	return writeNow(w, blockDataSections, sections, &dataSectionTable)
+}
+
+// Counts writes what the process's threads have counted so far. It replaces what was written of it before.
+func (w *Writer) Counts(c *event.Counts) error {
+	w.wait()
+	if w.Err() == nil && len(c.Rows) > 0 {
+		encodeCounts(w.app.pay, c)
+		_ = w.check(w.app.block(blockCounts, w.app.pay.Bytes()))
+	}
+	return w.Err()
+}
+
+// writeNow writes a table behind all that was added so far.
+func writeNow[T any](w *Writer, typ blockType, list []T, t *column.Table[T]) error {
+	w.wait()
+	if w.Err() == nil {
+		writeTable(w.app, typ, &list, t)
+		_ = w.check(w.app.err)
+	}
+	return w.Err()
+}
+
 // Events adds events, in order. It retains nothing of them. Times are kept in units of Quantum, see Quantise.
 func (w *Writer) Events(events []event.Event) error {
 	for i := range events {
@@ -211,7 +268,7 @@ func (w *Writer) Event(e *event.Event) error {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	w.other(e)
+	w.addSlow(e)
 	return w.Err()
 }
 
@@ -229,10 +286,10 @@ func (w *Writer) Allocations() uint64 { return w.allocs }
 
 // FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not nil: from another
 // goroutine, but never at the same time as another then or Options.Births.
-func (w *Writer) FlushLater(then func()) { w.handOver(true, then) }
+func (w *Writer) FlushLater(then func()) { w.sendChunk(true, then) }
 
-// hand hands the block and its tables over to be written.
-func (w *Writer) hand(then func()) {
+// submitBlock sends the block and its tables to the goroutine that writes.
+func (w *Writer) submitBlock(then func()) {
 	if w.jobs == nil {
 		w.jobs, w.spare = make(chan *job, maxJobs), make(chan *job, maxJobs)
 		go w.work()
@@ -240,7 +297,7 @@ func (w *Writer) hand(then func()) {
 	j := w.job()
 	j.then = then
 	w.jobs <- j
-	w.under++
+	w.writing++
 }
 
 // job seals the block.
@@ -250,11 +307,11 @@ func (w *Writer) job() *job {
 	case n > 0:
 		j = w.idle[n-1]
 		w.idle = w.idle[:n-1]
-	case w.under < maxJobs:
+	case w.writing < maxJobs:
 		j = new(job)
 	default:
 		j = <-w.spare
-		w.under--
+		w.writing--
 	}
 	w.enc.seal(&j.block)
 	if j.block.head.events > 0 && w.app.fold.asks() {
@@ -296,7 +353,7 @@ func (w *Writer) write(j *job) {
 
 // wait returns when everything is in the columns, and nothing on its way to be written.
 func (w *Writer) wait() {
-	for ; w.passed > 0; w.passed-- {
+	for ; w.inFlight > 0; w.inFlight-- {
 		w.unused = append(w.unused, <-w.encoded)
 	}
 	s := w.filling
@@ -304,8 +361,8 @@ func (w *Writer) wait() {
 	w.inBlock += s.n
 	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
 	w.encode(s)
-	w.due.take(&w.pending)
-	for ; w.under > 0; w.under-- {
+	w.due.moveFrom(&w.pending)
+	for ; w.writing > 0; w.writing-- {
 		w.idle = append(w.idle, <-w.spare)
 	}
 }
@@ -326,17 +383,7 @@ func (w *Writer) Tally() *tally.Tally { return w.enc.tally }
 
 // Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
 func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
-	w.wait()
-	pcs := make([]uint32, 0, len(frames))
-	for pc := range frames {
-		pcs = append(pcs, pc)
-	}
-	sort.Slice(pcs, func(i, j int) bool { return pcs[i] < pcs[j] })
-	if w.Err() == nil {
-		writeTable(w.app, blockSymbols, &pcs, func(p *payload, c *columnWriter, l []uint32) { encodeSymbols(p, c, l, frames) })
-		_ = w.check(w.app.err)
-	}
-	return w.Err()
+	return writeNow(w, blockSymbols, symbolsOf(frames), &symbolTable)
 }
 
 // LostEvents is the number of events that could not be written.
@@ -398,11 +445,11 @@ func (w *Writer) close() error {
 
 // stop ends the goroutines, for which nothing is on its way.
 func (w *Writer) stop() {
-	if w.stretches != nil {
-		close(w.stretches)
+	if w.chunks != nil {
+		close(w.chunks)
 	}
 	if w.jobs != nil {
 		close(w.jobs)
 	}
-	w.stretches, w.jobs = nil, nil
+	w.chunks, w.jobs = nil, nil
 }

@@ -35,7 +35,7 @@ func TestTables(t *testing.T) {
 	for _, m := range modules {
 		w.Module(m)
 	}
-	const many = tableEntries*2 + 7
+	const many = tableRows*2 + 7
 	for i := range uint32(many) {
 		w.PC(i*3+1, event.PC{Addr: uint64(i) * 0x9e3779b97f4a7c15, Module: i % 5, Interrupted: i%7 == 0})
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i*3 + 1, Truncated: i%11 == 0})

@@ -1,4 +1,4 @@
-package recording
+package column
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func newPacker() (*packer, error) {
 }
 
 // pack appends raw to dst as a zstd frame, and returns false if that is not shorter than raw.
-func (p *packer) pack(id columnID, dst, raw []byte) ([]byte, bool) {
+func (p *packer) pack(id ID, dst, raw []byte) ([]byte, bool) {
 	n := len(dst)
 	if len(raw) < minPacked {
 		return dst, false

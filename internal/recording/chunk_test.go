@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestFlushLater: a writer that has nothing yet can be flushed as well, and whoever asks for a flush need not be told of it.
+// TestFlushLater: a writer that has nothing yet can be flushed as well, and then may be nil.
 func TestFlushLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -17,12 +17,12 @@ func TestFlushLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan bool, 1)
-	w.FlushLater(func() { told <- true })
-	<-told
+	done := make(chan bool, 1)
+	w.FlushLater(func() { done <- true })
+	<-done
 	e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-	const stretches = 2 * maxStretches
-	for range stretches {
+	const flushes = 2 * maxChunks
+	for range flushes {
 		for range 10 {
 			if err := w.Event(&e); err != nil {
 				t.Fatal(err)
@@ -38,8 +38,8 @@ func TestFlushLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if n := len(r.events); n != stretches {
-		t.Errorf("%d blocks of events, want %d", n, stretches)
+	if n := len(r.events); n != flushes {
+		t.Errorf("%d blocks of events, want %d", n, flushes)
 	}
 }
 
@@ -51,14 +51,14 @@ func TestNoGoroutines(t *testing.T) {
 		for _, end := range []func(*Writer) error{func(w *Writer) error { return w.Finish(Ending{}) }, (*Writer).Abort} {
 			w, failed := Create(path, event.Process{}, Options{})
 			e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-			for range 2 * stretchEvents {
+			for range 2 * chunkEvents {
 				_ = w.Event(&e)
 			}
 			w.FlushLater(func() {})
 			if err := end(w); failed == nil && err != nil {
 				t.Error(err)
 			}
-			if w.Handed() != 2*stretchEvents {
+			if w.Handed() != 2*chunkEvents {
 				t.Errorf("%d events", w.Handed())
 			}
 		}

@@ -1,0 +1,51 @@
+package recording
+
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// tables collects what is not yet in the file.
+type tables struct {
+	process *event.Process // nil: unchanged
+	threads []entry[event.Thread]
+	modules []event.Module
+	pcs     []entry[event.PC]
+	nodes   []entry[event.Node]
+	samples []event.Sample
+
+	stackUse []event.StackUse
+	marks    []event.Mark
+	regions  []event.RegionNote
+	ranges   []event.NamedRange
+}
+
+// take moves what o has behind what t has, and empties o.
+func (t *tables) moveFrom(o *tables) {
+	move(&t.threads, &o.threads)
+	move(&t.modules, &o.modules)
+	move(&t.pcs, &o.pcs)
+	move(&t.nodes, &o.nodes)
+	move(&t.samples, &o.samples)
+	move(&t.stackUse, &o.stackUse)
+	move(&t.marks, &o.marks)
+	move(&t.regions, &o.regions)
+	move(&t.ranges, &o.ranges)
+	if o.process != nil {
+		t.process, o.process = o.process, nil
+	}
+}
+
+// move is take for one table. If nothing was there, nothing is copied.
+func move[T any](t, o *[]T) {
+	if len(*t) == 0 {
+		*t, *o = *o, *t
+		return
+	}
+	if n := len(*t) + len(*o); n > cap(*t) {
+		*t = slices.Grow(*t, max(len(*t), len(*o))) // append would grow long ones by a quarter only
+	}
+	*t = append(*t, *o...)
+	*o = (*o)[:0]
+}
