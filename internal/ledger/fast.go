@@ -121,7 +121,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 }
 
 // remember notes the deallocations of list since then, those that one of another thread may have changed places with. They are noted in their
-// order, since lately forgets the first ones first.
+// order, since recentFrees forgets the first ones first.
 func (l *Ledger) remember(list []event.Plain, since int64) {
 	k := len(list)
 	for k > 0 && int64(list[k-1].Time) >= since {
@@ -129,7 +129,7 @@ func (l *Ledger) remember(list []event.Plain, since int64) {
 	}
 	for i := range list[k:] {
 		if p := &list[k+i]; p.Way != event.PlainAlloc {
-			l.lately.add(p.Addr, int64(p.Time), p.Thread)
+			l.recent.add(p.Addr, int64(p.Time), p.Thread)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Ledger struct {
 	streams streams
 	known   *addresses // addresses this ledger has seen; only in a forked child
 	waits   waits
-	lately  lately
+	recent  recentFrees
 	pools   pools
 	counts  Counts
 	event   event.Event // the one handed to emit
@@ -57,7 +57,7 @@ func New(forked bool) *Ledger {
 	if forked {
 		l.known = newAddresses()
 	}
-	l.waits.byAddr = make(map[uint64]*contest)
+	l.waits.byAddr = make(map[uint64]*conflict)
 	l.birth = event.Event{Kind: event.Alloc, Ref: event.NoRef}
 	l.death = event.Event{Kind: event.Free}
 	return l
@@ -68,11 +68,11 @@ func New(forked bool) *Ledger {
 func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	if op.Time > l.seen {
 		l.seen = op.Time
-		if len(l.waits.hasty) > 0 {
-			l.settleHasty(op.Time, emit)
+		if len(l.waits.expiring) > 0 {
+			l.settleExpired(op.Time, emit)
 		}
-	} else if len(l.waits.hasty) > maxWaiting {
-		l.settleHasty(1<<62, emit)
+	} else if len(l.waits.expiring) > maxWaiting {
+		l.settleExpired(1<<62, emit)
 	}
 	addr := op.key()
 	switch op.Kind {
@@ -87,11 +87,11 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 		}
 		g, i, ok := l.live.find(addr)
 		if !ok {
-			l.contest(op, addr, 0, emit)
+			l.conflict(op, addr, 0, emit)
 			return
 		}
 		if l.markedByOther(op, g, i) {
-			l.contest(op, addr, 0, emit)
+			l.conflict(op, addr, 0, emit)
 			return
 		}
 		l.end(op, g, i, 0, emit)
@@ -169,8 +169,8 @@ func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.
 	}
 	g, i, ok := l.live.find(addr)
 	if ok {
-		if g.slots[i].ref&inRealloc == 0 || l.mayPrecede(op, g, i) {
-			l.contest(op, addr, flags, emit)
+		if p := &g.slots[i]; p.ref&inRealloc == 0 || precedes(op, l.streams.of(p), l.Skew) {
+			l.conflict(op, addr, flags, emit)
 			return
 		}
 		l.moved(op, g, i, emit)
@@ -244,7 +244,7 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 	l.live.get(g, i, b)
 	l.live.remove(g, i, b)
 	if op.Func != event.FuncUnknown {
-		l.lately.add(b.Addr, op.Time, op.Thread)
+		l.recent.add(b.Addr, op.Time, op.Thread)
 	}
 	if quiet {
 		l.returned(op, b.Addr, emit)

@@ -141,9 +141,7 @@ func (l *Ledger) back(op *Op, emit func(*event.Event)) {
 		return
 	}
 	for _, key := range [2]uint64{addr | poolBit, addr} {
-		if l.waits.ops > 0 {
-			l.settleAddr(key, emit)
-		}
+		l.forceAt(key, emit)
 	}
 	b := &backing{addr: addr, size: op.Size, of: op.Pool, parent: unknownParent}
 	list := l.pools.at[addr]
@@ -278,9 +276,7 @@ func (l *Ledger) endContents(c *contents, by *Op, emit func(*event.Event)) {
 				l.release(b, by, emit)
 				continue
 			}
-			if l.waits.ops > 0 {
-				l.settleAddr(x.key, emit)
-			}
+			l.forceAt(x.key, emit)
 			if g, i, ok := l.live.find(x.key); ok && g.slots[i].ref>>16&refMask == x.ref {
 				l.end(by, g, i, 0, emit)
 			}
