@@ -29,6 +29,7 @@ type conflict struct {
 // waiting is an op that waits.
 type waiting struct {
 	op        Op
+	time      int64 // of op; if it is the end of a realloc's old block, of the begin: op has the time of the result
 	flags     event.Flags
 	begin     *begin // if op is a realloc's begin
 	late      bool   // it may have happened before what arrived before it, whatever its time
@@ -86,7 +87,7 @@ func (l *Ledger) conflictAt(addr uint64) *conflict {
 }
 
 func (l *Ledger) wait(c *conflict, op *Op, flags event.Flags) *waiting {
-	w := waiting{op: *op, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
+	w := waiting{op: *op, time: op.Time, flags: flags, late: op.Late || op.Time < l.seen, barrier: l.waits.barrier}
 	w.firstSeen = l.known != nil && !w.allocates() && l.known.add(c.addr)
 	if w.begins() {
 		w.begin = l.streams.innermost(op.Stream)

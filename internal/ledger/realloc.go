@@ -196,19 +196,27 @@ func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Eve
 	return true
 }
 
+// sureBefore says whether a deallocation or begin that came before a realloc's result has certainly happened before it.
+func (w *waiting) sureBefore(result *Op, skew int64) bool {
+	return !w.allocates() && !w.late && !result.Late && result.Time-w.time > skew
+}
+
 // reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if its
 // own clock was read too early, rather than theirs.
 func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*event.Event)) {
-	first := &c.ops[0]
-	if !first.late && !result.Late && result.Time-first.op.Time > l.Skew && !first.allocates() {
-		l.forceAll(c, emit) // a deallocation before the result
-		return
-	}
 	if addr == 0 && result.Size > 0 {
+		if c.ops[0].sureBefore(result, l.Skew) {
+			l.forceAll(c, emit)
+		}
 		return
 	}
 	s := l.situation(c)
-	for n := s.aheadOf(b.time, result, addr == b.addr); n > 0; n -= 2 {
+	n := s.aheadOf(b.time, result, addr == b.addr)
+	if n == 0 && c.ops[0].sureBefore(result, l.Skew) {
+		l.forceAll(c, emit) // it ended the block, though a realloc was under way
+		return
+	}
+	for ; n > 0; n -= 2 {
 		g, i, ok := l.live.find(c.addr)
 		if !ok || g.slots[i].ref>>16&refMask != b.ref {
 			return

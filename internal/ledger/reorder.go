@@ -114,7 +114,7 @@ func (s *situation) force() story {
 	case s.live.is: // and in a realloc
 		return tell(inOrder, step{end, 0})
 	}
-	return s.exchangeOr(endNothing)
+	return s.unmatched()
 }
 
 // allocOverLive: the first op allocates where a block is live. Did one of the later ops end that?
@@ -136,7 +136,7 @@ func (s *situation) allocOverLive() story {
 			}
 		case w.allocates():
 			allocs++
-			if frees > 0 && ender == 0 && w.op.Time-first.op.Time > s.skew {
+			if frees > 0 && ender == 0 && w.time-first.time > s.skew {
 				return s.unseen() // the block before this one has its deallocation: only that of the live block is missing
 			}
 		default:
@@ -151,6 +151,8 @@ func (s *situation) allocOverLive() story {
 		return story{expires: s.crossed() > 0}
 	case s.near(&s.ops[ender], first):
 		return tell(tie, step{end, ender})
+	case s.crossed() > 0:
+		return s.unseen()
 	case frees > allocs: // the live block and all that follow have ended: one clock was wrong
 		return tell(inversion, step{end, ender})
 	case last.allocates():
@@ -192,21 +194,37 @@ func (s *situation) freeOfNothing() story {
 		}
 		switch {
 		case s.follows(j):
-			if last.op.Time-first.op.Time <= s.skew {
+			if last.time-first.time <= s.skew {
 				continue // another stream's op could still explain the first
 			}
-			return s.exchangeOr(endNothing)
+			return s.unmatched()
 		case s.near(w, first):
-			if swap > 0 && swap < j && cost < w.op.Time-first.op.Time+w.op.Time-s.ops[swap].op.Time {
-				return s.exchangeOr(endNothing)
+			if swap > 0 && swap < j && cost < 2*w.time-first.time-s.ops[swap].time {
+				return s.unmatched()
 			}
 			return tell(tie, step{birth, j}, step{end, 0})
 		case begins: // nor did the realloc reallocate anything
+			return tell(inOrder, step{endNothing, 0})
+		case s.laterFree(j): // that is the one which the allocation explains
 			return tell(inOrder, step{endNothing, 0})
 		}
 		return tell(inOrder, step{birth, j}, step{suspect, j})
 	}
 	return story{expires: swap > 0}
+}
+
+// laterFree says whether a deallocation between the first op and allocation j may have come after j.
+func (s *situation) laterFree(j int) bool {
+	for i := j - 1; i > 0; i-- {
+		w := &s.ops[i]
+		if w.op.Stream == s.ops[j].op.Stream {
+			return false
+		}
+		if w.op.Kind == OpFree && s.near(&s.ops[j], w) {
+			return true
+		}
+	}
+	return false
 }
 
 // beginOfNothing: the first op begins to reallocate what is not live. Did one of the later ops allocate it?
@@ -258,15 +276,9 @@ func (s *situation) exchangeable() (free, alloc int, early int64) {
 		if !w.allocates() || !s.follows(j) {
 			continue
 		}
-		k, n := 0, 0
-		for i := range j {
-			if s.ops[i].op.Stream == w.op.Stream {
-				k, n = i, n+1
-			}
-		}
 		at, ok := s.recent.find(s.key, w.op.Thread)
-		early := w.op.Time - at
-		if ok && n == 1 && early <= s.skew && s.ops[k].op.Kind == OpFree {
+		k, early := s.soleFree(j), w.time-at
+		if ok && k >= 0 && early <= s.skew {
 			return k, j, early
 		}
 		break
@@ -274,12 +286,35 @@ func (s *situation) exchangeable() (free, alloc int, early int64) {
 	return 0, 0, 0
 }
 
-// exchangeOr tells of an exchange, or else that the first op did what otherwise says.
-func (s *situation) exchangeOr(otherwise act) story {
+// soleFree returns the only op ahead of j that is of j's stream, if it is a deallocation, or -1.
+func (s *situation) soleFree(j int) int {
+	found := -1
+	for i := range j {
+		if w := &s.ops[i]; w.op.Stream != s.ops[j].op.Stream {
+			continue
+		} else if found >= 0 || w.op.Kind != OpFree {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// unmatched tells which deallocation ended nothing, if not even an exchange explains the first op: that one, or, if it
+// may have come after an allocation, the deallocation that the allocation's own stream made before.
+func (s *situation) unmatched() story {
 	if free, alloc, _ := s.exchangeable(); alloc > 0 {
 		return tell(exchange, step{birth, alloc}, step{end, free})
 	}
-	return tell(inOrder, step{otherwise, 0})
+	for j := 1; j < len(s.ops); j++ {
+		if w := &s.ops[j]; w.allocates() {
+			if k := s.soleFree(j); k > 0 && s.near(w, &s.ops[0]) {
+				return tell(inOrder, step{endNothing, k})
+			}
+			break
+		}
+	}
+	return tell(inOrder, step{endNothing, 0})
 }
 
 // crossed: the first op allocates where a block is live, and its own stream ends what it has allocated. If another
@@ -291,18 +326,18 @@ func (s *situation) crossed() int {
 		return 0
 	}
 	for j := 1; j < len(s.ops); j++ {
-		op := &s.ops[j].op
-		if op.Stream != first.Stream {
+		w := &s.ops[j]
+		if w.op.Stream != first.Stream {
 			continue
 		}
-		if op.Kind != OpFree {
+		if w.op.Kind != OpFree {
 			return 0
 		}
 		at, other := s.live.born, s.live.thread != first.Thread
 		if now, ok := s.recent.find(s.key, first.Thread); ok && (!other || now > at) {
 			at, other = now, true
 		}
-		if !other || op.Time-at > s.skew {
+		if !other || w.time-at > s.skew {
 			return 0
 		}
 		return j
@@ -321,7 +356,7 @@ func (s *situation) follows(j int) bool {
 }
 
 // near says whether w may have happened before first, which came before it.
-func (s *situation) near(w, first *waiting) bool { return w.late || w.op.Time-first.op.Time <= s.skew }
+func (s *situation) near(w, first *waiting) bool { return w.late || w.time-first.time <= s.skew }
 
 // mayPrecede says whether the live block may have ended, and another one have been born, before the realloc that is
 // under way began. What has come last at the address is then not too late for that, and the result will tell.
@@ -333,20 +368,24 @@ func precedes(op *Op, b *begin, skew int64) bool {
 }
 
 // aheadOf returns how many of the ops that wait, deallocations and allocations in turn, came before a realloc began
-// whose result has come: as many as make the clocks the least wrong. before is the time of the begin.
+// whose result has come: as many as make the clocks the least wrong. began is the time of the begin.
 func (s *situation) aheadOf(began int64, result *Op, inPlace bool) (n int) {
-	after := int64(0) // by how much the clocks are wrong of those that come after it
+	after, sure := int64(0), 0 // by how much the clocks are wrong of those that come after it, and how many cannot
 	for i := range s.ops {
-		after += max(0, result.Time-s.ops[i].op.Time)
+		w := &s.ops[i]
+		after += max(0, result.Time-w.time)
+		if !w.late && !result.Late && result.Time-w.time > s.skew {
+			sure = i + 1
+		}
 	}
 	least := after
 	for k := 1; k < len(s.ops); k += 2 {
 		end, born := &s.ops[k-1], &s.ops[k]
-		if end.allocates() || end.begins() || !born.allocates() || born.op.Time-began > s.skew {
+		if end.allocates() || end.begins() || !born.allocates() || born.time-began > s.skew {
 			break
 		}
-		after -= max(0, result.Time-end.op.Time) + max(0, result.Time-born.op.Time)
-		if cost := after + max(0, born.op.Time-began); inPlace && cost < least {
+		after -= max(0, result.Time-end.time) + max(0, result.Time-born.time)
+		if cost := after + max(0, born.time-began); inPlace && (cost < least || n < sure) {
 			least, n = cost, k+1 // nobody else had the address meanwhile
 		} else if !inPlace && s.follows(k) { // else that is what it was moved away from
 			n = k + 1
