@@ -36,8 +36,9 @@ type waiting struct {
 	firstSeen bool   // a deallocation or begin at an address that this ledger of a forked child had never seen
 	expires   bool   // when the clock has moved on, it is settled as it stands
 	barrier   uint64
-	// If a realloc began at an address where ops wait, its deallocation of the old block and its allocation of the new one
-	// wait apart, each with the address of the other. What becomes of the first tells whether it was a realloc of a block.
+	// If a realloc began at an address where ops wait, its deallocation of the old block and its allocation of the new
+	// one wait apart, each with the address of the other. What becomes of the first shows whether it was a realloc of
+	// a block.
 	other uint64
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestManyExpiring: while what waits for the clock is settled because it is too much, more comes to wait for it.
+// TestManyExpiring: too many ops wait for the clock, and while they are settled, more come to wait for it.
 func TestManyExpiring(t *testing.T) {
 	t.Parallel()
 	l := New(true)

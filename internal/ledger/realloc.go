@@ -27,14 +27,14 @@ func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
 	l.mark(b)
 }
 
-// markedByOther says whether another stream reallocates the block at (g, i): then op came after that, in the same tick, or
-// has an unseen cause.
+// markedByOther says whether another stream is reallocating the block at (g, i). Then op, which ends or reallocates it,
+// contradicts.
 func (l *Ledger) markedByOther(op *Op, g *segment, i int) bool {
 	b := l.streams.of(&g.slots[i])
 	return b != nil && b.stream != op.Stream
 }
 
-// mark finds the block that a realloc is given, and marks it unless another one has.
+// mark finds the block that a realloc was given, and marks it, unless another realloc has.
 func (l *Ledger) mark(b *begin) {
 	b.fate = unknownBlock
 	g, i, ok := l.live.find(b.addr)
@@ -54,7 +54,7 @@ func (l *Ledger) decide(b *begin, emit func(*event.Event)) {
 	}
 }
 
-// unmark makes the block of a realloc that came to nothing an ordinary one again.
+// unmark removes the mark of a realloc that failed or whose result was lost.
 func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 	if b.fate == inherited {
 		l.known.remove(b.addr)
@@ -68,7 +68,7 @@ func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 	}
 }
 
-// moved ends the marked block at (g, i), whose address op has just been given.
+// moved ends the marked block at (g, i), since op was given its address.
 func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 	by := l.by(op, op.FreeStack)
 	if b := l.streams.of(&g.slots[i]); b != nil {
@@ -80,9 +80,10 @@ func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 
 // by returns op as a deallocation with a stack of its own. It is valid until the next call.
 func (l *Ledger) by(op *Op, freeStack uint32) *Op {
-	l.freed.Time, l.freed.Late = op.Time, op.Late
-	l.freed.Func, l.freed.Thread, l.freed.FreeStack, l.freed.Region, l.freed.Pool = op.Func, op.Thread, freeStack, op.Region, op.Pool
-	return &l.freed
+	f := &l.freed
+	f.Time, f.Late, f.Func, f.Thread = op.Time, op.Late, op.Func, op.Thread
+	f.FreeStack, f.Region, f.Pool = freeStack, op.Region, op.Pool
+	return f
 }
 
 func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
@@ -115,7 +116,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	case marked:
 		g, i, ok := l.live.find(b.addr)
 		if !ok || g.slots[i].ref>>16&refMask != b.ref {
-			born = 0 // somebody freed it meanwhile
+			born = 0 // it has been freed meanwhile
 			break
 		}
 		l.end(freed, g, i, half, emit)
@@ -128,7 +129,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		switch {
 		case !l.Partial:
 			born = 0
-		case addr == b.addr: // it was a block, though nobody recorded it
+		case addr == b.addr: // there was a block, though it was not recorded
 			born |= event.InPlace
 		}
 		if l.waits.ops > 0 {
@@ -141,7 +142,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.unknown(freed, b.addr, kind, half, emit)
 	}
 	if b.silent {
-		born = 0 // there was no other half
+		born = 0 // the end of the old block was no event
 	}
 	if addr != 0 {
 		l.alloc(op, addr, born, emit)
@@ -152,8 +153,8 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 // given: the begin becomes a deallocation, and the new block an allocation.
 func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Event)) bool {
 	c := l.waits.byAddr[b.addr]
-	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial { // many are of blocks that were not recorded
-		return false
+	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial {
+		return false // if Partial, many are of blocks that were not recorded
 	}
 	k := 0
 	for ; k < len(c.ops) && c.ops[k].begin != b; k++ {
@@ -201,8 +202,8 @@ func (w *waiting) sureBefore(result *Op, skew int64) bool {
 	return !w.allocates() && !w.late && !result.Late && result.Time-w.time > skew
 }
 
-// reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if its
-// own clock was read too early, rather than theirs.
+// reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if
+// its own clock was read too early, rather than theirs.
 func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*event.Event)) {
 	if addr == 0 && result.Size > 0 {
 		if c.ops[0].sureBefore(result, l.Skew) {

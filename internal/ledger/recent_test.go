@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestRecent: many deallocations within what a clock may be wrong by are remembered alike, whatever way they take and however many at once.
+// TestRecent: Plain and Add remember the same deallocations, however many come within Skew and however many at once.
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	var ops []*Op
@@ -28,13 +28,13 @@ func TestRecent(t *testing.T) {
 		for _, op := range ops {
 			at, ok := one.recent.find(op.Addr, 0)
 			if now, is := other.recent.find(op.Addr, 0); now != at || is != ok {
-				t.Fatalf("%d at once: of address %d: at %d (%v), one by one: at %d (%v)", most, op.Addr, now, is, at, ok)
+				t.Fatalf("%d at once: address %d at %d (%v), one by one: at %d (%v)", most, op.Addr, now, is, at, ok)
 			}
 		}
 	}
 }
 
-// TestRecentAlone: the first that comes of a second thread is that a clock of the first one was read early.
+// TestRecentAlone: the first op of a second thread shows that the clock of the first thread was read early.
 func TestRecentAlone(t *testing.T) {
 	t.Parallel()
 	ops := []*Op{
@@ -45,7 +45,8 @@ func TestRecentAlone(t *testing.T) {
 		{Kind: OpAlloc, Time: 16, Func: event.Malloc, Thread: 1, Stream: 1, Addr: 32},
 	}
 	for _, most := range []int{0, 3, 10} {
-		if _, l, _ := allPlain(ops, false, most); l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
+		_, l, _ := allPlain(ops, false, most)
+		if l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
 			t.Errorf("%d at once: %+v, %d live", most, l.Counts(), l.live.count)
 		}
 	}

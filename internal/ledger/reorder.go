@@ -4,7 +4,7 @@ package ledger
 // has happened there, or that it is too early to say. It changes nothing and writes no event: settle.go does.
 //
 // Every function here looks at each waiting op a bounded number of times. At most maxConflict ops wait at an address,
-// before() is linear in them, and recentFrees has maxRecent entries: a call takes O(maxConflict² + maxRecent) steps.
+// follows() is linear in them, and recentFrees has maxRecent entries: a call takes O(maxConflict² + maxRecent) steps.
 
 // situation is all that the rule looks at.
 type situation struct {
@@ -13,8 +13,8 @@ type situation struct {
 	live   occupant
 	recent *recentFrees
 	skew   int64
-	// suspects is how many of the first ops are deallocations that came before the allocation of the live block, and that
-	// ended it only if a clock was wrong.
+	// suspects is how many of the first ops are deallocations that came before the allocation of the live block, and
+	// that ended it only if a clock was wrong.
 	suspects int
 }
 
@@ -67,12 +67,12 @@ const (
 
 var wait = story{}
 
-func tell(why reason, steps ...step) (s story) {
+func concluded(why reason, steps ...step) (s story) {
 	s.why, s.n = why, copy(s.steps[:], steps)
 	return s
 }
 
-// next tells what is certain, or waits.
+// next returns what is certain, or that the ops wait.
 func (s *situation) next() story {
 	first := &s.ops[0]
 	switch {
@@ -84,35 +84,35 @@ func (s *situation) next() story {
 		if first.other != 0 {
 			return wait
 		}
-		return tell(inOrder, step{birth, 0})
+		return concluded(inOrder, step{birth, 0})
 	case s.live.moving:
 		return s.endDuringRealloc()
 	case first.begins() && s.live.is:
-		return tell(inOrder, step{beginWork, 0})
+		return concluded(inOrder, step{beginWork, 0})
 	case first.begins():
 		return s.beginOfNothing()
 	case s.live.is:
-		return tell(inOrder, step{end, 0})
+		return concluded(inOrder, step{end, 0})
 	}
 	return s.freeOfNothing()
 }
 
-// force tells what has become of the first op if nothing else will ever be known: its time is believed.
+// force returns what has become of the first op if nothing else will ever be known: its time is believed.
 func (s *situation) force() story {
 	first := &s.ops[0]
 	switch {
 	case first.allocates() && first.other != 0:
-		return tell(inOrder, step{settleOther, 0})
+		return concluded(inOrder, step{settleOther, 0})
 	case first.allocates() && s.live.is:
 		return s.unseen()
 	case first.allocates():
-		return tell(inOrder, step{birth, 0})
+		return concluded(inOrder, step{birth, 0})
 	case first.begins():
-		return tell(inOrder, step{beginWork, 0})
+		return concluded(inOrder, step{beginWork, 0})
 	case s.suspects > 0:
-		return tell(inOrder, step{endNothing, 0})
+		return concluded(inOrder, step{endNothing, 0})
 	case s.live.is: // and in a realloc
-		return tell(inOrder, step{end, 0})
+		return concluded(inOrder, step{end, 0})
 	}
 	return s.unmatched()
 }
@@ -124,7 +124,7 @@ func (s *situation) allocOverLive() story {
 		if s.mayPrecede(&last.op) {
 			return wait
 		}
-		return tell(inOrder, step{moveAway, 0})
+		return concluded(inOrder, step{moveAway, 0})
 	}
 	allocs, frees, ender := 1, 0, 0
 	for j := 1; j < len(s.ops); j++ {
@@ -132,12 +132,12 @@ func (s *situation) allocOverLive() story {
 		switch {
 		case w.begins():
 			if ender == 0 && !s.follows(j) && s.near(w, first) {
-				return tell(tie, step{beginWork, j})
+				return concluded(tie, step{beginWork, j})
 			}
 		case w.allocates():
 			allocs++
 			if frees > 0 && ender == 0 && w.time-first.time > s.skew {
-				return s.unseen() // the block before this one has its deallocation: only that of the live block is missing
+				return s.unseen() // the block before w has its deallocation: only the live block's is missing
 			}
 		default:
 			frees++
@@ -150,11 +150,11 @@ func (s *situation) allocOverLive() story {
 	case ender == 0:
 		return story{expires: s.crossed() > 0}
 	case s.near(&s.ops[ender], first):
-		return tell(tie, step{end, ender})
+		return concluded(tie, step{end, ender})
 	case s.crossed() > 0:
 		return s.unseen()
 	case frees > allocs: // the live block and all that follow have ended: one clock was wrong
-		return tell(inversion, step{end, ender})
+		return concluded(inversion, step{end, ender})
 	case last.allocates():
 		return s.unseen()
 	}
@@ -171,11 +171,11 @@ func (s *situation) endDuringRealloc() story {
 	for j := 1; j < len(s.ops); j++ {
 		switch w := &s.ops[j]; {
 		case !s.near(w, first) && first.begins():
-			return tell(inOrder, step{beginWork, 0})
+			return concluded(inOrder, step{beginWork, 0})
 		case !s.near(w, first):
-			return tell(inOrder, step{end, 0})
+			return concluded(inOrder, step{end, 0})
 		case w.allocates() && !s.follows(j):
-			return tell(inOrder, step{moveAway, j})
+			return concluded(inOrder, step{moveAway, j})
 		}
 	}
 	return wait
@@ -202,13 +202,13 @@ func (s *situation) freeOfNothing() story {
 			if swap > 0 && swap < j && cost < 2*w.time-first.time-s.ops[swap].time {
 				return s.unmatched()
 			}
-			return tell(tie, step{birth, j}, step{end, 0})
+			return concluded(tie, step{birth, j}, step{end, 0})
 		case begins: // nor did the realloc reallocate anything
-			return tell(inOrder, step{endNothing, 0})
+			return concluded(inOrder, step{endNothing, 0})
 		case s.laterFree(j): // that is the one which the allocation explains
-			return tell(inOrder, step{endNothing, 0})
+			return concluded(inOrder, step{endNothing, 0})
 		}
-		return tell(inOrder, step{birth, j}, step{suspect, j})
+		return concluded(inOrder, step{birth, j}, step{suspect, j})
 	}
 	return story{expires: swap > 0}
 }
@@ -235,9 +235,9 @@ func (s *situation) beginOfNothing() story {
 			continue
 		}
 		if s.follows(j) || !s.near(w, &s.ops[0]) {
-			return tell(inOrder, step{beginWork, 0})
+			return concluded(inOrder, step{beginWork, 0})
 		}
-		return tell(tie, step{birth, j}, step{beginWork, 0})
+		return concluded(tie, step{birth, j}, step{beginWork, 0})
 	}
 	return wait
 }
@@ -249,27 +249,27 @@ func (s *situation) withSuspects() story {
 	case s.suspects == len(s.ops):
 		return wait
 	case s.ops[s.suspects].allocates():
-		return tell(inversion, step{suspect, 0}, step{end, 0})
+		return concluded(inversion, step{suspect, 0}, step{end, 0})
 	}
-	return tell(inOrder, step{endNothing, 0})
+	return concluded(inOrder, step{endNothing, 0})
 }
 
-// unseen tells that nothing among the ops ended the live block before the first of them allocated at its address.
+// unseen concludes that nothing among the ops ended the live block before the first of them allocated at its address.
 func (s *situation) unseen() story {
 	if j := s.crossed(); j > 0 {
-		return tell(exchange, step{end, j})
+		return concluded(exchange, step{end, j})
 	}
 	if s.live.moving {
-		return tell(inOrder, step{moveAway, 0})
+		return concluded(inOrder, step{moveAway, 0})
 	}
-	return tell(inOrder, step{endUnseen, 0})
+	return concluded(inOrder, step{endUnseen, 0})
 }
 
-// exchangeable: nothing is live, and of a deallocation and an allocation of one stream that wait, the deallocation came
-// first. Then it ended the block before, and another thread's deallocation, whose clock was read too early and which
-// belongs to the allocation, has taken its place. That one's event has been written; which of the two ended which of
-// the two blocks is all that will be wrong. The results are the waiting deallocation and allocation, or 0, 0, and by how
-// much the clock must have been wrong.
+// exchangeable: nothing is live, and of a deallocation and an allocation of one stream that wait, the deallocation
+// came first. Then it ended the block before, and another thread's deallocation, whose clock was read too early and
+// which belongs to the allocation, has taken its place. That one's event has been written; which of the two ended
+// which of the two blocks is all that will be wrong. The results are the waiting deallocation and allocation, or 0, 0,
+// and by how much the clock must have been wrong.
 func (s *situation) exchangeable() (free, alloc int, early int64) {
 	for j := 1; j < len(s.ops); j++ {
 		w := &s.ops[j]
@@ -300,26 +300,26 @@ func (s *situation) soleFree(j int) int {
 	return found
 }
 
-// unmatched tells which deallocation ended nothing, if not even an exchange explains the first op: that one, or, if it
-// may have come after an allocation, the deallocation that the allocation's own stream made before.
+// unmatched concludes which deallocation ended nothing, if no exchange explains the first op: that one, or, if it may
+// have come after an allocation, the deallocation that the allocation's own stream made before.
 func (s *situation) unmatched() story {
 	if free, alloc, _ := s.exchangeable(); alloc > 0 {
-		return tell(exchange, step{birth, alloc}, step{end, free})
+		return concluded(exchange, step{birth, alloc}, step{end, free})
 	}
 	for j := 1; j < len(s.ops); j++ {
 		if w := &s.ops[j]; w.allocates() {
 			if k := s.soleFree(j); k > 0 && s.near(w, &s.ops[0]) {
-				return tell(inOrder, step{endNothing, k})
+				return concluded(inOrder, step{endNothing, k})
 			}
 			break
 		}
 	}
-	return tell(inOrder, step{endNothing, 0})
+	return concluded(inOrder, step{endNothing, 0})
 }
 
 // crossed: the first op allocates where a block is live, and its own stream ends what it has allocated. If another
-// thread has allocated or freed at the address just before, its clock may have been read too early, so that the two have
-// changed places. The result is that deallocation, or 0.
+// thread has allocated or freed at the address just before, its clock may have been read too early, so that the two
+// have changed places. The result is that deallocation, or 0.
 func (s *situation) crossed() int {
 	first := &s.ops[0].op
 	if s.live.moving {
@@ -359,7 +359,7 @@ func (s *situation) follows(j int) bool {
 func (s *situation) near(w, first *waiting) bool { return w.late || w.time-first.time <= s.skew }
 
 // mayPrecede says whether the live block may have ended, and another one have been born, before the realloc that is
-// under way began. What has come last at the address is then not too late for that, and the result will tell.
+// under way began. What has come last at the address is then not too late for that, and the result will show that.
 func (s *situation) mayPrecede(last *Op) bool { return precedes(last, s.live.by, s.skew) }
 
 // precedes says whether op, which came after the begin of a realloc that is under way, may have happened before it.

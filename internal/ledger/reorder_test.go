@@ -11,10 +11,10 @@ import (
 )
 
 // The rule says: of the orders in which allocations and ends alternate at an address, in which each stream's ops keep
-// their order, and in which no clock was wrong by more than Skew, the one whose clocks are the least wrong has happened.
-// These tests try all orders of up to 7 ops, and compare the best with what the ledger tells of the same ops when they
-// come one by one. The ledger is not told what comes next, and tells what is certain at once, so that it cannot always
-// be as good: how often it is not is held to bounds.
+// their order, and in which no clock was wrong by more than Skew, the one whose clocks are the least wrong has
+// happened. These tests try all orders of up to 7 ops, and compare the best with what the ledger makes of the same
+// ops when they come one by one. The ledger does not know what comes next, and settles at once what fits, so that it
+// cannot always be as good. How often it may be worse is bounded.
 
 // price says what a story costs: an op that the agent did not record costs less than a clock that is wrong by more than
 // the skew, and two of them cost more. Of stories that cost the same, that with the least lag is the best: the sum of
@@ -171,7 +171,8 @@ func history(rng *rand.Rand, pace, skew int64, reallocs bool, lost int) (ops []O
 		}
 		stamps[thread] = max(stamps[thread]+1, now-lag)
 		if rng.IntN(100) >= lost {
-			ops = append(ops, Op{Time: stamps[thread], Kind: kind, Func: f, Thread: thread, Stream: thread, Addr: addr, Size: 1})
+			op := Op{Time: stamps[thread], Kind: kind, Func: f, Thread: thread, Stream: thread, Addr: addr, Size: 1}
+			ops = append(ops, op)
 		}
 	}
 	live := false
@@ -203,16 +204,17 @@ func history(rng *rand.Rand, pace, skew int64, reallocs bool, lost int) (ops []O
 	return ops[:min(len(ops), 7)]
 }
 
+var verbs = [...]string{OpAlloc: "malloc", OpFree: "free", OpReallocBegin: "begin", OpReallocResult: "result"}
+
 func describe(ops []Op) string {
 	var s strings.Builder
 	for i := range ops {
-		what := [...]string{OpAlloc: "malloc", OpFree: "free", OpReallocBegin: "begin", OpReallocResult: "result"}[ops[i].Kind]
-		fmt.Fprintf(&s, "%d:%d%c %s %d  ", i, ops[i].Time, 'A'+ops[i].Thread, what, ops[i].Addr)
+		fmt.Fprintf(&s, "%d:%d%c %s %d  ", i, ops[i].Time, 'A'+ops[i].Thread, verbs[ops[i].Kind], ops[i].Addr)
 	}
 	return s.String()
 }
 
-// TestBestStory compares what the ledger tells with the best of all orders.
+// TestBestStory compares the ledger's events with the best of all orders.
 func TestBestStory(t *testing.T) {
 	t.Parallel()
 	const skew, n = 20, 4000
@@ -251,7 +253,8 @@ func TestBestStory(t *testing.T) {
 				ties += k.Ties
 				if w := gapWeight*int64(k.Unmatched+k.Unseen) + inversionWeight*int64(k.Inversions); w > s.best.weight {
 					if worse++; testing.Verbose() && worse < 10 {
-						t.Logf("%s\nbest: %v, which costs %+v\ntold: %q, which costs %d: %+v", describe(s.ops), s.story, s.best, events, w, k)
+						t.Logf("%s\nbest: %v, which costs %+v\nledger: %q, which costs %d: %+v",
+							describe(s.ops), s.story, s.best, events, w, k)
 					}
 				}
 			}

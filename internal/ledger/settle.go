@@ -89,7 +89,7 @@ func (l *Ledger) situation(c *conflict) situation {
 	return s
 }
 
-// apply does what a story tells.
+// apply takes the steps of a story.
 func (l *Ledger) apply(c *conflict, s story, emit func(*event.Event)) {
 	switch s.why {
 	case tie:
@@ -211,8 +211,8 @@ func (l *Ledger) resolveResult(c *conflict, end *waiting, known bool) *conflict 
 	return nil
 }
 
-// splitRealloc: a realloc's new block is born before it is settled what became of its old block, so that the two are not
-// parts of one realloc any more.
+// splitRealloc: a realloc's new block is born before it is settled what became of its old block, so that the two are
+// not parts of one realloc any more.
 func (l *Ledger) splitRealloc(birth *waiting) {
 	c := l.waits.byAddr[birth.other]
 	birth.flags, birth.other = 0, 0

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestSkew: a clock that was read a little early, at the last use of an address, so that nothing later tells what happened.
+// TestSkew: a clock was read a little early at the last use of an address, so that nothing later shows what happened.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	alloc := func(now int64, thread uint32) *Op {
@@ -24,10 +24,13 @@ func TestSkew(t *testing.T) {
 		unmatched, unseen uint64
 	}{
 		{"a deallocation read early", []*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(35, 1)}, 0, 0, 0},
-		{"the same, too early for that: freed twice, and leaked", []*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(90, 1)}, 1, 1, 0},
-		{"of the thread that allocates next: its own order is certain", []*Op{alloc(10, 1), free(20, 1), free(30, 1), alloc(35, 1)}, 1, 1, 0},
+		{"the same, too early for that: freed twice, and leaked",
+			[]*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(90, 1)}, 1, 1, 0},
+		{"of the thread that allocates next: its own order is certain",
+			[]*Op{alloc(10, 1), free(20, 1), free(30, 1), alloc(35, 1)}, 1, 1, 0},
 		{"an allocation read early", []*Op{alloc(10, 1), alloc(20, 2), free(25, 1)}, 1, 0, 0},
-		{"the same, too early for that: a deallocation was not recorded", []*Op{alloc(10, 1), alloc(20, 2), free(85, 1)}, 0, 0, 1},
+		{"the same, too early for that: a deallocation was not recorded",
+			[]*Op{alloc(10, 1), alloc(20, 2), free(85, 1)}, 0, 0, 1},
 	} {
 		l := New(false)
 		l.Skew = 20
@@ -45,7 +48,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestSkewOfStories: clocks that were read a little early, where something tells what happened.
+// TestSkewOfStories: clocks that were read a little early, where something shows what happened.
 func TestSkewOfStories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
