@@ -118,8 +118,10 @@ func (l *Ledger) apply(c *conflict, s story, emit func(*event.Event)) {
 		case suspect:
 			c.suspects = x.op
 		case settleOther:
-			if d := l.waits.byAddr[c.ops[x.op].other]; d != nil {
+			if d := l.waits.byAddr[c.ops[x.op].other]; d != nil && d != c {
 				l.waits.tasks = append(l.waits.tasks, task{d, true, true})
+			} else {
+				c.ops[x.op].other = 0
 			}
 		}
 	}
