@@ -5,29 +5,31 @@ import (
 	"slices"
 )
 
-// Backing is memory that serves a pool, as another ledger needs to know it to go on as this one does.
+// Backing is memory that serves a pool: what another ledger needs to know to go on as this one does.
 type Backing struct {
 	Pool, Addr, Size uint64
-	Ref              uint64 // number of the allocation that it was, if that was a pool's
-	Parent           uint8  // what it was: of the ledger's own use
+	Ref              uint64 // number of its allocation, if another pool gave it out
+	Parent           uint8  // what it was; only the ledger reads this
 	Over             bool   // the pool was destroyed
 }
 
 // BackingChanges is how often what Backings returns has changed.
 func (l *Ledger) BackingChanges() uint64 { return l.pools.moves }
 
-// Backings returns the memory that serves pools. Of what begins at one address, the innermost one is the last.
+// Backings returns the memory that serves pools. Of several that begin at one address, the innermost is the last.
 func (l *Ledger) Backings() (list []Backing) {
 	for _, at := range l.pools.at {
 		for _, b := range at {
-			list = append(list, Backing{Pool: b.of, Addr: b.addr, Size: b.size, Ref: b.ref, Parent: uint8(b.parent), Over: b.pool == nil})
+			list = append(list, Backing{
+				Pool: b.of, Addr: b.addr, Size: b.size, Ref: b.ref, Parent: uint8(b.parent), Over: b.pool == nil,
+			})
 		}
 	}
 	return list
 }
 
-// restoreBackings is for a new ledger whose blocks are there. What was given out is told to belong to the innermost memory in which it
-// lies; the pools of what lies in none are not known any more.
+// restoreBackings gives a new ledger, which has its live blocks, the memory that serves pools. What pools have given
+// out is taken to belong to the innermost memory in which it lies. If it lies in none, its pool is not known any more.
 func (l *Ledger) restoreBackings(list []Backing, pooled []Block) {
 	var inner []*backing
 	for i := range list {
@@ -46,11 +48,13 @@ func (l *Ledger) restoreBackings(list []Backing, pooled []Block) {
 		}
 		inner = append(inner, b)
 	}
-	slices.SortFunc(inner, func(a, b *backing) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(b.size, a.size)) })
+	slices.SortFunc(inner, func(a, b *backing) int {
+		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(b.size, a.size))
+	})
 	slices.SortFunc(pooled, func(a, b Block) int { return cmp.Compare(a.Ref, b.Ref) })
 	for _, x := range pooled {
 		addr := x.Addr &^ poolBit
-		i, _ := slices.BinarySearchFunc(inner, addr+1, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
+		i, _ := slices.BinarySearchFunc(inner, addr+1, compareAddr)
 		for k := i - 1; k >= max(0, i-nestedBackings); k-- {
 			if b := inner[k]; addr-b.addr < b.size && (b.parent != pooledParent || b.ref < x.Ref) {
 				b.list = append(b.list, content{addr | poolBit, x.Ref})

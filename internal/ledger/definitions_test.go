@@ -23,7 +23,8 @@ type example struct {
 	size   uint64 // of the realloc that has begun
 }
 
-var line = regexp.MustCompile(`^(\d+) ([AB]) (?:(\w+) = )?(\w+|its result)(?:\((\w+)(?:, (\w+))?\))?( fails| frees| begins)?(?: at (?:([ST])|(\w)'s address))?(?: +# (.*))?$`)
+var line = regexp.MustCompile(`^(\d+) ([AB]) (?:(\w+) = )?(\w+|its result)(?:\((\w+)(?:, (\w+))?\))?` +
+	`( fails| frees| begins)?(?: at (?:([ST])|(\w)'s address))?(?: +# (.*))?$`)
 
 func (x *example) emit(e *event.Event) {
 	x.last = *e
@@ -57,7 +58,9 @@ func (x *example) run(text string) (says string, err error) {
 		x.stacks[stack] = uint32(stack[0])
 	}
 	add := func(kind ledger.OpKind, f event.Func, addr, size uint64) {
-		x.ledger.Add(&ledger.Op{Time: time, Kind: kind, Func: f, Thread: thread, Stream: thread, Stack: x.stacks[stack], Addr: addr, Size: size}, x.emit)
+		op := ledger.Op{Time: time, Kind: kind, Func: f, Thread: thread, Stream: thread, Addr: addr, Size: size}
+		op.Stack = x.stacks[stack]
+		x.ledger.Add(&op, x.emit)
 	}
 	number := func(s string) uint64 {
 		n, err := strconv.ParseUint(s, 10, 64)
@@ -119,7 +122,8 @@ func (x *example) holds(says string) error {
 	return nil
 }
 
-// sums checks what the page says of the whole: "number 5, other 3; S: number 1", where a letter names a call stack or a thread.
+// sums checks what the page says of the whole: "number 5, other 3; S: number 1", where a letter names a call stack or
+// a thread.
 func (x *example) sums(text string) error {
 	of := x.numbers("")
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' }) {
@@ -143,9 +147,11 @@ func nameOf(part string) string { return part[:max(0, strings.LastIndexByte(part
 func (x *example) numbers(who string) map[string]uint64 {
 	all := x.sum.Totals()
 	counts := func(c *tally.Counts) map[string]uint64 {
-		return map[string]uint64{"allocations": c.Allocations, "deallocations": c.Deallocations, "bytes": c.Bytes, "failed": c.Failed,
-			"temporary": c.Temporary, "reallocations": c.Reallocations, "in place": c.InPlace, "leaked": c.LeakedBytes(),
-			"leaked blocks": c.LeakedBlocks(), "mean lifetime": uint64(c.MeanLifetime())}
+		return map[string]uint64{
+			"allocations": c.Allocations, "deallocations": c.Deallocations, "bytes": c.Bytes, "failed": c.Failed,
+			"temporary": c.Temporary, "reallocations": c.Reallocations, "in place": c.InPlace,
+			"leaked": c.LeakedBytes(), "leaked blocks": c.LeakedBlocks(), "mean lifetime": uint64(c.MeanLifetime()),
+		}
 	}
 	switch who {
 	case "S", "T":
@@ -184,7 +190,8 @@ func TestExamples(t *testing.T) {
 			continue
 		case x == nil:
 			forked := text == "(a forked child)"
-			x = &example{ledger: ledger.New(forked), sum: tally.New(), vars: map[string]uint64{}, stacks: map[string]uint32{"": 1}}
+			x = &example{ledger: ledger.New(forked), sum: tally.New(), vars: map[string]uint64{}}
+			x.stacks = map[string]uint32{"": 1}
 			examples++
 			if forked {
 				continue

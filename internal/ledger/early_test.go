@@ -13,11 +13,12 @@ import (
 	"github.com/heaptap/heaptap/internal/ledger"
 )
 
-// early is a program whose threads hand blocks to each other as fast as they can, on an allocator that gives out at once what it gets back, and
-// whose clocks are read too early: by nothing to nearly skew, since processors do not wait for the pointer that is to be freed.
+// early is a program whose threads hand blocks to each other as fast as they can, on an allocator that gives out at
+// once what it gets back, and whose clocks are read too early: by nothing to nearly skew, since processors do not wait
+// for the pointer that is to be freed.
 type early struct {
 	rng     *rand.Rand
-	wild    bool // any clock may be wrong by anything up to skew; else one that waits for another thread's pointer, and what comes right after
+	wild    bool // any clock may be early by up to skew; else those that wait for another thread's pointer, and the next
 	now     int64
 	threads []*earlyThread
 	reuse   []uint64 // addresses, latest first
@@ -40,7 +41,7 @@ type earlyBlock struct {
 	addr   uint64
 	by     uint32
 	ended  bool
-	events int // told of its end
+	events int // of its end
 }
 
 type earlyAct struct {
@@ -135,7 +136,8 @@ func (w *early) call(t *earlyThread) {
 	case k < 40 || len(w.boxes) == 0:
 		addr := w.take()
 		b := w.block(t, addr)
-		w.op(t, t.index, ledger.Op{Kind: ledger.OpAlloc, Func: event.Malloc, Addr: addr, Size: 1, Align: uint64(b.id + 1)})
+		op := ledger.Op{Kind: ledger.OpAlloc, Func: event.Malloc, Addr: addr, Size: 1, Align: uint64(b.id + 1)}
+		w.op(t, t.index, op)
 		t.steps = []func(){func() { w.boxes = append(w.boxes, b) }}
 	case k < 75:
 		b := w.boxes[i]
@@ -154,7 +156,7 @@ func (w *early) end(t *earlyThread, b *earlyBlock, addr uint64, of uint32) {
 		b.ended = true
 	}
 	t.steps = []func(){func() {
-		if b != nil { // what another thread's allocation follows at once cannot be told from an early clock
+		if b != nil { // if another thread got the address at once, it would look like an early clock
 			w.give(addr)
 		}
 	}}
@@ -202,7 +204,8 @@ func (w *early) realloc(t *earlyThread, old *earlyBlock) {
 // run makes the program run, and rest between bursts.
 func (w *early) run(bursts, calls int) {
 	for range bursts {
-		for left := calls; left > 0 || slices.ContainsFunc(w.threads, func(t *earlyThread) bool { return len(t.steps) > 0 }); {
+		busy := func(t *earlyThread) bool { return len(t.steps) > 0 }
+		for left := calls; left > 0 || slices.ContainsFunc(w.threads, busy); {
 			w.now += 5 + w.rng.Int64N(50)
 			t := w.threads[w.rng.IntN(len(w.threads))]
 			if len(t.steps) > 0 {
@@ -225,7 +228,9 @@ func (w *early) run(bursts, calls int) {
 		w.quiet = append(w.quiet, q)
 		w.now += 3 * earlySkew
 	}
-	slices.SortStableFunc(w.ops, func(a, b earlyOp) int { return cmp.Or(cmp.Compare(a.stamp, b.stamp), cmp.Compare(a.Stream, b.Stream)) })
+	slices.SortStableFunc(w.ops, func(a, b earlyOp) int {
+		return cmp.Or(cmp.Compare(a.stamp, b.stamp), cmp.Compare(a.Stream, b.Stream))
+	})
 }
 
 // earlyJudge compares events with what has happened.
@@ -377,7 +382,8 @@ func TestEarly(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]earlySums{"likely clocks": likely, "wild clocks": wild} {
-		t.Logf("%s: %d deallocations, %d of another block than in truth; %d blocks live at quiet moments, %d of them another one; %d ties put right, %d exchanges",
+		t.Logf("%s: %d deallocations, %d of another block than in truth; %d blocks live at quiet moments, "+
+			"%d of them another one; %d ties put right, %d exchanges",
 			name, s.ends, s.other, s.quiet, s.wrong, s.ties, s.exchanges)
 	}
 	if likely.other > likely.ends/500 || likely.wrong > likely.quiet/10_000 {
@@ -388,6 +394,6 @@ func TestEarly(t *testing.T) {
 	}
 	// Where all clocks are wrong by as much as what happens in 2 us, not every story can be guessed.
 	if lost > int(seeds/4)/200 || wild.other > wild.ends/50 || wild.wrong > wild.quiet/200 {
-		t.Errorf("%d of %d programs with wild clocks are not told right", lost, seeds/4)
+		t.Errorf("%d of %d programs with wild clocks are not right", lost, seeds/4)
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Most ops are simple: an allocation at an address that is free, a deallocation of a block that is live and belongs to it, nothing waits and
-// the clock goes on. Plain settles these, many at a time and in some nanoseconds each, and declines all others, which then take the way of
-// Add. What both do is the same.
+// Most ops are simple: an allocation at a free address, or a deallocation of a live block by the right function, while
+// nothing waits and the clock goes on. Plain settles these, many at a time and in a few nanoseconds each. It declines
+// all others, which are then given to Add. Both do the same.
 
-// together says which allocation functions, a bit each, a deallocation function belongs to so surely that nothing else has to be looked at:
-// alignments are not known here.
+// together has, for each deallocation function, the allocation functions, a bit each, to which it certainly belongs.
+// Alignments are not known here.
 var together = func() (list [64]uint64) {
 	for free := range event.FuncCount {
 		for alloc := range event.FuncCount {
@@ -21,7 +21,7 @@ var together = func() (list [64]uint64) {
 	return list
 }()
 
-// sizedFuncs are the deallocation functions that are told the size of the block, a bit each.
+// sizedFuncs are the deallocation functions that are given the size of the block, a bit each.
 var sizedFuncs = func() (set uint64) {
 	for f := range event.FuncCount {
 		if f.Sized() {
@@ -31,10 +31,11 @@ var sizedFuncs = func() (set uint64) {
 	return set
 }()
 
-// Plain settles the first ops of list, which are in the order of time, as long as they are simple, and returns their number. It fills in what
-// the events of deallocations have beyond the op, and whether they are PlainTemporary. Before, a deallocation is a PlainFree with Time, Addr,
-// Func and Thread, and with the lowest byte of the size that it was told as its Ref; an allocation is complete. From the op that is not simple
-// on, nothing is done; what is NotPlain never is.
+// Plain settles the first ops of list, which are in the order of time, as long as they are simple, and returns their
+// number. It stops at the first op that is not simple; an op that is NotPlain never is. Ops are turned into events in
+// place. An allocation is complete already. A deallocation is a PlainFree with Time, Addr, Func and Thread, and Ref is
+// the lowest byte of the size that the program gave; Plain adds what is known of the block, and whether the op is
+// PlainTemporary.
 func (l *Ledger) Plain(list []event.Plain) int {
 	if l.waits.ops > 0 || len(list) == 0 {
 		return 0
@@ -48,7 +49,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
 		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree || int(thread) >= len(latest) {
-			break // a thread's first deallocation, too
+			break // also for a thread's first deallocation
 		}
 		h := hash(addr)
 		g := &t.segs[h>>(64-segmentBits)]
@@ -81,7 +82,8 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		}
 		key, ref, born, size := s.key, s.ref, s.born, s.size
 		if key == 0 || ref&(inRealloc|sampled|silent) != 0 || size&bigSize == bigSize ||
-			together[p.Func&howFunc]>>(born&howFunc)&1 == 0 || sizedFuncs>>(p.Func&howFunc)&1 != 0 && uint8(size) != uint8(p.Ref) {
+			together[p.Func&howFunc]>>(born&howFunc)&1 == 0 ||
+			sizedFuncs>>(p.Func&howFunc)&1 != 0 && uint8(size) != uint8(p.Ref) {
 			break
 		}
 		p.Size = size & bigSize
@@ -103,7 +105,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		}
 	}
 	if n > 0 {
-		if l.known != nil { // only what is not plain asks
+		if l.known != nil { // which only Add reads
 			for i := range list[:n] {
 				if list[i].Way == event.PlainAlloc {
 					l.known.add(list[i].Addr)
@@ -113,15 +115,16 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		t.count += 2*(allocs-l.allocs) - uint64(n)
 		l.allocs, t.bytes = allocs, total
 		l.seen, l.written = last, last
-		if l.Skew > 0 && (len(latest) > 1 || n < len(list) && list[n].Thread > 0) { // there is another thread, or here it comes
+		// Unless there is one thread only: the op that ends the run may be the first of the second thread.
+		if l.Skew > 0 && (len(latest) > 1 || n < len(list) && list[n].Thread > 0) {
 			l.remember(list[:n], last-l.Skew)
 		}
 	}
 	return n
 }
 
-// remember notes the deallocations of list since then, those that one of another thread may have changed places with. They are noted in their
-// order, since lately forgets the first ones first.
+// remember notes the deallocations of list since a time, with which another thread's may be exchanged, in their order:
+// recentFrees forgets the oldest.
 func (l *Ledger) remember(list []event.Plain, since int64) {
 	k := len(list)
 	for k > 0 && int64(list[k-1].Time) >= since {
@@ -129,16 +132,16 @@ func (l *Ledger) remember(list []event.Plain, since int64) {
 	}
 	for i := range list[k:] {
 		if p := &list[k+i]; p.Way != event.PlainAlloc {
-			l.lately.add(p.Addr, int64(p.Time), p.Thread)
+			l.recent.add(p.Addr, int64(p.Time), p.Thread)
 		}
 	}
 }
 
-// touchFrom is the number of live blocks from which their table exceeds a first-level cache.
+// touchFrom is the number of live blocks with which the table no longer fits into a first-level cache.
 const touchFrom = 1024
 
-// Fetch brings what ops at the addresses of list will need near, if the table is large: the place of each. The loads of a loop that does nothing
-// else overlap; those of Plain do not, and few do while places are computed.
+// Fetch loads the places in the table of the addresses of list into the cache, if the table is large. The loads of a
+// loop that does nothing else overlap. Those of Plain do not, and few would in a loop that also computes the places.
 func (l *Ledger) Fetch(list []event.Plain) {
 	t := l.live
 	if t.count < touchFrom {
@@ -159,7 +162,7 @@ func (l *Ledger) Fetch(list []event.Plain) {
 		}
 		list = list[n:]
 	}
-	l.fetched = sum // so that the loads are not optimised away
+	l.fetched = sum // else the compiler would remove the loads
 }
 
 // shift empties place i and moves blocks that were displaced by it back towards their homes.

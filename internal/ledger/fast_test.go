@@ -11,7 +11,10 @@ import (
 
 // plainOf is an op as Plain takes it; what Plain never takes is NotPlain.
 func plainOf(op *Op) event.Plain {
-	p := event.Plain{Time: uint64(op.Time), Addr: op.key(), Size: op.Size, Stack: op.Stack, Thread: op.Thread, Func: op.Func, Way: event.NotPlain}
+	p := event.Plain{
+		Time: uint64(op.Time), Addr: op.key(), Size: op.Size, Stack: op.Stack, Thread: op.Thread, Func: op.Func,
+		Way: event.NotPlain,
+	}
 	switch {
 	case op.Late:
 	case op.Kind == OpAlloc:
@@ -22,8 +25,8 @@ func plainOf(op *Op) event.Plain {
 	return p
 }
 
-// allPlain gives ops to a ledger by Plain, so many at once at most, and by Add those that it declines. It returns what comes of them, and how
-// many Plain has taken.
+// allPlain gives ops to a ledger by Plain, so many at once at most, and by Add those that it declines. It returns what
+// comes of them, and how many Plain has taken.
 func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger, taken int) {
 	l = New(forked)
 	l.Skew = 12
@@ -42,7 +45,10 @@ func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger
 		n := l.Plain(list)
 		for i := range list[:n] {
 			p := &list[i]
-			e := event.Event{Kind: event.Alloc, Time: int64(p.Time), Func: p.Func, Thread: p.Thread, Stack: p.Stack, Addr: p.Addr, Size: p.Size, Ref: event.NoRef}
+			e := event.Event{
+				Kind: event.Alloc, Time: int64(p.Time), Func: p.Func, Thread: p.Thread, Stack: p.Stack, Addr: p.Addr,
+				Size: p.Size, Ref: event.NoRef,
+			}
 			if p.Way != event.PlainAlloc {
 				e.Kind, e.Ref, e.Born, e.BornBy = event.Free, p.Ref, int64(p.Born), p.BornBy
 			}
@@ -61,14 +67,16 @@ func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger
 	return events, l, taken
 }
 
-// mostlyPlain makes ops of which few are not plain: some contradict, come late or belong to reallocs, or are barriers (nil).
+// mostlyPlain makes ops of which few are not plain: some contradict, come late or belong to reallocs, or are barriers
+// (nil).
 func mostlyPlain(rng *rand.Rand) (ops []*Op) {
 	live := map[uint64]bool{}
 	now := int64(0)
 	for range rng.IntN(600) {
 		now += rng.Int64N(4)
 		addr := uint64(1+rng.IntN(60)) * 16
-		op := &Op{Time: now, Stream: rng.Uint32N(3), Addr: addr, Kind: OpAlloc, Func: event.New, Stack: rng.Uint32N(9), Size: rng.Uint64N(300)}
+		op := &Op{Time: now, Stream: rng.Uint32N(3), Addr: addr, Kind: OpAlloc, Func: event.New}
+		op.Stack, op.Size = rng.Uint32N(9), rng.Uint64N(300)
 		op.Thread = op.Stream
 		if live[addr] {
 			op.Kind, op.Func, op.Stack, op.Size = OpFree, event.Delete, 0, 0
@@ -111,7 +119,8 @@ func TestShortWay(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("input %d, %d at once:\n%+v\nand\n%+v", n, most, got, want)
 			}
-			if a, b := fmt.Sprint(one.Counts(), one.live.count, one.live.bytes, one.allocs), fmt.Sprint(other.Counts(), other.live.count, other.live.bytes, other.allocs); a != b {
+			sums := func(l *Ledger) string { return fmt.Sprint(l.Counts(), l.live.count, l.live.bytes, l.allocs) }
+			if a, b := sums(one), sums(other); a != b {
 				t.Fatalf("input %d, %d at once: %s and %s", n, most, b, a)
 			}
 			all += len(ops)

@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// checker holds events to what must be true whatever the ops were. Ops carry their own number: an allocation in Align, a
-// deallocation in FreeStack; threads are streams.
+// checker holds events to what must be true whatever the ops were. Ops carry their own number: an allocation in Align,
+// a deallocation in FreeStack; threads are streams.
 type checker struct {
 	allocs  []event.Event
 	ended   []bool
@@ -153,14 +153,15 @@ func checkOps(ops []*Op, forked bool, skew int64) error {
 		return fmt.Errorf("%s", c.problem)
 	}
 	if n := l.Counts().Exchanges; uint64(c.swapped) > n {
-		return fmt.Errorf("%d deallocations come after what their stream did later, but %d were exchanged", c.swapped, n)
+		return fmt.Errorf("%d deallocations come after later ops of their stream, but %d were exchanged", c.swapped, n)
 	}
 	if c.frees != frees || c.born != mallocs || c.fails != fails {
 		return fmt.Errorf("%d deallocations, %d allocations, %d failures went in, %d, %d, %d came out",
 			frees, mallocs, fails, c.frees, c.born, c.fails)
 	}
 	if l.Waiting() != 0 || len(l.waits.byAddr) != 0 || len(l.waits.queue) != 0 {
-		return fmt.Errorf("%d ops at %d of %d addresses wait at the end", l.Waiting(), len(l.waits.byAddr), len(l.waits.queue))
+		return fmt.Errorf("%d ops at %d of %d addresses wait at the end",
+			l.Waiting(), len(l.waits.byAddr), len(l.waits.queue))
 	}
 	blocks, bytes := l.Live()
 	if int(blocks) != len(c.at) || bytes != c.bytes {
@@ -168,7 +169,8 @@ func checkOps(ops []*Op, forked bool, skew int64) error {
 	}
 	for b := range l.Blocks() {
 		a := c.allocs[b.Ref]
-		if c.ended[b.Ref] || a.Addr != b.Addr || a.Size != b.Size || a.Time != b.Born || a.Thread != b.Thread || a.Stack != b.Stack {
+		if c.ended[b.Ref] || a.Addr != b.Addr || a.Size != b.Size || a.Time != b.Born || a.Thread != b.Thread ||
+			a.Stack != b.Stack {
 			return fmt.Errorf("live block %+v is not allocation %+v", b, a)
 		}
 	}

@@ -8,11 +8,12 @@ import (
 
 // Ledger matches deallocations to allocations. It is used by one goroutine at a time.
 type Ledger struct {
-	// Skew is by how much a clock may have been read too early, in the unit of the ops' times: processors read it as soon as they
-	// come to the instruction, even if they still wait for the pointer that is to be freed, or for the allocator's lock.
+	// Skew is by how much a clock may have been read too early, in the unit of the ops' times. A processor reads it as
+	// soon as it comes to the instruction, even if it still waits for the pointer that is to be freed, or for the
+	// allocator's lock.
 	Skew int64
-	// Partial says that allocations may have gone unrecorded: then a deallocation that ends nothing is Unrecorded, and neither Unmatched nor
-	// Inherited.
+	// Partial says that allocations may have gone unrecorded. Then a deallocation that ends nothing is Unrecorded, and
+	// neither Unmatched nor Inherited.
 	Partial bool
 
 	live    *table
@@ -23,16 +24,17 @@ type Ledger struct {
 	streams streams
 	known   *addresses // addresses this ledger has seen; only in a forked child
 	waits   waits
-	lately  lately
+	recent  recentFrees
 	pools   pools
 	counts  Counts
-	event   event.Event // the one handed to emit
-	// Allocations and deallocations have theirs apart, in which the fields that never apply stay as they are. They
-	// are written field by field: a composite literal is built elsewhere and copied, which costs more than all else.
+	event   event.Event // the one given to emit
+	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are
+	// never written. They are filled field by field: a composite literal is built on the stack and copied, which costs
+	// more than everything else.
 	birth, death event.Event
-	ending       Block // the block of death
-	freed        Op    // what a realloc does to its old block
-	region       uint32
+	ending       Block  // see Ended
+	freed        Op     // see by
+	region       uint32 // see Region
 	fetched      uint64 // see Fetch
 }
 
@@ -57,22 +59,22 @@ func New(forked bool) *Ledger {
 	if forked {
 		l.known = newAddresses()
 	}
-	l.waits.byAddr = make(map[uint64]*contest)
+	l.waits.byAddr = make(map[uint64]*conflict)
 	l.birth = event.Event{Kind: event.Alloc, Ref: event.NoRef}
 	l.death = event.Event{Kind: event.Free}
 	return l
 }
 
-// Add takes the next op, in the order of time, stream and sequence, and hands the events that it settles to emit. The
-// event is only valid until emit returns.
+// Add takes the next op, in the order of time, stream and sequence, and gives the events that it settles to emit. An
+// event is valid only until emit returns.
 func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 	if op.Time > l.seen {
 		l.seen = op.Time
-		if len(l.waits.hasty) > 0 {
-			l.settleHasty(op.Time, emit)
+		if len(l.waits.expiring) > 0 {
+			l.settleExpired(op.Time, emit)
 		}
-	} else if len(l.waits.hasty) > maxWaiting {
-		l.settleHasty(1<<62, emit)
+	} else if len(l.waits.expiring) > maxWaiting {
+		l.settleExpired(1<<62, emit)
 	}
 	addr := op.key()
 	switch op.Kind {
@@ -86,12 +88,8 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 			return
 		}
 		g, i, ok := l.live.find(addr)
-		if !ok {
-			l.contest(op, addr, 0, emit)
-			return
-		}
-		if l.markedByOther(op, g, i) {
-			l.contest(op, addr, 0, emit)
+		if !ok || l.markedByOther(op, g, i) {
+			l.conflict(op, addr, 0, emit)
 			return
 		}
 		l.end(op, g, i, 0, emit)
@@ -111,19 +109,19 @@ func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
 // Live returns the number of live blocks and their requested bytes.
 func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count - l.pools.silent, l.live.bytes }
 
-// Sums returns the number of allocations so far, and the bytes that are live, of blocks that serve pools, too.
+// Sums returns the number of allocations so far, and the live bytes, including those of blocks that serve pools.
 func (l *Ledger) Sums() (allocs, bytes uint64) { return l.allocs, l.live.bytes }
 
-// Settled says whether what has been emitted is all that the ledger knows: then another ledger with the same live blocks goes on as
-// this one does, if it is told again of the begins of reallocs whose results have not come; save that it does not know of the deallocations just
-// before, which the next ones might be exchanged with.
+// Settled says whether the events so far are all that the ledger knows. Then another ledger with the same live blocks
+// goes on as this one does, if it is given again the begins of reallocs whose results have not come. The only
+// difference is that it does not know the latest deallocations, with which later ones might be exchanged.
 func (l *Ledger) Settled() bool {
 	if l.waits.ops > 0 {
 		return false
 	}
 	for _, b := range l.streams.open {
 		if b.fate == movedAway {
-			return false // the block at its address is another one by now
+			return false // the block at its address is another one now
 		}
 	}
 	return true
@@ -169,8 +167,8 @@ func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.
 	}
 	g, i, ok := l.live.find(addr)
 	if ok {
-		if g.slots[i].ref&inRealloc == 0 || l.mayPrecede(op, g, i) {
-			l.contest(op, addr, flags, emit)
+		if p := &g.slots[i]; p.ref&inRealloc == 0 || precedes(op, l.streams.of(p), l.Skew) {
+			l.conflict(op, addr, flags, emit)
 			return
 		}
 		l.moved(op, g, i, emit)
@@ -230,11 +228,11 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	emit(e)
 }
 
-// Ended is the block that the event handed to emit ends, while emit runs and the event is a Free.
+// Ended is the block that the event given to emit ends, while emit runs and if the event is a Free.
 func (l *Ledger) Ended() *Block { return &l.ending }
 
-// Region is that of the op whose allocation or deallocation is handed to emit, while emit runs: an op that has waited is of where its
-// thread was when it came.
+// Region is that of the op whose allocation or deallocation is given to emit, while emit runs. For an op that has
+// waited it is where the thread was when the op came.
 func (l *Ledger) Region() uint32 { return l.region }
 
 // end ends the block at (g, i), for op.
@@ -244,7 +242,7 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 	l.live.get(g, i, b)
 	l.live.remove(g, i, b)
 	if op.Func != event.FuncUnknown {
-		l.lately.add(b.Addr, op.Time, op.Thread)
+		l.recent.add(b.Addr, op.Time, op.Thread)
 	}
 	if quiet {
 		l.returned(op, b.Addr, emit)
@@ -254,12 +252,13 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 	l.ended(op, b, flags, emit)
 }
 
-// ended writes that op ended block b, which is in the table no more.
+// ended writes that op ended block b, which is no longer in the table.
 func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Event)) {
 	now, late := l.time(op)
 	if b.Sampled {
 		flags |= event.Sampled // and nobody knows whether it was temporary
-	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) && op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
+	} else if flags&event.Realloc == 0 && l.latest.is(op.Thread, b.Ref) &&
+		op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
 		flags |= event.Temporary
 	}
 	l.region = op.Region
@@ -287,14 +286,14 @@ func (l *Ledger) fail(op *Op, emit func(*event.Event)) {
 	emit(&l.event)
 }
 
-// unknown writes that op ended nothing that this ledger has seen being born.
+// unknown writes that op ended no block of this ledger.
 func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*event.Event)) {
 	now, late := l.written, event.Flags(0)
 	if !l.Partial || op.Time >= l.written {
 		now, late = l.time(op)
 	}
 	switch {
-	case l.Partial: // these are many, all have waited, and when exactly they were nobody asks
+	case l.Partial: // there are many, all have waited, and nobody needs their exact times
 		kind = event.Unrecorded
 		l.counts.Unrecorded++
 	case kind == event.Inherited:

@@ -6,16 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Large arrays of slots come from the system and go back to it, in huge pages where there are any. In Go's heap an
-// array that has been outgrown stays until the next collection: measured with 8 million blocks, 110 bytes a block
-// instead of 81. And random access to megabytes in small pages misses the translation cache every time.
+// Large arrays of slots are mapped and unmapped, in huge pages where there are any. In Go's heap, an array that was
+// replaced by a larger one stays until the next collection: with 8 million blocks, that was measured as 110 bytes a
+// block instead of 81. And random access to megabytes in small pages misses the translation cache every time.
 //
-// Arrays smaller than a huge page share regions, one behind the other. Segments grow in turn, always in the same order, so arrays that
-// were made at the same time are outgrown at the same time: regions are given back as a whole, soon after the first of their arrays.
+// Arrays smaller than a huge page share regions, one behind the other. The segments grow in turn, always in the same
+// order, so that arrays made at the same time are replaced at the same time, and a region can be unmapped soon after
+// the first of its arrays is dropped.
 const (
 	hugePage     = 2 << 20
 	ownMemory    = 64 << 10 // arrays of at least so many bytes
-	regionArrays = 8        // that a region has room for, or more
+	regionArrays = 8        // that a region has room for, at least
 	slotSize     = int(unsafe.Sizeof(slot{}))
 )
 
@@ -64,9 +65,11 @@ func (a *arena) drop(r *region) {
 	}
 }
 
-// newRegion maps a region that begins at a huge page; what is not touched costs nothing. It returns nil if there is no memory.
+// newRegion maps a region that begins at a huge page; what is not touched costs nothing. It returns nil if there is no
+// memory.
 func newRegion(size int) *region {
-	mapping, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE
+	mapping, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
 		return nil
 	}

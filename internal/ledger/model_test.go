@@ -13,8 +13,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// model counts what happens by what the world knows of it, not by what the events say: which block an event is about. All
-// sums are made anew after every event.
+// model counts what happens by what the world knows of it, not by what the events say: which block an event is about.
+// All sums are made anew after every event.
 type model struct {
 	w       *world
 	refs    []*block // by number of the allocation
@@ -149,7 +149,10 @@ func (s *schedules) run(seed uint64) error {
 	forked := seed%3 == 0
 	l := ledger.New(forked)
 	sum := tally.New()
-	m := &model{w: w, live: make(map[*block]int64), latest: make(map[uint32]*block), stacks: make(map[uint32]*tally.Stack), forked: forked}
+	m := &model{
+		w: w, live: make(map[*block]int64), latest: make(map[uint32]*block), stacks: make(map[uint32]*tally.Stack),
+		forked: forked,
+	}
 	var kept []event.Event
 	foreign := uint64(len(w.parents))
 	r := &recorder{ledger: l, emit: func(e *event.Event) {
@@ -208,8 +211,8 @@ func TestSchedules(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
-	t.Logf("%d seeds: %d records, %d of them late; %d addresses passed between threads; %d ties and %d inversions put right", seeds,
-		s.records, s.late, s.passes, s.Ties, s.Inversions)
+	t.Logf("%d seeds: %d records, %d of them late; %d addresses passed between threads; "+
+		"%d ties and %d inversions put right", seeds, s.records, s.late, s.passes, s.Ties, s.Inversions)
 	if s.late == 0 || s.Ties == 0 {
 		t.Error("these schedules prove nothing")
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// A program's own pools give out blocks that lie in other blocks, so what is live at an address is told apart: blocks of pools have
-// poolBit in their keys. User addresses have 47 bits (those of x86-64 without five-level paging, which programs must ask for).
+// A program's own pools give out blocks that lie in other blocks, so that several may be live at one address. Blocks
+// of pools have poolBit in their keys. User addresses have 47 bits (on x86-64 without five-level paging, which
+// programs must ask for).
 //
-// A block that serves a pool, its backing, has ended, and its place in the table of live blocks stays taken: by a silent one,
-// whose end is no event, and ends what the pool has in it. If the block is another pool's, its place is needed: the first thing
-// that is given out in it lies at its very address. So what its end means is known by the number of its allocation, which
-// the pool that gave it out has in its lists.
+// When a block becomes the backing of a pool, the block ends. Its place in the table stays taken, by a silent block:
+// the end of that writes no event for itself, but ends what the pool has given out in it. If the backing was itself
+// given out by a pool, its place is needed, because the first block that is given out in it lies at the same address.
+// Such a backing is found by the number of its allocation, which is in the lists of the pool that gave it out.
 const poolBit = 1 << (addrBits - 1)
 
 // key is the table's key of what op is about.
@@ -33,14 +34,14 @@ func plainAddr(key uint64, pooled bool) uint64 {
 	return key
 }
 
-// pools are those of a process in which there was anything.
+// pools are those of the process that have given out something or have backings.
 type pools struct {
 	byID   map[uint64]*pool
 	at     map[uint64][]*backing // by first address, the innermost last
-	within map[uint64]*backing   // by the number of the allocation, of another pool, that they were
-	silent uint64                // places of the table that are taken by backings
-	serial uint64                // of those, ever
-	moves  uint64                // changes of what serves which
+	within map[uint64]*backing   // those that another pool gave out, by the number of their allocation
+	silent uint64                // silent blocks in the table
+	serial uint64                // silent blocks so far
+	moves  uint64                // see Ledger.BackingChanges
 	change func(pool uint64, bytes int64)
 }
 
@@ -56,9 +57,11 @@ type backing struct {
 	of         uint64 // pool
 	pool       *pool  // nil once that is destroyed
 	parent     parent
-	ref        uint64 // of the block that it was, if that was a pool's
+	ref        uint64 // of the block that it was, if parent is pooledParent
 	contents
 }
+
+func compareAddr(b *backing, addr uint64) int { return cmp.Compare(b.addr, addr) }
 
 // parent says what a backing was.
 type parent uint8
@@ -69,10 +72,10 @@ const (
 	unknownParent               // neither: mapped, static, or not recorded
 )
 
-// contents are blocks that a pool has given out, in order, and some that have ended.
+// contents are blocks that a pool has given out, in order. Some have ended: they are dropped now and then.
 type contents struct {
 	list []content
-	kept int // were live when those that had ended were last dropped
+	kept int // blocks that were live when the others were last dropped
 }
 
 type content struct{ key, ref uint64 }
@@ -89,12 +92,12 @@ func (p *pools) get(id uint64) *pool {
 	return q
 }
 
-// nestedBackings is how many backings of one pool are looked at that may lie one within the other.
+// nestedBackings is how many backings of one pool are searched that may lie one within the other.
 const nestedBackings = 8
 
-// drop has memory not serve the pool any more.
+// drop removes memory from the pool.
 func (p *pool) drop(b *backing) {
-	i, _ := slices.BinarySearchFunc(p.backings, b.addr, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
+	i, _ := slices.BinarySearchFunc(p.backings, b.addr, compareAddr)
 	for p.backings[i] != b { // others may begin at the same address
 		i++
 	}
@@ -104,7 +107,7 @@ func (p *pool) drop(b *backing) {
 
 // contents returns where the pool keeps what it gives out at addr.
 func (p *pool) contents(addr uint64) *contents {
-	i, _ := slices.BinarySearchFunc(p.backings, addr+1, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
+	i, _ := slices.BinarySearchFunc(p.backings, addr+1, compareAddr)
 	for k := i - 1; k >= max(0, i-nestedBackings); k-- {
 		if b := p.backings[k]; addr-b.addr < b.size {
 			return &b.contents
@@ -141,9 +144,7 @@ func (l *Ledger) back(op *Op, emit func(*event.Event)) {
 		return
 	}
 	for _, key := range [2]uint64{addr | poolBit, addr} {
-		if l.waits.ops > 0 {
-			l.settleAddr(key, emit)
-		}
+		l.forceAt(key, emit)
 	}
 	b := &backing{addr: addr, size: op.Size, of: op.Pool, parent: unknownParent}
 	list := l.pools.at[addr]
@@ -168,7 +169,7 @@ func (l *Ledger) back(op *Op, emit func(*event.Event)) {
 	l.attach(b)
 }
 
-// silence takes the place of a block of the heap that is not counted.
+// silence puts a silent block at an address.
 func (l *Ledger) silence(op *Op, addr uint64) {
 	g, i, _ := l.live.find(addr)
 	l.pools.serial++
@@ -178,7 +179,7 @@ func (l *Ledger) silence(op *Op, addr uint64) {
 	l.pools.silent++
 }
 
-// backAgain makes memory that serves a pool serve the one that op says.
+// backAgain moves memory that serves a pool to the pool of op.
 func (l *Ledger) backAgain(op *Op, b *backing, emit func(*event.Event)) {
 	if b.of == op.Pool && b.pool != nil {
 		return
@@ -191,11 +192,11 @@ func (l *Ledger) backAgain(op *Op, b *backing, emit func(*event.Event)) {
 
 func (l *Ledger) attach(b *backing) {
 	p := l.pools.get(b.of)
-	i, _ := slices.BinarySearchFunc(p.backings, b.addr+1, func(b *backing, a uint64) int { return cmp.Compare(b.addr, a) })
+	i, _ := slices.BinarySearchFunc(p.backings, b.addr+1, compareAddr)
 	p.backings = slices.Insert(p.backings, i, b)
 	b.pool = p
 	l.pools.at[b.addr] = append(l.pools.at[b.addr], b)
-	for _, x := range p.loose.list { // given out before it was said where
+	for _, x := range p.loose.list { // given out before this memory was announced
 		if x.key&^poolBit-b.addr < b.size {
 			b.list = append(b.list, x)
 		}
@@ -206,7 +207,7 @@ func (l *Ledger) attach(b *backing) {
 	l.pools.changed(b.of, int64(b.size))
 }
 
-// detach makes memory serve nobody.
+// detach removes memory from the books.
 func (l *Ledger) detach(b *backing) {
 	if b.pool != nil {
 		b.pool.drop(b)
@@ -226,12 +227,12 @@ func (p *pools) changed(id uint64, bytes int64) {
 	}
 }
 
-// ender is op, or what it did first, as what ends blocks that nobody has freed one by one.
+// ender is op as what ends blocks that were not freed one by one.
 func (l *Ledger) ender(op *Op, f event.Func) *Op {
 	return &Op{Time: op.Time, Late: op.Late, Func: f, Thread: op.Thread, FreeStack: op.FreeStack, Region: op.Region}
 }
 
-// returned ends what lies in the block at addr, whose silent place in the table op has emptied.
+// returned ends what lies in the silent block at addr, which op has ended.
 func (l *Ledger) returned(op *Op, addr uint64, emit func(*event.Event)) {
 	l.pools.silent--
 	for _, b := range l.pools.at[addr] {
@@ -242,7 +243,7 @@ func (l *Ledger) returned(op *Op, addr uint64, emit func(*event.Event)) {
 	}
 }
 
-// release ends what lies in memory that serves a pool no more.
+// release ends what lies in memory that no longer serves a pool.
 func (l *Ledger) release(b *backing, by *Op, emit func(*event.Event)) {
 	if b.parent == pooledParent {
 		delete(l.pools.within, b.ref)
@@ -251,7 +252,7 @@ func (l *Ledger) release(b *backing, by *Op, emit func(*event.Event)) {
 	l.endContents(&b.contents, by, emit)
 }
 
-// returns says whether what op takes back from its pool is memory that serves another one, which it then does no more.
+// returns says whether what op gives back to its pool is memory that serves another pool. Then it no longer does.
 func (l *Ledger) returns(op *Op, emit func(*event.Event)) bool {
 	addr := op.Addr & addrMask
 	list := l.pools.at[addr]
@@ -270,7 +271,7 @@ func (l *Ledger) returns(op *Op, emit func(*event.Event)) bool {
 
 // endContents ends all that was given out.
 func (l *Ledger) endContents(c *contents, by *Op, emit func(*event.Event)) {
-	for len(c.list) > 0 { // what is settled on the way may add to it
+	for len(c.list) > 0 { // what is settled meanwhile may add to it
 		list := c.list
 		c.list, c.kept = nil, 0
 		for _, x := range list {
@@ -278,9 +279,7 @@ func (l *Ledger) endContents(c *contents, by *Op, emit func(*event.Event)) {
 				l.release(b, by, emit)
 				continue
 			}
-			if l.waits.ops > 0 {
-				l.settleAddr(x.key, emit)
-			}
+			l.forceAt(x.key, emit)
 			if g, i, ok := l.live.find(x.key); ok && g.slots[i].ref>>16&refMask == x.ref {
 				l.end(by, g, i, 0, emit)
 			}
@@ -304,7 +303,7 @@ func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*event.Event)) {
 	}
 	for _, b := range slices.Clone(p.backings) {
 		if b.parent != unknownParent {
-			b.pool = nil // it is out of the books until it is freed
+			b.pool = nil // it serves nobody until it is freed
 			l.pools.moves++
 			continue
 		}
@@ -318,5 +317,5 @@ func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*event.Event)) {
 	delete(l.pools.byID, op.Pool)
 }
 
-// Backed has changes called with each change of how many bytes serve a pool.
+// Backed has changed called with each change of how many bytes serve a pool.
 func (l *Ledger) Backed(changed func(pool uint64, bytes int64)) { l.pools.change = changed }

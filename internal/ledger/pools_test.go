@@ -169,7 +169,7 @@ func TestPools(t *testing.T) {
 			free pool memory freed 0x1000 10 #0
 			unmatched free 0x1000 0
 			=> 0 blocks, 0 bytes, backing map[]`},
-		{"a realloc of the parent ends what is in it, in place or not, and one that fails does not", func(a *testArena) {
+		{"a realloc of the parent ends what is in it, in place or not, unless it fails", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1010, 10)
@@ -209,7 +209,7 @@ func TestPools(t *testing.T) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.give(A, 0x1000, 10)
-			a.give(A, 0x9000, 20) // in no memory that was told of
+			a.give(A, 0x9000, 20) // in no memory that was announced
 			a.clear(A)
 			a.clear(A)
 			a.give(A, 0x1000, 30)
@@ -227,7 +227,7 @@ func TestPools(t *testing.T) {
 			free unknown 0x1000 30 #3
 			alloc pool_alloc 0x1000 5
 			=> 1 blocks, 5 bytes, backing map[]`},
-		{"what is told twice, or is not so", func(a *testArena) {
+		{"what is announced twice, or is wrong", func(a *testArena) {
 			a.malloc(0x1000, 500)
 			a.back(A, 0x1000, 500)
 			a.back(A, 0x1000, 500)
@@ -316,7 +316,8 @@ func TestPoolsModel(t *testing.T) {
 			}
 		}
 		if blocks != n || bytes != want || a.bytes != want {
-			t.Fatalf("seed %d: %d blocks, %d bytes, by events %d; want %d, %d\n%s", seed, blocks, bytes, a.bytes, n, want, strings.Join(a.out, "\n"))
+			t.Fatalf("seed %d: %d blocks, %d bytes, by events %d; want %d, %d\n%s",
+				seed, blocks, bytes, a.bytes, n, want, strings.Join(a.out, "\n"))
 		}
 		if c := a.l.Counts(); c != (Counts{}) {
 			t.Fatalf("seed %d: %+v", seed, c)

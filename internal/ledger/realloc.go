@@ -2,134 +2,6 @@ package ledger
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// maxBegins is how many reallocs of one stream may be under way. They nest only when a signal handler or an allocator's
-// hook reallocates within a realloc; more than a few are begins whose results were lost.
-const maxBegins = 64
-
-// maxIdle is how many streams without a realloc under way are remembered.
-const maxIdle = 1024
-
-// begin is a realloc whose result has not arrived.
-type begin struct {
-	addr      uint64 // of the old block
-	ref       uint64 // its number, if fate is marked or moved
-	stream    uint32
-	thread    uint32
-	freeStack uint32
-	region    uint32
-	time      int64
-	index     int // in streams.open
-	fate      fate
-	silent    bool // the block serves a pool: its end is no event
-	function  event.Func
-}
-
-// fate says what is known of the block that a realloc was given.
-type fate uint8
-
-const (
-	unknownBlock fate = iota // not live at the begin
-	inherited                // not live either, and of an address that this ledger had never seen
-	undecided                // ops wait at its address, and the begin with them
-	marked                   // live, and marked in the table
-	movedAway                // ended: its address was given out again
-)
-
-// streams holds the reallocs under way, by stream, as brackets.
-type streams struct {
-	byID map[uint32]*brackets
-	open []*begin // all of them, to find one by its block
-	free []*begin
-	last *brackets // the ones looked up last
-}
-
-// brackets are the reallocs under way of one stream.
-type brackets struct {
-	stream uint32
-	begins []*begin
-}
-
-func (s *streams) brackets(stream uint32) *brackets {
-	if s.last != nil && s.last.stream == stream {
-		return s.last
-	}
-	if s.byID == nil {
-		s.byID = make(map[uint32]*brackets)
-	}
-	k := s.byID[stream]
-	if k == nil {
-		k = &brackets{stream: stream}
-		s.byID[stream] = k
-	}
-	s.last = k
-	return k
-}
-
-// push opens a bracket. It returns the begin that it had to forget, or nil.
-func (s *streams) push(op *Op, addr uint64) (b, forgotten *begin) {
-	k := s.brackets(op.Stream)
-	if len(k.begins) == maxBegins {
-		forgotten = k.begins[0]
-		s.close(forgotten)
-		k.begins = append(k.begins[:0], k.begins[1:]...)
-	}
-	if n := len(s.free); n > 0 {
-		b, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		b = new(begin)
-	}
-	b.addr, b.ref, b.time = addr, 0, op.Time
-	b.stream, b.thread, b.freeStack, b.region, b.function = op.Stream, op.Thread, op.FreeStack, op.Region, op.Func
-	b.index, b.fate, b.silent = len(s.open), unknownBlock, false
-	s.open = append(s.open, b)
-	k.begins = append(k.begins, b)
-	return b, forgotten
-}
-
-// pop closes the innermost bracket of a stream, or returns nil. It is valid until the next push.
-func (s *streams) pop(stream uint32) *begin {
-	if len(s.open) == 0 {
-		return nil
-	}
-	k := s.brackets(stream)
-	n := len(k.begins)
-	if n == 0 {
-		return nil
-	}
-	b := k.begins[n-1]
-	k.begins = k.begins[:n-1]
-	if n == 1 && len(s.byID) > maxIdle {
-		delete(s.byID, stream)
-		s.last = nil
-	}
-	s.close(b)
-	s.free = append(s.free, b)
-	return b
-}
-
-func (s *streams) close(b *begin) {
-	n := len(s.open) - 1
-	s.open[b.index] = s.open[n]
-	s.open[b.index].index = b.index
-	s.open = s.open[:n]
-}
-
-// innermost returns the realloc under way that a stream began last.
-func (s *streams) innermost(stream uint32) *begin {
-	k := s.brackets(stream)
-	return k.begins[len(k.begins)-1]
-}
-
-// of returns the realloc under way of the block with that number, or nil.
-func (s *streams) of(ref uint64) *begin {
-	for _, b := range s.open {
-		if b.fate == marked && b.ref == ref {
-			return b
-		}
-	}
-	return nil
-}
-
 func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
 	if addr == 0 {
 		return
@@ -149,23 +21,20 @@ func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
 		return
 	}
 	if g, i, ok := l.live.find(addr); !ok || l.markedByOther(op, g, i) {
-		l.contest(op, addr, 0, emit)
+		l.conflict(op, addr, 0, emit)
 		return
 	}
 	l.mark(b)
 }
 
-// markedByOther says whether another stream reallocates the block at (g, i): then op came after that, in the same tick, or
-// has an unseen cause.
+// markedByOther says whether another stream is reallocating the block at (g, i). Then op, which ends or reallocates it,
+// contradicts.
 func (l *Ledger) markedByOther(op *Op, g *segment, i int) bool {
-	if g.slots[i].ref&inRealloc == 0 {
-		return false
-	}
-	b := l.streams.of(g.slots[i].ref >> 16 & refMask)
+	b := l.streams.of(&g.slots[i])
 	return b != nil && b.stream != op.Stream
 }
 
-// mark finds the block that a realloc is given, and marks it unless another one has.
+// mark finds the block that a realloc was given, and marks it, unless another realloc has.
 func (l *Ledger) mark(b *begin) {
 	b.fate = unknownBlock
 	g, i, ok := l.live.find(b.addr)
@@ -181,11 +50,11 @@ func (l *Ledger) mark(b *begin) {
 // decide settles what a begin waits for.
 func (l *Ledger) decide(b *begin, emit func(*event.Event)) {
 	if b.fate == undecided {
-		l.settleAddr(b.addr, emit)
+		l.forceAt(b.addr, emit)
 	}
 }
 
-// unmark makes the block of a realloc that came to nothing an ordinary one again.
+// unmark removes the mark of a realloc that failed or whose result was lost.
 func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 	if b.fate == inherited {
 		l.known.remove(b.addr)
@@ -195,24 +64,14 @@ func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 	}
 	if g, i, ok := l.live.find(b.addr); ok && g.slots[i].ref>>16&refMask == b.ref {
 		g.slots[i].ref &^= inRealloc
-		l.reconsider(b.addr, emit)
+		l.settleAt(b.addr, emit)
 	}
 }
 
-// reconsider settles what can be settled at an address now that a realloc there is over.
-func (l *Ledger) reconsider(addr uint64, emit func(*event.Event)) {
-	if l.waits.ops == 0 {
-		return
-	}
-	if c := l.waits.byAddr[addr]; c != nil {
-		l.resolve(c, emit)
-	}
-}
-
-// moved ends the marked block at (g, i), whose address op has just been given.
+// moved ends the marked block at (g, i), since op was given its address.
 func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 	by := l.by(op, op.FreeStack)
-	if b := l.streams.of(g.slots[i].ref >> 16 & refMask); b != nil {
+	if b := l.streams.of(&g.slots[i]); b != nil {
 		b.fate = movedAway
 		by.Thread, by.FreeStack, by.Region, by.Func = b.thread, b.freeStack, b.region, b.function
 	}
@@ -221,9 +80,10 @@ func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
 
 // by returns op as a deallocation with a stack of its own. It is valid until the next call.
 func (l *Ledger) by(op *Op, freeStack uint32) *Op {
-	l.freed.Time, l.freed.Late = op.Time, op.Late
-	l.freed.Func, l.freed.Thread, l.freed.FreeStack, l.freed.Region, l.freed.Pool = op.Func, op.Thread, freeStack, op.Region, op.Pool
-	return &l.freed
+	f := &l.freed
+	f.Time, f.Late, f.Func, f.Thread = op.Time, op.Late, op.Func, op.Thread
+	f.FreeStack, f.Region, f.Pool = freeStack, op.Region, op.Pool
+	return f
 }
 
 func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
@@ -238,7 +98,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	l.decide(b, emit)
 	if l.waits.ops > 0 && b.fate == marked {
 		if c := l.waits.byAddr[b.addr]; c != nil {
-			l.otherWay(c, b, op, addr, emit)
+			l.reallocBeganLater(c, b, op, addr, emit)
 		}
 	}
 	if addr == 0 && op.Size > 0 {
@@ -256,24 +116,24 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 	case marked:
 		g, i, ok := l.live.find(b.addr)
 		if !ok || g.slots[i].ref>>16&refMask != b.ref {
-			born = 0 // somebody freed it meanwhile
+			born = 0 // it has been freed meanwhile
 			break
 		}
 		l.end(freed, g, i, half, emit)
 		if addr == b.addr {
 			born |= event.InPlace
 		} else {
-			l.reconsider(b.addr, emit)
+			l.settleAt(b.addr, emit)
 		}
 	case unknownBlock, inherited:
 		switch {
 		case !l.Partial:
 			born = 0
-		case addr == b.addr: // it was a block, though nobody recorded it
+		case addr == b.addr: // there was a block, though it was not recorded
 			born |= event.InPlace
 		}
 		if l.waits.ops > 0 {
-			l.settleAddr(b.addr, emit)
+			l.forceAt(b.addr, emit)
 		}
 		kind := event.Unmatched
 		if b.fate == inherited {
@@ -282,9 +142,95 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 		l.unknown(freed, b.addr, kind, half, emit)
 	}
 	if b.silent {
-		born = 0 // there was no other half
+		born = 0 // the end of the old block was no event
 	}
 	if addr != 0 {
 		l.alloc(op, addr, born, emit)
+	}
+}
+
+// resultWaits lets the result of a realloc wait whose begin does, as long as another op may show which block it was
+// given: the begin becomes a deallocation, and the new block an allocation.
+func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Event)) bool {
+	c := l.waits.byAddr[b.addr]
+	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial {
+		return false // if Partial, many are of blocks that were not recorded
+	}
+	k := 0
+	for ; k < len(c.ops) && c.ops[k].begin != b; k++ {
+	}
+	if k == len(c.ops) || k < c.suspects {
+		return false
+	}
+	w := &c.ops[k]
+	if addr == 0 && op.Size > 0 { // it has not ended anything
+		if w.firstSeen {
+			l.known.remove(b.addr)
+		}
+		l.drop(c, k)
+		l.fail(op, emit)
+		l.settle(c, emit)
+		return true
+	}
+	freed := *l.by(op, b.freeStack)
+	freed.Kind, freed.Stream, freed.Addr = OpFree, op.Stream, b.addr
+	w.op, w.begin = freed, nil
+	if addr != 0 {
+		w.flags, w.other = event.Realloc, addr
+	}
+	l.expire(c, k)
+	if addr != 0 {
+		flags := event.Realloc
+		if addr == b.addr {
+			flags |= event.InPlace
+		}
+		d := l.conflictAt(addr)
+		l.wait(d, op, flags).other = b.addr
+		if l.settle(d, emit); d != c {
+			l.limit(d, emit)
+		}
+	}
+	l.settle(c, emit)
+	if len(c.ops) > 0 {
+		l.limit(c, emit)
+	}
+	return true
+}
+
+// sureBefore says whether a deallocation or begin that came before a realloc's result has certainly happened before it.
+func (w *waiting) sureBefore(result *Op, skew int64) bool {
+	return !w.allocates() && !w.late && !result.Late && result.Time-w.time > skew
+}
+
+// reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if
+// its own clock was read too early, rather than theirs.
+func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*event.Event)) {
+	if addr == 0 && result.Size > 0 {
+		if c.ops[0].sureBefore(result, l.Skew) {
+			l.forceAll(c, emit)
+		}
+		return
+	}
+	s := l.situation(c)
+	n := s.aheadOf(b.time, result, addr == b.addr)
+	if n == 0 && c.ops[0].sureBefore(result, l.Skew) {
+		l.forceAll(c, emit) // it ended the block, though a realloc was under way
+		return
+	}
+	for ; n > 0; n -= 2 {
+		g, i, ok := l.live.find(c.addr)
+		if !ok || g.slots[i].ref>>16&refMask != b.ref {
+			return
+		}
+		g.slots[i].ref &^= inRealloc
+		l.counts.Ties++
+		if d := l.endBy(c, 0, emit); d != nil {
+			l.settle(d, emit)
+		}
+		if _, _, live := l.live.find(c.addr); live || len(c.ops) == 0 || !c.ops[0].allocates() {
+			return
+		}
+		l.birthOf(c, 0, emit)
+		l.mark(b)
 	}
 }

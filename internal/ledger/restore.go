@@ -2,9 +2,11 @@ package ledger
 
 import "iter"
 
-// Restore makes a new ledger what another one was: blocks are those that were live, allocs is the number of allocations so far,
-// latest the number of each thread's latest allocation, now the time of the latest event, and backings is what served pools.
-func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint32]uint64, now int64, backings []Backing) {
+// Restore gives a new ledger the state of another one: the live blocks, the number of allocations so far, the number of
+// each thread's latest allocation, the time of the latest event, and the memory that serves pools.
+func (l *Ledger) Restore(
+	blocks iter.Seq[Block], allocs uint64, latest map[uint32]uint64, now int64, backings []Backing,
+) {
 	l.written = now
 	var pooled []Block
 	for b := range blocks {
@@ -16,7 +18,8 @@ func (l *Ledger) Restore(blocks iter.Seq[Block], allocs uint64, latest map[uint3
 		if ok {
 			continue // two at one address: one of them is wrong
 		}
-		l.live.set(g, i, b.Addr, &Op{Func: b.Func, Thread: b.Thread, Stack: b.Stack, Size: b.Size, Sampled: b.Sampled}, b.Ref, b.Born)
+		op := Op{Func: b.Func, Thread: b.Thread, Stack: b.Stack, Size: b.Size, Sampled: b.Sampled}
+		l.live.set(g, i, b.Addr, &op, b.Ref, b.Born)
 		if l.known != nil {
 			l.known.add(b.Addr)
 		}

@@ -10,10 +10,11 @@ import (
 	"github.com/heaptap/heaptap/internal/ledger"
 )
 
-// world is a program of several threads on an allocator that gives addresses out again at once, an agent and a recorder.
-// What a call consists of are steps of their own: reading the clock, publishing the record, the allocator's doing. Between
-// any two of them other threads run, or a debugger stops the thread for longer than the recorder waits for it. So records
-// arrive late, in another order than things happened, and, if the clock is coarse, with equal times.
+// world is a program of several threads on an allocator that gives addresses out again at once, an agent and a
+// recorder. What a call consists of are steps of their own: reading the clock, publishing the record, the allocator's
+// doing. Between any two of them other threads run, or a debugger stops the thread for longer than the recorder waits
+// for it. So records arrive late, in another order than things happened, and, if the clock is coarse, with equal
+// times.
 type world struct {
 	rng     *rand.Rand
 	now     int64
@@ -71,7 +72,8 @@ type worker struct {
 
 func newWorld(seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 91))
-	w := &world{rng: rng, now: 1000, tick: []int64{1, 2, 8, 8, 40}[rng.IntN(5)], fresh: 0x1000, handed: make(map[uint64]*handing)}
+	w := &world{rng: rng, now: 1000, fresh: 0x1000, handed: make(map[uint64]*handing)}
+	w.tick = []int64{1, 2, 8, 8, 40}[rng.IntN(5)]
 	for i := range 2 + rng.IntN(5) {
 		w.threads = append(w.threads, &worker{index: uint32(i)})
 	}
@@ -83,8 +85,9 @@ func newWorld(seed uint64) *world {
 
 func (w *world) clock() int64 { return w.now - w.now%w.tick }
 
-// read has a thread read the clock for an op. Within one tick an address goes to another thread after one op at most, and no
-// realloc of it is both begun and over then: for more, a tick would have to be longer than a cache line's way between cores.
+// read has a thread read the clock for an op. Within one tick an address goes to another thread after one op at most,
+// and no realloc of it is both begun and over then: for more, a tick would have to be longer than a cache line's way
+// between cores.
 func (w *world) read(t *worker, op ledger.Op, addrs ...uint64) *ledger.Op {
 	if op.Kind == ledger.OpReallocResult && t.tight == w.clock() {
 		w.turn()
@@ -172,8 +175,8 @@ func (w *world) size() uint64 {
 	return uint64(w.rng.IntN(200))
 }
 
-// call begins a call. An allocation's op bears its block's id plus 1 as the alignment, a deallocation's its act's number as
-// the call stack.
+// call begins a call. An allocation's op bears its block's id plus 1 as the alignment, a deallocation's its act's
+// number as the call stack.
 func (w *world) call(t *worker) {
 	switch k := w.rng.IntN(100); {
 	case k < 40:
@@ -205,7 +208,9 @@ func (w *world) malloc(t *worker) {
 	t.steps = []func(){
 		func() { b = w.newBlock(w.take(), w.size()) },
 		func() {
-			w.read(t, ledger.Op{Kind: ledger.OpAlloc, Func: event.Malloc, Addr: b.addr, Size: b.size, Stack: b.stack, Align: uint64(b.id + 1)}, b.addr)
+			op := ledger.Op{Kind: ledger.OpAlloc, Func: event.Malloc, Addr: b.addr, Size: b.size, Stack: b.stack}
+			op.Align = uint64(b.id + 1)
+			w.read(t, op, b.addr)
 		},
 		func() { w.publish(t) },
 		func() { w.shared = append(w.shared, b) },
@@ -357,7 +362,8 @@ func (r *recorder) merge(w *world, limit int64) {
 			if t.taken == len(t.published) {
 				continue
 			}
-			if next := t.published[t.taken].Time; next < limit && (first == nil || cmp.Less(next, first.published[first.taken].Time)) {
+			next := t.published[t.taken].Time
+			if next < limit && (first == nil || cmp.Less(next, first.published[first.taken].Time)) {
 				first = t
 			}
 		}

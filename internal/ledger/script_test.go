@@ -26,7 +26,8 @@ func (s *script) emit(e *event.Event) {
 	case event.Alloc:
 		line = fmt.Sprintf("%d %s alloc %s %d", e.Time, who, addrName(e.Addr), e.Size)
 	case event.Free:
-		line = fmt.Sprintf("%d %s free %s %d #%d born %d by %c", e.Time, who, addrName(e.Addr), e.Size, e.Ref, e.Born, 'A'+rune(e.BornBy))
+		line = fmt.Sprintf("%d %s free %s %d #%d born %d by %c",
+			e.Time, who, addrName(e.Addr), e.Size, e.Ref, e.Born, 'A'+rune(e.BornBy))
 		if e.Func == event.FuncUnknown {
 			line += " unseen"
 		}

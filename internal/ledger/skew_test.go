@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestSkew: a clock that was read a little early, at the last use of an address, so that nothing later tells what happened.
+// TestSkew: a clock was read a little early at the last use of an address, so that nothing later shows what happened.
 func TestSkew(t *testing.T) {
 	t.Parallel()
 	alloc := func(now int64, thread uint32) *Op {
@@ -24,10 +24,13 @@ func TestSkew(t *testing.T) {
 		unmatched, unseen uint64
 	}{
 		{"a deallocation read early", []*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(35, 1)}, 0, 0, 0},
-		{"the same, too early for that: freed twice, and leaked", []*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(90, 1)}, 1, 1, 0},
-		{"of the thread that allocates next: its own order is certain", []*Op{alloc(10, 1), free(20, 1), free(30, 1), alloc(35, 1)}, 1, 1, 0},
+		{"the same, too early for that: freed twice, and leaked",
+			[]*Op{alloc(10, 1), free(20, 1), free(30, 2), alloc(90, 1)}, 1, 1, 0},
+		{"of the thread that allocates next: its own order is certain",
+			[]*Op{alloc(10, 1), free(20, 1), free(30, 1), alloc(35, 1)}, 1, 1, 0},
 		{"an allocation read early", []*Op{alloc(10, 1), alloc(20, 2), free(25, 1)}, 1, 0, 0},
-		{"the same, too early for that: a deallocation was not recorded", []*Op{alloc(10, 1), alloc(20, 2), free(85, 1)}, 0, 0, 1},
+		{"the same, too early for that: a deallocation was not recorded",
+			[]*Op{alloc(10, 1), alloc(20, 2), free(85, 1)}, 0, 0, 1},
 	} {
 		l := New(false)
 		l.Skew = 20
@@ -45,7 +48,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestSkewOfStories: clocks that were read a little early, where something tells what happened.
+// TestSkewOfStories: clocks that were read a little early, where something shows what happened.
 func TestSkewOfStories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -167,6 +170,44 @@ func TestSkewOfStories(t *testing.T) {
 			14 B alloc a 2
 			16 A free a 2 #1 born 14 by B realloc
 			16 A alloc b 9 realloc`, Counts{Ties: 1}},
+		{"two deallocations before an allocation, of which only the second may have come after it", `
+			20 C free a
+			60 C free a
+			64 B malloc a 1
+			finish`, `
+			20 C unmatched a
+			64 B alloc a 1
+			64 C free a 1 #0 born 64 by B late`, Counts{Unmatched: 1, Ties: 1, Late: 1}},
+		{"two deallocations before an allocation, of which only the first may have come after it", `
+			10 B free a
+			14 A free a
+			18 A malloc a 1
+			finish`, `
+			14 A unmatched a
+			18 A alloc a 1
+			18 B free a 1 #0 born 18 by A late`, Counts{Unmatched: 1, Ties: 1, Late: 1}},
+		{"a begin read early, and a result that came long after", `
+			1 A malloc a 1
+			10 B begin a
+			19 A free a
+			20 A malloc a 2
+			42 B result a 3`, `
+			1 A alloc a 1
+			19 A free a 1 #0 born 1 by A temporary
+			20 A alloc a 2
+			42 B free a 2 #1 born 20 by A realloc
+			42 B alloc a 3 realloc inplace`, Counts{Ties: 1}},
+		{"an allocation read early, before a realloc moved the other block away", `
+			5 A malloc a 1
+			8 C malloc a 2
+			11 C begin a
+			26 C result b 3
+			35 A free a`, `
+			5 A alloc a 1
+			26 C free a 1 #0 born 5 by A realloc
+			26 C alloc b 3 realloc
+			26 C alloc a 2 late
+			35 A free a 2 #2 born 26 by C`, Counts{Ties: 1, Exchanges: 1, Late: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, l := eventsOf(t, false, 20, c.ops)

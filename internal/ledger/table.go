@@ -5,14 +5,15 @@ import (
 )
 
 // The table of live blocks: open addressing with linear probing and backward shift on removal, in segments by the top
-// bits of the hash. A position is the hash scaled to the capacity, so capacities need not be powers of two: a segment
-// grows by half when it is half full, hence load is between 1/3 and 1/2 and a block costs 64 to 96 bytes. The first
-// capacities of the segments are spread over a factor of one and a half, which growth keeps: they never grow together,
-// the longest stall is the growth of one segment, and the mean cost of a block is about 79 bytes whatever the number of blocks.
+// bits of the hash. A position is the hash scaled to the capacity, so that capacities need not be powers of two. A
+// segment grows by half when it is half full: the load is between 1/3 and 1/2, and a block costs 64 to 96 bytes. The
+// first capacities of the segments are spread over a factor of one and a half, and growth keeps that, so that no two
+// segments grow together. The longest stall is the growth of one segment, and the mean cost of a block is about 79
+// bytes, however many there are.
 const (
 	segmentBits = 7
 	segments    = 1 << segmentBits
-	firstSlots  = 128 // of the first segment; the last one has half as many again. With fewer, the groups of small programs are in each other's way
+	firstSlots  = 128 // of the first segment; the last has half as many again. With fewer, small programs collide
 
 	addrBits = 48
 	addrMask = 1<<addrBits - 1
@@ -71,10 +72,11 @@ func newTable() *table {
 	return t
 }
 
-// Allocators give out neighbouring addresses one after the other, and programs free them in much the same order. So addresses of a group,
-// 256 bytes of the target, have homes side by side, one for each 32 bytes, and share cache lines: groups are scattered, addresses are not.
-// Larger groups would share more, but full ones that meet make long ways for each other. The lowest bits, zero in what malloc returns, choose
-// the group, too: a group has 16 addresses at most, whatever a program's pools do.
+// Allocators give out neighbouring addresses one after the other, and programs free them in much the same order. So
+// the hash scatters groups of addresses, not addresses: those within 256 bytes of the target have homes side by side,
+// one for each 32 bytes, and share cache lines. Larger groups would share more, but two full groups that collide cause
+// long searches. The lowest bits, zero in what malloc returns, choose the group, too, so that a group has 16 addresses
+// at most, whatever a program's pools do.
 const (
 	groupShift = 8
 	grainShift = 5
@@ -82,8 +84,8 @@ const (
 	groupMask  = 1<<(groupShift-grainShift) - 1
 )
 
-// hash scatters the groups of addresses: multiples of the golden ratio (Knuth, volume 3) put neighbouring groups far apart, and more evenly than
-// chance would.
+// hash scatters the groups of addresses: multiples of the golden ratio (Knuth, volume 3) put neighbouring groups far
+// apart, and more evenly than chance would.
 func hash(addr uint64) uint64 { return addr &^ inGroup * 0x9e3779b97f4a7c15 }
 
 // home is the position, of n, where the search for an address begins, whose hash is h.

@@ -40,8 +40,10 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		b = Block{Addr: addr, Size: rng.Uint64() >> (rng.UintN(4) * 20), Stack: rng.Uint32(), Thread: rng.Uint32(),
-			Ref: rng.Uint64() & refMask, Born: rng.Int64N(maxBorn + 1), Func: event.Func(rng.UintN(uint(event.PoolAlloc))), Sampled: rng.IntN(2) == 0}
-		tab.set(g, i, b.Addr, &Op{Func: b.Func, Size: b.Size, Stack: b.Stack, Thread: b.Thread, Sampled: b.Sampled}, b.Ref, b.Born)
+			Ref: rng.Uint64() & refMask, Born: rng.Int64N(maxBorn + 1),
+			Func: event.Func(rng.UintN(uint(event.PoolAlloc))), Sampled: rng.IntN(2) == 0}
+		op := Op{Func: b.Func, Size: b.Size, Stack: b.Stack, Thread: b.Thread, Sampled: b.Sampled}
+		tab.set(g, i, b.Addr, &op, b.Ref, b.Born)
 		want[addr] = b
 		bytes += b.Size
 	}
@@ -87,7 +89,8 @@ func TestTable(t *testing.T) {
 // TestTableMemory holds the table to its bound of memory, for addresses as allocators give them out.
 func TestTableMemory(t *testing.T) {
 	t.Parallel()
-	for name, stride := range map[string]uint64{"16 bytes": 16, "pages": 4096, "2 MiB": 2 << 20, "odd": 48, "2^40": 1 << 30} {
+	strides := map[string]uint64{"16 bytes": 16, "pages": 4096, "2 MiB": 2 << 20, "odd": 48, "2^40": 1 << 30}
+	for name, stride := range strides {
 		tab := newTable()
 		const floor = 20_000 // below, the first slots count
 		for n := range uint64(150_000) {
@@ -126,7 +129,8 @@ func TestTableMemory(t *testing.T) {
 	}
 }
 
-// TestTableProbes holds the number of slots that a search looks at to a bound, for addresses that lie as unluckily for the table as may be.
+// TestTableProbes holds the number of slots that a search looks at to a bound, for addresses that lie as unluckily for
+// the table as may be.
 func TestTableProbes(t *testing.T) {
 	t.Parallel()
 	sets := map[string]func(n uint64) uint64{

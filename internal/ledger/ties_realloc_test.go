@@ -2,7 +2,8 @@ package ledger
 
 import "testing"
 
-// TestTiesOfReallocs has reallocs share a tick with what other threads do at the same address, sorted against what happened.
+// TestTiesOfReallocs has reallocs share a tick with what other threads do at the same address, sorted against what
+// happened.
 func TestTiesOfReallocs(t *testing.T) {
 	runScripts(t, []scriptCase{
 		{name: "a begin waits with the allocation that it follows", ops: `

@@ -43,7 +43,8 @@ func TestTiesOfPrograms(t *testing.T) {
 				}
 				live[op.Addr] = true
 			}
-			if s := tick[op.Addr]; len(s) > 1 && slices.ContainsFunc(s[1:], func(s uint32) bool { return s != op.Stream }) {
+			other := func(s uint32) bool { return s != op.Stream }
+			if s := tick[op.Addr]; len(s) > 1 && slices.ContainsFunc(s[1:], other) {
 				now++
 				op.Time, inTick = now, 1
 				clear(tick)

@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestLately: many deallocations within what a clock may be wrong by are remembered alike, whatever way they take and however many at once.
-func TestLately(t *testing.T) {
+// TestRecent: Plain and Add remember the same deallocations, however many come within Skew and however many at once.
+func TestRecent(t *testing.T) {
 	t.Parallel()
 	var ops []*Op
 	add := func(kind OpKind, f event.Func, thread uint32, addr uint64) {
@@ -15,7 +15,7 @@ func TestLately(t *testing.T) {
 	}
 	add(OpAlloc, event.Malloc, 1, 16)
 	add(OpAlloc, event.Malloc, 2, 32)
-	for n := range uint64(latelyMax + latelyMax/2) {
+	for n := range uint64(maxRecent + maxRecent/2) {
 		add(OpAlloc, event.Malloc, 1, 64+16*n)
 		add(OpFree, event.FreeFunc, 1, 64+16*n)
 	}
@@ -26,16 +26,16 @@ func TestLately(t *testing.T) {
 			t.Errorf("%d at once: only %d are plain", most, taken)
 		}
 		for _, op := range ops {
-			at, ok := one.lately.find(op.Addr, 0)
-			if now, is := other.lately.find(op.Addr, 0); now != at || is != ok {
-				t.Fatalf("%d at once: of address %d: at %d (%v), one by one: at %d (%v)", most, op.Addr, now, is, at, ok)
+			at, ok := one.recent.find(op.Addr, 0)
+			if now, is := other.recent.find(op.Addr, 0); now != at || is != ok {
+				t.Fatalf("%d at once: address %d at %d (%v), one by one: at %d (%v)", most, op.Addr, now, is, at, ok)
 			}
 		}
 	}
 }
 
-// TestLatelyAlone: the first that comes of a second thread is that a clock of the first one was read early.
-func TestLatelyAlone(t *testing.T) {
+// TestRecentAlone: the first op of a second thread shows that the clock of the first thread was read early.
+func TestRecentAlone(t *testing.T) {
 	t.Parallel()
 	ops := []*Op{
 		{Kind: OpAlloc, Time: 1, Func: event.Malloc, Addr: 16},
@@ -45,7 +45,8 @@ func TestLatelyAlone(t *testing.T) {
 		{Kind: OpAlloc, Time: 16, Func: event.Malloc, Thread: 1, Stream: 1, Addr: 32},
 	}
 	for _, most := range []int{0, 3, 10} {
-		if _, l, _ := allPlain(ops, false, most); l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
+		_, l, _ := allPlain(ops, false, most)
+		if l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
 			t.Errorf("%d at once: %+v, %d live", most, l.Counts(), l.live.count)
 		}
 	}

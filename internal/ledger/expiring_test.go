@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestManyHasty: while what waits for the clock is settled because it is too much, more comes to wait for it.
-func TestManyHasty(t *testing.T) {
+// TestManyExpiring: too many ops wait for the clock, and while they are settled, more come to wait for it.
+func TestManyExpiring(t *testing.T) {
 	t.Parallel()
 	l := New(true)
 	l.Skew = 20
@@ -34,12 +34,12 @@ func TestManyHasty(t *testing.T) {
 	}
 	add(26, OpFree, 0, 96)  // the parent's
 	add(26, OpAlloc, 0, 48) // not to be looked at until there are too many
-	if l.Waiting() > 2 || len(l.waits.hasty) > 2 {
-		t.Errorf("%d ops wait, %d for the clock", l.Waiting(), len(l.waits.hasty))
+	if l.Waiting() > 2 || len(l.waits.expiring) > 2 {
+		t.Errorf("%d ops wait, %d for the clock", l.Waiting(), len(l.waits.expiring))
 	}
 	add(47, OpAlloc, 0, 32)
-	if l.Waiting() > 0 || len(l.waits.hasty) > 0 {
-		t.Errorf("%d ops wait, %d for the clock, which has moved on", l.Waiting(), len(l.waits.hasty))
+	if l.Waiting() > 0 || len(l.waits.expiring) > 0 {
+		t.Errorf("%d ops wait, %d for the clock, which has moved on", l.Waiting(), len(l.waits.expiring))
 	}
 	if n := l.Counts(); events != ops || n.Exchanges != 2 || n.Inherited != 1 || n.Unmatched+n.Unseen > 0 {
 		t.Errorf("%d events of %d ops: %+v", events, ops, n)
