@@ -12,7 +12,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/escape"
-	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/humanize"
 )
 
 // ctlVerbs are what heaptap ctl does, and what each needs.
@@ -128,13 +128,13 @@ func printStatus(cmd *cobra.Command, list []control.Process) {
 	for _, p := range list {
 		lag := "up to date"
 		if p.LagNS > int64(100*time.Millisecond) {
-			lag = "lags " + view.Duration(p.LagNS) + " behind"
+			lag = "lags " + humanize.Duration(p.LagNS) + " behind"
 		}
 		lost := ""
 		if p.LostEvents > 0 {
-			lost = fmt.Sprintf(" · %s events lost", view.Number(p.LostEvents))
+			lost = fmt.Sprintf(" · %s events lost", humanize.Number(p.LostEvents))
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, escape.Terminal(p.Program), escape.Terminal(p.Mode),
-			view.Number(p.Events), view.Size(p.LiveBytes), view.Number(p.LiveBlocks), lag, lost, escape.Terminal(p.File))
+			humanize.Number(p.Events), humanize.Size(p.LiveBytes), humanize.Number(p.LiveBlocks), lag, lost, escape.Terminal(p.File))
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/recording"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newMergeCommand() *cobra.Command {
@@ -80,7 +80,7 @@ number of different call stacks.`,
 		if err := m.Write(output); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output), view.Number(uint64(m.Inputs())))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output), humanize.Number(uint64(m.Inputs())))
 		if left > 0 {
 			return &exitError{1}
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/debuginfod"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 // newRecorderCommand is the process that `heaptap run` starts to drain the spools.
@@ -96,7 +96,7 @@ func debugFiles(tell func(text string)) func(context.Context, []byte) (string, e
 	c.Begin = func(url string, bytes int64) {
 		size := ""
 		if bytes >= 0 {
-			size = view.Size(uint64(bytes)) + " of "
+			size = humanize.Size(uint64(bytes)) + " of "
 		}
 		tell("downloading " + size + "debug information: " + url)
 	}

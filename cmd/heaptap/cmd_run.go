@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
@@ -87,7 +88,7 @@ hold, 125 if that cannot be told.`,
 			}
 			spill := launch.SpillLimit(out.Dir)
 			if limit != "" {
-				if spill, err = parseSize(limit); err != nil {
+				if spill, err = humanize.ParseSize(limit); err != nil {
 					return usagef("run: --spill-limit: %w", err)
 				}
 			}
@@ -96,7 +97,7 @@ hold, 125 if that cannot be told.`,
 			}
 			size := int64(0)
 			if maxSize != "" {
-				if size, err = parseSize(maxSize); err != nil {
+				if size, err = humanize.ParseSize(maxSize); err != nil {
 					return usagef("run: --max-size: %w", err)
 				}
 			}

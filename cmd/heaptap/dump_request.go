@@ -12,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/pprof"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -59,7 +60,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 				return nil, fmt.Errorf("size=%s: %w", value, err)
 			}
 		case "limit":
-			n, err := parseCount(value)
+			n, err := humanize.ParseCount(value)
 			if err != nil {
 				return nil, err
 			}

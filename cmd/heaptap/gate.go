@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -143,9 +144,9 @@ func (g *gate) readLimits(cmd *cobra.Command) error {
 		if text == "" {
 			continue
 		}
-		parse := parseCount
+		parse := humanize.ParseCount
 		if m.Unit() == query.ByteCount {
-			parse = parseSize
+			parse = humanize.ParseSize
 		}
 		n, err := parse(text)
 		if err != nil {
@@ -172,11 +173,11 @@ func (g *gate) readBaseline(cmd *cobra.Command) error {
 	b := &check.Baseline{Stacks: -1}
 	g.gate.Baseline = b
 	var err error
-	if b.Tolerance, err = parseShare(g.tolerance); err != nil {
+	if b.Tolerance, err = humanize.ParseShare(g.tolerance); err != nil {
 		return usagef("%s: --tolerance: %w", cmd.Name(), err)
 	}
 	if g.stacks != "" {
-		if b.Stacks, err = parseShare(g.stacks); err != nil {
+		if b.Stacks, err = humanize.ParseShare(g.stacks); err != nil {
 			return usagef("%s: --stack-tolerance: %w", cmd.Name(), err)
 		}
 	}

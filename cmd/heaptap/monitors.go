@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -132,9 +133,9 @@ func (m *monitor) check() error {
 		case "format":
 			_, err = oneOf(value, "text", "json", "trace")
 		case "allocations", "skip", "limit", "times":
-			_, err = parseCount(value)
+			_, err = humanize.ParseCount(value)
 		case "requested", "added", "peak", "largest", "min", "max", "live":
-			_, err = parseSize(value)
+			_, err = humanize.ParseSize(value)
 		}
 		if err != nil {
 			return fmt.Errorf("%s=%w", key, err)
@@ -184,7 +185,7 @@ func (m *monitor) checkThreshold() error {
 	if do := o["do"]; do != "" && do != "print" && do != "run" && do != "signal" && do != "abort" {
 		return fmt.Errorf("do=%s: must be print, run, signal or abort", do)
 	}
-	if n, err := parseCount(o["times"]); err == nil && n < 1 {
+	if n, err := humanize.ParseCount(o["times"]); err == nil && n < 1 {
 		return fmt.Errorf("times=%s: must be at least 1", o["times"])
 	}
 	switch {
@@ -229,10 +230,10 @@ func (m *monitor) threshold() string {
 		case value == "" || key == "command": // which is the recorder's
 			continue
 		case key == "skip" || key == "times":
-			n, _ := parseCount(value)
+			n, _ := humanize.ParseCount(value)
 			value = strconv.FormatInt(n, 10)
 		case key != "do":
-			n, _ := parseSize(value)
+			n, _ := humanize.ParseSize(value)
 			value = strconv.FormatInt(n, 10)
 		}
 		list = append(list, key+"="+value)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -70,7 +71,7 @@ func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source
 				return err
 			}
 			o.Limit = 20
-			if n, err := parseCount(m.options["limit"]); err == nil {
+			if n, err := humanize.ParseCount(m.options["limit"]); err == nil {
 				o.Limit = int(n)
 			}
 			return view.Transients(w, s, list, o)
@@ -113,9 +114,9 @@ func (m *monitor) limits() []view.Limit {
 		{What: "peak", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
 		{What: "largest", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
 	} {
-		parse := parseCount
+		parse := humanize.ParseCount
 		if l.Bytes {
-			parse = parseSize
+			parse = humanize.ParseSize
 		}
 		var err error
 		if l.Most, err = parse(m.options[l.What]); err == nil {

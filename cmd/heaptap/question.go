@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	imports "github.com/heaptap/heaptap/internal/import"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
@@ -207,7 +208,7 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 	if out.Sizes, err = parseRange(q.sizes, sizeBound); err != nil {
 		return wrong("size", err)
 	}
-	if out.Lifetimes, err = parseRange(q.lifetimes, parseDuration); err != nil {
+	if out.Lifetimes, err = parseRange(q.lifetimes, humanize.ParseDuration); err != nil {
 		return wrong("lifetime", err)
 	}
 	for _, p := range []struct {
@@ -273,7 +274,7 @@ func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
 
 // sizeBound is a number of bytes, for parseRange.
 func sizeBound(text string) (uint64, error) {
-	n, err := parseSize(text)
+	n, err := humanize.ParseSize(text)
 	return uint64(n), err
 }
 
@@ -302,14 +303,6 @@ func parseRange(text string, number func(string) (uint64, error)) (*query.Interv
 		return nil, fmt.Errorf("%q: the lower bound is above the upper one", text)
 	}
 	return out, nil
-}
-
-func parseDuration(text string) (uint64, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no duration; write for example 10us, 1.5ms or 2s", text)
-	}
-	return uint64(d), nil
 }
 
 // openSource opens a recording, or the spool of a process that ran without a recorder.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/view"
@@ -139,9 +140,9 @@ func files(console *launch.Console, list []launch.Recording) {
 				name = "recordings"
 			}
 		}
-		detail := view.Size(uint64(max(0, size(r.Path))))
+		detail := humanize.Size(uint64(max(0, size(r.Path))))
 		if len(list) > 1 {
-			detail += ", peak " + view.Size(r.Peak)
+			detail += ", peak " + humanize.Size(r.Peak)
 		}
 		if r.Error != "" {
 			detail += ", not whole"
@@ -157,12 +158,12 @@ func files(console *launch.Console, list []launch.Recording) {
 // costs tells heaptap's own overhead.
 func costs(console *launch.Console, result *launch.Result) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", view.Duration(int64(result.Wall)), view.Duration(int64(result.TargetCPU)))
+	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", humanize.Duration(int64(result.Wall)), humanize.Duration(int64(result.TargetCPU)))
 	if result.Complete > 0 {
-		fmt.Fprintf(&b, ", recording complete after %s", view.Duration(int64(result.Complete)))
+		fmt.Fprintf(&b, ", recording complete after %s", humanize.Duration(int64(result.Complete)))
 	}
 	if result.RecorderCPU > 0 {
-		fmt.Fprintf(&b, "; recorder %s CPU, %s", view.Duration(int64(result.RecorderCPU)), view.Size(uint64(result.RecorderRSS)))
+		fmt.Fprintf(&b, "; recorder %s CPU, %s", humanize.Duration(int64(result.RecorderCPU)), humanize.Size(uint64(result.RecorderRSS)))
 	}
 	fmt.Fprintln(&b)
 	if n := len(result.Running); n > 0 {

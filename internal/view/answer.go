@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -42,9 +43,9 @@ func (a *answer) answerHeading(q *query.Answer) {
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on, of %s", a.duration(q.Span), a.duration(q.Begin), a.duration(a.p.Duration))
 	}
-	events := plural(q.To-q.From, "event")
+	events := humanize.Plural(q.To-q.From, "event")
 	if m := a.p.Merged; m != nil {
-		events = plural(uint64(len(m.Inputs)), "recording")
+		events = humanize.Plural(uint64(len(m.Inputs)), "recording")
 		if format := m.Imported(); format != "" {
 			events = "from " + clean(format)
 		}
@@ -93,29 +94,21 @@ func (a *answer) plainValue(m query.Metric, v *query.Values, span int64) string 
 		case m.Unit() == query.Ratio && a.Exact:
 			return strconv.FormatFloat(f, 'f', 3, 64)
 		case m.Unit() == query.Ratio:
-			return ratio(f)
+			return humanize.Ratio(f)
 		case a.Exact:
-			return Number(uint64(math.Round(f)))
+			return humanize.Number(uint64(math.Round(f)))
 		}
-		return Size(uint64(math.Round(f))) + "/s"
+		return humanize.Size(uint64(math.Round(f))) + "/s"
 	}
 	switch {
 	case a.Exact:
-		return Number(n)
+		return humanize.Number(n)
 	case m.Unit() == query.ByteCount:
-		return Size(n)
+		return humanize.Size(n)
 	case m.Unit() == query.Nanoseconds:
-		return Duration(int64(min(n, math.MaxInt64)))
+		return humanize.Duration(int64(min(n, math.MaxInt64)))
 	}
-	return Short(n)
-}
-
-// ratio writes a quotient: 1.80, 37.1, 12.3 k.
-func ratio(f float64) string {
-	if f < 999.5 {
-		return digits3(f)
-	}
-	return Short(uint64(math.Round(f)))
+	return humanize.Short(n)
 }
 
 // share writes a value's part of the whole, "" if the metric's values do not sum up.
@@ -128,7 +121,7 @@ func (a *answer) share(m query.Metric, v, whole *query.Values) string {
 	}
 	part, _ := m.Integer(v)
 	all, _ := m.Integer(whole)
-	return percent(part, all)
+	return humanize.Percent(part, all)
 }
 
 // unitNote says what exact numbers are of.
@@ -197,16 +190,16 @@ func orNone(s string) string {
 // size writes a number of bytes as the options want it.
 func (a *answer) size(n uint64) string {
 	if a.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Size(n)
+	return humanize.Size(n)
 }
 
 func (a *answer) count(n uint64) string {
 	if a.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 // classText names a power of two.
@@ -266,6 +259,6 @@ func page[T any](o *QueryOptions, list []T) (rows []T, left int) {
 // more tells of rows that are not shown.
 func (a *answer) more(left int) {
 	if left > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", plural(uint64(left), "more row"), a.Skip+a.Limit)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"), a.Skip+a.Limit)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -49,7 +50,7 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 			a.columns(value, share, notes, list[k].ID)
 		}
 		if left > 0 {
-			a.printf("  %s\n", a.faint(fmt.Sprintf("and %s", plural(uint64(left), "more call stack"))))
+			a.printf("  %s\n", a.faint(fmt.Sprintf("and %s", humanize.Plural(uint64(left), "more call stack"))))
 		}
 	}
 	a.suppressed(r)
@@ -69,7 +70,7 @@ func (a *answer) part(c *check.Check, s *check.Stack) (value, share string, note
 	case s.Suspect != nil:
 		return text(s.Value), "", []string{"+" + a.size(uint64(s.Suspect.Slope)) + "/s", fmt.Sprintf("%.0f %% steady", 100*s.Suspect.Confidence)}
 	case c.Kind == check.Max || c.Kind == check.Mismatches:
-		share = percent(s.Value, c.Value)
+		share = humanize.Percent(s.Value, c.Value)
 	default:
 		notes = append(notes, "was "+text(s.Base))
 		return "+" + text(s.Value-min(s.Base, s.Value)), share, append(notes, "is "+text(s.Value))
@@ -91,7 +92,7 @@ func (a *answer) part(c *check.Check, s *check.Stack) (value, share string, note
 func (a *answer) suppressed(r *check.Result) {
 	for _, rule := range r.Suppressed {
 		if rule.Blocks > 0 {
-			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes), plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)
+			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes), humanize.Plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)
 		}
 	}
 }
@@ -100,13 +101,13 @@ func (a *answer) suppressed(r *check.Result) {
 func amount(m query.Metric, n uint64, exact bool) string {
 	switch {
 	case m.Unit() != query.ByteCount && exact:
-		return Number(n)
+		return humanize.Number(n)
 	case m.Unit() != query.ByteCount:
-		return Short(n)
+		return humanize.Short(n)
 	case exact:
-		return Number(n) + " B"
+		return humanize.Number(n) + " B"
 	}
-	return Size(n)
+	return humanize.Size(n)
 }
 
 // checkText says in a line what a check found. Numbers that differ read differently.
@@ -131,15 +132,15 @@ func checkText(c *check.Check, exact bool) string {
 		if c.Value == 0 {
 			return "no call stack kept growing"
 		}
-		return plural(c.Value, "call stack") + " kept growing"
+		return humanize.Plural(c.Value, "call stack") + " kept growing"
 	case check.Mismatches:
 		if c.Value == 0 {
 			if c.NotJudged > 0 {
-				return "no block was freed by the wrong function; not judged: " + plural(c.NotJudged, "deallocation") + " of blocks of the parent process"
+				return "no block was freed by the wrong function; not judged: " + humanize.Plural(c.NotJudged, "deallocation") + " of blocks of the parent process"
 			}
 			return "no block was freed by the wrong function"
 		}
-		return plural(c.Value, "mismatched deallocation") + ", see heaptap mismatches"
+		return humanize.Plural(c.Value, "mismatched deallocation") + ", see heaptap mismatches"
 	case check.Base:
 		return fmt.Sprintf("%s %s, baseline %s, limit %s%s", c.Metric, text(c.Value), text(c.Base), text(c.Limit), beyond)
 	case check.StackBase:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -29,7 +30,7 @@ func ChecksGitHub(w io.Writer, r *check.Result, root string, o QueryOptions) err
 		text := fmt.Sprintf("%s: %s", clean(r.File), checkText(c, o.Exact))
 		list, left := shown(c, &o)
 		if left > 0 && len(list) > 0 {
-			text += fmt.Sprintf(" (%s more have a part)", plural(uint64(left), "call stack"))
+			text += fmt.Sprintf(" (%s more have a part)", humanize.Plural(uint64(left), "call stack"))
 		}
 		if len(list) == 0 {
 			annotate(out, "", 0, title, text)

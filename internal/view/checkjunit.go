@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -102,7 +103,7 @@ func stacksText(s *query.Source, c *check.Check, o *QueryOptions) string {
 		fmt.Fprintf(&b, "\n%s", stackText(s, c, &list[i], o))
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", plural(uint64(left), "more call stack"))
+		fmt.Fprintf(&b, "\nand %s\n", humanize.Plural(uint64(left), "more call stack"))
 	}
 	return b.String()
 }
@@ -119,7 +120,7 @@ func stackText(s *query.Source, c *check.Check, st *check.Stack, o *QueryOptions
 	levels := fold(a.p, st.ID, true, max(limit, 0))
 	for i := range levels.list {
 		if i == limit {
-			lines = append(lines, fmt.Sprintf("    … %s", plural(uint64(levels.all-i), "more frame")))
+			lines = append(lines, fmt.Sprintf("    … %s", humanize.Plural(uint64(levels.all-i), "more frame")))
 			break
 		}
 		f := &levels.list[i].Frame

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -80,7 +81,7 @@ func (r *report) countedRows(list []event.Count, name func(*event.Count) string)
 	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s %11s %11s  %s", "calls", "failed", "bytes", "usable", "")))
 	for i := range list {
 		if c := &list[i]; c.Calls+c.Failed > 0 {
-			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
+			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)), humanize.Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (r *report) sizeClasses(functions []event.Count) {
 		case lo != hi:
 			text += " to " + r.size(hi)
 		}
-		r.printf("  %s %9s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), percent(c.Calls, sum), text)
+		r.printf("  %s %9s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)), humanize.Percent(c.Calls, sum), text)
 	}
 }
 
@@ -127,11 +128,11 @@ func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name 
 	}
 	for i := range list {
 		n := &list[i]
-		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), Number(n.Timed), r.duration(int64(n.MeanTime())),
+		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), humanize.Number(n.Timed), r.duration(int64(n.MeanTime())),
 			r.duration(int64(c.TimeQuantile(n, .5))), r.duration(int64(c.TimeQuantile(n, .99))), name(n))
 	}
 	if left > 0 {
-		r.printf("  %s\n", r.faint("and "+plural(uint64(left), "more row")))
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(left), "more row")))
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -61,7 +62,7 @@ func (a *answer) matrix(m *query.Matrix) {
 				by = a.faint("itself")
 			}
 		}
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(percent(c.Blocks, m.Total.Deallocations), 8),
+		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8),
 			padLeft(a.size(c.Bytes), 12), padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
 	}
 	if left > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/diff"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -32,9 +33,9 @@ func newDifference(w io.Writer, before, after *query.Source, a, b *query.Answer,
 
 // side says what one side is.
 func (d *difference) side(word string, a *answer, q *query.Answer) {
-	what := "all of " + Duration(a.p.Duration)
+	what := "all of " + humanize.Duration(a.p.Duration)
 	if q.To-q.From != a.events() {
-		what = fmt.Sprintf("%s from %s on", Duration(q.Span), Duration(q.Begin))
+		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
 	}
 	text := fmt.Sprintf(" · %s · %s · from the %s", clean(a.p.Name), what, planText[q.Plan])
 	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.report.Width-8-runes(text)))), d.faint(text))
@@ -76,17 +77,17 @@ func (d *difference) amount(m query.Metric, v float64) string {
 	case u == query.Ratio && d.Exact:
 		return strconv.FormatFloat(v, 'f', 3, 64)
 	case u == query.Ratio:
-		return ratio(v)
+		return humanize.Ratio(v)
 	case d.Exact:
-		return Number(n)
+		return humanize.Number(n)
 	case u == query.ByteCount:
-		return Size(n)
+		return humanize.Size(n)
 	case u == query.Nanoseconds:
-		return Duration(int64(min(n, math.MaxInt64)))
+		return humanize.Duration(int64(min(n, math.MaxInt64)))
 	case u == query.BytesPerSecond:
-		return Size(n) + "/s"
+		return humanize.Size(n) + "/s"
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 // percent writes a change as a share of what was before.
@@ -100,7 +101,7 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 	case after == 0:
 		return "gone"
 	case math.Abs(share) >= 9999.5:
-		return "×" + digits3(after/before)
+		return "×" + humanize.Digits(after/before)
 	case math.Abs(share) < .1:
 		return map[bool]string{true: "+<0.1 %", false: "-<0.1 %"}[share > 0]
 	default:
@@ -175,7 +176,7 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 	case len(changed) == 0:
 		d.printf("\n  nothing has changed\n")
 	case n > 0:
-		d.printf("  %s\n", d.faint("and "+plural(n, "row")+" unchanged"))
+		d.printf("  %s\n", d.faint("and "+humanize.Plural(n, "row")+" unchanged"))
 	}
 	return d.Flush()
 }
@@ -218,7 +219,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 			if trim.Depth > 0 {
 				why = "deeper, or " + why
 			}
-			branches := strings.Replace(plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
+			branches := strings.Replace(humanize.Plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
 			d.printf("%s%s└ %s\n", strings.Repeat(" ", 52), strings.Repeat("  ", w.indent), d.faint(fmt.Sprintf("(%s %s)", branches, why)))
 			continue
 		}
@@ -257,7 +258,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		}
 	}
 	if cut > 0 {
-		d.printf("  %s\n", d.faint(fmt.Sprintf("and %s (--limit)", plural(uint64(cut), "more line"))))
+		d.printf("  %s\n", d.faint(fmt.Sprintf("and %s (--limit)", humanize.Plural(uint64(cut), "more line"))))
 	}
 	if t.Root.Moved == 0 {
 		d.printf("\n  nothing has changed\n")

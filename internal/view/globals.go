@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -15,9 +16,9 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
 	when := "what was in memory is unknown"
 	if g.At >= 0 {
-		when = fmt.Sprintf("in memory: as of %s of %s", Duration(g.At), Duration(a.p.Duration))
+		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(a.p.Duration))
 	}
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", plural(uint64(len(g.Files)), "file"),
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", humanize.Plural(uint64(len(g.Files)), "file"),
 		threadsText(g), when)))
 	a.incomplete(&query.Answer{})
 	if len(g.Files) == 0 {
@@ -49,8 +50,8 @@ func (a *answer) globalList(g *query.Globals) {
 		a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint("none has a name: the symbol tables are not there"))
 		return
 	}
-	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", Number(uint64(len(g.Variables))),
-		plural(g.Total.Variables, "variable"))))
+	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
+		humanize.Plural(g.Total.Variables, "variable"))))
 	rows := [][]string{{"size", "in memory", "section", "variable"}}
 	list, left := page(&a.QueryOptions, g.Variables)
 	for i := range list {
@@ -80,11 +81,11 @@ func (a *answer) globalList(g *query.Globals) {
 func threadsText(g *query.Globals) string {
 	switch {
 	case !g.Counted:
-		return plural(g.Threads, "thread")
+		return humanize.Plural(g.Threads, "thread")
 	case g.Threads == g.Now:
-		return plural(g.Threads, "thread") + " at once"
+		return humanize.Plural(g.Threads, "thread") + " at once"
 	}
-	return fmt.Sprintf("%s at once, %s at last", plural(g.Threads, "thread"), Number(g.Now))
+	return fmt.Sprintf("%s at once, %s at last", humanize.Plural(g.Threads, "thread"), humanize.Number(g.Now))
 }
 
 // times tells of what each thread has.
@@ -92,7 +93,7 @@ func (a *answer) times(k event.DataKind, bytes uint64, g *query.Globals) string 
 	if !k.PerThread() || g.Threads == 1 {
 		return ""
 	}
-	return fmt.Sprintf("  %s × %s", a.size(bytes), plural(g.Threads, "thread"))
+	return fmt.Sprintf("  %s × %s", a.size(bytes), humanize.Plural(g.Threads, "thread"))
 }
 
 func (a *answer) residentText(r query.Resident) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -63,7 +64,7 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 
 func (a *answer) sizes(h *query.Histogram) {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+plural(t.Allocations, "allocation")))
+	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+humanize.Plural(t.Allocations, "allocation")))
 	if t.Allocations > 0 {
 		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations), a.size(t.MaxSize))
 		if h.Others == 0 {
@@ -78,7 +79,7 @@ func (a *answer) sizes(h *query.Histogram) {
 
 func (a *answer) lifetimes(h *query.Histogram) {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+plural(t.Deallocations, "deallocation")))
+	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
 		mean := t.Lifetime.Mean(t.Deallocations)
 		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime), a.time(uint64(mean)),
@@ -86,7 +87,7 @@ func (a *answer) lifetimes(h *query.Histogram) {
 	}
 	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
 	if n := h.NeverFreed; n.Count > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", plural(n.Count, "block"), a.size(n.Bytes))))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"), a.size(n.Bytes))))
 	}
 	a.printf("\n")
 }
@@ -97,12 +98,12 @@ func (a *answer) jumps(h *query.Histogram) {
 	if all == 0 {
 		return
 	}
-	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", plural(all, "block"),
+	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
 		a.count(j.InPlace))))
 	a.bars(j.Grown[:], all, func(v uint64) string { return "+" + a.size(v) })
 	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
 	if j.Same > 0 {
-		a.printf("  %s\n", a.faint(plural(j.Same, "reallocation")+" to the same size"))
+		a.printf("  %s\n", a.faint(humanize.Plural(j.Same, "reallocation")+" to the same size"))
 	}
 	a.printf("\n")
 }
@@ -110,18 +111,18 @@ func (a *answer) jumps(h *query.Histogram) {
 // pairs writes how often reallocations gave blocks of one size another one.
 func (a *answer) pairs(h *query.Histogram) {
 	rows, left := page(&a.QueryOptions, h.Pairs)
-	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+plural(uint64(len(h.Pairs)), "different pair")))
+	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, x := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(Number(x.Old)+" B → "+Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
-			padLeft(percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
+		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
+			padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
 	}
 	a.more(left)
 	if h.OtherPairs > 0 {
-		a.printf("  %s\n", a.faint(plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
 	}
 	a.printf("\n")
 }
@@ -178,7 +179,7 @@ func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...
 
 // sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
 func (a *answer) sizesByTime(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+plural(h.Total.Allocations, "allocation")))
+	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
 	a.tableHead("from", sizeColumns, a.size)
 	for step := range h.Times {
 		list := h.Times[step][:]
@@ -193,7 +194,7 @@ func (a *answer) sizesByTime(h *query.Histogram) {
 
 // lifetimesBySize writes how long the blocks of each size lived.
 func (a *answer) lifetimesBySize(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+plural(h.Total.Deallocations, "deallocation")))
+	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
 	a.tableHead("size", ageColumns, a.time, "never freed")
 	for class := range h.Ages {
 		kept, count := h.Kept[class].Count, h.Freed[class].Count
@@ -206,9 +207,9 @@ func (a *answer) lifetimesBySize(h *query.Histogram) {
 
 func (a *answer) time(ns uint64) string {
 	if a.Exact {
-		return Number(ns)
+		return humanize.Number(ns)
 	}
-	return Duration(int64(min(ns, 1<<63-1)))
+	return humanize.Duration(int64(min(ns, 1<<63-1)))
 }
 
 // bars writes the classes from the first to the last that has anything.
@@ -226,7 +227,7 @@ func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) strin
 			continue // between nothing at all and the least that there is
 		}
 		a.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(a.count(b.Count), 12),
-			padLeft(percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
+			padLeft(humanize.Percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
 	}
 }
 
@@ -245,18 +246,18 @@ func (a *answer) bar(n, most uint64) string {
 
 func (a *answer) exactSizes(h *query.Histogram) {
 	rows, left := page(&a.QueryOptions, h.Exact)
-	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", plural(uint64(len(h.Exact)), "different size"))))
+	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, c := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
-			padLeft(percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
+		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
+			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
 	}
 	a.more(left)
 	if h.Others > 0 {
-		a.printf("  %s\n", a.faint(plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
 	}
 	a.printf("\n")
 }
@@ -269,7 +270,7 @@ func (a *answer) slacks(h *query.Histogram) {
 		all.Slack += k.Slack
 	}
 	a.printf("%s  %s\n", a.title("SLACK"), a.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
-		a.size(all.Slack), a.size(all.Requested), percent(all.Slack, all.Requested), plural(all.Count, "allocation"))))
+		a.size(all.Slack), a.size(all.Requested), humanize.Percent(all.Slack, all.Requested), humanize.Plural(all.Count, "allocation"))))
 	first, last, most := query.Classes, 0, uint64(0)
 	for i, k := range h.Slack {
 		if k.Count > 0 {
@@ -284,7 +285,7 @@ func (a *answer) slacks(h *query.Histogram) {
 			each = fmt.Sprintf("%.1f B each", float64(k.Slack)/float64(k.Count))
 		}
 		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), a.size), 28), padLeft(a.size(k.Slack), 12),
-			padLeft(percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
+			padLeft(humanize.Percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	a.printf("\n")

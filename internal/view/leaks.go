@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -25,8 +26,8 @@ func Leaks(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) error {
 		sum += l.Leaks.Rows[i].Total.LeakedBytes
 		blocks += l.Leaks.Rows[i].Total.LeakedBlocks
 	}
-	a.printf("%s  %s\n", a.title("LEAKED"), a.faint(fmt.Sprintf("%s in %s at %s", a.size(sum), plural(blocks, "block"),
-		plural(uint64(len(l.Leaks.Rows)), "call stack"))))
+	a.printf("%s  %s\n", a.title("LEAKED"), a.faint(fmt.Sprintf("%s in %s at %s", a.size(sum), humanize.Plural(blocks, "block"),
+		humanize.Plural(uint64(len(l.Leaks.Rows)), "call stack"))))
 	rows, left := page(&a.QueryOptions, l.Leaks.Rows)
 	for i := range rows {
 		v := &rows[i].Total
@@ -41,7 +42,7 @@ func Leaks(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) error {
 		if v.Allocations != v.LeakedBlocks {
 			notes = append(notes, "of "+a.count(v.Allocations))
 		}
-		a.columns(a.size(v.LeakedBytes), percent(v.LeakedBytes, sum), notes, rows[i].Stack)
+		a.columns(a.size(v.LeakedBytes), humanize.Percent(v.LeakedBytes, sum), notes, rows[i].Stack)
 	}
 	a.more(left)
 	a.leftOut(l)
@@ -63,11 +64,11 @@ func Leaks(w io.Writer, s *query.Source, l *LeakAnswers, o QueryOptions) error {
 func (a *answer) leftOut(l *LeakAnswers) {
 	if l.Left.Blocks > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no leak (--runtime)", a.size(l.Left.Bytes),
-			plural(l.Left.Blocks, "block"))))
+			humanize.Plural(l.Left.Blocks, "block"))))
 	}
 	for _, r := range l.Rules {
 		if r.Blocks > 0 {
-			a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(r.Bytes), plural(r.Blocks, "block"),
+			a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(r.Bytes), humanize.Plural(r.Blocks, "block"),
 				clean(r.Pattern))))
 		}
 	}
@@ -104,7 +105,7 @@ func Suggestions(w io.Writer, s *query.Source, l *LeakAnswers) error {
 		if rule == "leak:^main$" {
 			note = "; it matches whatever main calls, too"
 		}
-		a.printf("# %s in %s%s\n%s\n", Size(at[rule].bytes), plural(at[rule].blocks, "block"), note, clean(rule))
+		a.printf("# %s in %s%s\n%s\n", humanize.Size(at[rule].bytes), humanize.Plural(at[rule].blocks, "block"), note, clean(rule))
 	}
 	return a.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -22,7 +23,7 @@ func (r *report) marks() {
 		r.mark(&list[i], names[i])
 	}
 	if most < len(list) {
-		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(len(list)-most), "more mark"))))
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(len(list)-most), "more mark"))))
 	}
 	r.printf("\n")
 }
@@ -83,6 +84,6 @@ func (a *answer) markAxis(t *query.Series, n int) {
 		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)), middle(clean(names[i]), a.report.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
-		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(more), "more mark"))))
+		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(more), "more mark"))))
 	}
 }

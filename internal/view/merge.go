@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -59,10 +60,10 @@ func (r *report) together() {
 	least, most := r.p.Merged.Peak()
 	t := &r.p.Totals
 	if r.p.Merged.Imported() != "" {
-		r.line("peak", fmt.Sprintf("%s in %s", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
+		r.line("peak", fmt.Sprintf("%s in %s", r.bold(r.size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block")))
 		return
 	}
-	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block")))
+	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block")))
 	if r.Selection != nil || len(r.p.Merged.Inputs) == 0 {
 		return // the bounds are not of the selected, or not known
 	}
@@ -83,7 +84,7 @@ func (r *report) inputs() {
 	if m == nil || r.Top < 0 || m.Imported() != "" || len(m.Inputs) == 0 { // none: the list is damaged, as a warning says
 		return
 	}
-	r.printf("%s  %s\n", r.title("INPUTS"), r.faint(plural(uint64(len(m.Inputs)), "recording")))
+	r.printf("%s  %s\n", r.title("INPUTS"), r.faint(humanize.Plural(uint64(len(m.Inputs)), "recording")))
 	size := func(k *inputMetric, v uint64) string {
 		if k.bytes {
 			return r.size(v)

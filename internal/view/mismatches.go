@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -17,13 +18,13 @@ func (r *report) mismatches(most int) {
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
 		return
 	}
-	r.printf("%s  %s\n", r.title("MISMATCHED DEALLOCATIONS"), r.faint("of "+plural(mismatched(list), "block")))
+	r.printf("%s  %s\n", r.title("MISMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Plural(mismatched(list), "block")))
 	most = min(most, len(list))
 	for i := range list[:most] {
 		r.mismatch(&list[i])
 	}
 	if n := len(list) - most; n > 0 {
-		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap mismatches", plural(uint64(n), "more pair"))))
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap mismatches", humanize.Plural(uint64(n), "more pair"))))
 	}
 	r.printf("\n")
 }
@@ -64,11 +65,11 @@ func mismatchText(x *event.Pair) string {
 	what := fmt.Sprintf("%s / %s", x.Alloc, x.Free)
 	switch {
 	case x.Mismatch&event.MismatchSize != 0:
-		return fmt.Sprintf("%s: %s freed as %s", what, plural(x.Size, "byte"), plural(x.FreeSize, "byte"))
+		return fmt.Sprintf("%s: %s freed as %s", what, humanize.Plural(x.Size, "byte"), humanize.Plural(x.FreeSize, "byte"))
 	case x.Mismatch&event.MismatchAlignment != 0:
 		return fmt.Sprintf("%s: %s freed as %s", what, alignment(x.Align), alignment(x.FreeAlign))
 	}
-	return fmt.Sprintf("%s of %s", what, plural(x.Size, "byte"))
+	return fmt.Sprintf("%s of %s", what, humanize.Plural(x.Size, "byte"))
 }
 
 func alignment(n uint64) string {
@@ -82,8 +83,8 @@ func alignment(n uint64) string {
 func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", plural(mismatched(a.p.Mismatches), "mismatched deallocation"),
-		plural(uint64(len(a.p.Mismatches)), "different pair"))))
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", humanize.Plural(mismatched(a.p.Mismatches), "mismatched deallocation"),
+		humanize.Plural(uint64(len(a.p.Mismatches)), "different pair"))))
 	a.incomplete(&query.Answer{})
 	if text := notJudged(a.p); text != "" {
 		a.printf("  %s\n\n", a.faint("not judged: "+text))
@@ -100,7 +101,7 @@ func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 // notJudged says which deallocations nobody can say of whether they belong to the function that allocated the block; "" if there are none.
 func notJudged(p *profile.Profile) string {
 	if n := p.Totals.Inherited; n > 0 {
-		return plural(n, "deallocation") + " of blocks of the parent process"
+		return humanize.Plural(n, "deallocation") + " of blocks of the parent process"
 	}
 	return ""
 }

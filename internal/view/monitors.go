@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -18,11 +19,11 @@ func MonitorSummary(w io.Writer, s *query.Source) error {
 	a := newAnswer(w, s, QueryOptions{})
 	t := &a.p.Totals
 	a.monitorHeading("SUMMARY")
-	a.printf("  requested      %s\n", Size(t.Bytes))
-	a.printf("  peak           %s in %s\n", Size(t.Peak.Bytes), plural(t.Peak.Blocks, "block"))
-	a.printf("  live           %s in %s\n", Size(t.Bytes-t.FreedBytes), plural(t.Allocations-t.Deallocations, "block"))
-	a.printf("  allocations    %s\n", Number(t.Allocations))
-	a.printf("  deallocations  %s\n\n", Number(t.Deallocations))
+	a.printf("  requested      %s\n", humanize.Size(t.Bytes))
+	a.printf("  peak           %s in %s\n", humanize.Size(t.Peak.Bytes), humanize.Plural(t.Peak.Blocks, "block"))
+	a.printf("  live           %s in %s\n", humanize.Size(t.Bytes-t.FreedBytes), humanize.Plural(t.Allocations-t.Deallocations, "block"))
+	a.printf("  allocations    %s\n", humanize.Number(t.Allocations))
+	a.printf("  deallocations  %s\n\n", humanize.Number(t.Deallocations))
 	return a.Flush()
 }
 
@@ -34,8 +35,8 @@ func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	for class := range query.Classes {
 		requested, usable, freed := h.Sizes[class].Count, h.Usable[class].Count, h.Freed[class].Count
 		if requested|usable|freed != 0 {
-			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), Size), 22), padLeft(Number(requested), 14), padLeft(Number(usable), 14),
-				padLeft(Number(freed), 14))
+			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), humanize.Size), 22), padLeft(humanize.Number(requested), 14), padLeft(humanize.Number(usable), 14),
+				padLeft(humanize.Number(freed), 14))
 		}
 	}
 	a.printf("\n")
@@ -63,12 +64,12 @@ func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) 
 			if over++; over == 1 {
 				a.monitorHeading("BUDGET")
 			}
-			text := Size
+			text := humanize.Size
 			if !l.Bytes {
-				text = Number
+				text = humanize.Number
 			}
 			a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", l.What, text(uint64(n)), text(uint64(max(l.Most, 0))), clean(r.Title),
-				threadName(s, r.Thread), Duration(r.Begin))
+				threadName(s, r.Thread), humanize.Duration(r.Begin))
 			if stack != 0 {
 				a.printf("    %s\n", a.chain(stack, 90))
 			}
@@ -101,7 +102,7 @@ func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOpt
 	rows, left := page(&a.QueryOptions, list)
 	for i := range rows {
 		r := &rows[i]
-		a.printf("  %s  %s  %s in %s\n", padLeft(Size(r.Bytes), 10), padLeft(plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
+		a.printf("  %s  %s  %s in %s\n", padLeft(humanize.Size(r.Bytes), 10), padLeft(humanize.Plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
 	}
 	if len(rows) == 0 {
 		a.printf("  nothing\n")

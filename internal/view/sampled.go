@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -17,7 +18,7 @@ func (r *report) sampled() {
 	}
 	t := &r.p.Totals
 	text := fmt.Sprintf("allocations were sampled, %s: numbers are estimates from %s", howSampled(r.p.Process.Sampling, r.size),
-		plural(t.Samples, "sample"))
+		humanize.Plural(t.Samples, "sample"))
 	if r.p.ErrorsKnown() {
 		text += ", ± their standard errors"
 	}
@@ -29,7 +30,7 @@ func (r *report) sampled() {
 func howSampled(s event.Sampling, size func(uint64) string) string {
 	switch {
 	case s.Calls > 0:
-		return "one of " + Number(s.Calls) + " calls on average"
+		return "one of " + humanize.Number(s.Calls) + " calls on average"
 	case s.Bytes > 0:
 		return "one for every " + size(s.Bytes) + " on average"
 	}
@@ -63,9 +64,9 @@ func (r *report) variances() *tally.Variances {
 func (r *report) counted(n uint64, noun string, variance float64) string {
 	pm := r.pmCount(variance)
 	if pm == "" {
-		return plural(n, noun)
+		return humanize.Plural(n, noun)
 	}
-	return Number(n) + pm + " " + noun + "s"
+	return humanize.Number(n) + pm + " " + noun + "s"
 }
 
 // errorNote is a line of a stack's notes; "" if there is nothing to tell.
@@ -88,13 +89,13 @@ func (a *answer) pm(m query.Metric, v *query.Values, span int64) string {
 	n := uint64(math.Round(e))
 	switch {
 	case a.Exact:
-		return " ± " + Number(n)
+		return " ± " + humanize.Number(n)
 	case m.Unit() == query.ByteCount:
-		return " ± " + Size(n)
+		return " ± " + humanize.Size(n)
 	case m.Unit() == query.BytesPerSecond:
-		return " ± " + Size(n) + "/s"
+		return " ± " + humanize.Size(n) + "/s"
 	}
-	return " ± " + Short(n)
+	return " ± " + humanize.Short(n)
 }
 
 // jsonSampling tells of a sampled recording.

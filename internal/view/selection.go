@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -60,23 +61,23 @@ func (r *report) threadsKnown() bool {
 // size, short and duration write numbers as the options want them.
 func (r *report) size(n uint64) string {
 	if r.Exact {
-		return Number(n) + " B"
+		return humanize.Number(n) + " B"
 	}
-	return Size(n)
+	return humanize.Size(n)
 }
 
 func (r *report) short(n uint64) string {
 	if r.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 func (r *report) duration(ns int64) string {
 	if r.Exact && ns >= 0 {
-		return Number(uint64(ns)) + " ns"
+		return humanize.Number(uint64(ns)) + " ns"
 	}
-	return Duration(ns)
+	return humanize.Duration(ns)
 }
 
 // known is a number that a report of a whole recording has, and nil in one of a selection.

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -29,7 +30,7 @@ func (r *report) ranking(m *profile.Metric) {
 	if len(list) == 0 {
 		return
 	}
-	sum := Number(total)
+	sum := humanize.Number(total)
 	if m.Bytes {
 		sum = r.size(total)
 	}
@@ -54,7 +55,7 @@ func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 	if m.Bytes {
 		text = r.size(value)
 	}
-	r.columns(text, percent(value, total), r.notes(m, g), g.Stack)
+	r.columns(text, humanize.Percent(value, total), r.notes(m, g), g.Stack)
 }
 
 // columns writes a value, its share and notes at the left of a stack's frames.
@@ -225,7 +226,7 @@ func (r *report) frames(stack uint32) []string {
 	for _, x := range list[:keep] {
 		line(x)
 	}
-	lines = append(lines, r.faint(fmt.Sprintf("… %s", plural(uint64(l.all-keep-1), "more frame"))))
+	lines = append(lines, r.faint(fmt.Sprintf("… %s", humanize.Plural(uint64(l.all-keep-1), "more frame"))))
 	line(list[len(list)-1])
 	return lines
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -31,7 +32,7 @@ func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOp
 		a.stackDevelopment(t, &t.Rows[i])
 	}
 	if t.More > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", plural(uint64(t.More), "more thread"), len(t.Rows)+t.More)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", humanize.Plural(uint64(t.More), "more thread"), len(t.Rows)+t.More)))
 	}
 	return a.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -118,7 +119,7 @@ func (b *branches) root(root *query.Node, name string) {
 		push(w.n, w.indent)
 	}
 	if b.cut > 0 {
-		b.printf("  %s\n", b.faint(fmt.Sprintf("and %s (--limit)", plural(uint64(b.cut), "more line"))))
+		b.printf("  %s\n", b.faint(fmt.Sprintf("and %s (--limit)", humanize.Plural(uint64(b.cut), "more line"))))
 	}
 }
 
@@ -142,7 +143,7 @@ func (b *branches) folded(n *query.Node, indent int) {
 	if b.trim.Depth == 0 || b.trim.Share > 0 && len(n.Children) > 0 {
 		why = fmt.Sprintf("of less than %.3g %%", 100*b.trim.Share)
 	}
-	name := fmt.Sprintf("(%s %s)", plural(uint64(n.Folded), "more branch"), why)
+	name := fmt.Sprintf("(%s %s)", humanize.Plural(uint64(n.Folded), "more branch"), why)
 	name = strings.Replace(name, "branchs", "branches", 1)
 	b.line(&n.FoldedTotal, strings.Repeat("  ", max(indent-1, 0))+"└ ", b.faint(name))
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -17,12 +18,12 @@ func (r *report) unmatched() {
 	if r.Top < 0 || !freeStacks(r.p) {
 		return
 	}
-	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+Number(total)))
+	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
 	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
-		r.columns(r.short(u.Count), percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)}, u.Stack)
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)}, u.Stack)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {
-		r.printf("  %s\n", r.faint("and "+plural(uint64(n), "more call stack")))
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
 	}
 	r.printf("\n")
 }
