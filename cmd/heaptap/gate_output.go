@@ -20,7 +20,7 @@ var gateFormats = []string{"text", "json", "junit", "github"}
 type output struct {
 	format, file string // file "": stdout
 	text         bytes.Buffer
-	junit        view.JUnit
+	junit        check.JUnit
 }
 
 // readFormats makes the outputs. Text goes to stdout unless something else does.
@@ -51,13 +51,14 @@ func (o *output) add(r *check.Result, g *gate) error {
 	if o.file != "" {
 		look.Color = false
 	}
+	style := check.Style{Exact: look.Exact, Stacks: look.Limit, Frames: 8}
 	switch o.format {
 	case "json":
 		return view.ChecksJSON(&o.text, r, look)
 	case "junit":
-		o.junit.Add(r, look)
+		o.junit.Add(r, style)
 	case "github":
-		return view.ChecksGitHub(&o.text, r, repository(), look)
+		return check.WriteGitHub(&o.text, r, repository(), style)
 	case "text":
 		if !g.quiet || o.file != "" || !r.OK() {
 			return view.Checks(&o.text, r, look)

@@ -226,7 +226,7 @@ func threadName(s *query.Source, i uint32) string {
 
 // chain writes a stack as its leaf and as many callers as there is room for.
 func (a *answer) chain(stack uint32, width int) string {
-	levels := fold(a.p, stack, true, width).list
+	levels := a.p.Fold(stack, true, width).List
 	if len(levels) == 0 {
 		return "(no call stack)"
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -84,7 +85,7 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 func sampleSource(t *testing.T) *query.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	writeSample(t, path)
+	profiletest.Server(t, path)
 	s, err := query.Open(path)
 	if err != nil {
 		t.Fatal(err)

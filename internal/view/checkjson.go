@@ -56,8 +56,8 @@ func ChecksJSON(w io.Writer, r *check.Result, o QueryOptions) error {
 }
 
 func jsonCheckOf(s *query.Source, c *check.Check, o *QueryOptions) jsonCheck {
-	list, left := shown(c, o)
-	j := jsonCheck{Name: c.Name(), OK: !c.Failed, Text: checkText(c, true), Value: c.Value, Limit: c.Limit, Missing: c.Missing,
+	list, left := c.First(o.Limit)
+	j := jsonCheck{Name: c.Name(), OK: !c.Failed, Text: c.Text(true), Value: c.Value, Limit: c.Limit, Missing: c.Missing,
 		Error: c.Error, Stacks: []jsonCheckStack{}, More: left}
 	based := c.Kind == check.Base || c.Kind == check.StackBase
 	if based {

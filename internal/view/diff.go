@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -113,7 +114,7 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOptions) error {
 	d := newDifference(w, before, after, &t.Before, &t.After, o)
 	changed := slices.DeleteFunc(slices.Clone(changedRows(t.Rows)), func(r diff.Row) bool {
-		return beforeMain(r.Function) && r.Self == (diff.Pair{})
+		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
 	rows, left := page(&d.QueryOptions, changed)
 	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)

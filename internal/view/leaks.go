@@ -74,11 +74,6 @@ func (a *answer) leftOut(l *LeakAnswers) {
 	}
 }
 
-// Library reports whether a frame belongs to the runtime or to the standard library of its language.
-func Library(f *profile.Frame) bool {
-	return library(f.Function) || profile.RuntimeModule(f.Module)
-}
-
 // Suggestions writes a rule for each leak, each rule once, the largest leaks first.
 func Suggestions(w io.Writer, s *query.Source, l *LeakAnswers) error {
 	a := newAnswer(w, s, QueryOptions{})
@@ -89,7 +84,7 @@ func Suggestions(w io.Writer, s *query.Source, l *LeakAnswers) error {
 	for i := range l.Leaks.Rows {
 		r := &l.Leaks.Rows[i]
 		frames = a.p.AppendFrames(frames[:0], r.Stack)
-		rule := query.Suggest(frames, Library)
+		rule := query.Suggest(frames, profile.Library)
 		if rule == "" {
 			continue
 		}

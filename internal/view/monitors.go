@@ -84,7 +84,7 @@ func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) 
 // Stack writes the functions of a call stack, a line each, from the innermost one on.
 func Stack(w io.Writer, s *query.Source, stack uint32) error {
 	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
-	levels := fold(a.p, stack, true, 0).list
+	levels := a.p.Fold(stack, true, 0).List
 	if len(levels) == 0 {
 		a.printf("    (no call stack)\n")
 	}

@@ -54,7 +54,7 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 
 // oneLine writes a stack as its leaf and as many callers as there is room for.
 func (r *report) oneLine(g *profile.Group) {
-	levels := fold(r.p, g.Stack, true, r.Width).list
+	levels := r.p.Fold(g.Stack, true, r.Width).List
 	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(humanize.Size(g.LiveAtPeakBytes), 10)),
 		padLeft(humanize.Percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
 	if len(levels) == 0 {
@@ -76,7 +76,7 @@ func (r *report) oneLine(g *profile.Group) {
 			break
 		}
 		// The program's own first function is told with its place.
-		own := !placed && (!library(f.Function) || i == len(levels)-1)
+		own := !placed && (!profile.StandardLibrary(f.Function) || i == len(levels)-1)
 		text := r.label(f, min(room, 48), own)
 		placed = placed || own
 		line += r.faint(arrow) + text.styled

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -48,14 +49,8 @@ func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 // afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of everything.
 func afterStart(rows []query.Row) []query.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r query.Row) bool {
-		return beforeMain(r.Function) && r.Self == (query.Values{})
+		return profile.BeforeMain(r.Function) && r.Self == (query.Values{})
 	})
-}
-
-// beforeMain reports whether a function runs before main and calls it.
-func beforeMain(function string) bool {
-	name, _, _ := strings.Cut(function, "@")
-	return startFunctions[name]
 }
 
 // twoValues reports whether self and total differ.

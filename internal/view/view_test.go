@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -41,8 +42,11 @@ func golden(t *testing.T, name string, got []byte) {
 func sampleProfile(t *testing.T) *profile.Profile {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	writeSample(t, path)
-	p := load(t, path)
+	profiletest.Server(t, path)
+	p, err := profile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.Size = 2000 // depends on the packer's version
 	return p
 }
@@ -210,7 +214,7 @@ func TestDocumented(t *testing.T) {
 func mergedSample(t *testing.T) (doc map[string]any) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.htap")
-	writeSample(t, path)
+	profiletest.Server(t, path)
 	m := merge.New(merge.ByStart)
 	for range 2 {
 		r, err := recording.Open(path)

@@ -1,15 +1,15 @@
-package view
+// Package profiletest makes a recording for tests.
+package profiletest
 
 import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// sample is a small recording that has some of everything that a report shows.
+// sample is the recording under way.
 type sample struct {
 	t      *testing.T
 	w      *recording.Writer
@@ -75,17 +75,8 @@ func (s *sample) free(thread uint32, ref uint64, flags event.Flags) {
 	s.t.Fatalf("no allocation %d", ref)
 }
 
-func load(t *testing.T, path string) *profile.Profile {
-	t.Helper()
-	p, err := profile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// writeSample makes the recording that the golden files show.
-func writeSample(t *testing.T, path string) {
+// Server writes a small recording that has something of everything that a report shows.
+func Server(t *testing.T, path string) {
 	t.Helper()
 	w, err := recording.Create(path, event.Process{PID: 4711, Exe: "/usr/bin/server", Dir: "/srv", Host: "build7",
 		Args: []string{"server", "--port", "8080", "two words"}, Env: []string{"MALLOC_ARENA_MAX=2"}, Arch: "amd64",

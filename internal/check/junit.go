@@ -1,4 +1,4 @@
-package view
+package check
 
 import (
 	"encoding/xml"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -49,8 +49,8 @@ type junitProblem struct {
 type JUnit struct{ doc junitSuites }
 
 // Add adds the result of a recording, which is open.
-func (j *JUnit) Add(r *check.Result, o QueryOptions) {
-	j.doc.Suites = append(j.doc.Suites, junitSuiteOf(r, &o))
+func (j *JUnit) Add(r *Result, style Style) {
+	j.doc.Suites = append(j.doc.Suites, junitSuiteOf(r, &style))
 }
 
 // Write writes all results.
@@ -67,13 +67,13 @@ func (j *JUnit) Write(w io.Writer) error {
 	return err
 }
 
-func junitSuiteOf(r *check.Result, o *QueryOptions) junitSuite {
+func junitSuiteOf(r *Result, style *Style) junitSuite {
 	const noTime = "0.000"
-	suite := junitSuite{Name: "heaptap " + clean(r.File), Time: noTime}
-	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(clean(r.File)) // dots part packages from classes
+	suite := junitSuite{Name: "heaptap " + escape.Terminal(r.File), Time: noTime}
+	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(escape.Terminal(r.File)) // a dot separates a package from a class
 	if r.Err != nil {
 		suite.Tests, suite.Errors = 1, 1
-		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: clean(r.Err.Error())}}}
+		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: escape.Terminal(r.Err.Error())}}}
 		return suite
 	}
 	p := r.Source.Profile
@@ -83,10 +83,10 @@ func junitSuiteOf(r *check.Result, o *QueryOptions) junitSuite {
 	suite.Time = strconv.FormatFloat(float64(p.Duration)/1e9, 'f', 3, 64)
 	for i := range r.Checks {
 		c := &r.Checks[i]
-		k := junitCase{Name: c.Name(), Class: class, Time: noTime, Out: clean(checkText(c, o.Exact))}
+		k := junitCase{Name: c.Name(), Class: class, Time: noTime, Out: escape.Terminal(c.Text(style.Exact))}
 		if c.Failed {
 			suite.Failures++
-			k.Failure = &junitProblem{Type: c.Name(), Message: k.Out, Text: stacksText(r.Source, c, o)}
+			k.Failure = &junitProblem{Type: c.Name(), Message: k.Out, Text: stacksText(r.Source, c, style)}
 			k.Out = ""
 		}
 		suite.Cases = append(suite.Cases, k)
@@ -96,44 +96,14 @@ func junitSuiteOf(r *check.Result, o *QueryOptions) junitSuite {
 }
 
 // stacksText writes the stacks that make up an excess, a line for each frame.
-func stacksText(s *query.Source, c *check.Check, o *QueryOptions) string {
+func stacksText(s *query.Source, c *Check, style *Style) string {
 	var b strings.Builder
-	list, left := shown(c, o)
+	list, more := c.First(style.Stacks)
 	for i := range list {
-		fmt.Fprintf(&b, "\n%s", stackText(s, c, &list[i], o))
+		fmt.Fprintf(&b, "\n%s", stackText(s, c, &list[i], style))
 	}
-	if left > 0 {
-		fmt.Fprintf(&b, "\nand %s\n", humanize.Plural(uint64(left), "more call stack"))
+	if more > 0 {
+		fmt.Fprintf(&b, "\nand %s\n", humanize.Plural(uint64(more), "more call stack"))
 	}
 	return b.String()
-}
-
-// stackText writes a stack without any layout: its part, and its frames.
-func stackText(s *query.Source, c *check.Check, st *check.Stack, o *QueryOptions) string {
-	a := newAnswer(io.Discard, s, *o)
-	value, share, notes := a.part(c, st)
-	if share != "" {
-		value += " (" + share + ")"
-	}
-	lines := []string{strings.Join(append([]string{value}, notes...), ", ")}
-	limit := a.report.Frames
-	levels := fold(a.p, st.ID, true, max(limit, 0))
-	for i := range levels.list {
-		if i == limit {
-			lines = append(lines, fmt.Sprintf("    … %s", humanize.Plural(uint64(levels.all-i), "more frame")))
-			break
-		}
-		f := &levels.list[i].Frame
-		text := address(f)
-		if f.Function != "" {
-			text = clean(f.Function)
-		}
-		if f.File != "" {
-			text += fmt.Sprintf(" (%s:%d)", clean(f.File), f.Line)
-		} else if f.Module != "" {
-			text += " (" + base(f.Module) + ")"
-		}
-		lines = append(lines, "    at "+text)
-	}
-	return strings.Join(lines, "\n") + "\n"
 }

@@ -1,4 +1,4 @@
-package view
+package check
 
 import (
 	"bufio"
@@ -8,14 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/heaptap/heaptap/internal/check"
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// ChecksGitHub writes what does not hold as workflow commands of GitHub Actions: an annotation for each stack of an excess, on the first
-// of its frames that is neither the runtime's nor the standard library's; without stacks, one of no place. root is the folder of the repository.
-func ChecksGitHub(w io.Writer, r *check.Result, root string, o QueryOptions) error {
+// WriteGitHub writes the failed checks as workflow commands of GitHub Actions: an annotation for each call stack of an excess, at
+// its first frame that belongs to neither the runtime nor the standard library. A check without call stacks has one annotation
+// without a place. root is the folder of the repository.
+func WriteGitHub(w io.Writer, r *Result, root string, style Style) error {
 	out := bufio.NewWriter(w)
 	if r.Err != nil {
 		annotate(out, "", 0, "heaptap: not checked", r.Err.Error())
@@ -27,17 +28,17 @@ func ChecksGitHub(w io.Writer, r *check.Result, root string, o QueryOptions) err
 			continue
 		}
 		title := "heaptap: " + c.Name()
-		text := fmt.Sprintf("%s: %s", clean(r.File), checkText(c, o.Exact))
-		list, left := shown(c, &o)
-		if left > 0 && len(list) > 0 {
-			text += fmt.Sprintf(" (%s more have a part)", humanize.Plural(uint64(left), "call stack"))
+		text := fmt.Sprintf("%s: %s", escape.Terminal(r.File), c.Text(style.Exact))
+		list, more := c.First(style.Stacks)
+		if more > 0 && len(list) > 0 {
+			text += fmt.Sprintf(" (%s more have a part)", humanize.Plural(uint64(more), "call stack"))
 		}
 		if len(list) == 0 {
 			annotate(out, "", 0, title, text)
 		}
 		for k := range list {
 			file, line := place(r.Source.Frames(list[k].ID), root)
-			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(r.Source, c, &list[k], &o), "\n"))
+			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(r.Source, c, &list[k], &style), "\n"))
 		}
 	}
 	return out.Flush()
@@ -55,8 +56,8 @@ func annotate(w io.Writer, file string, line uint32, title, text string) {
 	fmt.Fprintf(w, "::error %stitle=%s::%s\n", where, escapeProperty(title), escapeData(text))
 }
 
-// escapeData makes text safe as the message of a workflow command, escapeProperty as a property's value: as the toolkit of GitHub
-// Actions (@actions/core) does.
+// escapeData makes text safe as the message of a workflow command, and escapeProperty as the value of a property. Both do what
+// the toolkit of GitHub Actions (@actions/core) does.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -65,19 +66,19 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// place is where the program's own code first comes in a stack, leaf to root, that has a source file; "" if nowhere.
+// place is the source file and line of the innermost frame of the program's own code; "" if none has a source file.
 func place(frames []profile.Frame, root string) (file string, line uint32) {
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.File != "" && !Library(f) {
+		if f.Function != "" && f.File != "" && !profile.Library(f) {
 			return inRepository(f.File, root), f.Line
 		}
 	}
 	return "", 0
 }
 
-// inRepository is a source file's name relative to the repository: from its folder on, or, if it was compiled elsewhere, the longest end of the
-// name that is a file there. Else it stays as it is.
+// inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, the longest end
+// of its name that is a file in the repository counts. Any other name stays as it is.
 func inRepository(file, root string) string {
 	file = filepath.Clean(file)
 	if !filepath.IsAbs(file) {

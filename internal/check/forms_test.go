@@ -1,4 +1,4 @@
-package view
+package check
 
 import (
 	"bytes"
@@ -9,24 +9,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heaptap/heaptap/internal/check"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
 // sampleChecks puts to the sample limits of which one holds and one does not.
-func sampleChecks(t *testing.T, file string) *check.Result {
+func sampleChecks(t *testing.T, file string) *Result {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	writeSample(t, path)
+	profiletest.Server(t, path)
 	s, err := query.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	g := check.Gate{Limits: []check.Limit{{Metric: query.Peak, Most: 1 << 40}, {Metric: query.Leaked, Most: 0}},
+	g := Gate{Limits: []Limit{{Metric: query.Peak, Most: 1 << 40}, {Metric: query.Leaked, Most: 0}},
 		Question: func(*query.Source) (*query.Query, error) { return &query.Query{}, nil }}
-	r := &check.Result{File: file, Source: s}
+	r := &Result{File: file, Source: s}
 	if r.Checks, r.Suppressed, err = g.Ask(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func TestJUnit(t *testing.T) {
 	t.Parallel()
 	hostile := "a<b>&\"'\x00\x1b]]>\xff\u202e/x.htap"
 	r := sampleChecks(t, hostile)
-	bad := &check.Result{File: "none.htap", Err: errors.New("open none.htap: <no> \x01 such file")}
+	bad := &Result{File: "none.htap", Err: errors.New("open none.htap: <no> \x01 such file")}
 	var b bytes.Buffer
 	var out JUnit
-	out.Add(r, QueryOptions{Limit: 5})
-	out.Add(bad, QueryOptions{Limit: 5})
+	out.Add(r, Style{Stacks: 5, Frames: 8})
+	out.Add(bad, Style{Stacks: 5, Frames: 8})
 	if err := out.Write(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAnnotate(t *testing.T) {
 	}
 	b.Reset()
 	r := sampleChecks(t, "x\n::error::.htap")
-	if err := ChecksGitHub(&b, r, "/", QueryOptions{Limit: 1}); err != nil {
+	if err := WriteGitHub(&b, r, "/", Style{Stacks: 1, Frames: 8}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 1 || !strings.HasPrefix(b.String(), "::error file=") {
