@@ -13,6 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // ctlVerbs are what heaptap ctl does, and what each needs.
@@ -121,7 +122,7 @@ func checkCtl(args []string) error {
 		}
 		return nil
 	}
-	return usagef("ctl: %q: known are %s%s", args[1], strings.Join(names, ", "), didYouMean(args[1], names))
+	return usagef("ctl: %q: known are %s%s", args[1], strings.Join(names, ", "), spelling.DidYouMean(args[1], names))
 }
 
 func printStatus(cmd *cobra.Command, list []control.Process) {

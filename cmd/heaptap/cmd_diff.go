@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -73,7 +74,7 @@ docs/queries.md says what is matched with what.`,
 				case err != nil:
 					return err
 				case q.json:
-					return view.DiffTreeJSON(w, before.Source, after.Source, t, before.Query.By)
+					return answer.Write(w, answer.NewDiffTree(before.Source, after.Source, t, before.Query.By))
 				}
 				return view.DiffTree(w, before.Source, after.Source, t, trim, o)
 			}
@@ -85,7 +86,7 @@ docs/queries.md says what is matched with what.`,
 				t.SortSelf()
 			}
 			if q.json {
-				return view.DiffJSON(w, before.Source, after.Source, t, before.Query.By, o)
+				return answer.Write(w, answer.NewDiff(before.Source, after.Source, t, before.Query.By, o.Page))
 			}
 			return view.Diff(w, before.Source, after.Source, t, o)
 		}()

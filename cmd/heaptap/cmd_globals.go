@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -47,7 +48,7 @@ What lives for less than some 50 ms is never looked at.`,
 		}
 		g := s.Globals(q.modules)
 		if q.json {
-			err = view.GlobalsJSON(cmd.OutOrStdout(), s, g, o)
+			err = answer.Write(cmd.OutOrStdout(), answer.NewGlobals(s, g, o.Page))
 		} else {
 			err = view.Globals(cmd.OutOrStdout(), s, g, o)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -106,10 +107,10 @@ func (q *question) reportOne(cmd *cobra.Command, path string, o view.Options) er
 		if err != nil {
 			return err
 		}
-		p, o.Selection = n.Profile, &view.Selection{Flags: flags, Answer: &n.Answer}
+		p, o.Selection = n.Profile, &query.Selection{Asked: flags, Answer: &n.Answer}
 	}
 	if q.json {
-		return view.ReportJSON(cmd.OutOrStdout(), p, o)
+		return answer.Write(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top))
 	}
 	return view.Report(cmd.OutOrStdout(), p, o)
 }

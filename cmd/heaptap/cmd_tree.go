@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -56,7 +57,7 @@ out; a line says how many they are and what they have. With --of: the callers an
 					return err
 				}
 				if q.json {
-					return view.SandwichJSON(w, s, t, about.By)
+					return answer.Write(w, answer.NewSandwich(s, t, about.By))
 				}
 				return view.Sandwich(w, s, t, trim, o)
 			}
@@ -69,7 +70,7 @@ out; a line says how many they are and what they have. With --of: the callers an
 				return err
 			}
 			if q.json {
-				return view.TreeJSON(w, s, t, about.By, shape)
+				return answer.Write(w, answer.NewTree(s, t, about.By, shape))
 			}
 			return view.Tree(w, s, t, trim, o)
 		})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/pprof"
@@ -30,7 +31,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 	defer s.Close()
 	s.Profile.Damage = nil // that it has no end yet goes without saying
 	q := &query.Query{Metrics: []query.Metric{query.Live, query.Bytes, query.Peak, query.Allocations}}
-	o := view.QueryOptions{Limit: 20, Options: view.Options{Width: 100}}
+	o := view.QueryOptions{Page: answer.Page{Limit: 20}, Options: view.Options{Width: 100}}
 	form := "text"
 	for _, word := range strings.Fields(r.Text) {
 		key, value, _ := strings.Cut(word, "=")

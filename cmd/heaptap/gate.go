@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/check"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
@@ -124,7 +125,7 @@ func (g *gate) read(cmd *cobra.Command, top int) error {
 	if err != nil {
 		return err
 	}
-	g.look = view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact, Limit: top}
+	g.look = view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact, Page: answer.Page{Limit: top}}
 	rules, err := readSuppressions(g.files)
 	if err != nil {
 		return err

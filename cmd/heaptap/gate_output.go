@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/check"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -54,7 +55,7 @@ func (o *output) add(r *check.Result, g *gate) error {
 	style := check.Style{Exact: look.Exact, Stacks: look.Limit, Frames: 8}
 	switch o.format {
 	case "json":
-		return view.ChecksJSON(&o.text, r, look)
+		return answer.Write(&o.text, answer.NewCheck(r, look.Limit))
 	case "junit":
 		o.junit.Add(r, style)
 	case "github":

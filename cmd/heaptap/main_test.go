@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
@@ -179,8 +181,8 @@ func TestNearest(t *testing.T) {
 		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit", "spill-limit=5": "spill-limit",
 		"tpo": "top", "banana": "", "x": "",
 	} {
-		if got := nearest(word, flags); got != want {
-			t.Errorf("nearest(%q) = %q, expected %q", word, got, want)
+		if got := spelling.Nearest(word, flags); got != want {
+			t.Errorf("spelling.Nearest(%q) = %q, expected %q", word, got, want)
 		}
 	}
 }

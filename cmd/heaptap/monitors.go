@@ -14,7 +14,8 @@ import (
 
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
-	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // monitor is what --monitor asks for: NAME, or a library's path, and after a colon KEY=VALUE, with commas between.
@@ -99,7 +100,7 @@ func parseMonitor(text string) (*monitor, error) {
 	}
 	known, ok := monitorOptions[name]
 	if !ok {
-		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(monitorNames, ", "), didYouMean(name, monitorNames))
+		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(monitorNames, ", "), spelling.DidYouMean(name, monitorNames))
 	}
 	for options != "" {
 		var option string
@@ -129,7 +130,7 @@ func (m *monitor) check() error {
 		case "timeout":
 			_, err = m.timeout()
 		case "sort":
-			_, err = oneOf(value, view.RegionOrders()...)
+			_, err = oneOf(value, query.RegionOrders()...)
 		case "format":
 			_, err = oneOf(value, "text", "json", "trace")
 		case "allocations", "skip", "limit", "times":

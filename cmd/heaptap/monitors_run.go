@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
@@ -94,12 +95,12 @@ func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o v
 	if err != nil {
 		return err
 	}
-	view.SortRegions(t.Rows, m.options["sort"])
+	t.Sort(m.options["sort"])
 	switch m.options["format"] {
 	case "json":
-		return view.RegionsJSON(w, s, t, o)
+		return answer.Write(w, answer.NewRegions(s, t, o.Page))
 	case "trace":
-		return view.RegionsTrace(w, s, t)
+		return answer.WriteRegionsTrace(w, s, t)
 	}
 	return view.Regions(w, s, t, m.options["sort"] == "", o)
 }

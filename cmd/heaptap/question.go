@@ -19,11 +19,13 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	imports "github.com/heaptap/heaptap/internal/import"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/spelling"
 	"github.com/heaptap/heaptap/internal/view"
 	"github.com/heaptap/heaptap/internal/wire"
 )
@@ -129,7 +131,7 @@ func oneRecording(name string) cobra.PositionalArgs {
 
 // options are how the answer is to look.
 func (q *question) options(cmd *cobra.Command) (view.QueryOptions, error) {
-	o := view.QueryOptions{Exact: q.exact, Limit: q.limit, Skip: q.skip, Options: view.Options{Width: 100}}
+	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit}, Options: view.Options{Width: 100}}
 	if q.limit < 0 || q.skip < 0 {
 		return o, usagef("%s: --limit and --skip must not be negative", cmd.Name())
 	}
@@ -245,7 +247,7 @@ func (q *question) query(cmd *cobra.Command, s *query.Source) (*query.Query, err
 
 // unknownWord is the error of a flag whose value is none of the known words.
 func unknownWord(cmd *cobra.Command, flag, word string, known []string) error {
-	return usagef("%s: --%s %s: known are %s%s", cmd.Name(), flag, word, strings.Join(known, ", "), didYouMean(word, known))
+	return usagef("%s: --%s %s: known are %s%s", cmd.Name(), flag, word, strings.Join(known, ", "), spelling.DidYouMean(word, known))
 }
 
 // findThreads returns the indexes of threads by id or name; nil if none is asked for.
@@ -390,7 +392,7 @@ func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 }
 
 // ask opens a recording, makes the question and hands both over.
-func (q *question) ask(cmd *cobra.Command, file string, answer func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
+func (q *question) ask(cmd *cobra.Command, file string, show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
 	o, err := q.options(cmd)
 	if err != nil {
 		return err
@@ -401,7 +403,7 @@ func (q *question) ask(cmd *cobra.Command, file string, answer func(w io.Writer,
 	}
 	about, err := q.query(cmd, s)
 	if err == nil {
-		err = answer(cmd.OutOrStdout(), s, about, o)
+		err = show(cmd.OutOrStdout(), s, about, o)
 	}
 	return errors.Join(err, s.Close())
 }

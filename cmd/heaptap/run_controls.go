@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // controlFlags are run's flags that say which programs are recorded, and when marks are set.
@@ -145,7 +146,7 @@ func parseCondition(text string) (record.Condition, error) {
 		}
 	}
 	if !found {
-		return c, fmt.Errorf("%q: known are %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
+		return c, fmt.Errorf("%q: known are %s%s", name, strings.Join(names, ", "), spelling.DidYouMean(name, names))
 	}
 	var n int64
 	var err error

@@ -56,7 +56,7 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 }
 
 // suppressed tells of what is known.
-func (a *answer) suppressed(r *check.Result) {
+func (a *answerText) suppressed(r *check.Result) {
 	for _, rule := range r.Suppressed {
 		if rule.Blocks > 0 {
 			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes), humanize.Plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)

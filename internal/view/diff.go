@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -16,24 +17,24 @@ import (
 
 // difference writes what two answers differ in. It names groups as its second side does, and those that are gone as the first.
 type difference struct {
-	*answer // of the second side, to whose writer everything goes
-	before  *answer
-	a, b    *query.Answer
+	*answerText // of the second side, to whose writer everything goes
+	before      *answerText
+	a, b        *query.Answer
 }
 
 func newDifference(w io.Writer, before, after *query.Source, a, b *query.Answer, o QueryOptions) *difference {
-	d := &difference{answer: newAnswer(w, after, o), before: newAnswer(io.Discard, before, o), a: a, b: b}
+	d := &difference{answerText: newAnswer(w, after, o), before: newAnswer(io.Discard, before, o), a: a, b: b}
 	d.side("before", d.before, a)
-	d.side("after", d.answer, b)
+	d.side("after", d.answerText, b)
 	d.printf("\n")
-	d.before.Writer = d.answer.Writer
+	d.before.Writer = d.answerText.Writer
 	d.before.incomplete(a)
 	d.incomplete(b)
 	return d
 }
 
 // side says what one side is.
-func (d *difference) side(word string, a *answer, q *query.Answer) {
+func (d *difference) side(word string, a *answerText, q *query.Answer) {
 	what := "all of " + humanize.Duration(a.p.Duration)
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
@@ -43,11 +44,11 @@ func (d *difference) side(word string, a *answer, q *query.Answer) {
 }
 
 // of is the side that names a row.
-func (d *difference) of(s diff.Status) *answer {
+func (d *difference) of(s diff.Status) *answerText {
 	if s == diff.Gone {
 		return d.before
 	}
-	return d.answer
+	return d.answerText
 }
 
 // change writes by how much a metric has changed.
@@ -113,10 +114,10 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 // Diff writes a table: a row for each group that has changed, with the first metric before and after.
 func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOptions) error {
 	d := newDifference(w, before, after, &t.Before, &t.After, o)
-	changed := slices.DeleteFunc(slices.Clone(changedRows(t.Rows)), func(r diff.Row) bool {
+	changed := slices.DeleteFunc(slices.Clone(t.Changed()), func(r diff.Row) bool {
 		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
-	rows, left := page(&d.QueryOptions, changed)
+	rows, left := answer.Cut(d.Page, changed)
 	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)
 	type column struct {
 		head string
@@ -182,15 +183,6 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 	return d.Flush()
 }
 
-// changedRows are those that are not unchanged; they come first.
-func changedRows(rows []diff.Row) []diff.Row {
-	n := slices.IndexFunc(rows, func(r diff.Row) bool { return r.Status == diff.Unchanged })
-	if n < 0 {
-		n = len(rows)
-	}
-	return rows[:n]
-}
-
 // DiffTree writes a call tree with what each node was and is.
 func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query.Trim, o QueryOptions) error {
 	d := newDifference(w, before, after, &t.Before, &t.After, o)
@@ -236,7 +228,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		prefix := strings.Repeat("  ", max(w.indent-1, 0)) + w.mark
 		name := d.bold("all")
 		if w.n != t.Root {
-			side := d.answer
+			side := d.answerText
 			if w.n.Total.After == (query.Values{}) {
 				side = d.before
 			}

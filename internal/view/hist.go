@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -62,7 +63,7 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 	return a.Flush()
 }
 
-func (a *answer) sizes(h *query.Histogram) {
+func (a *answerText) sizes(h *query.Histogram) {
 	t := &h.Total
 	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+humanize.Plural(t.Allocations, "allocation")))
 	if t.Allocations > 0 {
@@ -77,7 +78,7 @@ func (a *answer) sizes(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) lifetimes(h *query.Histogram) {
+func (a *answerText) lifetimes(h *query.Histogram) {
 	t := &h.Total
 	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
@@ -92,7 +93,7 @@ func (a *answer) lifetimes(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) jumps(h *query.Histogram) {
+func (a *answerText) jumps(h *query.Histogram) {
 	j := &h.Jumps
 	all := j.Count()
 	if all == 0 {
@@ -109,8 +110,8 @@ func (a *answer) jumps(h *query.Histogram) {
 }
 
 // pairs writes how often reallocations gave blocks of one size another one.
-func (a *answer) pairs(h *query.Histogram) {
-	rows, left := page(&a.QueryOptions, h.Pairs)
+func (a *answerText) pairs(h *query.Histogram) {
+	rows, left := answer.Cut(a.Page, h.Pairs)
 	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
 	most := uint64(0)
 	if len(rows) > 0 {
@@ -147,7 +148,7 @@ func columns(list []query.Bucket, ends []int) []uint64 {
 }
 
 // tableHead writes what stands above the columns, behind the text above the rows.
-func (a *answer) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
+func (a *answerText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
 	line := padLeft(rows, 28) + padLeft("count", 12)
 	for _, class := range ends {
 		_, highest := query.SizeClass(uint8(class))
@@ -160,7 +161,7 @@ func (a *answer) tableHead(rows string, ends []int, text func(uint64) string, fu
 	a.printf("  %s\n", a.faint(line))
 }
 
-func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
+func (a *answerText) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
 	cell := func(n uint64, width int) string {
 		if n == 0 {
 			return padLeft("·", width)
@@ -178,7 +179,7 @@ func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...
 }
 
 // sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
-func (a *answer) sizesByTime(h *query.Histogram) {
+func (a *answerText) sizesByTime(h *query.Histogram) {
 	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
 	a.tableHead("from", sizeColumns, a.size)
 	for step := range h.Times {
@@ -193,7 +194,7 @@ func (a *answer) sizesByTime(h *query.Histogram) {
 }
 
 // lifetimesBySize writes how long the blocks of each size lived.
-func (a *answer) lifetimesBySize(h *query.Histogram) {
+func (a *answerText) lifetimesBySize(h *query.Histogram) {
 	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
 	a.tableHead("size", ageColumns, a.time, "never freed")
 	for class := range h.Ages {
@@ -205,7 +206,7 @@ func (a *answer) lifetimesBySize(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) time(ns uint64) string {
+func (a *answerText) time(ns uint64) string {
 	if a.Exact {
 		return humanize.Number(ns)
 	}
@@ -213,7 +214,7 @@ func (a *answer) time(ns uint64) string {
 }
 
 // bars writes the classes from the first to the last that has anything.
-func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
+func (a *answerText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
 	first, last, most := len(list), 0, uint64(0)
 	for i, b := range list {
 		if b.Count > 0 {
@@ -232,7 +233,7 @@ func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) strin
 }
 
 // bar is a line behind two spaces whose length is a share of barWidth; what is more than nothing is visible.
-func (a *answer) bar(n, most uint64) string {
+func (a *answerText) bar(n, most uint64) string {
 	if n == 0 {
 		return ""
 	}
@@ -244,8 +245,8 @@ func (a *answer) bar(n, most uint64) string {
 	return "  " + a.place(out)
 }
 
-func (a *answer) exactSizes(h *query.Histogram) {
-	rows, left := page(&a.QueryOptions, h.Exact)
+func (a *answerText) exactSizes(h *query.Histogram) {
+	rows, left := answer.Cut(a.Page, h.Exact)
 	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
 	most := uint64(0)
 	if len(rows) > 0 {
@@ -262,7 +263,7 @@ func (a *answer) exactSizes(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) slacks(h *query.Histogram) {
+func (a *answerText) slacks(h *query.Histogram) {
 	var all query.Slacks
 	for _, k := range h.Slack {
 		all.Count += k.Count
@@ -289,120 +290,4 @@ func (a *answer) slacks(h *query.Histogram) {
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	a.printf("\n")
-}
-
-type jsonHist struct {
-	jsonAnswer
-	Sizes         []jsonBucket `json:"sizes"`
-	Exact         []jsonSize   `json:"exact"`
-	MoreSizes     int          `json:"more_sizes"`
-	OtherSizes    uint64       `json:"other_sizes"`
-	Lifetimes     []jsonBucket `json:"lifetimes_ns"`
-	NeverFreed    jsonCounts   `json:"never_freed"`
-	Reallocs      jsonJumps    `json:"reallocations"`
-	Slack         []jsonSlack  `json:"slack"`
-	Deallocations uint64       `json:"deallocations"`
-	Allocations   uint64       `json:"allocations"`
-	Times         []jsonStep   `json:"sizes_by_time"`
-	Ages          []jsonAges   `json:"lifetimes_by_size"`
-}
-
-type jsonPair struct {
-	Old     uint64 `json:"old_size"`
-	New     uint64 `json:"new_size"`
-	Count   uint64 `json:"count"`
-	InPlace uint64 `json:"in_place"`
-}
-
-type jsonStep struct {
-	FromNS int64        `json:"from_ns"`
-	ToNS   int64        `json:"to_ns"`
-	Sizes  []jsonBucket `json:"sizes"`
-}
-
-type jsonAges struct {
-	jsonSpan
-	Lifetimes  []jsonBucket `json:"lifetimes_ns"`
-	NeverFreed jsonCounts   `json:"never_freed"`
-}
-
-type jsonJumps struct {
-	Count   uint64       `json:"count"`
-	InPlace uint64       `json:"in_place"`
-	Same    uint64       `json:"same_size"`
-	Grown   []jsonBucket `json:"grown"`
-	Shrunk  []jsonBucket `json:"shrunk"`
-	// The most frequent, as far as --limit goes.
-	Pairs      []jsonPair `json:"pairs"`
-	MorePairs  int        `json:"more_pairs"`
-	OtherPairs uint64     `json:"other_pairs"`
-}
-
-type jsonCounts struct {
-	Count uint64 `json:"count"`
-	Bytes uint64 `json:"bytes"`
-}
-
-type jsonBucket struct {
-	jsonSpan
-	jsonCounts
-}
-
-type jsonSize struct {
-	Size  uint64 `json:"size"`
-	Count uint64 `json:"count"`
-	Slack uint64 `json:"slack"`
-}
-
-type jsonSlack struct {
-	jsonSpan
-	Count     uint64 `json:"count"`
-	Requested uint64 `json:"requested"`
-	Slack     uint64 `json:"slack"`
-}
-
-// HistJSON writes a whole histogram as one JSON object; classes without anything are left out.
-func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) error {
-	exact, left := page(&o, h.Exact)
-	pairs, morePairs := page(&o, h.Pairs)
-	j := jsonHist{jsonAnswer: newJSONAnswer(s, &h.Answer), Sizes: bucketsJSON(h.Sizes[:]), Lifetimes: bucketsJSON(h.Lifetimes[:]),
-		Exact: []jsonSize{}, MoreSizes: left, OtherSizes: h.Others, Slack: []jsonSlack{},
-		Reallocs: jsonJumps{Count: h.Jumps.Count(), InPlace: h.Jumps.InPlace, Same: h.Jumps.Same, Grown: bucketsJSON(h.Jumps.Grown[:]),
-			Shrunk: bucketsJSON(h.Jumps.Shrunk[:]), Pairs: []jsonPair{}, MorePairs: morePairs, OtherPairs: h.OtherPairs},
-		Times: []jsonStep{}, Ages: []jsonAges{},
-		NeverFreed:  jsonCounts{h.NeverFreed.Count, h.NeverFreed.Bytes},
-		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
-	for _, c := range exact {
-		j.Exact = append(j.Exact, jsonSize(c))
-	}
-	for i, k := range h.Slack {
-		if k.Count > 0 {
-			lo, hi := query.SizeClass(uint8(i))
-			j.Slack = append(j.Slack, jsonSlack{jsonSpan{lo, hi}, k.Count, k.Requested, k.Slack})
-		}
-	}
-	for _, x := range pairs {
-		j.Reallocs.Pairs = append(j.Reallocs.Pairs, jsonPair(x))
-	}
-	for step := range h.Times {
-		j.Times = append(j.Times, jsonStep{h.StepTime(step), h.StepTime(step + 1), bucketsJSON(h.Times[step][:])})
-	}
-	for class := range h.Ages {
-		if kept := h.Kept[class]; h.Freed[class].Count+kept.Count > 0 {
-			lo, hi := query.SizeClass(uint8(class))
-			j.Ages = append(j.Ages, jsonAges{jsonSpan{lo, hi}, bucketsJSON(h.Ages[class][:]), jsonCounts{kept.Count, kept.Bytes}})
-		}
-	}
-	return writeJSON(w, &j)
-}
-
-func bucketsJSON(list []query.Bucket) []jsonBucket {
-	out := []jsonBucket{}
-	for i, b := range list {
-		if b.Count > 0 {
-			lo, hi := query.SizeClass(uint8(i))
-			out = append(out, jsonBucket{jsonSpan{lo, hi}, jsonCounts{b.Count, b.Bytes}})
-		}
-	}
-	return out
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
 // monitorHeading says of which program and process a monitor's text is.
-func (a *answer) monitorHeading(what string) {
+func (a *answerText) monitorHeading(what string) {
 	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20), a.p.Process.PID)))
 }
 
@@ -99,7 +100,7 @@ func Stack(w io.Writer, s *query.Source, stack uint32) error {
 func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.monitorHeading("TRANSIENT")
-	rows, left := page(&a.QueryOptions, list)
+	rows, left := answer.Cut(a.Page, list)
 	for i := range rows {
 		r := &rows[i]
 		a.printf("  %s  %s  %s in %s\n", padLeft(humanize.Size(r.Bytes), 10), padLeft(humanize.Plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))

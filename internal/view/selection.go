@@ -4,14 +4,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/humanize"
-	"github.com/heaptap/heaptap/internal/query"
 )
-
-// Selection is what a report is of, if it is not of the whole recording.
-type Selection struct {
-	Flags  []string // that ask for it, as they are written
-	Answer *query.Answer
-}
 
 // selection says what the report is of.
 func (r *report) selection() {
@@ -19,7 +12,7 @@ func (r *report) selection() {
 	if s == nil {
 		return
 	}
-	text := "only " + strings.Join(s.Flags, " ")
+	text := "only " + strings.Join(s.Asked, " ")
 	if r.ranged() {
 		text += ": " + r.duration(s.Answer.Span) + " from " + r.duration(s.Answer.Begin) + " on"
 	}
@@ -78,27 +71,4 @@ func (r *report) duration(ns int64) string {
 		return humanize.Number(uint64(ns)) + " ns"
 	}
 	return humanize.Duration(ns)
-}
-
-// known is a number that a report of a whole recording has, and nil in one of a selection.
-func (s *Selection) known(n uint64) *uint64 {
-	if s != nil {
-		return nil
-	}
-	return &n
-}
-
-type jsonSelection struct {
-	Flags   []string  `json:"flags"`
-	Plan    string    `json:"plan"`
-	Range   jsonRange `json:"range"`
-	Missing string    `json:"missing"`
-}
-
-func jsonSelectionOf(s *Selection) *jsonSelection {
-	if s == nil {
-		return nil
-	}
-	a := s.Answer
-	return &jsonSelection{s.Flags, a.Plan.String(), jsonRange{a.From, a.To, a.Begin, a.Span, a.At}, a.Missing}
 }

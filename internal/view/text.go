@@ -2,7 +2,6 @@ package view
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -24,7 +24,7 @@ type Options struct {
 	Color  bool // mark with colours (ANSI)
 	Exact  bool // numbers in full
 	// Selection says what a report is of; nil: of the whole recording.
-	Selection *Selection
+	Selection *query.Selection
 }
 
 func (o Options) fill() Options {
@@ -338,7 +338,7 @@ func (r *report) mapped() {
 	if r.Top < 1 || r.Selection != nil || m == nil {
 		return
 	}
-	list := mappedSites(m)
+	list := profile.MappedSites(m)
 	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; leaked %s",
 		r.size(m.PeakBytes), humanize.Duration(m.PeakTime), r.size(m.LiveBytes))))
 	for _, s := range list[:min(len(list), r.Top)] {
@@ -352,15 +352,6 @@ func (r *report) mapped() {
 		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
 	}
 	r.printf("\n")
-}
-
-// mappedSites are the call stacks that have mapped memory, those with most of the peak first.
-func mappedSites(m *tally.Mapped) []tally.Site {
-	list := slices.Clone(m.Sites)
-	slices.SortStableFunc(list, func(a, b tally.Site) int {
-		return cmp.Or(cmp.Compare(b.LiveAtPeak, a.LiveAtPeak), cmp.Compare(b.OwnPeak, a.OwnPeak))
-	})
-	return list
 }
 
 // threads lists the threads that allocated most.

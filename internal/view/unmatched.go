@@ -27,22 +27,3 @@ func (r *report) unmatched() {
 	}
 	r.printf("\n")
 }
-
-type jsonUnmatched struct {
-	Count    uint64      `json:"count"`
-	Function string      `json:"function"`
-	Stack    uint32      `json:"stack"`
-	Frames   []jsonFrame `json:"frames"`
-}
-
-func jsonUnmatchedOf(p *profile.Profile) []jsonUnmatched {
-	list := []jsonUnmatched{}
-	for _, u := range p.Unmatched {
-		j := jsonUnmatched{u.Count, u.Func.String(), u.Stack, []jsonFrame{}}
-		for _, f := range p.AppendFrames(nil, u.Stack) {
-			j.Frames = append(j.Frames, jsonFrameOf(&f))
-		}
-		list = append(list, j)
-	}
-	return list
-}
