@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/formats"
+	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -147,8 +149,8 @@ func (e *exporter) export(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	for _, file := range files {
-		if out.file != "" && sameFile(out.file, file) {
-			return fmt.Errorf("%s: is the recording itself; -o names another file", out.file)
+		if out.File != "" && outfile.SameFile(out.File, file) {
+			return fmt.Errorf("%s: is the recording itself; -o names another file", out.File)
 		}
 	}
 	for _, path := range inputs {
@@ -168,7 +170,7 @@ func (e *exporter) inputs(ctx context.Context, files []string) (list []string, r
 		}
 	}
 	for _, file := range files {
-		paths, done, err := recordings(ctx, file)
+		paths, done, err := input.Recordings(ctx, file, version())
 		if err != nil {
 			remove()
 			return nil, nil, err
@@ -180,7 +182,7 @@ func (e *exporter) inputs(ctx context.Context, files []string) (list []string, r
 }
 
 // exportOne writes one recording.
-func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) error {
+func (e *exporter) exportOne(cmd *cobra.Command, path string, out *outfile.Destination) error {
 	source, remove, err := e.scrub.temporary(path)
 	if err != nil {
 		return err
@@ -190,7 +192,7 @@ func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
+	return errors.Join(out.Write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
 }
 
 // write writes one recording to w.
@@ -214,7 +216,7 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	if q.Metrics == nil {
 		q.Metrics = e.format.Metrics
 	}
-	in := &export.Input{Source: s, Query: *q, Name: recordingName(path), Variant: e.variant.Name, Asked: e.selected}
+	in := &export.Input{Source: s, Query: *q, Name: outfile.Name(path), Variant: e.variant.Name, Asked: e.selected}
 	told := false
 	in.Missing = func(text string) {
 		if !told {
@@ -236,5 +238,25 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	return in, nil
 }
 
-// recordingName is a recording's name without folder and extension.
-func recordingName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".htap") }
+// destination says where to write. No two recordings may go to one file.
+func (e *exporter) destination(cmd *cobra.Command, inputs []string) (*outfile.Destination, error) {
+	d := &outfile.Destination{Extension: e.format.FileExtension(e.variant)}
+	out := cmd.OutOrStdout()
+	terminal := isTerminal(out)
+	st, err := os.Stat(e.output)
+	folder := err == nil && st.IsDir()
+	switch {
+	case e.output == "-" && e.format.Binary && terminal:
+		return nil, usagef("%s: %s is binary and stdout a terminal; -o names a file", cmd.Name(), e.name)
+	case e.output == "-" && len(inputs) > 1, e.output != "" && !folder && len(inputs) > 1:
+		return nil, usagef("%s: -o %s: several recordings need a file each; -o may name a folder", cmd.Name(), e.output)
+	case e.output == "-", e.output == "" && len(inputs) == 1 && !terminal:
+		d.Stdout = out
+		return d, nil
+	case e.output != "" && !folder:
+		d.File = e.output
+		return d, nil
+	}
+	d.Dir, d.Names = e.output, cmd.ErrOrStderr()
+	return d, d.Distinct(inputs)
+}

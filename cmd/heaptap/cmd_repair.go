@@ -11,6 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
@@ -57,7 +58,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 		return false, err
 	}
 	defer r.Close()
-	if sameFile(from, to) {
+	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
 	}
 	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})

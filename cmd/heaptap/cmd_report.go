@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -75,7 +76,7 @@ range, and what was live then of the selected; leaked is what was allocated in t
 
 // report writes the report of a recording, or one for each process of a spool.
 func (q *question) report(cmd *cobra.Command, file string, o view.Options) error {
-	paths, remove, err := recordings(cmd.Context(), file)
+	paths, remove, err := input.Recordings(cmd.Context(), file, version())
 	if err != nil {
 		return err
 	}

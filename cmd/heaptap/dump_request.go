@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/pprof"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -92,7 +93,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 		err = dumpFrames(&out, s, q, r)
 		return out.Bytes(), err
 	case "pprof":
-		in := &export.Input{Source: s, Query: *q, Name: recordingName(recording)}
+		in := &export.Input{Source: s, Query: *q, Name: outfile.Name(recording)}
 		in.Query.Metrics, in.Query.By = pprof.Format.Metrics, pprof.Format.By[0]
 		err = pprof.Format.Write(context.Background(), &out, in)
 		return out.Bytes(), err

@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/check"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -194,7 +195,7 @@ func (g *gate) readBaseline(cmd *cobra.Command) error {
 
 // check checks a recording, or the recordings of a spool.
 func (g *gate) check(cmd *cobra.Command, file string) {
-	paths, remove, err := recordings(cmd.Context(), file)
+	paths, remove, err := input.Recordings(cmd.Context(), file, version())
 	if err != nil {
 		g.add(&check.Result{File: file, Err: err})
 		return

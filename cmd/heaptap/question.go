@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,13 +19,11 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
-	imports "github.com/heaptap/heaptap/internal/import"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
-	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/spelling"
 	"github.com/heaptap/heaptap/internal/view"
-	"github.com/heaptap/heaptap/internal/wire"
 )
 
 // question are the flags that all commands share that ask something of a recording.
@@ -307,66 +303,9 @@ func parseRange(text string, number func(string) (uint64, error)) (*query.Interv
 	return out, nil
 }
 
-// openSource opens a recording, or the spool of a process that ran without a recorder.
+// openSource opens what a command asks.
 func openSource(ctx context.Context, file string) (*query.Source, error) {
-	paths, remove, err := recordings(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	if len(paths) > 1 {
-		return nil, fmt.Errorf("%s: holds %d processes; only `heaptap report` and `heaptap check` take several", file, len(paths))
-	}
-	return query.Open(paths[0])
-}
-
-// recordings are the files to open for a recording, which is one of them; for the spool of a process that ran without a recorder: one for each
-// process that it forked; for another tool's file: what is imported of it. remove takes away what was made for that; what is open then stays
-// readable.
-func recordings(ctx context.Context, file string) (paths []string, remove func(), err error) {
-	spool := isSpool(file)
-	if !spool && !imports.Is(file) {
-		return []string{file}, func() {}, nil
-	}
-	dir, remove, err := temporaryDir("heaptap-query-")
-	if err != nil {
-		return nil, nil, err
-	}
-	if spool {
-		paths, err = converted(ctx, file, dir)
-	} else {
-		paths = []string{filepath.Join(dir, filepath.Base(file))} // by which errors name it
-		err = imports.File(file, paths[0], version(), "")
-	}
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return paths, remove, nil
-}
-
-// converted are the recordings of a spool's processes.
-func converted(ctx context.Context, file, dir string) (paths []string, err error) {
-	err = record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap"))
-	if err == nil {
-		paths, err = filepath.Glob(filepath.Join(dir, "*.htap"))
-	}
-	if err == nil && len(paths) == 0 {
-		err = fmt.Errorf("%s: holds no events", file)
-	}
-	return paths, err
-}
-
-// isSpool reports whether a file is what an agent leaves behind without a recorder.
-func isSpool(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var mark [8]byte
-	_, err = io.ReadFull(f, mark[:])
-	return err == nil && binary.LittleEndian.Uint64(mark[:]) == wire.SpoolMagic || strings.HasSuffix(path, ".spool")
+	return input.Open(ctx, file, version())
 }
 
 // progress tells on a terminal how far a long question is; nil if stderr is none.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 )
 
 // runExports are the formats that heaptap run writes at its end.
@@ -37,12 +38,12 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
 	for _, e := range list {
 		for _, r := range result.Recordings {
-			to := &destination{dir: filepath.Dir(r.Path), extension: e.format.FileExtension(e.variant)}
+			to := &outfile.Destination{Dir: filepath.Dir(r.Path), Extension: e.format.FileExtension(e.variant)}
 			switch err := e.exportOne(cmd, r.Path, to); {
 			case err != nil:
 				console.Warn("--export %s: %v", e.name, err)
 			case !console.Quiet:
-				fmt.Fprintf(console, "%-13s %s\n", "exported", shown(to.path(r.Path)))
+				fmt.Fprintf(console, "%-13s %s\n", "exported", shown(to.Path(r.Path)))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package outfile
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 // shell shows status 130 for Ctrl-C.
 func TestTemporaryDir(t *testing.T) {
 	if os.Getenv("HEAPTAP_TEST_TEMPORARY") != "" {
-		dir, _, err := temporaryDir("held-")
+		dir, _, err := TemporaryDir("held-")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestTemporaryDir(t *testing.T) {
 			t.Errorf("after %s, %s is left: %v", sig, dir, err)
 		}
 	}
-	dir, remove, err := temporaryDir("done-")
+	dir, remove, err := TemporaryDir("done-")
 	if err != nil {
 		t.Fatal(err)
 	}
