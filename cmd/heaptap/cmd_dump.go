@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/dump"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -95,8 +96,8 @@ func runDump(cmd *cobra.Command, path string, chosen []bool) error {
 	var cuts [2]uint64
 	for i, flag := range []string{"from", "to"} {
 		text, _ := cmd.Flags().GetString(flag)
-		if cuts[i], err = cutOf(r, text); err != nil {
-			return wrongMoment(cmd, flag, err)
+		if cuts[i], err = question.Cut(r, flag, text); err != nil {
+			return usage(cmd, err)
 		}
 	}
 	d := dump.New(cmd.OutOrStdout(), r, asJSON)

@@ -59,9 +59,9 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
 	f.BoolVar(&json, "json", false, "with --list: as JSON")
 	e.filters(f)
-	f.StringVar(&e.by, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
-	f.StringSliceVar(&e.metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
-	f.StringVar(&e.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
+	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
+	f.StringVar(&e.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	e.scrub.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -73,8 +73,8 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 			return usagef("export: --json is for --list; JSON Lines of a recording: heaptap export -f jsonl")
 		}
 		e.selected = e.asked(cmd.Flags())
-		if e.at != "" {
-			e.selected = append(e.selected, "--at "+e.at)
+		if e.At != "" {
+			e.selected = append(e.selected, "--at "+e.At)
 		}
 		return e.export(cmd, args)
 	}
@@ -89,7 +89,7 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 
 // exporter writes recordings in a format.
 type exporter struct {
-	question
+	queryFlags
 	flag         string // that named the format
 	done         string // what is done to recordings, in a word
 	name, output string
@@ -108,16 +108,16 @@ func (e *exporter) find(cmd *cobra.Command) error {
 	f := e.format
 	fixed := e.variant.Fixed
 	switch {
-	case e.metrics != nil && (f.Metrics == nil || fixed):
+	case e.Metrics != nil && (f.Metrics == nil || fixed):
 		return usagef("%s: --metric: what %s has in it is fixed", cmd.Name(), e.name)
-	case len(e.metrics) > 1 && f.One:
-		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.metrics, ","), f.Name)
-	case e.by != "" && (f.By == nil || fixed):
+	case len(e.Metrics) > 1 && f.One:
+		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.Metrics, ","), f.Name)
+	case e.By != "" && (f.By == nil || fixed):
 		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
-	case e.by != "" && !slices.Contains(groupingNames(f), e.by):
-		return unknownWord(cmd, "by", e.by, groupingNames(f))
+	case e.By != "" && !slices.Contains(groupingNames(f), e.By):
+		return unknownWord(cmd, "by", e.By, groupingNames(f))
 	}
-	for _, name := range e.metrics {
+	for _, name := range e.Metrics {
 		m, known := query.ParseMetric(name)
 		if _, integer := m.Integer(&query.Values{}); known && !f.AnyKind && (!integer || !m.Sums()) {
 			return usagef("%s: --metric %s: it does not sum up over call stacks, which %s needs; -f csv can hold it", cmd.Name(), name, f.Name)
@@ -210,7 +210,7 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	if err != nil {
 		return nil, err
 	}
-	if e.by == "" && e.format.By != nil {
+	if e.By == "" && e.format.By != nil {
 		q.By = e.format.By[0]
 	}
 	if q.Metrics == nil {

@@ -22,7 +22,7 @@ of call stacks is told once, with how often it occurred. The call stack of the d
   heaptap mismatches --json tests.4711.htap | jq '.mismatches[].mismatch'`,
 		Args: oneRecording("mismatches"),
 	}
-	q := &question{}
+	q := &queryFlags{}
 	f := cmd.Flags()
 	f.IntVar(&q.limit, "limit", 20, "show `N` pairs at most; 0: all")
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N` pairs")

@@ -12,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record"
+	"github.com/heaptap/heaptap/internal/reply"
 )
 
 // newRecorderCommand is the process that `heaptap run` starts to drain the spools.
@@ -55,9 +56,9 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		Main: main, MainEnded: ended, Version: version(),
 		Dump: func(recording string, q control.Request) ([]byte, error) {
 			if q.Verb == control.Threshold {
-				return overThreshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
+				return reply.Threshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
 			}
-			return dumpOf(recording, q)
+			return reply.Dump(recording, q)
 		},
 		Names: cachedNames(), Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
 		Report: func(r record.Report) {

@@ -12,7 +12,7 @@ import (
 )
 
 func newReportCommand() *cobra.Command {
-	q := &question{}
+	q := &queryFlags{}
 	top, frames := 5, 8
 	cmd := &cobra.Command{
 		Use:   "report [flags] FILE...",
@@ -75,7 +75,7 @@ range, and what was live then of the selected; leaked is what was allocated in t
 }
 
 // report writes the report of a recording, or one for each process of a spool.
-func (q *question) report(cmd *cobra.Command, file string, o view.Options) error {
+func (q *queryFlags) report(cmd *cobra.Command, file string, o view.Options) error {
 	paths, remove, err := input.Recordings(cmd.Context(), file, version())
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (q *question) report(cmd *cobra.Command, file string, o view.Options) error
 	return nil
 }
 
-func (q *question) reportOne(cmd *cobra.Command, path string, o view.Options) error {
+func (q *queryFlags) reportOne(cmd *cobra.Command, path string, o view.Options) error {
 	s, err := query.Open(path)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 }
 
 // stackTimeline is --stack.
-func stackTimeline(cmd *cobra.Command, q *question, file string, top, steps int, csv bool) error {
+func stackTimeline(cmd *cobra.Command, q *queryFlags, file string, top, steps int, csv bool) error {
 	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric", "at"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("timeline: --%s is not for --stack: --from, --to and --thread are", name)

@@ -3,13 +3,12 @@ package main
 import (
 	"io"
 	"regexp"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -37,9 +36,9 @@ out; a line says how many they are and what they have. With --of: the callers an
 	cmd.Flags().StringVar(&threshold, "threshold", threshold, "leave out functions with less than this `SHARE` of the whole")
 	cmd.Flags().IntVar(&depth, "depth", depth, "show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		trim, err := parseTrim(cmd, threshold, depth)
+		trim, err := question.ParseTrim(threshold, depth)
 		if err != nil {
-			return err
+			return usage(cmd, err)
 		}
 		if up && of != "" {
 			return usagef("tree: --of shows callers and callees; --up does not go with it")
@@ -76,16 +75,4 @@ out; a line says how many they are and what they have. With --of: the callers an
 		})
 	}
 	return cmd
-}
-
-// parseTrim reads --threshold and --depth.
-func parseTrim(cmd *cobra.Command, threshold string, depth int) (query.Trim, error) {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return query.Trim{}, usagef("%s: --threshold: %q is no share; write for example 0.5%%", cmd.Name(), threshold)
-	}
-	if depth < 0 {
-		return query.Trim{}, usagef("%s: --depth must not be negative", cmd.Name())
-	}
-	return query.Trim{Share: percent / 100, Depth: depth}, nil
 }

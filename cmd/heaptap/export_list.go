@@ -9,7 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/formats"
-	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 )
 
 // listFormats says what each format keeps and loses.
@@ -65,7 +65,7 @@ func wrap(text string, width int, newline string) string {
 
 // metricChoice says which metrics a format writes, and whether others may be asked for.
 func metricChoice(f *export.Format) string {
-	switch names := strings.Join(namesOfMetrics(f.Metrics), ", "); {
+	switch names := strings.Join(question.MetricNames(f.Metrics), ", "); {
 	case f.Metrics == nil:
 		return ""
 	case f.One:
@@ -73,14 +73,6 @@ func metricChoice(f *export.Format) string {
 	default:
 		return names + ", or others (--metric)"
 	}
-}
-
-func namesOfMetrics(list []query.Metric) []string {
-	names := []string{}
-	for _, m := range list {
-		names = append(names, m.String())
-	}
-	return names
 }
 
 // jsonFormat is a format in the output of --list --json.
@@ -107,7 +99,7 @@ type jsonVariant struct {
 func listFormatsJSON(w io.Writer) error {
 	list := []jsonFormat{}
 	for _, f := range formats.All {
-		j := jsonFormat{f.Name, f.Tool, f.Extension, f.Binary, f.Keeps, f.Loses, f.In, namesOfMetrics(f.Metrics), f.One,
+		j := jsonFormat{f.Name, f.Tool, f.Extension, f.Binary, f.Keeps, f.Loses, f.In, question.MetricNames(f.Metrics), f.One,
 			append([]string{}, groupingNames(f)...), []jsonVariant{}}
 		for _, v := range f.Variants {
 			j.Variants = append(j.Variants, jsonVariant{v.Name, v.Text, f.FileExtension(v)})

@@ -18,12 +18,13 @@ import (
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
 // gate are the flags that say what recordings must keep to, and what came of it: of `heaptap check` and `heaptap run --check`.
 type gate struct {
-	q                 question
+	q                 queryFlags
 	limits            []string // by number in check.Limited
 	files             []string // of suppressions
 	baseline          string
@@ -44,7 +45,7 @@ type gate struct {
 
 // newGate declares the flags.
 func newGate(f *pflag.FlagSet) *gate {
-	g := &gate{limits: make([]string, len(check.Limited)), q: question{color: "auto"}}
+	g := &gate{limits: make([]string, len(check.Limited)), q: queryFlags{color: "auto"}}
 	for i, m := range check.Limited {
 		kind := "N"
 		if m.Unit() == query.ByteCount {
@@ -57,7 +58,7 @@ func newGate(f *pflag.FlagSet) *gate {
 	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
 	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this `SHARE` of the baseline's value of all")
-	f.StringSliceVar(&g.compare, "compare", metricNames(check.Compared), "with --baseline: compare these `METRICS`")
+	f.StringSliceVar(&g.compare, "compare", question.MetricNames(check.Compared), "with --baseline: compare these `METRICS`")
 	f.StringArrayVar(&g.files, "suppressions", nil, "known leaks, which do not count: what the rules in `FILE` match; may be repeated")
 	f.BoolVar(&g.gate.Known.Runtime, "runtime", false, "count what the runtime keeps for itself as leaked, too")
 	f.BoolVar(&g.gate.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
@@ -79,17 +80,9 @@ var limitText = map[query.Metric]string{
 	query.TemporaryBytes: "of temporary allocations in all",
 }
 
-func metricNames(list []query.Metric) []string {
-	var names []string
-	for _, m := range list {
-		names = append(names, m.String())
-	}
-	return names
-}
-
 // complete has shells complete the values of flags.
 func (g *gate) complete(cmd *cobra.Command) {
-	for flag, words := range map[string][]string{"format": gateFormats, "compare": metricNames(check.Limited)} {
+	for flag, words := range map[string][]string{"format": gateFormats, "compare": question.MetricNames(check.Limited)} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)); err != nil {
 			panic(err) // there is no such flag
 		}
@@ -186,7 +179,7 @@ func (g *gate) readBaseline(cmd *cobra.Command) error {
 	for _, name := range g.compare {
 		m, ok := query.ParseMetric(name)
 		if !ok || !slices.Contains(check.Limited, m) {
-			return unknownWord(cmd, "compare", name, metricNames(check.Limited))
+			return unknownWord(cmd, "compare", name, question.MetricNames(check.Limited))
 		}
 		b.Metrics = append(b.Metrics, m)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 )
 
 // forRun prepares the gate of a run, before the target starts.
@@ -34,7 +35,7 @@ func (g *gate) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, t
 func (g *gate) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
 	g.run = true
 	for _, r := range result.Recordings {
-		g.check(cmd, shorten(r.Path))
+		g.check(cmd, outfile.Relative(r.Path))
 	}
 	if n := len(result.Running); n > 0 {
 		console.Warn("not checked: processes that still run (%s); their recordings are written when they end",

@@ -20,7 +20,7 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	taken := make(map[string]string)
 	for _, name := range names {
 		e := &exporter{flag: "export", done: "exported", name: name}
-		e.from, e.to = "start", "end"
+		e.From, e.To = "start", "end"
 		if err := e.find(cmd); err != nil {
 			return nil, err
 		}

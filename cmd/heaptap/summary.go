@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -173,17 +174,5 @@ func costs(console *launch.Console, result *launch.Result) {
 	fmt.Fprint(console, b.String())
 }
 
-// shown is shorten for a terminal.
-func shown(path string) string { return escape.Terminal(shorten(path)) }
-
-// shorten writes a path relative to the working directory if it lies in it.
-func shorten(path string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
-		return rel
-	}
-	return path
-}
+// shown is a path for a terminal.
+func shown(path string) string { return escape.Terminal(outfile.Relative(path)) }

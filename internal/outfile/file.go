@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -83,4 +84,16 @@ func onSignal(clean func()) (stop func()) {
 		signal.Stop(c)
 		close(done)
 	}
+}
+
+// Relative makes a path relative to the working directory if it lies in it.
+func Relative(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
 }

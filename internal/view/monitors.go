@@ -44,42 +44,26 @@ func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	return a.Flush()
 }
 
-// Limit is what a budget allows of one number of each region.
-type Limit struct {
-	What  string
-	Bytes bool
-	Most  int64
-	Of    func(r *query.RegionRow) (n int64, stack uint32) // stack: of the allocation that made it so; 0: no single one did
-}
-
-// Budget writes which regions exceed a limit, by how much and at which call stack, and returns how often.
-func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) (over int, err error) {
+// Budget writes which regions exceed a limit, by how much and at which call stack.
+func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
+	if len(list) == 0 {
+		return nil
+	}
 	a := newAnswer(w, s, QueryOptions{})
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		for _, l := range limits {
-			n, stack := l.Of(r)
-			if n <= l.Most {
-				continue
-			}
-			if over++; over == 1 {
-				a.monitorHeading("BUDGET")
-			}
-			text := humanize.Size
-			if !l.Bytes {
-				text = humanize.Number
-			}
-			a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", l.What, text(uint64(n)), text(uint64(max(l.Most, 0))), clean(r.Title),
-				threadName(s, r.Thread), humanize.Duration(r.Begin))
-			if stack != 0 {
-				a.printf("    %s\n", a.chain(stack, 90))
-			}
+	a.monitorHeading("BUDGET")
+	for _, x := range list {
+		text := humanize.Size
+		if !x.Limit.Bytes {
+			text = humanize.Number
+		}
+		a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", x.Limit.What, text(uint64(x.Value)),
+			text(uint64(max(x.Limit.Most, 0))), clean(x.Region.Title), threadName(s, x.Region.Thread), humanize.Duration(x.Region.Begin))
+		if x.Stack != 0 {
+			a.printf("    %s\n", a.chain(x.Stack, 90))
 		}
 	}
-	if over > 0 {
-		a.printf("\n")
-	}
-	return over, a.Flush()
+	a.printf("\n")
+	return a.Flush()
 }
 
 // Stack writes the functions of a call stack, a line each, from the innermost one on.

@@ -1,4 +1,4 @@
-package main
+package reply
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func FuzzDumpRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string, tid int) {
-		out, err := dumpOf(path, control.Request{Verb: control.Dump, Text: text, TID: tid})
+		out, err := Dump(path, control.Request{Verb: control.Dump, Text: text, TID: tid})
 		switch {
 		case err == nil && len(out) > 1<<20:
 			t.Errorf("%q: %d bytes of 20 events", text, len(out))

@@ -1,4 +1,6 @@
-package main
+// Package reply answers a program that asks its recorder for something while it runs: heaptap_dump asks what was allocated, and a
+// threshold's monitor for the call stack at which it acts.
+package reply
 
 import (
 	"bytes"
@@ -17,14 +19,15 @@ import (
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
 // dumpOrders are what heaptap_dump sorts by.
 var dumpOrders = map[string]query.Metric{"live": query.Live, "total": query.Bytes, "peak": query.Peak, "calls": query.Allocations}
 
-// dumpOf prints what a program asks for by heaptap_dump, whose text heaptap.h specifies.
-func dumpOf(recording string, r control.Request) ([]byte, error) {
+// Dump answers heaptap_dump. include/heaptap.h specifies the texts of requests.
+func Dump(recording string, r control.Request) ([]byte, error) {
 	s, err := query.Open(recording)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func dumpOf(recording string, r control.Request) ([]byte, error) {
 			}
 			q.By = query.ByLine
 		case "size":
-			if q.Sizes, err = parseRange(value, sizeBound); err != nil {
+			if q.Sizes, err = question.ParseRange(value, question.ParseSize); err != nil {
 				return nil, fmt.Errorf("size=%s: %w", value, err)
 			}
 		case "limit":

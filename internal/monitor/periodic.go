@@ -1,4 +1,4 @@
-package main
+package monitor
 
 import (
 	"bufio"
@@ -60,9 +60,9 @@ type livePeriod struct {
 	path string
 }
 
-// wantsPeriods says whether there is any table to be written.
-func (list *monitors) wantsPeriods() bool {
-	for _, m := range list.list {
+// Periodic reports whether a table is written while the program runs: then Heard must be called.
+func (all *Monitors) Periodic() bool {
+	for _, m := range all.list {
 		if m.library == "" && m.name == "periodic" {
 			return true
 		}
@@ -70,15 +70,15 @@ func (list *monitors) wantsPeriods() bool {
 	return false
 }
 
-// heard is launch.Config.Heard.
-func (list *monitors) heard(rec launch.Recording, finished bool) {
-	l := &list.live
+// Heard is launch.Config.Heard: a recording begins, or is complete.
+func (all *Monitors) Heard(rec launch.Recording, finished bool) {
+	l := &all.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
 		l.list = map[livePeriod]*periodicTrail{}
 	}
-	for _, m := range list.list {
+	for _, m := range all.list {
 		if m.library != "" || m.name != "periodic" {
 			continue
 		}

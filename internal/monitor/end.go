@@ -1,4 +1,4 @@
-package main
+package monitor
 
 import (
 	"context"
@@ -9,22 +9,23 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// run has the monitors that act at the end tell what they have to tell of each recording. What fails is told. It returns how many
+// Run has the monitors that act at the end write their results for each recording. It warns of what fails, and returns how many
 // budgets did not hold.
-func (list *monitors) run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
-	defer list.live.close()
-	for _, m := range list.list {
+func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
+	defer all.live.close()
+	for _, m := range all.list {
 		act := m.atEnd()
 		if act == nil {
 			continue
 		}
 		for _, r := range result.Recordings {
 			s, err := query.Open(r.Path)
-			if err == nil && list.live.finish(m, r.Path, s) {
+			if err == nil && all.live.finish(m, r.Path, s) {
 				err = s.Close()
 			} else if err == nil {
 				err = m.output(r.Path, r.PID, console, func(w io.Writer) error {
@@ -35,7 +36,7 @@ func (list *monitors) run(ctx context.Context, result *launch.Result, console *l
 				err = errors.Join(err, s.Close())
 			}
 			if err != nil {
-				console.Warn("--monitor %s: %s: %v", m.name, shorten(r.Path), err)
+				console.Warn("--monitor %s: %s: %v", m.name, outfile.Relative(r.Path), err)
 			}
 		}
 	}
@@ -106,15 +107,9 @@ func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o v
 }
 
 // limits are a budget's.
-func (m *monitor) limits() []view.Limit {
-	var list []view.Limit
-	for _, l := range []view.Limit{
-		{What: "allocations", Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Allocations), r.Over.Allocations }},
-		{What: "requested", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Requested), r.Over.Requested }},
-		{What: "added", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Added(), r.HighestStack }},
-		{What: "peak", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
-		{What: "largest", Bytes: true, Of: func(r *query.RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
-	} {
+func (m *monitor) limits() []query.RegionLimit {
+	var list []query.RegionLimit
+	for _, l := range query.Budgets {
 		parse := humanize.ParseCount
 		if l.Bytes {
 			parse = humanize.ParseSize
@@ -141,5 +136,6 @@ func (m *monitor) budget(ctx context.Context, w io.Writer, s *query.Source) (int
 	if err != nil {
 		return 0, err
 	}
-	return view.Budget(w, s, t, limits)
+	over := t.Over(limits)
+	return len(over), view.Budget(w, s, over)
 }

@@ -1,4 +1,8 @@
-package main
+// Package monitor watches a program for its user: the monitors of heaptap run --monitor.
+//
+// A monitor acts while the program runs (periodic), before an allocation returns (threshold, in the agent), or on each recording
+// when the run has ended. Libraries of users are monitors, too: they are preloaded.
+package monitor
 
 import (
 	"errors"
@@ -15,10 +19,11 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/reply"
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// monitor is what --monitor asks for: NAME, or a library's path, and after a colon KEY=VALUE, with commas between.
+// monitor is one of them: NAME, or a library's path, and after a colon KEY=VALUE, with commas between.
 type monitor struct {
 	name    string
 	options map[string]string
@@ -28,14 +33,14 @@ type monitor struct {
 	files   map[string]string // that it writes, and the recordings that they are of
 }
 
-// monitors are those of a run.
-type monitors struct {
+// Monitors are those of a run.
+type Monitors struct {
 	list []*monitor
 	live livePeriods
 }
 
-// monitorOptions are heaptap's own monitors, and what each of them can be told.
-var monitorOptions = map[string][]string{
+// options are heaptap's own monitors, and the options of each.
+var options = map[string][]string{
 	"summary":   {"file"},
 	"periodic":  {"every", "file"},
 	"histogram": {"file"},
@@ -45,8 +50,8 @@ var monitorOptions = map[string][]string{
 	"transient": {"limit", "file"},
 }
 
-// monitorNames are their names, in the order of the documentation.
-var monitorNames = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
+// Names are their names, in the order of the documentation.
+var Names = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
 
 // cutMonitor returns the first monitor of a text, and the rest. A command takes all that follows it.
 func cutMonitor(text string) (first, rest string) {
@@ -57,8 +62,9 @@ func cutMonitor(text string) (first, rest string) {
 	return first, rest
 }
 
-// parseMonitors reads the values of --monitor. Each may hold several, with semicolons between.
-func parseMonitors(values []string, freeStacks bool) (*monitors, error) {
+// Parse reads texts of monitors. Each may hold several, with semicolons between. freeStacks says that the call stacks of
+// deallocations are recorded.
+func Parse(values []string, freeStacks bool) (*Monitors, error) {
 	var list []*monitor
 	for _, value := range values {
 		for text := ""; value != ""; {
@@ -74,38 +80,38 @@ func parseMonitors(values []string, freeStacks bool) (*monitors, error) {
 				err = errors.New("there can be only one of it")
 			}
 			if err != nil {
-				return nil, usagef("run: --monitor %s: %w", text, err)
+				return nil, fmt.Errorf("%s: %w", text, err)
 			}
 			list = append(list, m)
 		}
 	}
-	return &monitors{list: list}, nil
+	return &Monitors{list: list}, nil
 }
 
 func parseMonitor(text string) (*monitor, error) {
-	name, options, _ := strings.Cut(text, ":")
-	m := &monitor{name: name, text: options, options: map[string]string{}}
+	name, rest, _ := strings.Cut(text, ":")
+	m := &monitor{name: name, text: rest, options: map[string]string{}}
 	if strings.ContainsRune(name, '/') {
 		var err error
 		if m.library, err = filepath.Abs(name); err != nil {
 			return nil, err
 		}
 		if _, err := os.Stat(m.library); err != nil {
-			return nil, reasonOf(err)
+			return nil, withoutPath(err)
 		}
 		if strings.ContainsAny(m.library, " :$;\n") {
 			return nil, errors.New("the loader cannot preload a path with a space, a colon, a semicolon or a dollar sign in it")
 		}
 		return m, nil
 	}
-	known, ok := monitorOptions[name]
+	known, ok := options[name]
 	if !ok {
-		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(monitorNames, ", "), spelling.DidYouMean(name, monitorNames))
+		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(Names, ", "), spelling.DidYouMean(name, Names))
 	}
-	for options != "" {
+	for rest != "" {
 		var option string
-		if option, options, _ = strings.Cut(options, ","); strings.HasPrefix(option, "command=") && options != "" {
-			option, options = option+","+options, ""
+		if option, rest, _ = strings.Cut(rest, ","); strings.HasPrefix(option, "command=") && rest != "" {
+			option, rest = option+","+rest, ""
 		}
 		key, value, ok := strings.Cut(option, "=")
 		if !slices.Contains(known, key) || !ok || value == "" {
@@ -116,9 +122,18 @@ func parseMonitor(text string) (*monitor, error) {
 	return m, m.check()
 }
 
+// withoutPath is an error of the file system without the file's name.
+func withoutPath(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // check reads the options once, before the target runs.
 func (m *monitor) check() error {
-	for _, key := range monitorOptions[m.name] {
+	for _, key := range options[m.name] {
 		value, given := m.options[key]
 		if !given {
 			continue
@@ -130,9 +145,9 @@ func (m *monitor) check() error {
 		case "timeout":
 			_, err = m.timeout()
 		case "sort":
-			_, err = oneOf(value, query.RegionOrders()...)
+			err = oneOf(value, query.RegionOrders()...)
 		case "format":
-			_, err = oneOf(value, "text", "json", "trace")
+			err = oneOf(value, "text", "json", "trace")
 		case "allocations", "skip", "limit", "times":
 			_, err = humanize.ParseCount(value)
 		case "requested", "added", "peak", "largest", "min", "max", "live":
@@ -168,7 +183,7 @@ func (m *monitor) every() (time.Duration, error) {
 func (m *monitor) timeout() (time.Duration, error) {
 	text, ok := m.options["timeout"]
 	if !ok {
-		return thresholdTime, nil
+		return reply.ThresholdTime, nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > time.Hour {
@@ -177,7 +192,7 @@ func (m *monitor) timeout() (time.Duration, error) {
 	return d, nil
 }
 
-// checkThreshold checks what the agent is going to be told.
+// checkThreshold checks the options that the agent gets.
 func (m *monitor) checkThreshold() error {
 	o := m.options
 	if o["min"] == "" && o["max"] == "" && o["live"] == "" {
@@ -198,20 +213,20 @@ func (m *monitor) checkThreshold() error {
 	return nil
 }
 
-// variables is what the environment of the target must say, and libraries what must be preloaded.
-func (list *monitors) variables() (env, libraries []string) {
-	var told []string
-	for _, m := range list.list {
+// Variables are what the environment of the target must have, and libraries what must be preloaded.
+func (all *Monitors) Variables() (env, libraries []string) {
+	var lines []string
+	for _, m := range all.list {
 		switch {
 		case m.library != "":
 			libraries = append(libraries, m.library)
-			told = append(told, m.library+":"+m.text)
+			lines = append(lines, m.library+":"+m.text)
 		case m.name == "threshold":
 			env = append(env, "HEAPTAP_THRESHOLD="+m.threshold())
 		}
 	}
-	if told != nil {
-		env = append(env, "HEAPTAP_MONITOR_LIBRARIES="+strings.Join(told, "\n"))
+	if lines != nil {
+		env = append(env, "HEAPTAP_MONITOR_LIBRARIES="+strings.Join(lines, "\n"))
 	}
 	return env, libraries
 }
@@ -219,13 +234,13 @@ func (list *monitors) variables() (env, libraries []string) {
 // threshold writes the options as the agent takes them: numbers in full.
 func (m *monitor) threshold() string {
 	var list []string
-	for _, key := range monitorOptions["threshold"] {
+	for _, key := range options["threshold"] {
 		value := m.options[key]
 		switch {
 		case key == "timeout" && (value != "" || m.options["command"] != ""):
 			d, _ := m.timeout()
 			if m.options["command"] != "" {
-				d += thresholdGrace
+				d += reply.ThresholdGrace
 			}
 			value = strconv.FormatInt(d.Milliseconds(), 10)
 		case value == "" || key == "command": // which is the recorder's
@@ -242,9 +257,9 @@ func (m *monitor) threshold() string {
 	return strings.Join(list, ",")
 }
 
-// command is what the recorder is to run when a threshold acts, and for how long.
-func (list *monitors) command() (string, time.Duration) {
-	for _, m := range list.list {
+// Command is what the recorder must run when a threshold acts, and for how long at most.
+func (all *Monitors) Command() (string, time.Duration) {
+	for _, m := range all.list {
 		if m.library == "" && m.options["command"] != "" {
 			d, _ := m.timeout()
 			return m.options["command"], d
@@ -288,4 +303,13 @@ func (m *monitor) output(path string, pid int, console *launch.Console, write fu
 		return err
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// oneOf holds that a value is one of some words.
+func oneOf(value string, choices ...string) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	last := len(choices) - 1
+	return fmt.Errorf("%q: must be %s or %s", value, strings.Join(choices[:last], ", "), choices[last])
 }

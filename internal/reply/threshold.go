@@ -1,4 +1,4 @@
-package main
+package reply
 
 import (
 	"bytes"
@@ -17,20 +17,19 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// A command that a threshold's monitor runs is ended after thresholdTime, unless the user says otherwise. The thread that waits for it
-// waits for thresholdGrace longer, in which the call stack is found and named, which takes a while in very large programs, and the answer
-// comes.
+// The command of a threshold is ended after ThresholdTime, unless the user says otherwise. The thread that waits for it waits
+// ThresholdGrace longer: in that time the call stack is found and named, which takes a while in very large programs.
 const (
-	thresholdTime  = 5 * time.Second
-	thresholdGrace = 10 * time.Second
+	ThresholdTime  = 5 * time.Second
+	ThresholdGrace = 10 * time.Second
 )
 
 // maxCommandOutput is how much of what a command prints is passed on.
 const maxCommandOutput = 64 << 10
 
-// overThreshold returns the call stack of the allocation that a threshold's monitor acts upon, and what the command prints that it
-// runs, while the allocating thread waits for that.
-func overThreshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte, error) {
+// Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while the allocating
+// thread waits.
+func Threshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte, error) {
 	s, err := query.Open(recording)
 	if err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func overThreshold(ctx context.Context, recording string, r control.Request, com
 		return nil, err
 	}
 	if command != "" {
-		runCommand(ctx, &out, command, r, cmp.Or(most, thresholdTime))
+		runCommand(ctx, &out, command, r, cmp.Or(most, ThresholdTime))
 	}
 	return out.Bytes(), nil
 }
