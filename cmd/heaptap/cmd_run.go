@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/monitor"
+	"github.com/heaptap/heaptap/internal/summary"
 )
 
 // parseOutputMode reads permissions. Who owns a recording must be able to read and write it.
@@ -114,7 +115,7 @@ hold, 125 if that cannot be told.`,
 			agent = append(agent, variables...)
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
-			defer gate.close()
+			defer gate.Close()
 			if err := gate.forRun(cmd, limits, checked, top, console); err != nil {
 				return err
 			}
@@ -156,10 +157,10 @@ hold, 125 if that cannot be told.`,
 			if err != nil {
 				return err
 			}
-			complain(console, result.Recordings)
-			nameUnseen(console, result.Recordings)
+			summary.Complain(console, result.Recordings)
+			summary.Unseen(console, result.Recordings)
 			if !quiet && result.Recorded {
-				summarize(console, result, top)
+				summary.Write(console, result, top, coloured(console))
 			}
 			over := watching.Run(cmd.Context(), result, console)
 			scrub.run(result, console)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/outfile"
 )
@@ -43,7 +44,7 @@ func (list runExports) write(cmd *cobra.Command, result *launch.Result, console 
 			case err != nil:
 				console.Warn("--export %s: %v", e.name, err)
 			case !console.Quiet:
-				fmt.Fprintf(console, "%-13s %s\n", "exported", shown(to.Path(r.Path)))
+				fmt.Fprintf(console, "%-13s %s\n", "exported", escape.Terminal(outfile.Relative(to.Path(r.Path))))
 			}
 		}
 	}

@@ -1,6 +1,8 @@
-package main
+// Package summary is what heaptap run prints when its command has ended.
+package summary
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,16 +23,16 @@ const listed = 8
 // namedProcesses is how many processes a line of it names.
 const namedProcesses = 50
 
-// summarize prints what run says at its end: the recording with the highest peak in short, all recordings, and what
-// recording has cost.
-func summarize(console *launch.Console, result *launch.Result, top int) {
+// Write writes the recording with the highest peak in short, the names of all recordings, and what recording has cost. top is how
+// many call stacks are shown.
+func Write(console *launch.Console, result *launch.Result, top int, color bool) {
 	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool {
-		return size(r.Path) < 0 // which complain has told
+		return size(r.Path) < 0 // Complain has warned of it
 	})
 	slices.SortStableFunc(list, func(a, b launch.Recording) int {
 		switch {
 		case a.Peak != b.Peak:
-			return -compare(a.Peak, b.Peak)
+			return cmp.Compare(b.Peak, a.Peak)
 		case a.Main != b.Main && a.Main:
 			return -1
 		case a.Main != b.Main:
@@ -40,7 +42,7 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 	})
 	if i := slices.IndexFunc(list, func(r launch.Recording) bool { return size(r.Path) > 0 }); i >= 0 {
 		list[0], list[i] = list[i], list[0]
-		options := view.Options{Top: top, Color: console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+		options := view.Options{Top: top, Color: color}
 		if top == 0 {
 			options.Top = -1
 		}
@@ -57,8 +59,8 @@ func summarize(console *launch.Console, result *launch.Result, top int) {
 	costs(console, result)
 }
 
-// complain tells of recordings that could not be written, or are not there any more: of one, and how many more.
-func complain(console *launch.Console, list []launch.Recording) {
+// Complain warns of recordings that could not be written, or have gone: of one, and how many more.
+func Complain(console *launch.Console, list []launch.Recording) {
 	first, more := "", 0
 	for _, r := range list {
 		if r.Error == "" && size(r.Path) < 0 {
@@ -81,8 +83,8 @@ func complain(console *launch.Console, list []launch.Recording) {
 	}
 }
 
-// nameUnseen names the processes whose allocations went past the agent, and says why: of each program once.
-func nameUnseen(console *launch.Console, list []launch.Recording) {
+// Unseen warns of processes whose allocations the agent has not seen, and says why: once for each reason.
+func Unseen(console *launch.Console, list []launch.Recording) {
 	var reasons []string
 	processes := map[string][]int{}
 	for _, r := range list {
@@ -112,6 +114,7 @@ func nameUnseen(console *launch.Console, list []launch.Recording) {
 	}
 }
 
+// size is the length of a file; -1 if it is not there.
 func size(path string) int64 {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -120,13 +123,7 @@ func size(path string) int64 {
 	return st.Size()
 }
 
-func compare(a, b uint64) int {
-	if a < b {
-		return -1
-	}
-	return 1
-}
-
+// files names the recordings.
 func files(console *launch.Console, list []launch.Recording) {
 	var b strings.Builder
 	for i, r := range list {
@@ -156,7 +153,7 @@ func files(console *launch.Console, list []launch.Recording) {
 	fmt.Fprint(console, b.String())
 }
 
-// costs tells heaptap's own overhead.
+// costs says what recording has cost.
 func costs(console *launch.Console, result *launch.Result) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", humanize.Duration(int64(result.Wall)), humanize.Duration(int64(result.TargetCPU)))
