@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 
 func newExportCommand() *cobra.Command {
 	e := &exporter{flag: "format", done: "exported"}
-	var list, json bool
+	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export -f FORMAT [flags] FILE...",
 		Short: "Write a recording in another tool's format",
@@ -57,7 +58,7 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	f.StringVarP(&e.name, "format", "f", "", "write this `FORMAT`")
 	f.StringVarP(&e.output, "output", "o", "", "write to `FILE`, into this folder, or to stdout (-)")
 	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
-	f.BoolVar(&json, "json", false, "with --list: as JSON")
+	f.BoolVar(&asJSON, "json", false, "with --list: as JSON")
 	e.filters(f)
 	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
 	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
@@ -65,11 +66,14 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	e.scrub.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case list && json:
-			return listFormatsJSON(cmd.OutOrStdout())
+		case list && asJSON:
+			e := json.NewEncoder(cmd.OutOrStdout())
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			return e.Encode(map[string]any{"formats": formats.Describe()})
 		case list:
-			return listFormats(cmd.OutOrStdout())
-		case json:
+			return formats.WriteList(cmd.OutOrStdout())
+		case asJSON:
 			return usagef("export: --json is for --list; JSON Lines of a recording: heaptap export -f jsonl")
 		}
 		e.selected = e.asked(cmd.Flags())
@@ -114,8 +118,8 @@ func (e *exporter) find(cmd *cobra.Command) error {
 		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.Metrics, ","), f.Name)
 	case e.By != "" && (f.By == nil || fixed):
 		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
-	case e.By != "" && !slices.Contains(groupingNames(f), e.By):
-		return unknownWord(cmd, "by", e.By, groupingNames(f))
+	case e.By != "" && !slices.Contains(formats.Groupings(f), e.By):
+		return unknownWord(cmd, "by", e.By, formats.Groupings(f))
 	}
 	for _, name := range e.Metrics {
 		m, known := query.ParseMetric(name)
@@ -124,14 +128,6 @@ func (e *exporter) find(cmd *cobra.Command) error {
 		}
 	}
 	return nil
-}
-
-// groupingNames are the groupings of a format.
-func groupingNames(f *export.Format) (list []string) {
-	for _, by := range f.By {
-		list = append(list, by.String())
-	}
-	return list
 }
 
 // export writes all recordings.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/formats"
 	"github.com/heaptap/heaptap/internal/export/otlp"
 	"github.com/heaptap/heaptap/internal/export/pprof"
 	"github.com/heaptap/heaptap/internal/push"
@@ -60,7 +61,7 @@ What fails for now is tried again for as long as --retry says.`,
 	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
 	f.DurationVar(&p.patience, "retry", 30*time.Second, "try again what fails for now for this `DURATION`; 0: do not")
 	p.filters(f)
-	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(groupingNames(&pprof.Format), ", "))
+	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(formats.Groupings(&pprof.Format), ", "))
 	f.StringSliceVar(&p.Metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
 	f.StringVar(&p.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

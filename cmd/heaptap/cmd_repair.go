@@ -2,18 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/symbolize"
+	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newRepairCommand() *cobra.Command {
@@ -65,31 +63,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	if err != nil {
 		return false, err
 	}
-	var b strings.Builder
-	for _, s := range found.Damage {
-		fmt.Fprintf(&b, "%s: %s\n", escape.Terminal(from), escape.Terminal(s))
-	}
-	fmt.Fprintf(&b, "%s: %s events kept", escape.Terminal(to), humanize.Number(found.Events))
-	switch {
-	case found.Lost > 0 && found.Ended:
-		fmt.Fprintf(&b, ", %s lost", humanize.Number(found.Lost))
-	case found.Lost > 0:
-		fmt.Fprintf(&b, ", %s lost and all that came later", humanize.Number(found.Lost))
-	case !found.Ended:
-		fmt.Fprint(&b, "; what came later is lost")
-	case found.Incomplete:
-		fmt.Fprint(&b, ", none lost")
-	default:
-		fmt.Fprint(&b, "; nothing is lost")
-	}
-	if found.Unmatched > 0 {
-		fmt.Fprintf(&b, "; %s deallocations of lost blocks count as unmatched", humanize.Number(found.Unmatched))
-	}
-	if found.Unseen > 0 {
-		fmt.Fprintf(&b, "; %s blocks count as unseen", humanize.Number(found.Unseen))
-	}
-	_, err = fmt.Fprintln(w, b.String())
-	return found.Incomplete, err
+	return found.Incomplete, view.Repaired(w, from, to, found)
 }
 
 // lookUp finds the functions at a recording's addresses, as the end of a recording would have.
