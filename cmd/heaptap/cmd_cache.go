@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/namecache"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newCacheCommand() *cobra.Command {
@@ -37,7 +37,7 @@ The folder lies below XDG_CACHE_HOME, or ~/.cache. It is only used if it belongs
 				})
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "names of functions: %s of at most %s, programs and libraries: %d, folder: %s\n",
-				view.Size(uint64(usage.Bytes)), view.Size(namecache.DefaultLimit), usage.Builds, dir)
+				humanize.Size(uint64(usage.Bytes)), humanize.Size(namecache.DefaultLimit), usage.Builds, dir)
 			return err
 		},
 	}

@@ -45,12 +45,12 @@ With --baseline, peak, leaks, allocations, bytes and temporary allocations must 
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each limit that does not hold; 0: none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory()
-		defer g.close()
+		defer g.Close()
 		if err := g.prepare(cmd, top); err != nil {
 			return err
 		}
 		for _, file := range args {
-			g.check(cmd, file)
+			g.Check(cmd.Context(), file)
 		}
 		return g.finish(cmd.OutOrStdout(), func(format string, args ...any) {
 			fmt.Fprintf(os.Stderr, "heaptap: %s\n", escape.Terminal(fmt.Sprintf(format, args...)))

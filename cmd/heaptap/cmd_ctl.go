@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/control"
-	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/spelling"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -85,7 +84,7 @@ Exit status: 0; 1 if there is no such process, if it is not being recorded, or i
 					Processes []control.Process `json:"processes"`
 				}{append([]control.Process{}, reply.Processes...)}))
 			case q.Verb == control.Status:
-				printStatus(cmd, reply.Processes)
+				failed = errors.Join(failed, view.Processes(cmd.OutOrStdout(), reply.Processes))
 			}
 			return failed
 		},
@@ -121,20 +120,5 @@ func checkCtl(args []string) error {
 		}
 		return nil
 	}
-	return usagef("ctl: %q: known are %s%s", args[1], strings.Join(names, ", "), didYouMean(args[1], names))
-}
-
-func printStatus(cmd *cobra.Command, list []control.Process) {
-	for _, p := range list {
-		lag := "up to date"
-		if p.LagNS > int64(100*time.Millisecond) {
-			lag = "lags " + view.Duration(p.LagNS) + " behind"
-		}
-		lost := ""
-		if p.LostEvents > 0 {
-			lost = fmt.Sprintf(" · %s events lost", view.Number(p.LostEvents))
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, escape.Terminal(p.Program), escape.Terminal(p.Mode),
-			view.Number(p.Events), view.Size(p.LiveBytes), view.Number(p.LiveBlocks), lag, lost, escape.Terminal(p.File))
-	}
+	return usagef("ctl: %q: known are %s%s", args[1], strings.Join(names, ", "), spelling.DidYouMean(args[1], names))
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -47,9 +49,9 @@ docs/queries.md says what is matched with what.`,
 	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory()
-		trim, err := parseTrim(cmd, threshold, depth)
+		trim, err := question.ParseTrim(threshold, depth)
 		if err != nil {
-			return err
+			return usage(cmd, err)
 		}
 		o, err := q.options(cmd)
 		if err != nil {
@@ -73,7 +75,7 @@ docs/queries.md says what is matched with what.`,
 				case err != nil:
 					return err
 				case q.json:
-					return view.DiffTreeJSON(w, before.Source, after.Source, t, before.Query.By)
+					return answer.Write(w, answer.NewDiffTree(before.Source, after.Source, t, before.Query.By))
 				}
 				return view.DiffTree(w, before.Source, after.Source, t, trim, o)
 			}
@@ -85,7 +87,7 @@ docs/queries.md says what is matched with what.`,
 				t.SortSelf()
 			}
 			if q.json {
-				return view.DiffJSON(w, before.Source, after.Source, t, before.Query.By, o)
+				return answer.Write(w, answer.NewDiff(before.Source, after.Source, t, before.Query.By, o.Page))
 			}
 			return view.Diff(w, before.Source, after.Source, t, o)
 		}()
@@ -95,7 +97,7 @@ docs/queries.md says what is matched with what.`,
 }
 
 // sides opens what is compared and makes the question about each. One file is opened once.
-func (q *question) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error, err error) {
+func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error, err error) {
 	var open []*query.Source
 	closeBoth = func() (err error) {
 		for _, s := range open {
@@ -141,7 +143,7 @@ func splitRange(text string) (file, span string) {
 }
 
 // ranged makes the question about a range FROM..TO of a recording; "": that of the flags.
-func (q *question) ranged(cmd *cobra.Command, s *query.Source, text, span string) (*query.Query, error) {
+func (q *queryFlags) ranged(cmd *cobra.Command, s *query.Source, text, span string) (*query.Query, error) {
 	if span == "" {
 		return q.query(cmd, s)
 	}
@@ -151,10 +153,10 @@ func (q *question) ranged(cmd *cobra.Command, s *query.Source, text, span string
 	own := *q
 	from, to, _ := strings.Cut(span, "..")
 	if from != "" {
-		own.from = from
+		own.From = from
 	}
 	if to != "" {
-		own.to = to
+		own.To = to
 	}
 	return own.query(cmd, s)
 }

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/dump"
 	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -95,12 +96,12 @@ func runDump(cmd *cobra.Command, path string, chosen []bool) error {
 	var cuts [2]uint64
 	for i, flag := range []string{"from", "to"} {
 		text, _ := cmd.Flags().GetString(flag)
-		if cuts[i], err = cutOf(r, text); err != nil {
-			return wrongMoment(cmd, flag, err)
+		if cuts[i], err = question.Cut(r, flag, text); err != nil {
+			return usage(cmd, err)
 		}
 	}
 	d := dump.New(cmd.OutOrStdout(), r, asJSON)
-	return quietPipe(dumpAll(cmd.Context(), d, cuts, chosen))
+	return outfile.QuietPipe(dumpAll(cmd.Context(), d, cuts, chosen))
 }
 
 func dumpAll(ctx context.Context, d *dump.Dumper, cuts [2]uint64, chosen []bool) error {
@@ -123,12 +124,4 @@ func dumpAll(ctx context.Context, d *dump.Dumper, cuts [2]uint64, chosen []bool)
 		failed = d.Page()
 	}
 	return errors.Join(d.Flush(), failed)
-}
-
-// quietPipe takes it for success that a reader has seen enough: heaptap dump FILE | head.
-func quietPipe(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return err
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,13 +15,15 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/formats"
+	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
 func newExportCommand() *cobra.Command {
 	e := &exporter{flag: "format", done: "exported"}
-	var list, json bool
+	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export -f FORMAT [flags] FILE...",
 		Short: "Write a recording in another tool's format",
@@ -55,24 +58,27 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	f.StringVarP(&e.name, "format", "f", "", "write this `FORMAT`")
 	f.StringVarP(&e.output, "output", "o", "", "write to `FILE`, into this folder, or to stdout (-)")
 	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
-	f.BoolVar(&json, "json", false, "with --list: as JSON")
+	f.BoolVar(&asJSON, "json", false, "with --list: as JSON")
 	e.filters(f)
-	f.StringVar(&e.by, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
-	f.StringSliceVar(&e.metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
-	f.StringVar(&e.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
+	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
+	f.StringVar(&e.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	e.scrub.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
-		case list && json:
-			return listFormatsJSON(cmd.OutOrStdout())
+		case list && asJSON:
+			e := json.NewEncoder(cmd.OutOrStdout())
+			e.SetEscapeHTML(false)
+			e.SetIndent("", "  ")
+			return e.Encode(map[string]any{"formats": formats.Describe()})
 		case list:
-			return listFormats(cmd.OutOrStdout())
-		case json:
+			return formats.WriteList(cmd.OutOrStdout())
+		case asJSON:
 			return usagef("export: --json is for --list; JSON Lines of a recording: heaptap export -f jsonl")
 		}
 		e.selected = e.asked(cmd.Flags())
-		if e.at != "" {
-			e.selected = append(e.selected, "--at "+e.at)
+		if e.At != "" {
+			e.selected = append(e.selected, "--at "+e.At)
 		}
 		return e.export(cmd, args)
 	}
@@ -87,7 +93,7 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 
 // exporter writes recordings in a format.
 type exporter struct {
-	question
+	queryFlags
 	flag         string // that named the format
 	done         string // what is done to recordings, in a word
 	name, output string
@@ -106,30 +112,22 @@ func (e *exporter) find(cmd *cobra.Command) error {
 	f := e.format
 	fixed := e.variant.Fixed
 	switch {
-	case e.metrics != nil && (f.Metrics == nil || fixed):
+	case e.Metrics != nil && (f.Metrics == nil || fixed):
 		return usagef("%s: --metric: what %s has in it is fixed", cmd.Name(), e.name)
-	case len(e.metrics) > 1 && f.One:
-		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.metrics, ","), f.Name)
-	case e.by != "" && (f.By == nil || fixed):
+	case len(e.Metrics) > 1 && f.One:
+		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.Metrics, ","), f.Name)
+	case e.By != "" && (f.By == nil || fixed):
 		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
-	case e.by != "" && !slices.Contains(groupingNames(f), e.by):
-		return unknownWord(cmd, "by", e.by, groupingNames(f))
+	case e.By != "" && !slices.Contains(formats.Groupings(f), e.By):
+		return unknownWord(cmd, "by", e.By, formats.Groupings(f))
 	}
-	for _, name := range e.metrics {
+	for _, name := range e.Metrics {
 		m, known := query.ParseMetric(name)
 		if _, integer := m.Integer(&query.Values{}); known && !f.AnyKind && (!integer || !m.Sums()) {
 			return usagef("%s: --metric %s: it does not sum up over call stacks, which %s needs; -f csv can hold it", cmd.Name(), name, f.Name)
 		}
 	}
 	return nil
-}
-
-// groupingNames are the groupings of a format.
-func groupingNames(f *export.Format) (list []string) {
-	for _, by := range f.By {
-		list = append(list, by.String())
-	}
-	return list
 }
 
 // export writes all recordings.
@@ -147,8 +145,8 @@ func (e *exporter) export(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	for _, file := range files {
-		if out.file != "" && sameFile(out.file, file) {
-			return fmt.Errorf("%s: is the recording itself; -o names another file", out.file)
+		if out.File != "" && outfile.SameFile(out.File, file) {
+			return fmt.Errorf("%s: is the recording itself; -o names another file", out.File)
 		}
 	}
 	for _, path := range inputs {
@@ -168,7 +166,7 @@ func (e *exporter) inputs(ctx context.Context, files []string) (list []string, r
 		}
 	}
 	for _, file := range files {
-		paths, done, err := recordings(ctx, file)
+		paths, done, err := input.Recordings(ctx, file, version())
 		if err != nil {
 			remove()
 			return nil, nil, err
@@ -180,7 +178,7 @@ func (e *exporter) inputs(ctx context.Context, files []string) (list []string, r
 }
 
 // exportOne writes one recording.
-func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) error {
+func (e *exporter) exportOne(cmd *cobra.Command, path string, out *outfile.Destination) error {
 	source, remove, err := e.scrub.temporary(path)
 	if err != nil {
 		return err
@@ -190,7 +188,7 @@ func (e *exporter) exportOne(cmd *cobra.Command, path string, out *destination) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
+	return errors.Join(out.Write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
 }
 
 // write writes one recording to w.
@@ -208,13 +206,13 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	if err != nil {
 		return nil, err
 	}
-	if e.by == "" && e.format.By != nil {
+	if e.By == "" && e.format.By != nil {
 		q.By = e.format.By[0]
 	}
 	if q.Metrics == nil {
 		q.Metrics = e.format.Metrics
 	}
-	in := &export.Input{Source: s, Query: *q, Name: recordingName(path), Variant: e.variant.Name, Asked: e.selected}
+	in := &export.Input{Source: s, Query: *q, Name: outfile.Name(path), Variant: e.variant.Name, Asked: e.selected}
 	told := false
 	in.Missing = func(text string) {
 		if !told {
@@ -236,5 +234,25 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	return in, nil
 }
 
-// recordingName is a recording's name without folder and extension.
-func recordingName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".htap") }
+// destination says where to write. No two recordings may go to one file.
+func (e *exporter) destination(cmd *cobra.Command, inputs []string) (*outfile.Destination, error) {
+	d := &outfile.Destination{Extension: e.format.FileExtension(e.variant)}
+	out := cmd.OutOrStdout()
+	terminal := isTerminal(out)
+	st, err := os.Stat(e.output)
+	folder := err == nil && st.IsDir()
+	switch {
+	case e.output == "-" && e.format.Binary && terminal:
+		return nil, usagef("%s: %s is binary and stdout a terminal; -o names a file", cmd.Name(), e.name)
+	case e.output == "-" && len(inputs) > 1, e.output != "" && !folder && len(inputs) > 1:
+		return nil, usagef("%s: -o %s: several recordings need a file each; -o may name a folder", cmd.Name(), e.output)
+	case e.output == "-", e.output == "" && len(inputs) == 1 && !terminal:
+		d.Stdout = out
+		return d, nil
+	case e.output != "" && !folder:
+		d.File = e.output
+		return d, nil
+	}
+	d.Dir, d.Names = e.output, cmd.ErrOrStderr()
+	return d, d.Distinct(inputs)
+}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
-	"path"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -24,9 +25,9 @@ What lives for less than some 50 ms is never looked at.`,
   heaptap globals --json server.4711.htap | jq '.total.total_bytes'`,
 		Args: oneRecording("globals"),
 	}
-	q := &question{}
+	q := &queryFlags{}
 	f := cmd.Flags()
-	f.StringSliceVar(&q.modules, "module", nil, "show the variables of this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
+	f.StringSliceVar(&q.Modules, "module", nil, "show the variables of this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
 	f.IntVar(&q.limit, "limit", 20, "show `N` variables, and files, at most; 0: all")
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N`")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
@@ -36,18 +37,16 @@ What lives for less than some 50 ms is never looked at.`,
 		if err != nil {
 			return err
 		}
-		for _, p := range q.modules {
-			if _, err := path.Match(p, ""); err != nil {
-				return usagef("globals: --module: %q is no pattern", p)
-			}
+		if err := question.CheckPatterns("module", q.Modules); err != nil {
+			return usage(cmd, err)
 		}
 		s, err := openSource(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		g := s.Globals(q.modules)
+		g := s.Globals(q.Modules)
 		if q.json {
-			err = view.GlobalsJSON(cmd.OutOrStdout(), s, g, o)
+			err = answer.Write(cmd.OutOrStdout(), answer.NewGlobals(s, g, o.Page))
 		} else {
 			err = view.Globals(cmd.OutOrStdout(), s, g, o)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -50,7 +51,7 @@ With --by it prints tables instead: pairs of the sizes before and after realloca
 			case err != nil:
 				return err
 			case q.json:
-				return view.HistJSON(w, s, h, o)
+				return answer.Write(w, answer.NewHist(s, h, o.Page))
 			}
 			return view.Hist(w, s, h, append(slices.Clone(parts), divisions...), o)
 		})

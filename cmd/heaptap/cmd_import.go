@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/escape"
 	imports "github.com/heaptap/heaptap/internal/import"
+	"github.com/heaptap/heaptap/internal/outfile"
 )
 
 func newImportCommand() *cobra.Command {
@@ -38,7 +39,7 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 			if to == "" {
 				to = importedName(args[0])
 			}
-			if sameFile(args[0], to) {
+			if outfile.SameFile(args[0], to) {
 				return usagef("import: -o %s is the file itself; give another name", to)
 			}
 			if err := outputFree(to, args, force); err != nil {

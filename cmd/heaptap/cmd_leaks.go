@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -50,16 +50,16 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 			if o.Frames = frames; frames == 0 {
 				o.Frames = -1
 			}
-			l, err := findLeaks(cmd.Context(), s, about, rules, runtime, !suggest)
+			l, err := query.AskLeaks(cmd.Context(), s, about, query.LeakFilter{Rules: rules, Runtime: runtime}, !suggest)
 			if err != nil {
 				return err
 			}
-			leaked = len(l.Leaks.Rows) > 0
+			leaked = len(l.Rows) > 0
 			switch {
 			case suggest:
-				return view.Suggestions(w, s, l)
+				return view.Suggestions(w, l.Suggestions(s))
 			case q.json:
-				return view.LeaksJSON(w, s, l, o)
+				return answer.Write(w, answer.NewLeaks(s, l, o.Page))
 			}
 			return view.Leaks(w, s, l, o)
 		})
@@ -87,18 +87,4 @@ func readSuppressions(files []string) (*query.Suppressions, error) {
 		rules.Add(more)
 	}
 	return rules, nil
-}
-
-// findLeaks asks for leaks, and, if growth is set, for what keeps growing.
-func findLeaks(ctx context.Context, s *query.Source, q *query.Query, rules *query.Suppressions, runtime, growth bool) (*view.LeakAnswers, error) {
-	known := query.LeakFilter{Rules: rules, Runtime: runtime}
-	found, err := query.FindLeaks(ctx, s, q, known)
-	if err != nil {
-		return nil, err
-	}
-	l := &view.LeakAnswers{Leaks: found.Table, Left: found.Left, Rules: rules.Rules()}
-	if growth && s.Reader.Merged() == nil { // sums have no course
-		l.Suspects, err = query.FindGrowth(ctx, s, q, known)
-	}
-	return l, err
 }

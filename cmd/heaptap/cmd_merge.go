@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/recording"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newMergeCommand() *cobra.Command {
@@ -50,7 +50,7 @@ number of different call stacks.`,
 		case !ok:
 			return unknownWord(cmd, "align", align, []string{"start", "clock"})
 		}
-		files, err := mergeInputs(args)
+		files, err := input.Expand(args)
 		if err != nil {
 			return err
 		}
@@ -80,38 +80,13 @@ number of different call stacks.`,
 		if err := m.Write(output); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output), view.Number(uint64(m.Inputs())))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output), humanize.Number(uint64(m.Inputs())))
 		if left > 0 {
 			return &exitError{1}
 		}
 		return nil
 	}
 	return cmd
-}
-
-// mergeInputs are the files that are meant: of a folder, all recordings in it.
-func mergeInputs(args []string) (files []string, err error) {
-	for _, arg := range args {
-		st, err := os.Stat(arg)
-		if err != nil || !st.IsDir() {
-			files = append(files, arg) // a file that is missing is told when its turn comes
-			continue
-		}
-		list, err := os.ReadDir(arg)
-		if err != nil {
-			return nil, err
-		}
-		before := len(files)
-		for _, e := range list {
-			if filepath.Ext(e.Name()) == ".htap" && !e.IsDir() {
-				files = append(files, filepath.Join(arg, e.Name()))
-			}
-		}
-		if len(files) == before {
-			return nil, fmt.Errorf("%s: the folder has no recordings (.htap)", arg)
-		}
-	}
-	return files, nil
 }
 
 // outputFree holds that nothing is lost by writing the outcome.
@@ -136,7 +111,7 @@ func outputFree(output string, files []string, force bool) error {
 }
 
 func mergeFile(ctx context.Context, m *merge.Merger, file string) error {
-	paths, remove, err := recordings(ctx, file)
+	paths, remove, err := input.Recordings(ctx, file, version())
 	if err != nil {
 		return err
 	}

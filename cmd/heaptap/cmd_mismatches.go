@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -21,7 +22,7 @@ of call stacks is told once, with how often it occurred. The call stack of the d
   heaptap mismatches --json tests.4711.htap | jq '.mismatches[].mismatch'`,
 		Args: oneRecording("mismatches"),
 	}
-	q := &question{}
+	q := &queryFlags{}
 	f := cmd.Flags()
 	f.IntVar(&q.limit, "limit", 20, "show `N` pairs at most; 0: all")
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N` pairs")
@@ -44,11 +45,11 @@ of call stacks is told once, with how often it occurred. The call stack of the d
 		if err != nil {
 			return err
 		}
-		show := view.Mismatches
 		if q.json {
-			show = view.MismatchesJSON
+			err = answer.Write(cmd.OutOrStdout(), answer.NewMismatches(s.Profile, o.Page))
+		} else {
+			err = view.Mismatches(cmd.OutOrStdout(), s, o)
 		}
-		err = show(cmd.OutOrStdout(), s, o)
 		found := len(s.Profile.Mismatches) > 0
 		if err = errors.Join(err, s.Close()); err == nil && found && status != 0 {
 			return &exitError{status: status}

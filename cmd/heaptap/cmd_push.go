@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/export/formats"
 	"github.com/heaptap/heaptap/internal/export/otlp"
 	"github.com/heaptap/heaptap/internal/export/pprof"
 	"github.com/heaptap/heaptap/internal/push"
@@ -60,13 +61,13 @@ What fails for now is tried again for as long as --retry says.`,
 	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
 	f.DurationVar(&p.patience, "retry", 30*time.Second, "try again what fails for now for this `DURATION`; 0: do not")
 	p.filters(f)
-	f.StringVar(&p.by, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(groupingNames(&pprof.Format), ", "))
-	f.StringSliceVar(&p.metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
-	f.StringVar(&p.at, "at", "", "the `TIME` for what is live; default: that of --to")
+	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(formats.Groupings(&pprof.Format), ", "))
+	f.StringSliceVar(&p.Metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
+	f.StringVar(&p.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		p.selected = p.asked(f)
-		if p.at != "" {
-			p.selected = append(p.selected, "--at "+p.at)
+		if p.At != "" {
+			p.selected = append(p.selected, "--at "+p.At)
 		}
 		return p.push(cmd, args)
 	}
@@ -134,7 +135,7 @@ func (p *pusher) check(cmd *cobra.Command) error {
 		return usagef("push: --otlp-version is for --otlp")
 	case changed("every") && p.every <= 0:
 		return usagef("push: --every %v: a slice has to last some time", p.every)
-	case p.every > 0 && p.at != "":
+	case p.every > 0 && p.At != "":
 		return usagef("push: --at and --every: what is live is told at the end of each slice")
 	case p.patience < 0:
 		return usagef("push: --retry %v: is negative", p.patience)

@@ -8,11 +8,12 @@ import (
 
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/debuginfod"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/record/watch"
-	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/reply"
 )
 
 // newRecorderCommand is the process that `heaptap run` starts to drain the spools.
@@ -56,9 +57,9 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		Main: main, MainEnded: ended, Version: version(),
 		Dump: func(recording string, q control.Request) ([]byte, error) {
 			if q.Verb == control.Threshold {
-				return overThreshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
+				return reply.Threshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
 			}
-			return dumpOf(recording, q)
+			return reply.Dump(recording, q)
 		},
 		Names: cachedNames(), Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
 		Report: func(r record.Report) {
@@ -97,7 +98,7 @@ func debugFiles(tell func(text string)) func(context.Context, []byte) (string, e
 	c.Begin = func(url string, bytes int64) {
 		size := ""
 		if bytes >= 0 {
-			size = view.Size(uint64(bytes)) + " of "
+			size = humanize.Size(uint64(bytes)) + " of "
 		}
 		tell("downloading " + size + "debug information: " + url)
 	}

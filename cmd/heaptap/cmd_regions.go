@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -29,7 +30,7 @@ Other questions take regions, too: --region counts what was allocated in some, -
 	cmd.Flags().StringVar(&sort, "sort", sort, "sort by `WHAT`: begin, or a column, largest first")
 	cmd.Flags().BoolVar(&trace, "trace", false, "write a trace that Perfetto's and Chrome's viewers open")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if known := view.RegionOrders(); !slices.Contains(known, sort) {
+		if known := query.RegionOrders(); !slices.Contains(known, sort) {
 			return unknownWord(cmd, "sort", sort, known)
 		}
 		if trace && q.json {
@@ -40,12 +41,12 @@ Other questions take regions, too: --region counts what was allocated in some, -
 			if err != nil {
 				return err
 			}
-			view.SortRegions(t.Rows, sort)
+			t.Sort(sort)
 			switch {
 			case trace:
-				return view.RegionsTrace(w, s, t)
+				return answer.WriteRegionsTrace(w, s, t)
 			case q.json:
-				return view.RegionsJSON(w, s, t, o)
+				return answer.Write(w, answer.NewRegions(s, t, o.Page))
 			}
 			return view.Regions(w, s, t, sort == "begin", o)
 		})

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/symbolize"
 	"github.com/heaptap/heaptap/internal/view"
@@ -57,38 +56,14 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 		return false, err
 	}
 	defer r.Close()
-	if sameFile(from, to) {
+	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
 	}
 	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})
 	if err != nil {
 		return false, err
 	}
-	var b strings.Builder
-	for _, s := range found.Damage {
-		fmt.Fprintf(&b, "%s: %s\n", escape.Terminal(from), escape.Terminal(s))
-	}
-	fmt.Fprintf(&b, "%s: %s events kept", escape.Terminal(to), view.Number(found.Events))
-	switch {
-	case found.Lost > 0 && found.Ended:
-		fmt.Fprintf(&b, ", %s lost", view.Number(found.Lost))
-	case found.Lost > 0:
-		fmt.Fprintf(&b, ", %s lost and all that came later", view.Number(found.Lost))
-	case !found.Ended:
-		fmt.Fprint(&b, "; what came later is lost")
-	case found.Incomplete:
-		fmt.Fprint(&b, ", none lost")
-	default:
-		fmt.Fprint(&b, "; nothing is lost")
-	}
-	if found.Unmatched > 0 {
-		fmt.Fprintf(&b, "; %s deallocations of lost blocks count as unmatched", view.Number(found.Unmatched))
-	}
-	if found.Unseen > 0 {
-		fmt.Fprintf(&b, "; %s blocks count as unseen", view.Number(found.Unseen))
-	}
-	_, err = fmt.Fprintln(w, b.String())
-	return found.Incomplete, err
+	return found.Incomplete, view.Repaired(w, from, to, found)
 }
 
 // lookUp finds the functions at a recording's addresses, as the end of a recording would have.

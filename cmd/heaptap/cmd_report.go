@@ -5,12 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newReportCommand() *cobra.Command {
-	q := &question{}
+	q := &queryFlags{}
 	top, frames := 5, 8
 	cmd := &cobra.Command{
 		Use:   "report [flags] FILE...",
@@ -73,8 +75,8 @@ range, and what was live then of the selected; leaked is what was allocated in t
 }
 
 // report writes the report of a recording, or one for each process of a spool.
-func (q *question) report(cmd *cobra.Command, file string, o view.Options) error {
-	paths, remove, err := recordings(cmd.Context(), file)
+func (q *queryFlags) report(cmd *cobra.Command, file string, o view.Options) error {
+	paths, remove, err := input.Recordings(cmd.Context(), file, version())
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (q *question) report(cmd *cobra.Command, file string, o view.Options) error
 	return nil
 }
 
-func (q *question) reportOne(cmd *cobra.Command, path string, o view.Options) error {
+func (q *queryFlags) reportOne(cmd *cobra.Command, path string, o view.Options) error {
 	s, err := query.Open(path)
 	if err != nil {
 		return err
@@ -106,10 +108,10 @@ func (q *question) reportOne(cmd *cobra.Command, path string, o view.Options) er
 		if err != nil {
 			return err
 		}
-		p, o.Selection = n.Profile, &view.Selection{Flags: flags, Answer: &n.Answer}
+		p, o.Selection = n.Profile, &query.Selection{Asked: flags, Answer: &n.Answer}
 	}
 	if q.json {
-		return view.ReportJSON(cmd.OutOrStdout(), p, o)
+		return answer.Write(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top))
 	}
 	return view.Report(cmd.OutOrStdout(), p, o)
 }

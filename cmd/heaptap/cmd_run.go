@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/monitor"
+	"github.com/heaptap/heaptap/internal/summary"
 )
 
 // parseOutputMode reads permissions. Who owns a recording must be able to read and write it.
@@ -87,7 +90,7 @@ hold, 125 if that cannot be told.`,
 			}
 			spill := launch.SpillLimit(out.Dir)
 			if limit != "" {
-				if spill, err = parseSize(limit); err != nil {
+				if spill, err = humanize.ParseSize(limit); err != nil {
 					return usagef("run: --spill-limit: %w", err)
 				}
 			}
@@ -96,7 +99,7 @@ hold, 125 if that cannot be told.`,
 			}
 			size := int64(0)
 			if maxSize != "" {
-				if size, err = parseSize(maxSize); err != nil {
+				if size, err = humanize.ParseSize(maxSize); err != nil {
 					return usagef("run: --max-size: %w", err)
 				}
 			}
@@ -104,15 +107,15 @@ hold, 125 if that cannot be told.`,
 			if err != nil {
 				return err
 			}
-			watching, err := parseMonitors(monitorTexts, freeStacks)
+			watching, err := monitor.Parse(monitorTexts, freeStacks)
 			if err != nil {
-				return err
+				return usagef("run: --monitor %w", err)
 			}
-			told, libraries := watching.variables()
-			agent = append(agent, told...)
+			variables, libraries := watching.Variables()
+			agent = append(agent, variables...)
 			console := launch.NewConsole(os.Stderr)
 			console.Quiet = quiet
-			defer gate.close()
+			defer gate.Close()
 			if err := gate.forRun(cmd, limits, checked, top, console); err != nil {
 				return err
 			}
@@ -124,7 +127,7 @@ hold, 125 if that cannot be told.`,
 				Args: args, Output: out, OutputMode: permissions, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth, Require: require,
 			}
-			config.Command, config.CommandTime = watching.command()
+			config.Command, config.CommandTime = watching.Command()
 			if err := controls.apply(cmd, &config); err != nil {
 				return err
 			}
@@ -135,14 +138,14 @@ hold, 125 if that cannot be told.`,
 				}
 				config.Heard, config.Flush = log.heard, logDelay
 			}
-			if watching.wantsPeriods() {
+			if watching.Periodic() {
 				other := config.Heard
 				config.Flush = logDelay
 				config.Heard = func(rec launch.Recording, finished bool) {
 					if other != nil {
 						other(rec, finished)
 					}
-					watching.heard(rec, finished)
+					watching.Heard(rec, finished)
 				}
 			}
 			result, err := launch.Run(config)
@@ -154,12 +157,12 @@ hold, 125 if that cannot be told.`,
 			if err != nil {
 				return err
 			}
-			complain(console, result.Recordings)
-			nameUnseen(console, result.Recordings)
+			summary.Complain(console, result.Recordings)
+			summary.Unseen(console, result.Recordings)
 			if !quiet && result.Recorded {
-				summarize(console, result, top)
+				summary.Write(console, result, top, coloured(console))
 			}
-			over := watching.run(cmd.Context(), result, console)
+			over := watching.Run(cmd.Context(), result, console)
 			scrub.run(result, console)
 			exports.write(cmd, result, console)
 			if checked {
@@ -185,7 +188,7 @@ hold, 125 if that cannot be told.`,
 	cmd.Flags().BoolVar(&addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
-	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitorNames, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
 	cmd.Flags().BoolVar(&require, "require", false,
 		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
 	scrub.add(cmd.Flags())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/scrub"
 )
@@ -37,9 +38,9 @@ run and export do the same with --scrub.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := output
 			if to == "" {
-				to = recordingName(args[0]) + ".scrubbed.htap"
+				to = outfile.Name(args[0]) + ".scrubbed.htap"
 			}
-			if sameFile(args[0], to) {
+			if outfile.SameFile(args[0], to) {
 				return usagef("scrub: -o %s is the recording itself; it is not changed, give another name", to)
 			}
 			if err := outputFree(to, args, force); err != nil {
@@ -105,7 +106,7 @@ func (s *scrubFlags) temporary(from string) (path string, remove func(), err err
 	if !s.on {
 		return from, func() {}, nil
 	}
-	dir, remove, err := temporaryDir("heaptap-scrub-")
+	dir, remove, err := outfile.TemporaryDir("heaptap-scrub-")
 	if err != nil {
 		return "", nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -28,7 +29,7 @@ was most at any moment, how deep its call stacks were; the same by function that
 				return err
 			}
 			if q.json {
-				return view.ThreadsJSON(w, s, t, o)
+				return answer.Write(w, answer.NewThreads(s, t, o.Page))
 			}
 			return view.Threads(w, s, t, o)
 		})

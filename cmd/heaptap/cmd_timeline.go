@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -66,7 +67,7 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 			case csv:
 				return view.TimelineCSV(w, s, t)
 			case q.json:
-				return view.TimelineJSON(w, s, t)
+				return answer.Write(w, answer.NewTimeline(s, t))
 			}
 			return view.Timeline(w, s, t, o)
 		})
@@ -75,7 +76,7 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 }
 
 // stackTimeline is --stack.
-func stackTimeline(cmd *cobra.Command, q *question, file string, top, steps int, csv bool) error {
+func stackTimeline(cmd *cobra.Command, q *queryFlags, file string, top, steps int, csv bool) error {
 	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric", "at"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("timeline: --%s is not for --stack: --from, --to and --thread are", name)
@@ -99,7 +100,7 @@ func stackTimeline(cmd *cobra.Command, q *question, file string, top, steps int,
 		case csv:
 			return view.StackTimelineCSV(w, s, t)
 		case q.json:
-			return view.StackTimelineJSON(w, s, t)
+			return answer.Write(w, answer.NewStackTimeline(s, t))
 		}
 		return view.StackTimeline(w, s, t, o)
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -39,7 +40,7 @@ docs/queries.md defines them precisely.`,
 				t.SortSelf()
 			}
 			if q.json {
-				return view.TopJSON(w, s, t, about.By, o)
+				return answer.Write(w, answer.NewTop(s, t, about.By, o.Page))
 			}
 			return view.Top(w, s, t, o)
 		})

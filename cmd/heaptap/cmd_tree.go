@@ -3,12 +3,12 @@ package main
 import (
 	"io"
 	"regexp"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -36,9 +36,9 @@ out; a line says how many they are and what they have. With --of: the callers an
 	cmd.Flags().StringVar(&threshold, "threshold", threshold, "leave out functions with less than this `SHARE` of the whole")
 	cmd.Flags().IntVar(&depth, "depth", depth, "show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		trim, err := parseTrim(cmd, threshold, depth)
+		trim, err := question.ParseTrim(threshold, depth)
 		if err != nil {
-			return err
+			return usage(cmd, err)
 		}
 		if up && of != "" {
 			return usagef("tree: --of shows callers and callees; --up does not go with it")
@@ -56,7 +56,7 @@ out; a line says how many they are and what they have. With --of: the callers an
 					return err
 				}
 				if q.json {
-					return view.SandwichJSON(w, s, t, about.By)
+					return answer.Write(w, answer.NewSandwich(s, t, about.By))
 				}
 				return view.Sandwich(w, s, t, trim, o)
 			}
@@ -69,22 +69,10 @@ out; a line says how many they are and what they have. With --of: the callers an
 				return err
 			}
 			if q.json {
-				return view.TreeJSON(w, s, t, about.By, shape)
+				return answer.Write(w, answer.NewTree(s, t, about.By, shape))
 			}
 			return view.Tree(w, s, t, trim, o)
 		})
 	}
 	return cmd
-}
-
-// parseTrim reads --threshold and --depth.
-func parseTrim(cmd *cobra.Command, threshold string, depth int) (query.Trim, error) {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return query.Trim{}, usagef("%s: --threshold: %q is no share; write for example 0.5%%", cmd.Name(), threshold)
-	}
-	if depth < 0 {
-		return query.Trim{}, usagef("%s: --depth must not be negative", cmd.Name())
-	}
-	return query.Trim{Share: percent / 100, Depth: depth}, nil
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/verify"
+	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newVerifyCommand() *cobra.Command {
@@ -45,7 +43,7 @@ Exit status: 0 if there is no problem, 1 if there is one or a FILE cannot be rea
 				if asJSON {
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 				} else {
-					err = printVerified(cmd.OutOrStdout(), path, r, verbose)
+					err = view.Verified(cmd.OutOrStdout(), path, r, verbose)
 				}
 				if err != nil {
 					return err
@@ -60,39 +58,4 @@ Exit status: 0 if there is no problem, 1 if there is one or a FILE cannot be rea
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print a line for each check, with counts")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each FILE")
 	return cmd
-}
-
-// printVerified prints the outcome in one line, and below it what is missing, the checks and their problems.
-func printVerified(w io.Writer, path string, r *verify.Result, verbose bool) error {
-	outcome := "ok"
-	if n := r.Problems(); n > 0 {
-		outcome = fmt.Sprintf("%d problems", n)
-	}
-	if n := r.Problems(); n == 1 {
-		outcome = "1 problem"
-	}
-	if len(r.Missing) > 0 {
-		outcome += ", incomplete"
-	}
-	text := fmt.Sprintf("%s: %s\n", escape.Terminal(path), outcome)
-	for _, m := range r.Missing {
-		text += fmt.Sprintf("  missing: %s\n", escape.Terminal(m))
-	}
-	for _, c := range r.Checks {
-		if verbose {
-			state := "ok"
-			if c.Count > 0 {
-				state = fmt.Sprintf("%d PROBLEMS", c.Count)
-			}
-			text += fmt.Sprintf("  %-9s %-11s %s\n", c.Name, state, c.What)
-		}
-		for _, p := range c.Problems {
-			text += fmt.Sprintf("  %s: %s\n", c.Name, escape.Terminal(p))
-		}
-		if more := c.Count - uint64(len(c.Problems)); more > 0 {
-			text += fmt.Sprintf("  %s: and %d more\n", c.Name, more)
-		}
-	}
-	_, err := io.WriteString(w, text)
-	return err
 }

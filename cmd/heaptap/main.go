@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 func main() {
@@ -128,13 +130,21 @@ Flags:
 TOPICS.{{end}}
 `
 
+func collectFlags(cmd *cobra.Command, names *[]string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			*names = append(*names, f.Name)
+		}
+	})
+}
+
 // flagError names the flag that was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
 		var names []string
 		collectFlags(cmd, &names)
-		if near := nearest(name, names); near != "" {
+		if near := spelling.Nearest(name, names); near != "" {
 			return usagef("unknown flag --%s for %q; did you mean --%s?", name, cmd.CommandPath(), near)
 		}
 		return usagef("unknown flag --%s for %q", name, cmd.CommandPath())
@@ -149,8 +159,8 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	near := nearest(name, names)
-	if t := nearest(name, topicNames()); near == "" && t != "" {
+	near := spelling.Nearest(name, names)
+	if t := spelling.Nearest(name, topicNames()); near == "" && t != "" {
 		near = "help " + t
 	}
 	if near != "" {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // TestMain makes commands of this test binary: heaptap itself and what the scripts and signal tests run under it.
@@ -173,29 +175,14 @@ func atHome(t *testing.T, path string, args []string) *exec.Cmd {
 	return cmd
 }
 
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "17": 17, "4k": 4096, "4K": 4096, "512M": 512 << 20, "2GiB": 2 << 30, "2gb": 2 << 30, "1T": 1 << 40,
-		"": -1, "M": -1, "-1": -1, "1.5G": -1, "9999999999T": -1, "5X": -1, "99999999999999999999": -1,
-	} {
-		got, err := parseSize(text)
-		if err != nil {
-			got = -1
-		}
-		if got != want {
-			t.Errorf("parseSize(%q) = %d, expected %d", text, got, want)
-		}
-	}
-}
-
 func TestNearest(t *testing.T) {
 	flags := []string{"output", "quiet", "spill-limit", "top"}
 	for word, want := range map[string]string{
 		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit", "spill-limit=5": "spill-limit",
 		"tpo": "top", "banana": "", "x": "",
 	} {
-		if got := nearest(word, flags); got != want {
-			t.Errorf("nearest(%q) = %q, expected %q", word, got, want)
+		if got := spelling.Nearest(word, flags); got != want {
+			t.Errorf("spelling.Nearest(%q) = %q, expected %q", word, got, want)
 		}
 	}
 }

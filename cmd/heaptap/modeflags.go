@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/heaptap/heaptap/internal/humanize"
 )
 
 // modeFlags are run's flags that say what the agent records.
@@ -49,10 +51,10 @@ func (m *modeFlags) variables(cmd *cobra.Command) ([]string, error) {
 		list = append(list, variable+"="+text)
 	}
 	set("mode", "HEAPTAP_MODE", func() (string, error) { return oneOf(m.mode, "exact", "sampled", "count", "off") })
-	set("sample", "HEAPTAP_SAMPLE", func() (string, error) { return positive(parseSize(m.sample)) })
-	set("sample-calls", "HEAPTAP_SAMPLE_CALLS", func() (string, error) { return positive(parseCount(m.sampleCalls)) })
+	set("sample", "HEAPTAP_SAMPLE", func() (string, error) { return positive(humanize.ParseSize(m.sample)) })
+	set("sample-calls", "HEAPTAP_SAMPLE_CALLS", func() (string, error) { return positive(humanize.ParseCount(m.sampleCalls)) })
 	set("stack-min", "HEAPTAP_STACK_MIN", func() (string, error) {
-		n, err := parseSize(m.stackMin)
+		n, err := humanize.ParseSize(m.stackMin)
 		return strconv.FormatInt(n, 10), err
 	})
 	set("stack", "HEAPTAP_STACK", func() (string, error) { return oneOf(m.stack, "unwind", "enter-exit") })
@@ -90,7 +92,7 @@ func positive(n int64, err error) (string, error) {
 
 // timeOrCount reads a time or a number of allocations, and returns it as the agent takes it.
 func timeOrCount(text string) (string, error) {
-	if n, err := parseCount(text); err == nil {
+	if n, err := humanize.ParseCount(text); err == nil {
 		return strconv.FormatInt(n, 10), nil
 	}
 	d, err := time.ParseDuration(text)

@@ -8,11 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/gate"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 )
 
 // forRun prepares the gate of a run, before the target starts.
-func (g *gate) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int, console *launch.Console) error {
+func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int, console *launch.Console) error {
 	if !checked {
 		var err error
 		limits.VisitAll(func(f *pflag.Flag) {
@@ -25,23 +27,27 @@ func (g *gate) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, t
 	if err := g.prepare(cmd, top); err != nil {
 		return err
 	}
-	g.quiet = console.Quiet
-	g.look.Color = console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	g.each(func(o *gate.Output) { o.Quiet, o.Look.Color = console.Quiet, coloured(console) })
 	return nil
 }
 
+// coloured says whether what a run prints has colours.
+func coloured(console *launch.Console) bool {
+	return console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // checkRun checks what a run has recorded, and says what it has not checked.
-func (g *gate) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
-	g.run = true
+func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
+	g.OfRun = true
 	for _, r := range result.Recordings {
-		g.check(cmd, shorten(r.Path))
+		g.Check(cmd.Context(), outfile.Relative(r.Path))
 	}
 	if n := len(result.Running); n > 0 {
 		console.Warn("not checked: processes that still run (%s); their recordings are written when they end",
 			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
 	}
-	if n := len(g.unseen); n > 0 && g.checked > 0 {
-		console.Warn("not checked, since nothing was recorded: %s", strings.Join(g.unseen[:min(n, 5)], ", "))
+	if n := len(g.Unseen); n > 0 && g.Checked > 0 {
+		console.Warn("not checked, since nothing was recorded: %s", strings.Join(g.Unseen[:min(n, 5)], ", "))
 	}
 	return g.finish(console, console.Warn)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // configFlags let run's other flags come from the environment and from a file: --mark-every is HEAPTAP_MARK_EVERY and mark-every. A
@@ -115,7 +116,7 @@ func (c *configFlags) read(f *pflag.FlagSet) (map[string][]string, error) {
 		v := keys[key]
 		if !slices.Contains(names, key) {
 			near := ""
-			if n := nearest(key, names); n != "" {
+			if n := spelling.Nearest(key, names); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
 			return nil, fmt.Errorf("unknown key %q%s", key, near)

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/record/watch"
+	"github.com/heaptap/heaptap/internal/spelling"
 )
 
 // controlFlags are run's flags that say which programs are recorded, and when marks are set.
@@ -82,7 +84,7 @@ func (c *controlFlags) apply(cmd *cobra.Command, config *launch.Config) error {
 	}
 	config.Chosen, config.Ranks = strings.Join(chosen, ", "), c.ranks
 	if c.minEvents != "" {
-		n, err := parseCount(c.minEvents)
+		n, err := humanize.ParseCount(c.minEvents)
 		if err != nil {
 			return wrong("min-events", "%w", err)
 		}
@@ -144,19 +146,19 @@ func parseCondition(text string) (watch.Condition, error) {
 		}
 	}
 	if !found {
-		return c, fmt.Errorf("%q: known are %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
+		return c, fmt.Errorf("%q: known are %s%s", name, strings.Join(names, ", "), spelling.DidYouMean(name, names))
 	}
 	var n int64
 	var err error
 	switch {
 	case c.Measure == watch.Allocations:
-		n, err = parseCount(limit)
+		n, err = humanize.ParseCount(limit)
 	case strings.HasSuffix(limit, "%"):
-		if c.Share, err = parseShare(limit); err == nil && (c.Share <= 0 || c.Share > 1) {
+		if c.Share, err = humanize.ParseShare(limit); err == nil && (c.Share <= 0 || c.Share > 1) {
 			err = fmt.Errorf("%q: a share of the machine's memory is above 0%%, up to 100%%", limit)
 		}
 	default:
-		n, err = parseSize(limit)
+		n, err = humanize.ParseSize(limit)
 	}
 	if err == nil && n == 0 && c.Share == 0 && c.Below {
 		err = fmt.Errorf("%q is never true", text)

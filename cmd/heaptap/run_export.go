@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/outfile"
 )
 
 // runExports are the formats that heaptap run writes at its end.
@@ -19,7 +21,7 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	taken := make(map[string]string)
 	for _, name := range names {
 		e := &exporter{flag: "export", done: "exported", name: name}
-		e.from, e.to = "start", "end"
+		e.From, e.To = "start", "end"
 		if err := e.find(cmd); err != nil {
 			return nil, err
 		}
@@ -37,12 +39,12 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
 	for _, e := range list {
 		for _, r := range result.Recordings {
-			to := &destination{dir: filepath.Dir(r.Path), extension: e.format.FileExtension(e.variant)}
+			to := &outfile.Destination{Dir: filepath.Dir(r.Path), Extension: e.format.FileExtension(e.variant)}
 			switch err := e.exportOne(cmd, r.Path, to); {
 			case err != nil:
 				console.Warn("--export %s: %v", e.name, err)
 			case !console.Quiet:
-				fmt.Fprintf(console, "%-13s %s\n", "exported", shown(to.path(r.Path)))
+				fmt.Fprintf(console, "%-13s %s\n", "exported", escape.Terminal(outfile.Relative(to.Path(r.Path))))
 			}
 		}
 	}

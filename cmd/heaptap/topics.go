@@ -28,7 +28,7 @@ temporary-bytes: --max-METRIC.
 `
 		}},
 		{"filters", func() string {
-			q, f := &question{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+			q, f := &queryFlags{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 			q.filters(f)
 			return `All commands that ask a recording take these. Those of one kind that are repeated add up; different kinds must all hold.
 

@@ -56,6 +56,9 @@ func (t *Table) Unchanged() (n int) {
 	return n
 }
 
+// Changed are the rows that are not unchanged.
+func (t *Table) Changed() []Row { return t.Rows[:len(t.Rows)-t.Unchanged()] }
+
 // Compare answers with a table.
 func Compare(ctx context.Context, before, after Side) (*Table, error) {
 	name(&before, &after)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/view"
+	"github.com/heaptap/heaptap/internal/humanize"
 )
 
 // part is what blocks of one type, or columns of one name, take of the file.
@@ -64,9 +64,9 @@ func (d *Dumper) Page() error {
 		complete = "no"
 	}
 	for _, row := range [][2]string{
-		{"file", printable(p.File)}, {"format", version}, {"bytes", view.Number(uint64(p.Bytes))}, {"complete", complete},
+		{"file", printable(p.File)}, {"format", version}, {"bytes", humanize.Number(uint64(p.Bytes))}, {"complete", complete},
 		{"process", strconv.Itoa(p.PID) + " " + printable(strings.Join(p.Args, " "))}, {"program", printable(p.Exe)}, {"ended", p.Ended},
-		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", view.Number(p.Events)}, {"lost events", view.Number(p.Lost)},
+		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", humanize.Number(p.Events)}, {"lost events", humanize.Number(p.Lost)},
 		{"threads", strconv.Itoa(p.Threads)}, {"modules", strconv.Itoa(p.Modules)}, {"addresses", strconv.Itoa(p.PCs)}, {"stacks", strconv.Itoa(p.Nodes)},
 		{"samples", strconv.Itoa(p.Samples)}, {"marks", strconv.Itoa(p.Marks)},
 		{"regions", strconv.Itoa(p.Regions)}, {"ranges", strconv.Itoa(p.Ranges)},
@@ -85,7 +85,7 @@ func (d *Dumper) Page() error {
 		if p.Events > 0 {
 			per = strconv.FormatFloat(float64(t.Stored)/float64(p.Events), 'f', 3, 64)
 		}
-		d.printf("%-12s %-34s %8d %16s %16s %9s\n", t.Type, t.Column, t.Blocks, view.Number(uint64(t.Stored)), view.Number(uint64(t.Unpacked)), per)
+		d.printf("%-12s %-34s %8d %16s %16s %9s\n", t.Type, t.Column, t.Blocks, humanize.Number(uint64(t.Stored)), humanize.Number(uint64(t.Unpacked)), per)
 	}
 	return d.err
 }

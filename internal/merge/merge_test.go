@@ -16,13 +16,13 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 	"github.com/heaptap/heaptap/internal/verify"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 // process is a recording that was made up, and what it is known to be.
@@ -310,7 +310,7 @@ func report(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := view.ReportJSON(&b, p, view.Options{}); err != nil {
+	if err := answer.Write(&b, answer.NewReport(p, nil, 0)); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -495,7 +495,7 @@ func TestForged(t *testing.T) {
 			continue
 		}
 		if p, err := profile.Load(r); err == nil {
-			if err := view.ReportJSON(io.Discard, p, view.Options{}); err != nil {
+			if err := answer.Write(io.Discard, answer.NewReport(p, nil, 0)); err != nil {
 				t.Error(err)
 			}
 		}

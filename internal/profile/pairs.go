@@ -43,3 +43,11 @@ func (p *Profile) within(stack uint32, f event.Func, operator string) event.Fami
 	}
 	return event.FamilyNew
 }
+
+// MismatchedBlocks is how many blocks were freed by a function that does not belong to the one that allocated them.
+func (p *Profile) MismatchedBlocks() (n uint64) {
+	for i := range p.Mismatches {
+		n += p.Mismatches[i].Count
+	}
+	return n
+}

@@ -85,3 +85,50 @@ func (s *Source) runtime() map[uint32]bool {
 	}
 	return own
 }
+
+// LeakTables are what a page on leaks has.
+type LeakTables struct {
+	*Leaks
+	Rules    []Suppression // with what they left out
+	Suspects []Suspect     // what kept growing; of sums, which have no course, nothing is known
+}
+
+// AskLeaks answers with the leaks, and, if growth is set, with what keeps growing.
+func AskLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, growth bool) (*LeakTables, error) {
+	found, err := FindLeaks(ctx, s, q, known)
+	if err != nil {
+		return nil, err
+	}
+	l := &LeakTables{Leaks: found, Rules: known.Rules.Rules()}
+	if growth && s.Reader.Merged() == nil {
+		l.Suspects, err = FindGrowth(ctx, s, q, known)
+	}
+	return l, err
+}
+
+// Suggestion is a rule that would leave out leaks, and what it would leave out.
+type Suggestion struct {
+	Rule          string
+	Bytes, Blocks uint64
+}
+
+// Suggestions are a rule for each leak, each rule once, the largest leaks first.
+func (l *Leaks) Suggestions(s *Source) (list []Suggestion) {
+	at := make(map[string]int)
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		rule := Suggest(s.Frames(r.Stack), profile.Library)
+		if rule == "" {
+			continue
+		}
+		k, ok := at[rule]
+		if !ok {
+			k = len(list)
+			at[rule] = k
+			list = append(list, Suggestion{Rule: rule})
+		}
+		list[k].Bytes += r.Total.LeakedBytes
+		list[k].Blocks += r.Total.LeakedBlocks
+	}
+	return list
+}

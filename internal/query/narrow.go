@@ -19,6 +19,12 @@ type Narrowed struct {
 	Profile *profile.Profile
 }
 
+// Selection says what a report is of, if it is not of the whole recording.
+type Selection struct {
+	Asked  []string // the filters, as they were written
+	Answer *Answer
+}
+
 // narrowed are the metrics of a profile.
 var narrowed = []Metric{Bytes, Allocations, ZeroSize, MinSize, MaxSize, Slack, Reallocations, Deallocations, FreedBytes,
 	Temporary, TemporaryBytes, MeanLifetime, Peak, PeakBlocks, OwnPeak, Leaked, LeakedBlocks}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -15,36 +17,35 @@ import (
 // QueryOptions say how the answer to a query looks.
 type QueryOptions struct {
 	Options
+	answer.Page
 	Exact bool // numbers in full, without units of their own
-	Limit int  // rows; 0: all
-	Skip  int  // rows that are left out before them
 }
 
-// answer writes the answer to a query as text.
-type answer struct {
+// answerText writes the answer to a query as text.
+type answerText struct {
 	report
 	QueryOptions
 	s *query.Source
 }
 
-func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answer {
+func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answerText {
 	o.Options = o.Options.fill()
 	o.Options.Exact = o.Exact
-	a := &answer{s: s, QueryOptions: o}
+	a := &answerText{s: s, QueryOptions: o}
 	a.report = report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
 	return a
 }
 
 // answerHeading says what was asked of what, and what is wrong with the data.
-func (a *answer) answerHeading(q *query.Answer) {
+func (a *answerText) answerHeading(q *query.Answer) {
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
 	what := "all of " + a.duration(a.p.Duration)
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on, of %s", a.duration(q.Span), a.duration(q.Begin), a.duration(a.p.Duration))
 	}
-	events := plural(q.To-q.From, "event")
+	events := humanize.Plural(q.To-q.From, "event")
 	if m := a.p.Merged; m != nil {
-		events = plural(uint64(len(m.Inputs)), "recording")
+		events = humanize.Plural(uint64(len(m.Inputs)), "recording")
 		if format := m.Imported(); format != "" {
 			events = "from " + clean(format)
 		}
@@ -60,13 +61,13 @@ func (a *answer) answerHeading(q *query.Answer) {
 
 var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries", query.FromEvents: "events"}
 
-func (a *answer) events() uint64 {
+func (a *answerText) events() uint64 {
 	first, last := a.s.Reader.Cuts()
 	return last - first
 }
 
 // incomplete warns of what could not be read.
-func (a *answer) incomplete(q *query.Answer) {
+func (a *answerText) incomplete(q *query.Answer) {
 	list := a.p.Damage
 	if q.Missing != "" {
 		list = append([]string{q.Missing}, list...)
@@ -78,14 +79,14 @@ func (a *answer) incomplete(q *query.Answer) {
 }
 
 // value writes a metric's value, and its standard error if it is an estimate.
-func (a *answer) value(m query.Metric, v *query.Values, span int64) string {
+func (a *answerText) value(m query.Metric, v *query.Values, span int64) string {
 	if a.p.Sampled() && !m.OfSamples() {
 		return "?"
 	}
 	return a.plainValue(m, v, span) + a.pm(m, v, span)
 }
 
-func (a *answer) plainValue(m query.Metric, v *query.Values, span int64) string {
+func (a *answerText) plainValue(m query.Metric, v *query.Values, span int64) string {
 	n, whole := m.Integer(v)
 	if !whole {
 		f := m.Of(v, span)
@@ -93,33 +94,25 @@ func (a *answer) plainValue(m query.Metric, v *query.Values, span int64) string 
 		case m.Unit() == query.Ratio && a.Exact:
 			return strconv.FormatFloat(f, 'f', 3, 64)
 		case m.Unit() == query.Ratio:
-			return ratio(f)
+			return humanize.Ratio(f)
 		case a.Exact:
-			return Number(uint64(math.Round(f)))
+			return humanize.Number(uint64(math.Round(f)))
 		}
-		return Size(uint64(math.Round(f))) + "/s"
+		return humanize.Size(uint64(math.Round(f))) + "/s"
 	}
 	switch {
 	case a.Exact:
-		return Number(n)
+		return humanize.Number(n)
 	case m.Unit() == query.ByteCount:
-		return Size(n)
+		return humanize.Size(n)
 	case m.Unit() == query.Nanoseconds:
-		return Duration(int64(min(n, math.MaxInt64)))
+		return humanize.Duration(int64(min(n, math.MaxInt64)))
 	}
-	return Short(n)
-}
-
-// ratio writes a quotient: 1.80, 37.1, 12.3 k.
-func ratio(f float64) string {
-	if f < 999.5 {
-		return digits3(f)
-	}
-	return Short(uint64(math.Round(f)))
+	return humanize.Short(n)
 }
 
 // share writes a value's part of the whole, "" if the metric's values do not sum up.
-func (a *answer) share(m query.Metric, v, whole *query.Values) string {
+func (a *answerText) share(m query.Metric, v, whole *query.Values) string {
 	if !m.Sums() {
 		return ""
 	}
@@ -128,11 +121,11 @@ func (a *answer) share(m query.Metric, v, whole *query.Values) string {
 	}
 	part, _ := m.Integer(v)
 	all, _ := m.Integer(whole)
-	return percent(part, all)
+	return humanize.Percent(part, all)
 }
 
 // unitNote says what exact numbers are of.
-func (a *answer) unitNote(m query.Metric) string {
+func (a *answerText) unitNote(m query.Metric) string {
 	if u := m.Unit(); a.Exact && u != query.Count && u != query.Ratio {
 		return " (" + u.String() + ")"
 	}
@@ -140,7 +133,7 @@ func (a *answer) unitNote(m query.Metric) string {
 }
 
 // groupName names a group in at most width columns.
-func (a *answer) groupName(g *query.Group, width int) string {
+func (a *answerText) groupName(g *query.Group, width int) string {
 	if g.Unknown && g.By.OfBlocks() {
 		return "(no region)"
 	}
@@ -195,18 +188,18 @@ func orNone(s string) string {
 }
 
 // size writes a number of bytes as the options want it.
-func (a *answer) size(n uint64) string {
+func (a *answerText) size(n uint64) string {
 	if a.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Size(n)
+	return humanize.Size(n)
 }
 
-func (a *answer) count(n uint64) string {
+func (a *answerText) count(n uint64) string {
 	if a.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 // classText names a power of two.
@@ -232,8 +225,8 @@ func threadName(s *query.Source, i uint32) string {
 }
 
 // chain writes a stack as its leaf and as many callers as there is room for.
-func (a *answer) chain(stack uint32, width int) string {
-	levels := fold(a.p, stack, true, width).list
+func (a *answerText) chain(stack uint32, width int) string {
+	levels := a.p.Fold(stack, true, width).List
 	if len(levels) == 0 {
 		return "(no call stack)"
 	}
@@ -254,18 +247,9 @@ func (a *answer) chain(stack uint32, width int) string {
 	return line
 }
 
-// page cuts a list to what the options want of it, and says how many are left.
-func page[T any](o *QueryOptions, list []T) (rows []T, left int) {
-	list = list[min(max(o.Skip, 0), len(list)):]
-	if o.Limit <= 0 || len(list) <= o.Limit {
-		return list, 0
-	}
-	return list[:o.Limit], len(list) - o.Limit
-}
-
 // more tells of rows that are not shown.
-func (a *answer) more(left int) {
+func (a *answerText) more(left int) {
 	if left > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", plural(uint64(left), "more row"), a.Skip+a.Limit)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"), a.Skip+a.Limit)))
 	}
 }

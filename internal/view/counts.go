@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -32,7 +33,7 @@ func (r *report) counts() {
 }
 
 // countedThreads is what the page on threads tells of what was counted; false if nothing was.
-func (a *answer) countedThreads() bool {
+func (a *answerText) countedThreads() bool {
 	c := a.p.Counts
 	if c == nil || !anyCalls(c.Rows) {
 		return false
@@ -80,7 +81,7 @@ func (r *report) countedRows(list []event.Count, name func(*event.Count) string)
 	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s %11s %11s  %s", "calls", "failed", "bytes", "usable", "")))
 	for i := range list {
 		if c := &list[i]; c.Calls+c.Failed > 0 {
-			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
+			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)), humanize.Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (r *report) sizeClasses(functions []event.Count) {
 		case lo != hi:
 			text += " to " + r.size(hi)
 		}
-		r.printf("  %s %9s  %s\n", r.bold(padLeft(Number(c.Calls), 14)), percent(c.Calls, sum), text)
+		r.printf("  %s %9s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)), humanize.Percent(c.Calls, sum), text)
 	}
 }
 
@@ -127,17 +128,17 @@ func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name 
 	}
 	for i := range list {
 		n := &list[i]
-		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), Number(n.Timed), r.duration(int64(n.MeanTime())),
+		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), humanize.Number(n.Timed), r.duration(int64(n.MeanTime())),
 			r.duration(int64(c.TimeQuantile(n, .5))), r.duration(int64(c.TimeQuantile(n, .99))), name(n))
 	}
 	if left > 0 {
-		r.printf("  %s\n", r.faint("and "+plural(uint64(left), "more row")))
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(left), "more row")))
 	}
 	return true
 }
 
 // allocatorTime is what the page on threads tells of it.
-func (a *answer) allocatorTime() {
+func (a *answerText) allocatorTime() {
 	c := a.p.Counts
 	if c == nil || !slices.ContainsFunc(c.Rows, func(n event.Count) bool { return n.Timed > 0 }) {
 		return
@@ -148,50 +149,4 @@ func (a *answer) allocatorTime() {
 	a.timedRows(c, c.By(event.OfFunc), "function", countedBy, a.Limit)
 	a.printf("\n")
 	a.timedRows(c, slices.Clone(c.Rows), "thread and function", threadAndFunction, a.Limit)
-}
-
-// jsonCounted is a row of counts.
-type jsonCounted struct {
-	TID         uint32           `json:"tid"`
-	Name        string           `json:"name"`
-	Function    string           `json:"function"`
-	Frees       bool             `json:"frees"`
-	Calls       uint64           `json:"calls"`
-	Failed      uint64           `json:"failed"`
-	Bytes       uint64           `json:"bytes"`
-	UsableBytes uint64           `json:"usable_bytes"`
-	TimeNS      uint64           `json:"time_ns"`
-	Timed       uint64           `json:"timed"`
-	Sizes       []jsonCountClass `json:"sizes"`
-	Times       []jsonCountClass `json:"times_ns"`
-}
-
-// jsonCountClass is how many calls were between two bounds, both included.
-type jsonCountClass struct {
-	Min   uint64 `json:"min"`
-	Max   uint64 `json:"max"`
-	Calls uint64 `json:"calls"`
-}
-
-// jsonCountsOf has a row for each thread and function; nil if nothing was counted.
-func jsonCountsOf(c *event.Counts) []jsonCounted {
-	if c == nil {
-		return nil
-	}
-	rows := []jsonCounted{}
-	for i := range c.Rows {
-		n := &c.Rows[i]
-		j := jsonCounted{n.TID, n.Name, n.Func.String(), n.Frees, n.Calls, n.Failed, n.Bytes, n.Usable, n.Time, n.Timed, []jsonCountClass{},
-			[]jsonCountClass{}}
-		for _, s := range n.Sizes {
-			lo, hi := query.SizeClass(s.Class)
-			j.Sizes = append(j.Sizes, jsonCountClass{lo, hi, s.Calls})
-		}
-		for _, s := range n.Times {
-			lo, hi := c.TimeClass(int(s.Class))
-			j.Times = append(j.Times, jsonCountClass{lo, hi, s.Calls})
-		}
-		rows = append(rows, j)
-	}
-	return rows
 }

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// ThreadAnswers are what a page on threads is made of.
-type ThreadAnswers = query.ThreadTables
-
 // Threads writes what each thread allocated, who freed it, and through which functions all was allocated.
-func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) error {
+func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
 	if len(t.Threads.Rows) == 0 {
@@ -36,8 +35,8 @@ func Threads(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) err
 }
 
 // plain writes a table with a column for each metric.
-func (a *answer) plain(t *query.Table) (left int) {
-	rows, left := page(&a.QueryOptions, t.Rows)
+func (a *answerText) plain(t *query.Table) (left int) {
+	rows, left := answer.Cut(a.Page, t.Rows)
 	if len(rows) == 0 {
 		return 0
 	}
@@ -50,8 +49,8 @@ func (a *answer) plain(t *query.Table) (left int) {
 }
 
 // matrix writes the pairs of threads, those that most passes between first.
-func (a *answer) matrix(m *query.Matrix) {
-	cells, left := page(&a.QueryOptions, m.Cells)
+func (a *answerText) matrix(m *query.Matrix) {
+	cells, left := answer.Cut(a.Page, m.Cells)
 	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by", "freed by")))
 	for _, c := range cells {
 		by := "nobody that was seen"
@@ -61,50 +60,10 @@ func (a *answer) matrix(m *query.Matrix) {
 				by = a.faint("itself")
 			}
 		}
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(percent(c.Blocks, m.Total.Deallocations), 8),
+		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8),
 			padLeft(a.size(c.Bytes), 12), padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
 	}
 	if left > 0 {
 		a.more(left)
 	}
-}
-
-type jsonCrossing struct {
-	Allocated jsonID  `json:"allocated_by"`
-	Freed     *jsonID `json:"freed_by"` // null: nobody that was seen
-	Blocks    uint64  `json:"blocks"`
-	Bytes     uint64  `json:"bytes"`
-}
-
-// ThreadsJSON writes the same as one JSON object.
-func ThreadsJSON(w io.Writer, s *query.Source, t *ThreadAnswers, o QueryOptions) error {
-	rows := func(table *query.Table) ([]jsonTopRow, int) {
-		list, left := page(&o, table.Rows)
-		out := []jsonTopRow{}
-		for i := range list {
-			r := &list[i]
-			out = append(out, jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&table.Answer, &r.Self), valuesJSON(&table.Answer, &r.Total)})
-		}
-		return out, left
-	}
-	j := struct {
-		jsonAnswer
-		Rows        []jsonTopRow      `json:"rows"`
-		More        int               `json:"more"`
-		Calls       []jsonTopRow      `json:"calls"`
-		Matrix      []jsonCrossing    `json:"matrix"`
-		StackMemory []jsonStackMemory `json:"stack_memory"`
-		Counts      []jsonCounted     `json:"counts,omitempty"`
-	}{jsonAnswer: newJSONAnswer(s, &t.Threads.Answer), Matrix: []jsonCrossing{}, StackMemory: stackMemoryJSON(s), Counts: jsonCountsOf(s.Profile.Counts)}
-	j.Rows, j.More = rows(t.Threads)
-	j.Calls, _ = rows(t.Calls)
-	for _, c := range t.Matrix.Cells {
-		x := jsonCrossing{Allocated: threadJSON(s, c.Allocated), Blocks: c.Blocks, Bytes: c.Bytes}
-		if !c.Unseen {
-			id := threadJSON(s, c.Freed)
-			x.Freed = &id
-		}
-		j.Matrix = append(j.Matrix, x)
-	}
-	return writeJSON(w, &j)
 }

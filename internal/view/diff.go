@@ -8,44 +8,47 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
+	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
 // difference writes what two answers differ in. It names groups as its second side does, and those that are gone as the first.
 type difference struct {
-	*answer // of the second side, to whose writer everything goes
-	before  *answer
-	a, b    *query.Answer
+	*answerText // of the second side, to whose writer everything goes
+	before      *answerText
+	a, b        *query.Answer
 }
 
 func newDifference(w io.Writer, before, after *query.Source, a, b *query.Answer, o QueryOptions) *difference {
-	d := &difference{answer: newAnswer(w, after, o), before: newAnswer(io.Discard, before, o), a: a, b: b}
+	d := &difference{answerText: newAnswer(w, after, o), before: newAnswer(io.Discard, before, o), a: a, b: b}
 	d.side("before", d.before, a)
-	d.side("after", d.answer, b)
+	d.side("after", d.answerText, b)
 	d.printf("\n")
-	d.before.Writer = d.answer.Writer
+	d.before.Writer = d.answerText.Writer
 	d.before.incomplete(a)
 	d.incomplete(b)
 	return d
 }
 
 // side says what one side is.
-func (d *difference) side(word string, a *answer, q *query.Answer) {
-	what := "all of " + Duration(a.p.Duration)
+func (d *difference) side(word string, a *answerText, q *query.Answer) {
+	what := "all of " + humanize.Duration(a.p.Duration)
 	if q.To-q.From != a.events() {
-		what = fmt.Sprintf("%s from %s on", Duration(q.Span), Duration(q.Begin))
+		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
 	}
 	text := fmt.Sprintf(" · %s · %s · from the %s", clean(a.p.Name), what, planText[q.Plan])
 	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.report.Width-8-runes(text)))), d.faint(text))
 }
 
 // of is the side that names a row.
-func (d *difference) of(s diff.Status) *answer {
+func (d *difference) of(s diff.Status) *answerText {
 	if s == diff.Gone {
 		return d.before
 	}
-	return d.answer
+	return d.answerText
 }
 
 // change writes by how much a metric has changed.
@@ -76,17 +79,17 @@ func (d *difference) amount(m query.Metric, v float64) string {
 	case u == query.Ratio && d.Exact:
 		return strconv.FormatFloat(v, 'f', 3, 64)
 	case u == query.Ratio:
-		return ratio(v)
+		return humanize.Ratio(v)
 	case d.Exact:
-		return Number(n)
+		return humanize.Number(n)
 	case u == query.ByteCount:
-		return Size(n)
+		return humanize.Size(n)
 	case u == query.Nanoseconds:
-		return Duration(int64(min(n, math.MaxInt64)))
+		return humanize.Duration(int64(min(n, math.MaxInt64)))
 	case u == query.BytesPerSecond:
-		return Size(n) + "/s"
+		return humanize.Size(n) + "/s"
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 // percent writes a change as a share of what was before.
@@ -100,7 +103,7 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 	case after == 0:
 		return "gone"
 	case math.Abs(share) >= 9999.5:
-		return "×" + digits3(after/before)
+		return "×" + humanize.Digits(after/before)
 	case math.Abs(share) < .1:
 		return map[bool]string{true: "+<0.1 %", false: "-<0.1 %"}[share > 0]
 	default:
@@ -111,10 +114,10 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 // Diff writes a table: a row for each group that has changed, with the first metric before and after.
 func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOptions) error {
 	d := newDifference(w, before, after, &t.Before, &t.After, o)
-	changed := slices.DeleteFunc(slices.Clone(changedRows(t.Rows)), func(r diff.Row) bool {
-		return beforeMain(r.Function) && r.Self == (diff.Pair{})
+	changed := slices.DeleteFunc(slices.Clone(t.Changed()), func(r diff.Row) bool {
+		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
-	rows, left := page(&d.QueryOptions, changed)
+	rows, left := answer.Cut(d.Page, changed)
 	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)
 	type column struct {
 		head string
@@ -175,18 +178,9 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 	case len(changed) == 0:
 		d.printf("\n  nothing has changed\n")
 	case n > 0:
-		d.printf("  %s\n", d.faint("and "+plural(n, "row")+" unchanged"))
+		d.printf("  %s\n", d.faint("and "+humanize.Plural(n, "row")+" unchanged"))
 	}
 	return d.Flush()
-}
-
-// changedRows are those that are not unchanged; they come first.
-func changedRows(rows []diff.Row) []diff.Row {
-	n := slices.IndexFunc(rows, func(r diff.Row) bool { return r.Status == diff.Unchanged })
-	if n < 0 {
-		n = len(rows)
-	}
-	return rows[:n]
 }
 
 // DiffTree writes a call tree with what each node was and is.
@@ -218,7 +212,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 			if trim.Depth > 0 {
 				why = "deeper, or " + why
 			}
-			branches := strings.Replace(plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
+			branches := strings.Replace(humanize.Plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
 			d.printf("%s%s└ %s\n", strings.Repeat(" ", 52), strings.Repeat("  ", w.indent), d.faint(fmt.Sprintf("(%s %s)", branches, why)))
 			continue
 		}
@@ -234,7 +228,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		prefix := strings.Repeat("  ", max(w.indent-1, 0)) + w.mark
 		name := d.bold("all")
 		if w.n != t.Root {
-			side := d.answer
+			side := d.answerText
 			if w.n.Total.After == (query.Values{}) {
 				side = d.before
 			}
@@ -257,7 +251,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		}
 	}
 	if cut > 0 {
-		d.printf("  %s\n", d.faint(fmt.Sprintf("and %s (--limit)", plural(uint64(cut), "more line"))))
+		d.printf("  %s\n", d.faint(fmt.Sprintf("and %s (--limit)", humanize.Plural(uint64(cut), "more line"))))
 	}
 	if t.Root.Moved == 0 {
 		d.printf("\n  nothing has changed\n")

@@ -5,7 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -15,9 +17,9 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
 	when := "what was in memory is unknown"
 	if g.At >= 0 {
-		when = fmt.Sprintf("in memory: as of %s of %s", Duration(g.At), Duration(a.p.Duration))
+		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(a.p.Duration))
 	}
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", plural(uint64(len(g.Files)), "file"),
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", humanize.Plural(uint64(len(g.Files)), "file"),
 		threadsText(g), when)))
 	a.incomplete(&query.Answer{})
 	if len(g.Files) == 0 {
@@ -35,7 +37,7 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 	a.globalTable(append(rows, a.globalSum(&g.Total, "all")), 4)
 	a.printf("\n%s\n", a.title("BY FILE"))
 	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
-	files, left := page(&a.QueryOptions, g.Files)
+	files, left := answer.Cut(a.Page, g.Files)
 	for i := range files {
 		rows = append(rows, a.globalSum(&files[i].Total, middle(clean(files[i].Path), a.report.Width-50)))
 	}
@@ -44,15 +46,15 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 	return a.Flush()
 }
 
-func (a *answer) globalList(g *query.Globals) {
+func (a *answerText) globalList(g *query.Globals) {
 	if len(g.Variables) == 0 {
 		a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint("none has a name: the symbol tables are not there"))
 		return
 	}
-	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", Number(uint64(len(g.Variables))),
-		plural(g.Total.Variables, "variable"))))
+	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
+		humanize.Plural(g.Total.Variables, "variable"))))
 	rows := [][]string{{"size", "in memory", "section", "variable"}}
-	list, left := page(&a.QueryOptions, g.Variables)
+	list, left := answer.Cut(a.Page, g.Variables)
 	for i := range list {
 		v := &list[i]
 		place := base(v.Path)
@@ -80,34 +82,34 @@ func (a *answer) globalList(g *query.Globals) {
 func threadsText(g *query.Globals) string {
 	switch {
 	case !g.Counted:
-		return plural(g.Threads, "thread")
+		return humanize.Plural(g.Threads, "thread")
 	case g.Threads == g.Now:
-		return plural(g.Threads, "thread") + " at once"
+		return humanize.Plural(g.Threads, "thread") + " at once"
 	}
-	return fmt.Sprintf("%s at once, %s at last", plural(g.Threads, "thread"), Number(g.Now))
+	return fmt.Sprintf("%s at once, %s at last", humanize.Plural(g.Threads, "thread"), humanize.Number(g.Now))
 }
 
 // times tells of what each thread has.
-func (a *answer) times(k event.DataKind, bytes uint64, g *query.Globals) string {
+func (a *answerText) times(k event.DataKind, bytes uint64, g *query.Globals) string {
 	if !k.PerThread() || g.Threads == 1 {
 		return ""
 	}
-	return fmt.Sprintf("  %s × %s", a.size(bytes), plural(g.Threads, "thread"))
+	return fmt.Sprintf("  %s × %s", a.size(bytes), humanize.Plural(g.Threads, "thread"))
 }
 
-func (a *answer) residentText(r query.Resident) string {
+func (a *answerText) residentText(r query.Resident) string {
 	if !r.Known {
 		return "unknown"
 	}
 	return a.size(r.Bytes)
 }
 
-func (a *answer) globalSum(s *query.GlobalSum, name string) []string {
+func (a *answerText) globalSum(s *query.GlobalSum, name string) []string {
 	return []string{a.size(s.Total), a.residentText(s.Resident), a.count(s.Variables), a.size(s.Named), name}
 }
 
 // globalTable writes rows, the first being the heads: columns up to last are numbers, what follows is text.
-func (a *answer) globalTable(rows [][]string, last int) {
+func (a *answerText) globalTable(rows [][]string, last int) {
 	widths := make([]int, last)
 	for _, r := range rows {
 		for k := range last {
@@ -129,84 +131,4 @@ func (a *answer) globalTable(rows [][]string, last int) {
 		}
 		a.printf("%s\n", line)
 	}
-}
-
-type jsonGlobalSum struct {
-	Section   string  `json:"section,omitempty"`
-	Bytes     uint64  `json:"bytes"`
-	Total     uint64  `json:"total_bytes"`
-	Resident  *uint64 `json:"resident_bytes"` // null: unknown
-	Variables uint64  `json:"variables"`
-	Named     uint64  `json:"variable_bytes"`
-}
-
-type jsonGlobalFile struct {
-	Module string `json:"module"`
-	jsonGlobalSum
-	Sections []jsonGlobalSum `json:"sections"`
-}
-
-type jsonGlobal struct {
-	Name     string  `json:"name"`
-	Linkage  string  `json:"linkage,omitempty"`
-	Section  string  `json:"section"`
-	Bytes    uint64  `json:"bytes"`
-	Total    uint64  `json:"total_bytes"`
-	Resident *uint64 `json:"resident_bytes"`
-	Module   string  `json:"module"`
-	Address  string  `json:"address"`
-	File     string  `json:"file,omitempty"`
-	Line     uint32  `json:"line,omitempty"`
-}
-
-// GlobalsJSON writes the same as one JSON object.
-func GlobalsJSON(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) error {
-	list, left := page(&o, g.Variables)
-	j := struct {
-		FormatVersion int              `json:"format_version"`
-		Recording     jsonRecording    `json:"recording"`
-		Threads       uint64           `json:"threads"`
-		Now           uint64           `json:"threads_now"`
-		Counted       bool             `json:"threads_counted"`
-		ResidentAt    *int64           `json:"resident_at_ns"` // null: never
-		Total         jsonGlobalSum    `json:"total"`
-		Sections      []jsonGlobalSum  `json:"sections"`
-		Modules       []jsonGlobalFile `json:"modules"`
-		Variables     []jsonGlobal     `json:"variables"`
-		More          int              `json:"more"`
-	}{JSONVersion, jsonHead(s.Profile).Recording, g.Threads, g.Now, g.Counted, nil, globalSumJSON(&g.Total, ""), sectionsJSON(&g.Kinds), []jsonGlobalFile{}, []jsonGlobal{}, left}
-	if g.At >= 0 {
-		j.ResidentAt = &g.At
-	}
-	for i := range g.Files {
-		f := &g.Files[i]
-		j.Modules = append(j.Modules, jsonGlobalFile{f.Path, globalSumJSON(&f.Total, ""), sectionsJSON(&f.Kinds)})
-	}
-	for i := range list {
-		v := &list[i]
-		j.Variables = append(j.Variables, jsonGlobal{v.Name, v.Linkage, v.Kind.String(), v.Size, v.Total, residentJSON(v.Resident), v.Path,
-			hex(v.Addr), v.File, v.Line})
-	}
-	return writeJSON(w, &j)
-}
-
-func sectionsJSON(kinds *[event.DataKindEnd]query.GlobalSum) []jsonGlobalSum {
-	list := []jsonGlobalSum{}
-	for k := range kinds {
-		if kinds[k].Bytes > 0 {
-			list = append(list, globalSumJSON(&kinds[k], event.DataKind(k).String()))
-		}
-	}
-	return list
-}
-
-func globalSumJSON(s *query.GlobalSum, section string) jsonGlobalSum {
-	return jsonGlobalSum{section, s.Bytes, s.Total, residentJSON(s.Resident), s.Variables, s.Named}
-}
-
-func residentJSON(r query.Resident) *uint64 {
-	if !r.Known {
-		return nil
-	}
-	return &r.Bytes
 }

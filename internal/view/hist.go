@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -61,9 +63,9 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 	return a.Flush()
 }
 
-func (a *answer) sizes(h *query.Histogram) {
+func (a *answerText) sizes(h *query.Histogram) {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+plural(t.Allocations, "allocation")))
+	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+humanize.Plural(t.Allocations, "allocation")))
 	if t.Allocations > 0 {
 		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations), a.size(t.MaxSize))
 		if h.Others == 0 {
@@ -76,9 +78,9 @@ func (a *answer) sizes(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) lifetimes(h *query.Histogram) {
+func (a *answerText) lifetimes(h *query.Histogram) {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+plural(t.Deallocations, "deallocation")))
+	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
 		mean := t.Lifetime.Mean(t.Deallocations)
 		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime), a.time(uint64(mean)),
@@ -86,42 +88,42 @@ func (a *answer) lifetimes(h *query.Histogram) {
 	}
 	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
 	if n := h.NeverFreed; n.Count > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", plural(n.Count, "block"), a.size(n.Bytes))))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"), a.size(n.Bytes))))
 	}
 	a.printf("\n")
 }
 
-func (a *answer) jumps(h *query.Histogram) {
+func (a *answerText) jumps(h *query.Histogram) {
 	j := &h.Jumps
 	all := j.Count()
 	if all == 0 {
 		return
 	}
-	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", plural(all, "block"),
+	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
 		a.count(j.InPlace))))
 	a.bars(j.Grown[:], all, func(v uint64) string { return "+" + a.size(v) })
 	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
 	if j.Same > 0 {
-		a.printf("  %s\n", a.faint(plural(j.Same, "reallocation")+" to the same size"))
+		a.printf("  %s\n", a.faint(humanize.Plural(j.Same, "reallocation")+" to the same size"))
 	}
 	a.printf("\n")
 }
 
 // pairs writes how often reallocations gave blocks of one size another one.
-func (a *answer) pairs(h *query.Histogram) {
-	rows, left := page(&a.QueryOptions, h.Pairs)
-	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+plural(uint64(len(h.Pairs)), "different pair")))
+func (a *answerText) pairs(h *query.Histogram) {
+	rows, left := answer.Cut(a.Page, h.Pairs)
+	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, x := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(Number(x.Old)+" B → "+Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
-			padLeft(percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
+		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
+			padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
 	}
 	a.more(left)
 	if h.OtherPairs > 0 {
-		a.printf("  %s\n", a.faint(plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
 	}
 	a.printf("\n")
 }
@@ -146,7 +148,7 @@ func columns(list []query.Bucket, ends []int) []uint64 {
 }
 
 // tableHead writes what stands above the columns, behind the text above the rows.
-func (a *answer) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
+func (a *answerText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
 	line := padLeft(rows, 28) + padLeft("count", 12)
 	for _, class := range ends {
 		_, highest := query.SizeClass(uint8(class))
@@ -159,7 +161,7 @@ func (a *answer) tableHead(rows string, ends []int, text func(uint64) string, fu
 	a.printf("  %s\n", a.faint(line))
 }
 
-func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
+func (a *answerText) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
 	cell := func(n uint64, width int) string {
 		if n == 0 {
 			return padLeft("·", width)
@@ -177,8 +179,8 @@ func (a *answer) tableRow(name string, count uint64, cells []uint64, further ...
 }
 
 // sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
-func (a *answer) sizesByTime(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+plural(h.Total.Allocations, "allocation")))
+func (a *answerText) sizesByTime(h *query.Histogram) {
+	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
 	a.tableHead("from", sizeColumns, a.size)
 	for step := range h.Times {
 		list := h.Times[step][:]
@@ -192,8 +194,8 @@ func (a *answer) sizesByTime(h *query.Histogram) {
 }
 
 // lifetimesBySize writes how long the blocks of each size lived.
-func (a *answer) lifetimesBySize(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+plural(h.Total.Deallocations, "deallocation")))
+func (a *answerText) lifetimesBySize(h *query.Histogram) {
+	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
 	a.tableHead("size", ageColumns, a.time, "never freed")
 	for class := range h.Ages {
 		kept, count := h.Kept[class].Count, h.Freed[class].Count
@@ -204,15 +206,15 @@ func (a *answer) lifetimesBySize(h *query.Histogram) {
 	a.printf("\n")
 }
 
-func (a *answer) time(ns uint64) string {
+func (a *answerText) time(ns uint64) string {
 	if a.Exact {
-		return Number(ns)
+		return humanize.Number(ns)
 	}
-	return Duration(int64(min(ns, 1<<63-1)))
+	return humanize.Duration(int64(min(ns, 1<<63-1)))
 }
 
 // bars writes the classes from the first to the last that has anything.
-func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
+func (a *answerText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
 	first, last, most := len(list), 0, uint64(0)
 	for i, b := range list {
 		if b.Count > 0 {
@@ -226,12 +228,12 @@ func (a *answer) bars(list []query.Bucket, whole uint64, text func(uint64) strin
 			continue // between nothing at all and the least that there is
 		}
 		a.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(a.count(b.Count), 12),
-			padLeft(percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
+			padLeft(humanize.Percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
 	}
 }
 
 // bar is a line behind two spaces whose length is a share of barWidth; what is more than nothing is visible.
-func (a *answer) bar(n, most uint64) string {
+func (a *answerText) bar(n, most uint64) string {
 	if n == 0 {
 		return ""
 	}
@@ -243,25 +245,25 @@ func (a *answer) bar(n, most uint64) string {
 	return "  " + a.place(out)
 }
 
-func (a *answer) exactSizes(h *query.Histogram) {
-	rows, left := page(&a.QueryOptions, h.Exact)
-	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", plural(uint64(len(h.Exact)), "different size"))))
+func (a *answerText) exactSizes(h *query.Histogram) {
+	rows, left := answer.Cut(a.Page, h.Exact)
+	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, c := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
-			padLeft(percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
+		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
+			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
 	}
 	a.more(left)
 	if h.Others > 0 {
-		a.printf("  %s\n", a.faint(plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
 	}
 	a.printf("\n")
 }
 
-func (a *answer) slacks(h *query.Histogram) {
+func (a *answerText) slacks(h *query.Histogram) {
 	var all query.Slacks
 	for _, k := range h.Slack {
 		all.Count += k.Count
@@ -269,7 +271,7 @@ func (a *answer) slacks(h *query.Histogram) {
 		all.Slack += k.Slack
 	}
 	a.printf("%s  %s\n", a.title("SLACK"), a.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
-		a.size(all.Slack), a.size(all.Requested), percent(all.Slack, all.Requested), plural(all.Count, "allocation"))))
+		a.size(all.Slack), a.size(all.Requested), humanize.Percent(all.Slack, all.Requested), humanize.Plural(all.Count, "allocation"))))
 	first, last, most := query.Classes, 0, uint64(0)
 	for i, k := range h.Slack {
 		if k.Count > 0 {
@@ -284,124 +286,8 @@ func (a *answer) slacks(h *query.Histogram) {
 			each = fmt.Sprintf("%.1f B each", float64(k.Slack)/float64(k.Count))
 		}
 		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), a.size), 28), padLeft(a.size(k.Slack), 12),
-			padLeft(percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
+			padLeft(humanize.Percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 	a.printf("\n")
-}
-
-type jsonHist struct {
-	jsonAnswer
-	Sizes         []jsonBucket `json:"sizes"`
-	Exact         []jsonSize   `json:"exact"`
-	MoreSizes     int          `json:"more_sizes"`
-	OtherSizes    uint64       `json:"other_sizes"`
-	Lifetimes     []jsonBucket `json:"lifetimes_ns"`
-	NeverFreed    jsonCounts   `json:"never_freed"`
-	Reallocs      jsonJumps    `json:"reallocations"`
-	Slack         []jsonSlack  `json:"slack"`
-	Deallocations uint64       `json:"deallocations"`
-	Allocations   uint64       `json:"allocations"`
-	Times         []jsonStep   `json:"sizes_by_time"`
-	Ages          []jsonAges   `json:"lifetimes_by_size"`
-}
-
-type jsonPair struct {
-	Old     uint64 `json:"old_size"`
-	New     uint64 `json:"new_size"`
-	Count   uint64 `json:"count"`
-	InPlace uint64 `json:"in_place"`
-}
-
-type jsonStep struct {
-	FromNS int64        `json:"from_ns"`
-	ToNS   int64        `json:"to_ns"`
-	Sizes  []jsonBucket `json:"sizes"`
-}
-
-type jsonAges struct {
-	jsonSpan
-	Lifetimes  []jsonBucket `json:"lifetimes_ns"`
-	NeverFreed jsonCounts   `json:"never_freed"`
-}
-
-type jsonJumps struct {
-	Count   uint64       `json:"count"`
-	InPlace uint64       `json:"in_place"`
-	Same    uint64       `json:"same_size"`
-	Grown   []jsonBucket `json:"grown"`
-	Shrunk  []jsonBucket `json:"shrunk"`
-	// The most frequent, as far as --limit goes.
-	Pairs      []jsonPair `json:"pairs"`
-	MorePairs  int        `json:"more_pairs"`
-	OtherPairs uint64     `json:"other_pairs"`
-}
-
-type jsonCounts struct {
-	Count uint64 `json:"count"`
-	Bytes uint64 `json:"bytes"`
-}
-
-type jsonBucket struct {
-	jsonSpan
-	jsonCounts
-}
-
-type jsonSize struct {
-	Size  uint64 `json:"size"`
-	Count uint64 `json:"count"`
-	Slack uint64 `json:"slack"`
-}
-
-type jsonSlack struct {
-	jsonSpan
-	Count     uint64 `json:"count"`
-	Requested uint64 `json:"requested"`
-	Slack     uint64 `json:"slack"`
-}
-
-// HistJSON writes a whole histogram as one JSON object; classes without anything are left out.
-func HistJSON(w io.Writer, s *query.Source, h *query.Histogram, o QueryOptions) error {
-	exact, left := page(&o, h.Exact)
-	pairs, morePairs := page(&o, h.Pairs)
-	j := jsonHist{jsonAnswer: newJSONAnswer(s, &h.Answer), Sizes: bucketsJSON(h.Sizes[:]), Lifetimes: bucketsJSON(h.Lifetimes[:]),
-		Exact: []jsonSize{}, MoreSizes: left, OtherSizes: h.Others, Slack: []jsonSlack{},
-		Reallocs: jsonJumps{Count: h.Jumps.Count(), InPlace: h.Jumps.InPlace, Same: h.Jumps.Same, Grown: bucketsJSON(h.Jumps.Grown[:]),
-			Shrunk: bucketsJSON(h.Jumps.Shrunk[:]), Pairs: []jsonPair{}, MorePairs: morePairs, OtherPairs: h.OtherPairs},
-		Times: []jsonStep{}, Ages: []jsonAges{},
-		NeverFreed:  jsonCounts{h.NeverFreed.Count, h.NeverFreed.Bytes},
-		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
-	for _, c := range exact {
-		j.Exact = append(j.Exact, jsonSize(c))
-	}
-	for i, k := range h.Slack {
-		if k.Count > 0 {
-			lo, hi := query.SizeClass(uint8(i))
-			j.Slack = append(j.Slack, jsonSlack{jsonSpan{lo, hi}, k.Count, k.Requested, k.Slack})
-		}
-	}
-	for _, x := range pairs {
-		j.Reallocs.Pairs = append(j.Reallocs.Pairs, jsonPair(x))
-	}
-	for step := range h.Times {
-		j.Times = append(j.Times, jsonStep{h.StepTime(step), h.StepTime(step + 1), bucketsJSON(h.Times[step][:])})
-	}
-	for class := range h.Ages {
-		if kept := h.Kept[class]; h.Freed[class].Count+kept.Count > 0 {
-			lo, hi := query.SizeClass(uint8(class))
-			j.Ages = append(j.Ages, jsonAges{jsonSpan{lo, hi}, bucketsJSON(h.Ages[class][:]), jsonCounts{kept.Count, kept.Bytes}})
-		}
-	}
-	return writeJSON(w, &j)
-}
-
-func bucketsJSON(list []query.Bucket) []jsonBucket {
-	out := []jsonBucket{}
-	for i, b := range list {
-		if b.Count > 0 {
-			lo, hi := query.SizeClass(uint8(i))
-			out = append(out, jsonBucket{jsonSpan{lo, hi}, jsonCounts{b.Count, b.Bytes}})
-		}
-	}
-	return out
 }

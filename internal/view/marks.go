@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -22,7 +23,7 @@ func (r *report) marks() {
 		r.mark(&list[i], names[i])
 	}
 	if most < len(list) {
-		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(len(list)-most), "more mark"))))
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(len(list)-most), "more mark"))))
 	}
 	r.printf("\n")
 }
@@ -36,36 +37,11 @@ var markedBy = [event.MarkSources]string{
 	event.FromCondition: "--mark-when", event.FromMode: "a change of mode",
 }
 
-type jsonMark struct {
-	Mark   string  `json:"mark"` // as --at takes it
-	Name   string  `json:"name"`
-	TimeNS int64   `json:"time_ns"`
-	Source string  `json:"source"`
-	Thread *uint32 `json:"thread"`
-	Events *uint64 `json:"events_before"`
-}
-
-func jsonMarksOf(list []event.Mark, names []string) []jsonMark {
-	out := []jsonMark{}
-	for i := range list {
-		m := &list[i]
-		j := jsonMark{Mark: names[i], Name: m.Name, TimeNS: m.Time, Source: m.Source.String()}
-		if m.Source == event.FromProgram {
-			j.Thread = &m.Thread
-		}
-		if m.Cut != event.NoCut {
-			j.Events = &m.Cut
-		}
-		out = append(out, j)
-	}
-	return out
-}
-
 // maxMarks is how many marks are named below a graph.
 const maxMarks = 20
 
 // markAxis writes where the marks are below the axis of graphs of n columns, and then what they are called.
-func (a *answer) markAxis(t *query.Series, n int) {
+func (a *answerText) markAxis(t *query.Series, n int) {
 	list, names := t.Marks(a.s)
 	if len(list) == 0 {
 		return
@@ -83,6 +59,6 @@ func (a *answer) markAxis(t *query.Series, n int) {
 		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)), middle(clean(names[i]), a.report.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
-		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", plural(uint64(more), "more mark"))))
+		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(more), "more mark"))))
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
 // monitorHeading says of which program and process a monitor's text is.
-func (a *answer) monitorHeading(what string) {
+func (a *answerText) monitorHeading(what string) {
 	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20), a.p.Process.PID)))
 }
 
@@ -18,11 +20,11 @@ func MonitorSummary(w io.Writer, s *query.Source) error {
 	a := newAnswer(w, s, QueryOptions{})
 	t := &a.p.Totals
 	a.monitorHeading("SUMMARY")
-	a.printf("  requested      %s\n", Size(t.Bytes))
-	a.printf("  peak           %s in %s\n", Size(t.Peak.Bytes), plural(t.Peak.Blocks, "block"))
-	a.printf("  live           %s in %s\n", Size(t.Bytes-t.FreedBytes), plural(t.Allocations-t.Deallocations, "block"))
-	a.printf("  allocations    %s\n", Number(t.Allocations))
-	a.printf("  deallocations  %s\n\n", Number(t.Deallocations))
+	a.printf("  requested      %s\n", humanize.Size(t.Bytes))
+	a.printf("  peak           %s in %s\n", humanize.Size(t.Peak.Bytes), humanize.Plural(t.Peak.Blocks, "block"))
+	a.printf("  live           %s in %s\n", humanize.Size(t.Bytes-t.FreedBytes), humanize.Plural(t.Allocations-t.Deallocations, "block"))
+	a.printf("  allocations    %s\n", humanize.Number(t.Allocations))
+	a.printf("  deallocations  %s\n\n", humanize.Number(t.Deallocations))
 	return a.Flush()
 }
 
@@ -34,56 +36,40 @@ func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	for class := range query.Classes {
 		requested, usable, freed := h.Sizes[class].Count, h.Usable[class].Count, h.Freed[class].Count
 		if requested|usable|freed != 0 {
-			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), Size), 22), padLeft(Number(requested), 14), padLeft(Number(usable), 14),
-				padLeft(Number(freed), 14))
+			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), humanize.Size), 22), padLeft(humanize.Number(requested), 14), padLeft(humanize.Number(usable), 14),
+				padLeft(humanize.Number(freed), 14))
 		}
 	}
 	a.printf("\n")
 	return a.Flush()
 }
 
-// Limit is what a budget allows of one number of each region.
-type Limit struct {
-	What  string
-	Bytes bool
-	Most  int64
-	Of    func(r *query.RegionRow) (n int64, stack uint32) // stack: of the allocation that made it so; 0: no single one did
-}
-
-// Budget writes which regions exceed a limit, by how much and at which call stack, and returns how often.
-func Budget(w io.Writer, s *query.Source, t *query.RegionTable, limits []Limit) (over int, err error) {
+// Budget writes which regions exceed a limit, by how much and at which call stack.
+func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
+	if len(list) == 0 {
+		return nil
+	}
 	a := newAnswer(w, s, QueryOptions{})
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		for _, l := range limits {
-			n, stack := l.Of(r)
-			if n <= l.Most {
-				continue
-			}
-			if over++; over == 1 {
-				a.monitorHeading("BUDGET")
-			}
-			text := Size
-			if !l.Bytes {
-				text = Number
-			}
-			a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", l.What, text(uint64(n)), text(uint64(max(l.Most, 0))), clean(r.Title),
-				threadName(s, r.Thread), Duration(r.Begin))
-			if stack != 0 {
-				a.printf("    %s\n", a.chain(stack, 90))
-			}
+	a.monitorHeading("BUDGET")
+	for _, x := range list {
+		text := humanize.Size
+		if !x.Limit.Bytes {
+			text = humanize.Number
+		}
+		a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", x.Limit.What, text(uint64(x.Value)),
+			text(uint64(max(x.Limit.Most, 0))), clean(x.Region.Title), threadName(s, x.Region.Thread), humanize.Duration(x.Region.Begin))
+		if x.Stack != 0 {
+			a.printf("    %s\n", a.chain(x.Stack, 90))
 		}
 	}
-	if over > 0 {
-		a.printf("\n")
-	}
-	return over, a.Flush()
+	a.printf("\n")
+	return a.Flush()
 }
 
 // Stack writes the functions of a call stack, a line each, from the innermost one on.
 func Stack(w io.Writer, s *query.Source, stack uint32) error {
 	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
-	levels := fold(a.p, stack, true, 0).list
+	levels := a.p.Fold(stack, true, 0).List
 	if len(levels) == 0 {
 		a.printf("    (no call stack)\n")
 	}
@@ -98,10 +84,10 @@ func Stack(w io.Writer, s *query.Source, stack uint32) error {
 func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.monitorHeading("TRANSIENT")
-	rows, left := page(&a.QueryOptions, list)
+	rows, left := answer.Cut(a.Page, list)
 	for i := range rows {
 		r := &rows[i]
-		a.printf("  %s  %s  %s in %s\n", padLeft(Size(r.Bytes), 10), padLeft(plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
+		a.printf("  %s  %s  %s in %s\n", padLeft(humanize.Size(r.Bytes), 10), padLeft(humanize.Plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
 	}
 	if len(rows) == 0 {
 		a.printf("  nothing\n")

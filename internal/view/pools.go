@@ -1,10 +1,6 @@
 package view
 
-import (
-	"fmt"
-
-	"github.com/heaptap/heaptap/internal/event"
-)
+import "fmt"
 
 // pools writes a line for each name of the program's own pools.
 func (r *report) pools() {
@@ -19,24 +15,4 @@ func (r *report) pools() {
 			r.bold(padLeft(r.size(p.PeakLive), 10)), padLeft(r.short(p.Allocations), 10), padLeft(r.short(p.Frees), 10), clean(p.Name))
 	}
 	r.printf("\n")
-}
-
-type jsonPool struct {
-	Name        string `json:"name"`
-	Backing     uint64 `json:"backing_bytes"`
-	PeakBacking uint64 `json:"peak_backing_bytes"`
-	Live        uint64 `json:"live_bytes"`
-	PeakLive    uint64 `json:"peak_live_bytes"`
-	Blocks      uint64 `json:"live_blocks"`
-	Allocations uint64 `json:"allocations"`
-	Frees       uint64 `json:"deallocations"`
-	Bytes       uint64 `json:"bytes"`
-}
-
-func jsonPoolsOf(pools []event.Pool) []jsonPool {
-	list := make([]jsonPool, len(pools))
-	for i, p := range pools {
-		list[i] = jsonPool(p)
-	}
-	return list
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -17,7 +18,7 @@ func (r *report) sampled() {
 	}
 	t := &r.p.Totals
 	text := fmt.Sprintf("allocations were sampled, %s: numbers are estimates from %s", howSampled(r.p.Process.Sampling, r.size),
-		plural(t.Samples, "sample"))
+		humanize.Plural(t.Samples, "sample"))
 	if r.p.ErrorsKnown() {
 		text += ", ± their standard errors"
 	}
@@ -29,7 +30,7 @@ func (r *report) sampled() {
 func howSampled(s event.Sampling, size func(uint64) string) string {
 	switch {
 	case s.Calls > 0:
-		return "one of " + Number(s.Calls) + " calls on average"
+		return "one of " + humanize.Number(s.Calls) + " calls on average"
 	case s.Bytes > 0:
 		return "one for every " + size(s.Bytes) + " on average"
 	}
@@ -63,9 +64,9 @@ func (r *report) variances() *tally.Variances {
 func (r *report) counted(n uint64, noun string, variance float64) string {
 	pm := r.pmCount(variance)
 	if pm == "" {
-		return plural(n, noun)
+		return humanize.Plural(n, noun)
 	}
-	return Number(n) + pm + " " + noun + "s"
+	return humanize.Number(n) + pm + " " + noun + "s"
 }
 
 // errorNote is a line of a stack's notes; "" if there is nothing to tell.
@@ -80,7 +81,7 @@ func (r *report) errorNote(m *profile.Metric, g *profile.Group) string {
 }
 
 // pm writes a metric's standard error behind its value.
-func (a *answer) pm(m query.Metric, v *query.Values, span int64) string {
+func (a *answerText) pm(m query.Metric, v *query.Values, span int64) string {
 	e, ok := m.StandardError(v, span)
 	if !ok || e <= 0 {
 		return ""
@@ -88,59 +89,11 @@ func (a *answer) pm(m query.Metric, v *query.Values, span int64) string {
 	n := uint64(math.Round(e))
 	switch {
 	case a.Exact:
-		return " ± " + Number(n)
+		return " ± " + humanize.Number(n)
 	case m.Unit() == query.ByteCount:
-		return " ± " + Size(n)
+		return " ± " + humanize.Size(n)
 	case m.Unit() == query.BytesPerSecond:
-		return " ± " + Size(n) + "/s"
+		return " ± " + humanize.Size(n) + "/s"
 	}
-	return " ± " + Short(n)
-}
-
-// jsonSampling tells of a sampled recording.
-type jsonSampling struct {
-	MeanBytes uint64      `json:"mean_bytes,omitempty"` // from one sample to the next
-	MeanCalls uint64      `json:"mean_calls,omitempty"`
-	Samples   uint64      `json:"samples"`
-	Errors    *jsonErrors `json:"standard_errors"` // null: not known
-}
-
-// jsonErrors are the standard errors of the numbers with the same names.
-type jsonErrors struct {
-	Allocations      float64 `json:"allocations"`
-	Bytes            float64 `json:"bytes"`
-	Deallocations    float64 `json:"deallocations"`
-	FreedBytes       float64 `json:"freed_bytes"`
-	LiveAtPeakBytes  float64 `json:"live_at_peak_bytes"`
-	LiveAtPeakBlocks float64 `json:"live_at_peak_blocks"`
-	LeakedBytes      float64 `json:"leaked_bytes"`
-	LeakedBlocks     float64 `json:"leaked_blocks"`
-	ZeroSize         float64 `json:"zero_size"`
-	Reallocations    float64 `json:"reallocations"`
-	SlackBytes       float64 `json:"slack_bytes"`
-}
-
-func jsonSamplingOf(p *profile.Profile) *jsonSampling {
-	if !p.Sampled() {
-		return nil
-	}
-	s := p.Process.Sampling
-	return &jsonSampling{s.Bytes, s.Calls, p.Totals.Samples, jsonErrorsOf(p.Variances)}
-}
-
-func jsonErrorsOf(v *tally.Variances) *jsonErrors {
-	if v == nil {
-		return nil
-	}
-	e := tally.StandardError
-	return &jsonErrors{e(v.Allocations), e(v.Bytes), e(v.Deallocations), e(v.FreedBytes), e(v.PeakBytes), e(v.PeakBlocks), e(v.LeakedBytes),
-		e(v.LeakedBlocks), e(v.ZeroSize), e(v.Reallocations), e(v.Slack)}
-}
-
-// ofSamples is a number that cannot be estimated from samples: null where there are any.
-func ofSamples(p *profile.Profile, n uint64) *uint64 {
-	if p.Sampled() {
-		return nil
-	}
-	return &n
+	return " ± " + humanize.Short(n)
 }

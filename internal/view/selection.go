@@ -3,14 +3,8 @@ package view
 import (
 	"strings"
 
-	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/humanize"
 )
-
-// Selection is what a report is of, if it is not of the whole recording.
-type Selection struct {
-	Flags  []string // that ask for it, as they are written
-	Answer *query.Answer
-}
 
 // selection says what the report is of.
 func (r *report) selection() {
@@ -18,7 +12,7 @@ func (r *report) selection() {
 	if s == nil {
 		return
 	}
-	text := "only " + strings.Join(s.Flags, " ")
+	text := "only " + strings.Join(s.Asked, " ")
 	if r.ranged() {
 		text += ": " + r.duration(s.Answer.Span) + " from " + r.duration(s.Answer.Begin) + " on"
 	}
@@ -60,44 +54,21 @@ func (r *report) threadsKnown() bool {
 // size, short and duration write numbers as the options want them.
 func (r *report) size(n uint64) string {
 	if r.Exact {
-		return Number(n) + " B"
+		return humanize.Number(n) + " B"
 	}
-	return Size(n)
+	return humanize.Size(n)
 }
 
 func (r *report) short(n uint64) string {
 	if r.Exact {
-		return Number(n)
+		return humanize.Number(n)
 	}
-	return Short(n)
+	return humanize.Short(n)
 }
 
 func (r *report) duration(ns int64) string {
 	if r.Exact && ns >= 0 {
-		return Number(uint64(ns)) + " ns"
+		return humanize.Number(uint64(ns)) + " ns"
 	}
-	return Duration(ns)
-}
-
-// known is a number that a report of a whole recording has, and nil in one of a selection.
-func (s *Selection) known(n uint64) *uint64 {
-	if s != nil {
-		return nil
-	}
-	return &n
-}
-
-type jsonSelection struct {
-	Flags   []string  `json:"flags"`
-	Plan    string    `json:"plan"`
-	Range   jsonRange `json:"range"`
-	Missing string    `json:"missing"`
-}
-
-func jsonSelectionOf(s *Selection) *jsonSelection {
-	if s == nil {
-		return nil
-	}
-	a := s.Answer
-	return &jsonSelection{s.Flags, a.Plan.String(), jsonRange{a.From, a.To, a.Begin, a.Span, a.At}, a.Missing}
+	return humanize.Duration(ns)
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -29,7 +30,7 @@ func (r *report) ranking(m *profile.Metric) {
 	if len(list) == 0 {
 		return
 	}
-	sum := Number(total)
+	sum := humanize.Number(total)
 	if m.Bytes {
 		sum = r.size(total)
 	}
@@ -54,7 +55,7 @@ func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 	if m.Bytes {
 		text = r.size(value)
 	}
-	r.columns(text, percent(value, total), r.notes(m, g), g.Stack)
+	r.columns(text, humanize.Percent(value, total), r.notes(m, g), g.Stack)
 }
 
 // columns writes a value, its share and notes at the left of a stack's frames.
@@ -116,97 +117,20 @@ func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 	return list
 }
 
-// level is a line of a stack: a frame and those that are told with it.
-type level struct {
-	profile.Frame
-	times  int // the same function called itself
-	within int // frames of the standard library below this one, which are not shown
-}
-
-// levels are the lines of a stack, of which only so many are kept: the first ones, and the last one.
-type levels struct {
-	list []level
-	all  int // how many there are
-}
-
-// fold makes the levels of a stack, leaf first, without the frames at the root that say nothing: a function that calls itself is one, and
-// so is the standard library's way from what the program called down to the allocator, if short is set. It keeps the first so many and
-// the last; 0: all. Stacks may be very deep: their frames are not all in memory.
-func fold(p *profile.Profile, stack uint32, short bool, keep int) levels {
-	var pcs []uint32
-	p.AllPCs(stack, func(pc uint32) bool {
-		pcs = append(pcs, pc)
-		return true
-	})
-	head, frames := len(pcs), 0
-	for head > 0 && frames <= startDepth {
-		head--
-		frames += len(p.PCFrames(pcs[head]))
-	}
-	var tail []profile.Frame
-	for _, pc := range pcs[head:] {
-		tail = append(tail, p.PCFrames(pc)...)
-	}
-	var l levels
-	for _, pc := range pcs[:head] {
-		list := p.PCFrames(pc)
-		for i := range list {
-			l.add(&list[i], short, keep)
-		}
-	}
-	tail = cutStart(tail)
-	for i := range tail {
-		l.add(&tail[i], short, keep)
-	}
-	return l
-}
-
-// add adds the next frame.
-func (l *levels) add(f *profile.Frame, short bool, keep int) {
-	if k := len(l.list) - 1; k >= 0 {
-		last := &l.list[k]
-		if last.Function == f.Function && f.Function != "" && last.Module == f.Module {
-			last.times++
-			return
-		}
-		if short && library(last.Function) && library(f.Function) {
-			*last = level{Frame: *f, times: 1, within: last.within + last.times}
-			return
-		}
-	}
-	if l.all++; keep > 0 && len(l.list) > keep {
-		l.list = l.list[:keep]
-	}
-	l.list = append(l.list, level{Frame: *f, times: 1})
-}
-
-// library reports whether a function belongs to the standard library of its language.
-func library(function string) bool {
-	for _, p := range []string{"std::", "__gnu_cxx::", "alloc::", "core::", "<alloc::", "<core::", "<std::", "__rdl_",
-		"__rust_", "__rg_"} {
-		if strings.HasPrefix(function, p) {
-			return true
-		}
-	}
-	// Instances of templates come with their return type: "void std::f<int>(int)".
-	_, name, ok := strings.Cut(function, " ")
-	return ok && strings.HasPrefix(name, "std::") && !strings.HasPrefix(function, "operator ")
-}
-
 // frames are the lines of a stack, leaf first.
 func (r *report) frames(stack uint32) []string {
-	l := fold(r.p, stack, r.Frames > 0, max(r.Frames, 0))
-	list := l.list
-	if l.all == 0 {
+	l := r.p.Fold(stack, r.Frames > 0, max(r.Frames, 0))
+	list := l.List
+	if l.All == 0 {
 		return []string{r.faint("(no call stack)")}
 	}
 	limit := r.Frames
-	if limit < 0 || l.all <= limit {
-		limit = l.all
+	if limit < 0 || l.All <= limit {
+		limit = l.All
 	}
 	var lines []string
 	module := ""
-	line := func(x level) {
+	line := func(x profile.Level) {
 		show := x.Module
 		if show == module && len(lines) > 0 {
 			show = ""
@@ -215,7 +139,7 @@ func (r *report) frames(stack uint32) []string {
 		}
 		lines = append(lines, r.frame(&x, show))
 	}
-	if limit == l.all {
+	if limit == l.All {
 		for _, x := range list {
 			line(x)
 		}
@@ -225,20 +149,20 @@ func (r *report) frames(stack uint32) []string {
 	for _, x := range list[:keep] {
 		line(x)
 	}
-	lines = append(lines, r.faint(fmt.Sprintf("… %s", plural(uint64(l.all-keep-1), "more frame"))))
+	lines = append(lines, r.faint(fmt.Sprintf("… %s", humanize.Plural(uint64(l.All-keep-1), "more frame"))))
 	line(list[len(list)-1])
 	return lines
 }
 
 // frame writes one frame: function, place and module, in columns.
-func (r *report) frame(f *level, module string) string {
+func (r *report) frame(f *profile.Level, module string) string {
 	wide := r.Width - gutter - placeWidth - moduleWidth - 2
 	more := ""
 	switch {
-	case f.times > 1:
-		more = fmt.Sprintf(" ×%d", f.times)
-	case f.within > 0:
-		more = fmt.Sprintf(" (%d within)", f.within)
+	case f.Times > 1:
+		more = fmt.Sprintf(" ×%d", f.Times)
+	case f.Within > 0:
+		more = fmt.Sprintf(" (%d within)", f.Within)
 	}
 	name := ""
 	if f.Function != "" {
@@ -263,34 +187,4 @@ func (r *report) frame(f *level, module string) string {
 }
 
 // address names code whose function is unknown.
-func address(f *profile.Frame) string {
-	if f.Module == "" {
-		return fmt.Sprintf("%#x", f.Address)
-	}
-	return fmt.Sprintf("%s+%#x", base(f.Module), f.Offset)
-}
-
-// startFunctions are what runs before main and before a thread's function: the same on every stack.
-var startFunctions = map[string]bool{
-	"_start": true, "__libc_start_main": true, "__libc_start_main_impl": true, "__libc_start_call_main": true,
-	"call_init": true, "__libc_csu_init": true, "clone": true, "__clone": true, "clone3": true, "__clone3": true,
-	"start_thread": true, "_dl_start_user": true, "thread_start": true, "__libc_start_main@@GLIBC_2.34": true,
-}
-
-// startDepth is how far from the root start functions are looked for: what lies between has no name.
-const startDepth = 6
-
-// cutStart leaves out the frames at the root that say nothing, as long as others remain.
-func cutStart(list []profile.Frame) []profile.Frame {
-	end := len(list)
-	for i := len(list) - 1; i >= max(1, len(list)-startDepth); i-- {
-		name, _, _ := strings.Cut(list[i].Function, "@")
-		switch {
-		case startFunctions[name]:
-			end = i
-		case name != "":
-			return list[:end]
-		}
-	}
-	return list[:end]
-}
+func address(f *profile.Frame) string { return clean(f.AddressName()) }

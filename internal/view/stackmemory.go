@@ -3,7 +3,7 @@ package view
 import (
 	"fmt"
 
-	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/answer"
 )
 
 // stackLine is the overview's line on stacks: the thread whose stack was deepest, and where.
@@ -30,8 +30,8 @@ func (r *report) stackLine() {
 }
 
 // stackMemory writes a table of the threads' stacks, and where the deepest ones were.
-func (a *answer) stackMemory() {
-	list, left := page(&a.QueryOptions, a.p.StackMemory)
+func (a *answerText) stackMemory() {
+	list, left := answer.Cut(a.Page, a.p.StackMemory)
 	if len(list) == 0 {
 		return
 	}
@@ -45,46 +45,9 @@ func (a *answer) stackMemory() {
 	a.more(left)
 }
 
-func (a *answer) orUnknown(n uint64) string {
+func (a *answerText) orUnknown(n uint64) string {
 	if n == 0 {
 		return "unknown"
 	}
 	return a.size(n)
-}
-
-type jsonStackMemory struct {
-	Thread    jsonID            `json:"thread"`
-	Deepest   uint64            `json:"deepest_bytes"`
-	DeepestAt int64             `json:"deepest_ns"`
-	Stack     uint32            `json:"stack"`
-	Frames    []jsonFrame       `json:"frames"`
-	Touched   *uint64           `json:"touched_bytes"` // null: it was not looked, as the next one
-	Size      *uint64           `json:"size_bytes"`
-	Growth    []jsonStackGrowth `json:"growth"`
-}
-
-type jsonStackGrowth struct {
-	TimeNS  int64  `json:"time_ns"`
-	Measure string `json:"measure"`
-	Bytes   uint64 `json:"bytes"`
-	Stack   uint32 `json:"stack,omitempty"`
-}
-
-func stackMemoryJSON(s *query.Source) []jsonStackMemory {
-	out := []jsonStackMemory{}
-	for i := range s.Profile.StackMemory {
-		m := &s.Profile.StackMemory[i]
-		j := jsonStackMemory{Thread: threadJSON(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack, Frames: jsonFramesOf(s.Profile, m.Stack), Growth: []jsonStackGrowth{}}
-		if m.Touched > 0 {
-			j.Touched = &m.Touched
-		}
-		if m.Size > 0 {
-			j.Size = &m.Size
-		}
-		for _, u := range m.Growth {
-			j.Growth = append(j.Growth, jsonStackGrowth{u.Time, u.Measure.String(), u.Bytes, u.Stack})
-		}
-		out = append(out, j)
-	}
-	return out
 }

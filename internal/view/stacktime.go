@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -31,12 +33,12 @@ func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOp
 		a.stackDevelopment(t, &t.Rows[i])
 	}
 	if t.More > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", plural(uint64(t.More), "more thread"), len(t.Rows)+t.More)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", humanize.Plural(uint64(t.More), "more thread"), len(t.Rows)+t.More)))
 	}
 	return a.Flush()
 }
 
-func (a *answer) stackDevelopment(t *query.StackSeries, r *query.ThreadStack) {
+func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack) {
 	n := len(t.Times) - 1
 	deepest, touched := r.Deepest[n], r.Touched[n]
 	a.printf("%s  %s\n", a.title(strings.ToUpper("thread ")+threadName(a.s, r.Thread)),
@@ -89,7 +91,7 @@ func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error 
 	c := csv.NewWriter(out)
 	err := c.Write([]string{"time_s", "thread", "tid", "name", "measure", "bytes", "stack", "frames"})
 	for i := range t.Rows {
-		id := threadJSON(s, t.Rows[i].Thread)
+		id := answer.NewThread(s, t.Rows[i].Thread)
 		for _, u := range t.InRange(&t.Rows[i]) {
 			stack, frames := "", ""
 			if u.Measure == event.StackDeepest {
@@ -126,57 +128,4 @@ func frameName(f *profile.Frame) string {
 		return strings.ReplaceAll(f.Function, ";", ":")
 	}
 	return fmt.Sprintf("0x%x", f.Address)
-}
-
-type jsonStackSeries struct {
-	jsonAnswer
-	TimesNS []int64           `json:"times_ns"`
-	Threads []jsonStackThread `json:"threads"`
-	More    int               `json:"more"`
-}
-
-type jsonStackThread struct {
-	Thread  jsonID                `json:"thread"`
-	Size    *uint64               `json:"size_bytes"` // null: it was not looked, as the next two
-	Deepest []*uint64             `json:"deepest_bytes"`
-	Touched []*uint64             `json:"touched_bytes"`
-	Growth  []jsonStackGrowthFull `json:"growth"`
-}
-
-type jsonStackGrowthFull struct {
-	jsonStackGrowth
-	Frames []jsonFrame `json:"frames,omitempty"`
-}
-
-// StackTimelineJSON writes the same as one JSON object; the lists of bytes have an entry for each of times_ns.
-func StackTimelineJSON(w io.Writer, s *query.Source, t *query.StackSeries) error {
-	j := jsonStackSeries{jsonAnswer: newJSONAnswer(s, &t.Answer), TimesNS: t.Times, Threads: []jsonStackThread{}, More: t.More}
-	j.Metrics, j.Total = []jsonMetric{}, jsonValues{}
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		of := jsonStackThread{Thread: threadJSON(s, r.Thread), Deepest: known(r.Deepest), Touched: known(r.Touched), Growth: []jsonStackGrowthFull{}}
-		if r.Size > 0 {
-			of.Size = &r.Size
-		}
-		for _, u := range t.InRange(r) {
-			g := jsonStackGrowthFull{jsonStackGrowth: jsonStackGrowth{u.Time, u.Measure.String(), u.Bytes, u.Stack}}
-			if u.Measure == event.StackDeepest {
-				g.Frames = jsonFramesOf(s.Profile, u.Stack)
-			}
-			of.Growth = append(of.Growth, g)
-		}
-		j.Threads = append(j.Threads, of)
-	}
-	return writeJSON(w, &j)
-}
-
-// known is null where a list has 0.
-func known(list []uint64) []*uint64 {
-	out := make([]*uint64, len(list))
-	for i := range list {
-		if list[i] > 0 {
-			out[i] = &list[i]
-		}
-	}
-	return out
 }

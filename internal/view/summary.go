@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -15,12 +16,12 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	t := &p.Totals
 	status := ""
 	if !p.OnlyCounted() {
-		status = " · " + plural(uint64(len(p.Threads)), "thread")
+		status = " · " + humanize.Plural(uint64(len(p.Threads)), "thread")
 	}
 	if s := ending(p); s != "" {
 		status += " · " + s
 	}
-	r.printf("%s %s\n", r.bold(command(p, r.Width-18-runes(status))), r.faint(fmt.Sprintf("· %s%s", Duration(p.Duration), status)))
+	r.printf("%s %s\n", r.bold(command(p, r.Width-18-runes(status))), r.faint(fmt.Sprintf("· %s%s", humanize.Duration(p.Duration), status)))
 	r.sampled()
 	r.warnings()
 	if r.p.OnlyCounted() {
@@ -30,17 +31,17 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 				calls, bytes = calls+n.Calls, bytes+n.Bytes
 			}
 		}
-		r.line("counted", fmt.Sprintf("%s of %s in all", r.bold(plural(calls, "allocation")), Size(bytes)))
+		r.line("counted", fmt.Sprintf("%s of %s in all", r.bold(humanize.Plural(calls, "allocation")), humanize.Size(bytes)))
 		return r.Flush()
 	}
-	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(Size(t.Peak.Bytes)), plural(t.Peak.Blocks, "block"),
-		Duration(t.Peak.Time)))
+	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(humanize.Size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block"),
+		humanize.Duration(t.Peak.Time)))
 	r.line("leaked", leaked(r, p))
 	temporary := ""
 	if !p.Sampled() {
-		temporary = fmt.Sprintf(", %s temporary (%s)", Number(t.Temporary), percent(t.Temporary, t.Allocations))
+		temporary = fmt.Sprintf(", %s temporary (%s)", humanize.Number(t.Temporary), humanize.Percent(t.Temporary, t.Allocations))
 	}
-	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(Number(t.Allocations)), Size(t.Bytes), temporary))
+	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(humanize.Number(t.Allocations)), humanize.Size(t.Bytes), temporary))
 	if r.Top > 0 && t.Peak.Bytes > 0 {
 		r.printf("  %s\n", r.faint("most live at the peak"))
 		r.groups = p.Groups()
@@ -53,9 +54,9 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 
 // oneLine writes a stack as its leaf and as many callers as there is room for.
 func (r *report) oneLine(g *profile.Group) {
-	levels := fold(r.p, g.Stack, true, r.Width).list
-	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(Size(g.LiveAtPeakBytes), 10)),
-		padLeft(percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
+	levels := r.p.Fold(g.Stack, true, r.Width).List
+	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(humanize.Size(g.LiveAtPeakBytes), 10)),
+		padLeft(humanize.Percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
 	if len(levels) == 0 {
 		r.printf("%s%s\n", numbers, r.faint("(no call stack)"))
 		return
@@ -75,7 +76,7 @@ func (r *report) oneLine(g *profile.Group) {
 			break
 		}
 		// The program's own first function is told with its place.
-		own := !placed && (!library(f.Function) || i == len(levels)-1)
+		own := !placed && (!profile.StandardLibrary(f.Function) || i == len(levels)-1)
 		text := r.label(f, min(room, 48), own)
 		placed = placed || own
 		line += r.faint(arrow) + text.styled

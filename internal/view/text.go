@@ -2,7 +2,6 @@ package view
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,7 +10,9 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -23,7 +24,7 @@ type Options struct {
 	Color  bool // mark with colours (ANSI)
 	Exact  bool // numbers in full
 	// Selection says what a report is of; nil: of the whole recording.
-	Selection *Selection
+	Selection *query.Selection
 }
 
 func (o Options) fill() Options {
@@ -131,7 +132,7 @@ func (r *report) heading() {
 	case format != "":
 		parts = append(parts, "from "+clean(format))
 	case p.Merged != nil:
-		parts = append(parts, plural(uint64(len(p.Merged.Inputs)), "recording"))
+		parts = append(parts, humanize.Plural(uint64(len(p.Merged.Inputs)), "recording"))
 	}
 	if p.Process.PID > 0 {
 		parts = append(parts, fmt.Sprintf("process %d", p.Process.PID))
@@ -145,7 +146,7 @@ func (r *report) heading() {
 	if r.p.OnlyCounted() {
 		parts = append(parts, onlyCounted)
 	} else if r.threadsKnown() {
-		parts = append(parts, plural(uint64(len(p.Threads)), "thread"))
+		parts = append(parts, humanize.Plural(uint64(len(p.Threads)), "thread"))
 	}
 	if s := ending(p); s != "" {
 		parts = append(parts, s)
@@ -202,44 +203,44 @@ func (r *report) overview() {
 	if span := r.span(); span > 0 && t.Allocations > 0 {
 		rate = r.faint(fmt.Sprintf("   %s per second", r.short(uint64(float64(t.Allocations)/(float64(span)/1e9)))))
 	}
-	r.line("allocations", fmt.Sprintf("%s%s of %s%s in all%s", r.bold(Number(t.Allocations)), r.pmCount(v.Allocations), r.size(t.Bytes),
+	r.line("allocations", fmt.Sprintf("%s%s of %s%s in all%s", r.bold(humanize.Number(t.Allocations)), r.pmCount(v.Allocations), r.size(t.Bytes),
 		r.pmSize(v.Bytes), rate))
 	if t.Allocations > 0 {
 		if p.Sampled() {
 			r.line("temporary", r.faint("not known: samples do not tell which came after which"))
 		} else if t.Temporary > 0 || !imported {
-			r.line("temporary", fmt.Sprintf("%s %s", r.bold(Number(t.Temporary)),
-				r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", percent(t.Temporary, t.Allocations)))))
+			r.line("temporary", fmt.Sprintf("%s %s", r.bold(humanize.Number(t.Temporary)),
+				r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", humanize.Percent(t.Temporary, t.Allocations)))))
 		}
 		sizes := "mean " + r.size(t.Bytes/t.Allocations)
 		if t.MaxSize > 0 || !imported {
 			sizes = fmt.Sprintf("%s to %s, %s", r.size(t.MinSize), r.size(t.MaxSize), sizes)
 		}
 		if t.SlackCount > 0 && t.Bytes > 0 {
-			sizes += fmt.Sprintf("; allocator's slack %s (%s)", r.size(t.Slack), percent(t.Slack, t.Bytes))
+			sizes += fmt.Sprintf("; allocator's slack %s (%s)", r.size(t.Slack), humanize.Percent(t.Slack, t.Bytes))
 		}
 		r.line("sizes", sizes)
 	}
 	var more []string
 	switch {
 	case t.Deallocations > 0 && (imported || t.Untimed == t.Deallocations):
-		more = append(more, plural(t.Deallocations, "deallocation"))
+		more = append(more, humanize.Plural(t.Deallocations, "deallocation"))
 	case t.Deallocations > 0:
-		more = append(more, fmt.Sprintf("%s, mean lifetime %s", plural(t.Deallocations, "deallocation"),
+		more = append(more, fmt.Sprintf("%s, mean lifetime %s", humanize.Plural(t.Deallocations, "deallocation"),
 			r.duration(t.MeanLifetime())))
 	}
 	if t.Reallocations > 0 {
-		more = append(more, fmt.Sprintf("%s (%s in place)", plural(t.Reallocations, "reallocation"),
-			percent(t.InPlace, t.Reallocations)))
+		more = append(more, fmt.Sprintf("%s (%s in place)", humanize.Plural(t.Reallocations, "reallocation"),
+			humanize.Percent(t.InPlace, t.Reallocations)))
 	}
 	if t.Failed > 0 {
-		more = append(more, plural(t.Failed, "call")+" failed")
+		more = append(more, humanize.Plural(t.Failed, "call")+" failed")
 	}
 	if t.Unrecorded > 0 {
-		more = append(more, plural(t.Unrecorded, "block")+" freed whose allocation was not recorded")
+		more = append(more, humanize.Plural(t.Unrecorded, "block")+" freed whose allocation was not recorded")
 	}
 	if t.Inherited > 0 {
-		more = append(more, plural(t.Inherited, "block")+" of the parent process freed")
+		more = append(more, humanize.Plural(t.Inherited, "block")+" of the parent process freed")
 	}
 	if len(more) > 0 {
 		label, line := "lifetimes", more[0]
@@ -266,7 +267,7 @@ func (r *report) overview() {
 func leaked(r *report, p *profile.Profile) string {
 	own := p.Leaked.Bytes - p.Runtime.Bytes
 	blocks := p.Leaked.Blocks - p.Runtime.Blocks
-	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), plural(blocks, "block"))
+	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), humanize.Plural(blocks, "block"))
 	if p.ErrorsKnown() {
 		blocksError, bytesError := p.OwnLeak()
 		text = fmt.Sprintf("%s%s in %s", r.bold(r.size(own)), r.pmSize(bytesError), r.counted(blocks, "block", blocksError))
@@ -276,7 +277,7 @@ func leaked(r *report, p *profile.Profile) string {
 	}
 	if p.Runtime.Blocks > 0 {
 		text += r.faint(fmt.Sprintf("   besides %s in %s that the runtime keeps: no leak", r.size(p.Runtime.Bytes),
-			plural(p.Runtime.Blocks, "block")))
+			humanize.Plural(p.Runtime.Blocks, "block")))
 	}
 	return text
 }
@@ -325,7 +326,7 @@ func (r *report) mappings() string {
 	}{{"mmap", m.Mmap.Calls, m.Mmap.Bytes}, {"munmap", m.Munmap.Calls, m.Munmap.Bytes},
 		{"mremap", m.Mremap.Calls, m.Mremap.Bytes}, {"brk", m.Brk.Calls, m.Brk.Bytes}} {
 		if c.calls > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", c.name, Number(c.calls), r.size(c.bytes)))
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", c.name, humanize.Number(c.calls), r.size(c.bytes)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -337,29 +338,20 @@ func (r *report) mapped() {
 	if r.Top < 1 || r.Selection != nil || m == nil {
 		return
 	}
-	list := mappedSites(m)
+	list := profile.MappedSites(m)
 	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; leaked %s",
-		r.size(m.PeakBytes), Duration(m.PeakTime), r.size(m.LiveBytes))))
+		r.size(m.PeakBytes), humanize.Duration(m.PeakTime), r.size(m.LiveBytes))))
 	for _, s := range list[:min(len(list), r.Top)] {
-		notes := []string{plural(s.Calls, "call")}
+		notes := []string{humanize.Plural(s.Calls, "call")}
 		if n := s.LiveBytes(); n > 0 {
 			notes = append(notes, r.size(n)+" leaked")
 		}
-		r.columns(r.size(s.LiveAtPeak), percent(s.LiveAtPeak, m.PeakBytes), notes, s.Stack)
+		r.columns(r.size(s.LiveAtPeak), humanize.Percent(s.LiveAtPeak, m.PeakBytes), notes, s.Stack)
 	}
 	if n := len(list) - r.Top; n > 0 {
-		r.printf("  %s\n", r.faint("and "+plural(uint64(n), "more call stack")))
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
 	}
 	r.printf("\n")
-}
-
-// mappedSites are the call stacks that have mapped memory, those with most of the peak first.
-func mappedSites(m *tally.Mapped) []tally.Site {
-	list := slices.Clone(m.Sites)
-	slices.SortStableFunc(list, func(a, b tally.Site) int {
-		return cmp.Or(cmp.Compare(b.LiveAtPeak, a.LiveAtPeak), cmp.Compare(b.OwnPeak, a.OwnPeak))
-	})
-	return list
 }
 
 // threads lists the threads that allocated most.
@@ -380,11 +372,11 @@ func (r *report) threads() {
 		if name == "" {
 			name = "-"
 		}
-		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID, Number(t.Counts.Allocations),
-			r.size(t.Counts.Bytes), Number(t.Counts.Deallocations), Number(t.Counts.Foreign))
+		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID, humanize.Number(t.Counts.Allocations),
+			r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations), humanize.Number(t.Counts.Foreign))
 	}
 	if n < len(list) {
-		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", plural(uint64(len(list)-n), "more thread"))))
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", humanize.Plural(uint64(len(list)-n), "more thread"))))
 	}
 	r.printf("\n")
 }

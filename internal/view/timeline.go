@@ -42,7 +42,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 		a.wrap("  ", "The most of each process in a step, summed up: no less than all of them had at one moment.", a.faint)
 	}
 	a.graph("live", live, liveHeight, func(v float64) string { return a.size(uint64(v)) })
-	if rss, ok := resident(s, t); ok {
+	if rss, ok := t.Resident(s); ok {
 		a.graph("resident", rss, smallHeight, func(v float64) string { return a.size(uint64(v)) })
 	}
 	a.graph("allocations per second", rate, smallHeight, func(v float64) string { return a.count(uint64(v)) })
@@ -63,7 +63,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 var eighths = []rune(" ▁▂▃▄▅▆▇█")
 
 // graph draws columns of numbers, the largest as high as the graph.
-func (a *answer) graph(title string, v []float64, height int, text func(float64) string) {
+func (a *answerText) graph(title string, v []float64, height int, text func(float64) string) {
 	most := largest(v)
 	a.printf("%s\n", a.title(strings.ToUpper(title)))
 	for line := height - 1; line >= 0; line-- {
@@ -103,13 +103,13 @@ func largest(v []float64) float64 {
 }
 
 // axis writes the times below graphs.
-func (a *answer) axis(t *query.Series, n int) {
+func (a *answerText) axis(t *query.Series, n int) {
 	left, right := a.duration(t.Begin), a.duration(t.Begin+t.Span)
 	a.printf("%s %s\n", strings.Repeat(" ", labelWidth), a.faint(left+padLeft(right, n-runes(left))))
 }
 
 // spark writes a group's largest value, its name and, below, its development in one line.
-func (a *answer) spark(r *query.SeriesRow, name string) {
+func (a *answerText) spark(r *query.SeriesRow, name string) {
 	live := make([]float64, len(r.Points)-1)
 	for i := range live {
 		live[i] = float64(r.Points[i+1].Live)
@@ -129,37 +129,6 @@ func (a *answer) spark(r *query.SeriesRow, name string) {
 	}
 }
 
-// resident returns the largest resident set that was sampled in each step, or, where none was, the one before.
-func resident(s *query.Source, t *query.Series) ([]float64, bool) {
-	out := make([]float64, len(t.Times)-1)
-	known := false
-	last := 0.
-	samples := s.Reader.Samples()
-	k := 0
-	for i := range out {
-		most := -1.
-		for ; k < len(samples) && (samples[k].Time <= t.Times[i+1] || i == len(out)-1 && t.To == lastCut(s)); k++ {
-			if samples[k].RSS < 0 {
-				continue
-			}
-			if last = float64(samples[k].RSS); samples[k].Time > t.Times[i] {
-				most = max(most, last)
-			}
-			known = true
-		}
-		out[i] = max(most, 0)
-		if most < 0 {
-			out[i] = last
-		}
-	}
-	return out, known
-}
-
-func lastCut(s *query.Source) uint64 {
-	_, last := s.Reader.Cuts()
-	return last
-}
-
 // TimelineCSV writes a line for each step: times in seconds, and plain numbers. The first line names the columns.
 func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
 	out := bufio.NewWriter(w)
@@ -172,7 +141,7 @@ func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
 	if len(t.Rows) > 0 {
 		head = append(head, "live_bytes (others)")
 	}
-	rss, known := resident(s, t)
+	rss, known := t.Resident(s)
 	err := c.Write(head)
 	n := func(v uint64) string { return strconv.FormatUint(v, 10) }
 	for i, p := range t.All.Points {
@@ -200,55 +169,4 @@ func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
 		return err
 	}
 	return out.Flush()
-}
-
-type jsonSeries struct {
-	jsonAnswer
-	TimesNS  []int64         `json:"times_ns"`
-	Events   []uint64        `json:"events"`
-	Top      []uint64        `json:"most_live_bytes"`
-	Resident []float64       `json:"resident_bytes"`
-	All      jsonSeriesRow   `json:"all"`
-	Rows     []jsonSeriesRow `json:"rows"`
-	Rest     jsonSeriesRow   `json:"rest"`
-	Marks    []jsonMark      `json:"marks"` // of the range
-}
-
-type jsonSeriesRow struct {
-	Group         *jsonGroup `json:"group,omitempty"`
-	Live          []uint64   `json:"live_bytes"`
-	LiveBlocks    []uint64   `json:"live_blocks"`
-	Allocations   []uint64   `json:"allocations"`
-	Bytes         []uint64   `json:"bytes"`
-	Deallocations []uint64   `json:"deallocations"`
-}
-
-// TimelineJSON writes a series as one JSON object; resident_bytes has an entry for each step, the others one more, for the
-// beginning.
-func TimelineJSON(w io.Writer, s *query.Source, t *query.Series) error {
-	j := jsonSeries{jsonAnswer: newJSONAnswer(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Top: t.Top, All: seriesRowJSON(&t.All),
-		Rest: seriesRowJSON(&t.Rest), Rows: []jsonSeriesRow{}, Resident: []float64{}}
-	if rss, ok := resident(s, t); ok {
-		j.Resident = rss
-	}
-	for i := range t.Rows {
-		r := seriesRowJSON(&t.Rows[i])
-		g := groupJSON(s, &t.Rows[i].Group)
-		r.Group = &g
-		j.Rows = append(j.Rows, r)
-	}
-	j.Metrics, j.Total = []jsonMetric{}, jsonValues{}
-	j.Marks = jsonMarksOf(t.Marks(s))
-	return writeJSON(w, &j)
-}
-
-func seriesRowJSON(r *query.SeriesRow) jsonSeriesRow {
-	var j jsonSeriesRow
-	for i := range r.Points {
-		p := &r.Points[i]
-		j.Live, j.LiveBlocks = append(j.Live, p.Live), append(j.LiveBlocks, p.LiveBlocks)
-		j.Allocations, j.Bytes = append(j.Allocations, p.Allocations), append(j.Bytes, p.Bytes)
-		j.Deallocations = append(j.Deallocations, p.Deallocations)
-	}
-	return j
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -15,7 +17,7 @@ const nameWidth = 36
 func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Answer)
-	rows, left := page(&a.QueryOptions, afterStart(t.Rows))
+	rows, left := answer.Cut(a.Page, afterStart(t.Rows))
 	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)
 	var cols []column
 	for i, m := range t.Metrics {
@@ -48,14 +50,8 @@ func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 // afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of everything.
 func afterStart(rows []query.Row) []query.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r query.Row) bool {
-		return beforeMain(r.Function) && r.Self == (query.Values{})
+		return profile.BeforeMain(r.Function) && r.Self == (query.Values{})
 	})
-}
-
-// beforeMain reports whether a function runs before main and calls it.
-func beforeMain(function string) bool {
-	name, _, _ := strings.Cut(function, "@")
-	return startFunctions[name]
 }
 
 // twoValues reports whether self and total differ.
@@ -68,7 +64,7 @@ type column struct {
 }
 
 // table writes columns of numbers, right-aligned, and the names of the rows behind them.
-func (a *answer) table(cols []column, rows []query.Row) {
+func (a *answerText) table(cols []column, rows []query.Row) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(cols))
 	for k, c := range cols {
@@ -102,7 +98,7 @@ func (a *answer) table(cols []column, rows []query.Row) {
 }
 
 // whole writes what all rows are of.
-func (a *answer) whole(t *query.Table) {
+func (a *answerText) whole(t *query.Table) {
 	var parts []string
 	for _, m := range t.Metrics {
 		if m.Sums() {
@@ -113,27 +109,4 @@ func (a *answer) whole(t *query.Table) {
 		a.printf("\n")
 		a.wrap("  ", "of all: "+strings.Join(parts, ", "), a.faint)
 	}
-}
-
-type jsonTop struct {
-	jsonAnswer
-	By   string       `json:"by"`
-	Rows []jsonTopRow `json:"rows"`
-	More int          `json:"more"`
-}
-
-type jsonTopRow struct {
-	Group jsonGroup  `json:"group"`
-	Self  jsonValues `json:"self"`
-	Total jsonValues `json:"total"`
-}
-
-// TopJSON writes a table as one JSON object.
-func TopJSON(w io.Writer, s *query.Source, t *query.Table, by query.By, o QueryOptions) error {
-	rows, left := page(&o, t.Rows)
-	j := jsonTop{jsonAnswer: newJSONAnswer(s, &t.Answer), By: by.String(), Rows: []jsonTopRow{}, More: left}
-	return writeRows(w, &j, len(rows), func(i int) any {
-		r := &rows[i]
-		return jsonTopRow{groupJSON(s, &r.Group), valuesJSON(&t.Answer, &r.Self), valuesJSON(&t.Answer, &r.Total)}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -20,7 +21,7 @@ func Tree(w io.Writer, s *query.Source, t *query.Tree, trim query.Trim, o QueryO
 		a.printf("  nothing was counted\n")
 		return a.Flush()
 	}
-	b := &branches{answer: a, t: &t.Answer, trim: trim}
+	b := &branches{answerText: a, t: &t.Answer, trim: trim}
 	b.root(t.Root, "all")
 	return a.Flush()
 }
@@ -37,7 +38,7 @@ func Sandwich(w io.Writer, s *query.Source, t *query.SandwichTree, trim query.Tr
 	if n := len(t.Groups) - 1; n > 0 {
 		name += fmt.Sprintf(" and %d more", n)
 	}
-	b := &branches{answer: a, t: &t.Answer, trim: trim}
+	b := &branches{answerText: a, t: &t.Answer, trim: trim}
 	a.printf("%s\n", a.title("CALLERS"))
 	b.root(t.Callers, name)
 	a.printf("\n%s\n", a.title("CALLEES"))
@@ -47,7 +48,7 @@ func Sandwich(w io.Writer, s *query.Source, t *query.SandwichTree, trim query.Tr
 
 // branches writes a tree line by line.
 type branches struct {
-	*answer
+	*answerText
 	t     *query.Answer
 	trim  query.Trim
 	lines int
@@ -118,7 +119,7 @@ func (b *branches) root(root *query.Node, name string) {
 		push(w.n, w.indent)
 	}
 	if b.cut > 0 {
-		b.printf("  %s\n", b.faint(fmt.Sprintf("and %s (--limit)", plural(uint64(b.cut), "more line"))))
+		b.printf("  %s\n", b.faint(fmt.Sprintf("and %s (--limit)", humanize.Plural(uint64(b.cut), "more line"))))
 	}
 }
 
@@ -142,69 +143,7 @@ func (b *branches) folded(n *query.Node, indent int) {
 	if b.trim.Depth == 0 || b.trim.Share > 0 && len(n.Children) > 0 {
 		why = fmt.Sprintf("of less than %.3g %%", 100*b.trim.Share)
 	}
-	name := fmt.Sprintf("(%s %s)", plural(uint64(n.Folded), "more branch"), why)
+	name := fmt.Sprintf("(%s %s)", humanize.Plural(uint64(n.Folded), "more branch"), why)
 	name = strings.Replace(name, "branchs", "branches", 1)
 	b.line(&n.FoldedTotal, strings.Repeat("  ", max(indent-1, 0))+"└ ", b.faint(name))
-}
-
-type jsonTree struct {
-	jsonAnswer
-	By    string     `json:"by"`
-	Shape string     `json:"shape"`
-	Nodes []jsonNode `json:"nodes"`
-}
-
-// jsonNode is a node; those of a tree come parents first, so that deep trees need no deep nesting.
-type jsonNode struct {
-	Parent int        `json:"parent"` // number of its parent in the list; -1: none
-	Group  *jsonGroup `json:"group"`  // null: of the root
-	Self   jsonValues `json:"self"`
-	Total  jsonValues `json:"total"`
-	Folded int        `json:"folded"` // children that are not in the list
-}
-
-// TreeJSON writes a tree as one JSON object. The shape is a word: top-down or bottom-up.
-func TreeJSON(w io.Writer, s *query.Source, t *query.Tree, by query.By, shape string) error {
-	return writeJSON(w, &jsonTree{newJSONAnswer(s, &t.Answer), by.String(), shape, nodesJSON(s, &t.Answer, t.Root)})
-}
-
-// SandwichJSON writes both sides of functions as one JSON object.
-func SandwichJSON(w io.Writer, s *query.Source, t *query.SandwichTree, by query.By) error {
-	groups := []jsonGroup{}
-	for i := range t.Groups {
-		groups = append(groups, groupJSON(s, &t.Groups[i]))
-	}
-	return writeJSON(w, &struct {
-		jsonAnswer
-		By      string      `json:"by"`
-		Groups  []jsonGroup `json:"groups"`
-		Self    jsonValues  `json:"self"`
-		Totals  jsonValues  `json:"totals"`
-		Callers []jsonNode  `json:"callers"`
-		Callees []jsonNode  `json:"callees"`
-	}{newJSONAnswer(s, &t.Answer), by.String(), groups, valuesJSON(&t.Answer, &t.Self), valuesJSON(&t.Answer, &t.Totals),
-		nodesJSON(s, &t.Answer, t.Callers), nodesJSON(s, &t.Answer, t.Callees)})
-}
-
-func nodesJSON(s *query.Source, a *query.Answer, root *query.Node) []jsonNode {
-	type work struct {
-		n      *query.Node
-		parent int
-	}
-	list := []jsonNode{}
-	todo := []work{{root, -1}}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		j := jsonNode{Parent: w.parent, Self: valuesJSON(a, &w.n.Self), Total: valuesJSON(a, &w.n.Total), Folded: w.n.Folded}
-		if w.parent >= 0 {
-			g := groupJSON(s, &w.n.Group)
-			j.Group = &g
-		}
-		list = append(list, j)
-		for i := len(w.n.Children) - 1; i >= 0; i-- {
-			todo = append(todo, work{w.n.Children[i], len(list) - 1})
-		}
-	}
-	return list
 }

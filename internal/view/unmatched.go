@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -17,31 +18,12 @@ func (r *report) unmatched() {
 	if r.Top < 0 || !freeStacks(r.p) {
 		return
 	}
-	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+Number(total)))
+	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
 	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
-		r.columns(r.short(u.Count), percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)}, u.Stack)
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)}, u.Stack)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {
-		r.printf("  %s\n", r.faint("and "+plural(uint64(n), "more call stack")))
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
 	}
 	r.printf("\n")
-}
-
-type jsonUnmatched struct {
-	Count    uint64      `json:"count"`
-	Function string      `json:"function"`
-	Stack    uint32      `json:"stack"`
-	Frames   []jsonFrame `json:"frames"`
-}
-
-func jsonUnmatchedOf(p *profile.Profile) []jsonUnmatched {
-	list := []jsonUnmatched{}
-	for _, u := range p.Unmatched {
-		j := jsonUnmatched{u.Count, u.Func.String(), u.Stack, []jsonFrame{}}
-		for _, f := range p.AppendFrames(nil, u.Stack) {
-			j.Frames = append(j.Frames, jsonFrameOf(&f))
-		}
-		list = append(list, j)
-	}
-	return list
 }

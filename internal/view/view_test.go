@@ -2,8 +2,6 @@ package view
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -12,11 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -41,8 +37,11 @@ func golden(t *testing.T, name string, got []byte) {
 func sampleProfile(t *testing.T) *profile.Profile {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	writeSample(t, path)
-	p := load(t, path)
+	profiletest.Server(t, path)
+	p, err := profile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.Size = 2000 // depends on the packer's version
 	return p
 }
@@ -57,17 +56,14 @@ func TestGolden(t *testing.T) {
 			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
 		},
 		"unmatched.txt": func(b *bytes.Buffer, p *profile.Profile) error {
-			addUnmatched(p)
+			profiletest.AddUnmatched(p)
 			return Report(b, p, Options{Top: 1})
 		},
 		"mismatches.txt": func(b *bytes.Buffer, p *profile.Profile) error {
-			addMismatches(p)
+			profiletest.AddMismatches(p)
 			return Report(b, p, Options{Top: 1})
 		},
-		"summary.txt":      func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
-		"report.json":      func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{}) },
-		"report.top1.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: 1}) },
-		"report.top0.json": func(b *bytes.Buffer, p *profile.Profile) error { return ReportJSON(b, p, Options{Top: -1}) },
+		"summary.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,23 +83,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// addUnmatched has the sample free what is not live at two of its call stacks.
-func addUnmatched(p *profile.Profile) {
-	p.Totals.Unmatched = 8
-	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5}, {Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
-}
-
-// addMismatches has the sample free blocks wrongly, at two pairs of its call stacks.
-func addMismatches(p *profile.Profile) {
-	p.Mismatches = []event.Pair{
-		{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSizedAligned, Stack: p.Stacks[1].ID, FreeStack: p.Stacks[2].ID, Count: 3,
-			Time: 2_000_000, Thread: 1, Size: 32, FreeSize: 24, Align: 64, FreeAlign: 64},
-		{Mismatch: event.MismatchFunction, Alloc: event.Malloc, Free: event.Delete, Stack: p.Stacks[2].ID, FreeStack: p.Stacks[1].ID, Count: 1, Size: 1},
-	}
-}
-
-var somePools = []event.Pool{{Name: "words", Backing: 4096, PeakBacking: 8192, Live: 100, PeakLive: 2000, Blocks: 3, Allocations: 1234567, Frees: 1234564, Bytes: 1 << 30}}
-
 // TestPools: a line for each pool, of a whole recording only; without any, nothing.
 func TestPools(t *testing.T) {
 	t.Parallel()
@@ -118,129 +97,15 @@ func TestPools(t *testing.T) {
 	if got := text(Options{}); strings.Contains(got, "POOLS") {
 		t.Errorf("there are none:\n%s", got)
 	}
-	p.Pools = somePools
+	p.Pools = profiletest.SomePools
 	if got, want := text(Options{}), "    4.10 kB    8.19 kB      100 B    2.00 kB     1.23 M     1.23 M  words\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
-	if got := text(Options{Selection: &Selection{Flags: []string{"--to end"}, Answer: &query.Answer{}}}); strings.Contains(got, "POOLS") {
+	if got := text(Options{Selection: &query.Selection{Asked: []string{"--to end"}, Answer: &query.Answer{}}}); strings.Contains(got, "POOLS") {
 		t.Errorf("in a selection:\n%s", got)
 	}
 }
 
-// TestDocumented: docs/report-json.md names every field, and no field that does not exist.
-func TestDocumented(t *testing.T) {
-	t.Parallel()
-	p := sampleProfile(t)
-	addUnmatched(p)
-	addMismatches(p)
-	p.Pools = somePools
-	have := make(map[string]bool)
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			if path == ".functions" {
-				have[path] = true
-				return
-			}
-			for k, x := range v {
-				if strings.HasSuffix(path, ".spread") {
-					k = "METRIC"
-				}
-				walk(path+"."+k, x)
-			}
-		case []any:
-			if len(v) == 0 {
-				have[path+"[]"] = true
-			}
-			for _, x := range v {
-				walk(path+"[]", x)
-			}
-		default:
-			have[path] = true
-		}
-	}
-	selected := &Selection{Flags: []string{"--to end"}, Answer: &query.Answer{}}
-	for _, o := range []Options{{}, {Selection: selected}} {
-		var b bytes.Buffer
-		if err := ReportJSON(&b, p, o); err != nil {
-			t.Fatal(err)
-		}
-		var doc map[string]any
-		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-			t.Fatal(err)
-		}
-		if (doc["selection"] != nil) != (o.Selection != nil) || (doc["maps"] == nil) != (o.Selection != nil) {
-			t.Errorf("selection %v: %v, maps %v", o.Selection, doc["selection"], doc["maps"])
-		}
-		walk("", doc)
-	}
-	walk("", mergedSample(t))
-	for _, doc := range sampledReports(t) {
-		walk(".sampling", doc["sampling"])
-		walk(".counts", doc["counts"])
-		for _, s := range doc["stacks"].([]any) {
-			walk(".stacks[].standard_errors", s.(map[string]any)["standard_errors"])
-		}
-	}
-	text, err := os.ReadFile("../../docs/report-json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := make(map[string]bool)
-	for _, l := range strings.Split(string(text), "\n") {
-		if f, ok := strings.CutPrefix(l, "| `"); ok {
-			f, _, _ = strings.Cut(f, "`")
-			told[f] = true
-		}
-	}
-	for f := range have {
-		if !told[f] {
-			t.Errorf("docs/report-json.md does not describe %s", f)
-		}
-	}
-	for f := range told {
-		if !have[f] {
-			t.Errorf("docs/report-json.md describes %s, which the report does not have", f)
-		}
-	}
-}
-
-// mergedSample is the report of two recordings that were merged.
-func mergedSample(t *testing.T) (doc map[string]any) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "sample.htap")
-	writeSample(t, path)
-	m := merge.New(merge.ByStart)
-	for range 2 {
-		r, err := recording.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(m.Add(t.Context(), "sample.htap", r), r.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := m.Write(path + ".out"); err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.Open(path + ".out")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := ReportJSON(&b, p, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	delete(doc, "unmatched") // which is empty, as the next one
-	delete(doc, "mismatches")
-	return doc
-}
-
-// TestWarnings: what is wrong comes first, and only if something is.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	p := sampleProfile(t)
@@ -261,40 +126,6 @@ func TestWarnings(t *testing.T) {
 		"! 1,234 deallocations of addresses that were not live", `! a note with \x1b[31m in it`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not among the first lines:\n%s", want, strings.Join(lines[:14], "\n"))
-		}
-	}
-}
-
-func TestFormats(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 9999: "10.0 kB", 72704: "72.7 kB",
-		999_499: "999 kB", 999_500: "1.00 MB", 123_456_789: "123 MB", 1 << 40: "1.10 TB", ^uint64(0): "18.4 EB"} {
-		if got := Size(n); got != want {
-			t.Errorf("Size(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := Number(n); got != want {
-			t.Errorf("Number(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[uint64]string{9999: "9,999", 10_000: "10.0 k", 999_600: "1.00 M", 23e9: "23.0 G"} {
-		if got := Short(n); got != want {
-			t.Errorf("Short(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for n, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.50 µs", 2e6: "2.00 ms", 1.5e9: "1.50 s",
-		61e9: "1 min 01 s", 3723e9: "1 h 02 min", -1: "?"} {
-		if got := Duration(n); got != want {
-			t.Errorf("Duration(%d) = %q, want %q", n, got, want)
-		}
-	}
-	for _, c := range []struct {
-		part, whole uint64
-		want        string
-	}{{0, 0, "-"}, {0, 5, "0 %"}, {1, 1_000_000, "<0.1 %"}, {1, 3, "33.3 %"}, {5, 5, "100 %"}, {9999, 10000, "100 %"}} {
-		if got := percent(c.part, c.whole); got != c.want {
-			t.Errorf("percent(%d, %d) = %q, want %q", c.part, c.whole, got, c.want)
 		}
 	}
 }

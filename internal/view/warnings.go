@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -37,7 +38,7 @@ func problems(r *report) []string {
 	var list []string
 	add := func(n uint64, noun, text string) {
 		if n > 0 {
-			list = append(list, plural(n, noun)+" "+text)
+			list = append(list, humanize.Plural(n, noun)+" "+text)
 		}
 	}
 	if len(p.Damage) > 0 {
@@ -48,7 +49,7 @@ func problems(r *report) []string {
 		list = append(list, s+". What follows is counted from what is whole; what was live at its end shows as leaked.")
 	}
 	if f := &p.Folded; f.Cut > 0 {
-		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact", Duration(f.Time), foldedBy(f)))
+		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact", humanize.Duration(f.Time), foldedBy(f)))
 	}
 	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost show as leaked")
 	add(h.NoThread, "event", "lost for want of memory for a thread's state")

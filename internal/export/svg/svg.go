@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -122,7 +123,7 @@ func (p *picture) printf(format string, args ...any) {
 func (p *picture) head(t *query.Tree) {
 	height := flameY + (p.depth+1)*rowHeight + margin
 	text := p.metric.Text()
-	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole), view.Duration(t.Span))
+	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole), humanize.Duration(t.Span))
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="graphics-document" `+
 		`aria-labelledby="title subtitle" aria-roledescription="flame graph" tabindex="0" `+
 		`data-whole="%d" data-unit="%s" data-margin="%d" data-char="%v">`+"\n", width, height, width, height, p.whole, p.unit(),
@@ -161,13 +162,13 @@ func (p *picture) unit() string {
 
 // amount is a value, in short and exactly.
 func (p *picture) amount(v uint64) string {
-	exact := strings.TrimSpace(view.Number(v) + " " + p.unit())
+	exact := strings.TrimSpace(humanize.Number(v) + " " + p.unit())
 	short := exact
 	switch p.metric.Unit() {
 	case query.ByteCount:
-		short = view.Size(v)
+		short = humanize.Size(v)
 	case query.Nanoseconds:
-		short = view.Duration(int64(min(v, 1<<62)))
+		short = humanize.Duration(int64(min(v, 1<<62)))
 	}
 	if short == exact || v < 1024 {
 		return exact

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+// queryFlags are the flags of all commands that ask something of a recording.
+type queryFlags struct {
+	question.Question
+	limit, skip int
+	json, exact bool
+	color       string
+}
+
+// newQuestion declares the flags. limit is the default of --limit; less than 0: the command has no rows.
+func newQuestion(cmd *cobra.Command, limit int) *queryFlags {
+	q := &queryFlags{}
+	f := cmd.Flags()
+	q.filters(f)
+	if limit >= 0 {
+		f.IntVar(&q.limit, "limit", limit, "show `N` rows at most; 0: all")
+		f.IntVar(&q.skip, "skip", 0, "leave out the first `N` rows")
+	}
+	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	q.looks(f)
+	return q
+}
+
+// filterFlags are the flags that say what counts.
+var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "lifetime", "focus", "ignore", "hide"}
+
+// filters declares them.
+func (q *queryFlags) filters(f *pflag.FlagSet) {
+	f.StringVar(&q.From, "from", "start", "count events later than `TIME`: "+moment.Help)
+	f.StringVar(&q.To, "to", "end", "count events up to `TIME`")
+	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name with * and ?; may be repeated")
+	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those within: load, load/7 with its number, load/*; may be repeated")
+	f.StringSliceVar(&q.Modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
+	f.StringVar(&q.Sizes, "size", "", "count blocks of so many requested bytes: a `RANGE` as 64, 100..4k, ..16, 1M.. (k, M and G are powers of 1024)")
+	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks that lived so long: a `RANGE` as ..1ms, 10us..2s, 5s.. (which has those never freed)")
+	f.StringVar(&q.Focus, "focus", "", "count call stacks with a frame whose function, file or module matches this `REGEXP`")
+	f.StringVar(&q.Ignore, "ignore", "", "count no call stack with a frame that matches `REGEXP`")
+	f.StringVar(&q.Hide, "hide", "", "take frames that match `REGEXP` out of the call stacks")
+}
+
+// asked are the filters that were given, as they are written.
+func (q *queryFlags) asked(f *pflag.FlagSet) []string {
+	var list []string
+	for _, name := range filterFlags {
+		flag := f.Lookup(name)
+		values := []string{flag.Value.String()}
+		if many, ok := flag.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, v := range values {
+			if flag.Changed {
+				list = append(list, "--"+name+" "+v)
+			}
+		}
+	}
+	return list
+}
+
+// looks declares the flags that say how text looks.
+func (q *queryFlags) looks(f *pflag.FlagSet) {
+	f.BoolVar(&q.exact, "exact", false, "print numbers in full: bytes and nanoseconds")
+	f.StringVar(&q.color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), always, never")
+}
+
+// grouped declares --by and --metric.
+func (q *queryFlags) grouped(cmd *cobra.Command, by query.By, metrics ...query.Metric) {
+	q.By = by.String()
+	for _, m := range metrics {
+		q.Metrics = append(q.Metrics, m.String())
+	}
+	cmd.Flags().StringVar(&q.By, "by", q.By, "group by `WHAT`: "+strings.Join(query.Groupings(), ", "))
+	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics, "show these `METRICS`; the first one sorts. \"heaptap help "+cmd.Name()+"\" lists them")
+	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
+}
+
+// metricHelp lists the metrics for a command's help.
+func metricHelp() string {
+	text := "Metrics:\n"
+	for _, m := range query.Metrics() {
+		text += fmt.Sprintf("  %-16s %s\n", m, m.Text())
+	}
+	return text
+}
+
+// oneRecording are the arguments of a command that takes one recording.
+func oneRecording(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s: one recording is needed; for example: heaptap %s server.4711.htap", name, name)
+		}
+		return nil
+	}
+}
+
+// options are how the answer is to look.
+func (q *queryFlags) options(cmd *cobra.Command) (view.QueryOptions, error) {
+	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit}, Options: view.Options{Width: 100}}
+	if q.limit < 0 || q.skip < 0 {
+		return o, usagef("%s: --limit and --skip must not be negative", cmd.Name())
+	}
+	var err error
+	o.Color, err = q.colors(cmd)
+	return o, err
+}
+
+// colors says whether text has colours.
+func (q *queryFlags) colors(cmd *cobra.Command) (bool, error) {
+	switch q.color {
+	case "auto":
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(cmd.OutOrStdout()), nil
+	case "always", "never":
+		return q.color == "always", nil
+	}
+	return false, usagef("%s: --color %s: known are auto, always and never", cmd.Name(), q.color)
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// query makes the query about an open recording.
+func (q *queryFlags) query(cmd *cobra.Command, s *query.Source) (*query.Query, error) {
+	out, err := q.Query(s)
+	if err != nil {
+		return nil, usage(cmd, err)
+	}
+	out.Progress = progress(cmd)
+	return out, nil
+}
+
+// usage makes a wrong command line of a text that is not understood. It leaves other errors alone.
+func usage(cmd *cobra.Command, err error) error {
+	var wrong *question.Error
+	if errors.As(err, &wrong) {
+		return usagef("%s: %w", cmd.Name(), err)
+	}
+	return err
+}
+
+// unknownWord is the error of a flag whose value is none of the known words.
+func unknownWord(cmd *cobra.Command, flag, word string, known []string) error {
+	return usage(cmd, question.UnknownWord(flag, word, known))
+}
+
+// openSource opens what a command asks.
+func openSource(ctx context.Context, file string) (*query.Source, error) {
+	return input.Open(ctx, file, version())
+}
+
+// progress tells on a terminal how far a long question is; nil if stderr is none.
+func progress(cmd *cobra.Command) func(done, total uint64) { return progressOf(cmd, "reading events") }
+
+// progressOf tells on a terminal how far something is that takes long; nil if stderr is none.
+func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
+	w := cmd.ErrOrStderr()
+	if !isTerminal(w) {
+		return nil
+	}
+	start := time.Now()
+	shown := false
+	return func(done, total uint64) {
+		if time.Since(start) < time.Second || total == 0 {
+			return
+		}
+		const clearLine = "\r\x1b[K"
+		if shown = done < total; shown {
+			fmt.Fprintf(w, "%s%s: %.0f %%%s", clearLine, what, math.Floor(100*float64(done)/float64(total)), "\r")
+		}
+	}
+}
+
+// ask opens a recording, makes the question and hands both over.
+func (q *queryFlags) ask(cmd *cobra.Command, file string, show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
+	o, err := q.options(cmd)
+	if err != nil {
+		return err
+	}
+	s, err := openSource(cmd.Context(), file)
+	if err != nil {
+		return err
+	}
+	about, err := q.query(cmd, s)
+	if err == nil {
+		err = show(cmd.OutOrStdout(), s, about, o)
+	}
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,79 @@
+package answer
+
+import "github.com/heaptap/heaptap/internal/query"
+
+// Version is the version of the answers as JSON: it grows when a field changes its meaning or goes away, not when fields are added.
+const Version = 1
+
+// Head is what the answer to every query begins with; docs/queries.md describes it.
+type Head struct {
+	FormatVersion int       `json:"format_version"`
+	Recording     Recording `json:"recording"`
+	Plan          string    `json:"plan"`
+	Missing       string    `json:"missing,omitempty"`
+	Range         Range     `json:"range"`
+	Metrics       []Metric  `json:"metrics"`
+	Total         Values    `json:"total"`
+	Sampling      *Sampling `json:"sampling,omitempty"`
+}
+
+// Range is what part of the events was counted.
+type Range struct {
+	FromEvent uint64 `json:"from_event"`
+	ToEvent   uint64 `json:"to_event"`
+	BeginNS   int64  `json:"begin_ns"`
+	SpanNS    int64  `json:"span_ns"`
+	AtEvent   uint64 `json:"at_event"`
+}
+
+// Metric is a metric of an answer.
+type Metric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	Sums bool   `json:"sums"`
+}
+
+// Values are metrics by name. A metric that is an estimate comes with NAME_standard_error; one that is not known is null.
+type Values map[string]any
+
+func newHead(s *query.Source, a *query.Answer) Head {
+	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Missing: a.Missing,
+		Range:     newRange(a),
+		Recording: newRecording(s.Profile), Metrics: []Metric{}, Total: newValues(a, &a.Total),
+		Sampling: newSampling(s.Profile)}
+	for _, m := range a.Metrics {
+		j.Metrics = append(j.Metrics, Metric{m.String(), m.Unit().String(), m.Sums()})
+	}
+	return j
+}
+
+func newValues(a *query.Answer, v *query.Values) Values {
+	out := make(Values)
+	for _, m := range a.Metrics {
+		if e, ok := m.StandardError(v, a.Span); ok {
+			out[m.String()+"_standard_error"] = e
+		}
+		if a.Sampled && !m.OfSamples() {
+			out[m.String()] = nil
+		} else if n, ok := m.Integer(v); ok {
+			out[m.String()] = n
+		} else {
+			out[m.String()] = m.Of(v, a.Span)
+		}
+	}
+	return out
+}
+
+func newRange(a *query.Answer) Range { return Range{a.From, a.To, a.Begin, a.Span, a.At} }
+
+// Page is a part of a list: at most Limit rows after the first Skip ones. Limit 0: all.
+type Page struct{ Skip, Limit int }
+
+// Cut cuts a page out of a list, and says how many rows follow it.
+func Cut[T any](p Page, list []T) (rows []T, more int) {
+	list = list[min(max(p.Skip, 0), len(list)):]
+	if p.Limit <= 0 || len(list) <= p.Limit {
+		return list, 0
+	}
+	return list[:p.Limit], len(list) - p.Limit
+}

@@ -1,0 +1,100 @@
+package answer
+
+import (
+	"fmt"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Group names what a row is of. Which fields it has depends on the grouping.
+type Group struct {
+	By       string  `json:"by"`
+	Unknown  bool    `json:"unknown,omitempty"`
+	Function string  `json:"function,omitempty"`
+	File     string  `json:"file,omitempty"`
+	Line     uint32  `json:"line,omitempty"`
+	Module   string  `json:"module,omitempty"`
+	Offset   string  `json:"offset,omitempty"`
+	Inlined  bool    `json:"inlined,omitempty"`
+	Stack    []Frame `json:"stack,omitempty"`
+	Thread   *Thread `json:"thread,omitempty"`
+	Size     *Bounds `json:"size,omitempty"`
+	Call     string  `json:"call,omitempty"`
+	Region   string  `json:"region,omitempty"`
+}
+
+// Thread names a thread.
+type Thread struct {
+	Index uint32 `json:"index"`
+	TID   uint32 `json:"tid"`
+	Name  string `json:"name"`
+}
+
+// Bounds are the least and the greatest value, both included.
+type Bounds struct {
+	Min uint64 `json:"min"`
+	Max uint64 `json:"max"`
+}
+
+func newGroup(s *query.Source, g *query.Group) Group {
+	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line, Module: g.Module,
+		Inlined: g.Inlined}
+	switch g.By {
+	case query.ByStack:
+		for _, f := range s.Frames(g.Stack) {
+			j.Stack = append(j.Stack, newFrame(&f))
+		}
+	case query.ByThread:
+		id := NewThread(s, g.Thread)
+		j.Thread = &id
+	case query.BySizeClass:
+		lo, hi := query.SizeClass(g.Class)
+		j.Size = &Bounds{lo, hi}
+	case query.ByRegion, query.ByRegionName:
+		j.Region = g.Region
+	case query.ByAllocation:
+		j.Call = g.Func.String()
+	case query.ByAddress:
+		j.Offset = hex(g.Offset)
+	case query.ByFunction, query.ByLine:
+		if g.Function == "" && !g.Unknown {
+			j.Offset = hex(g.Offset)
+		}
+	}
+	return j
+}
+
+// NewThread names a thread by its index.
+func NewThread(s *query.Source, i uint32) Thread {
+	id := Thread{Index: i}
+	if list := s.Reader.Threads(); int(i) < len(list) {
+		id.TID, id.Name = list[i].TID, list[i].Name
+	}
+	return id
+}
+
+func newFrames(p *profile.Profile, stack uint32) []Frame {
+	frames := []Frame{}
+	for _, f := range p.AppendFrames(nil, stack) {
+		frames = append(frames, newFrame(&f))
+	}
+	return frames
+}
+
+// Frame is a function on a call stack.
+type Frame struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     uint32 `json:"line"`
+	Module   string `json:"module"`
+	Inlined  bool   `json:"inlined"`
+	Address  string `json:"address"`
+	Offset   string `json:"offset"`
+}
+
+func newFrame(f *profile.Frame) Frame {
+	return Frame{f.Function, f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)}
+}
+
+func hex(v uint64) string { return fmt.Sprintf("%#x", v) }

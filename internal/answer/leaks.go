@@ -1,0 +1,62 @@
+package answer
+
+import (
+	"io"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// Suppressed is what a rule leaves out.
+type Suppressed struct {
+	Pattern string `json:"pattern"`
+	Count
+}
+
+// Suspect is a group whose live bytes rose steadily.
+type Suspect struct {
+	Group      Group   `json:"group"`
+	Begin      uint64  `json:"begin_bytes"`
+	End        uint64  `json:"end_bytes"`
+	Slope      float64 `json:"bytes_per_second"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Leaks is what was never freed, and what kept growing.
+type Leaks struct {
+	Head
+	Rows       Rows[Row]    `json:"rows"`
+	More       int          `json:"more"`
+	Runtime    Count        `json:"runtime"`
+	Suppressed []Suppressed `json:"suppressed"`
+	Suspects   []Suspect    `json:"suspects"`
+}
+
+// NewLeaks makes the answer.
+func NewLeaks(s *query.Source, l *query.LeakTables, page Page) *Leaks {
+	rows, more := Cut(page, l.Rows)
+	j := &Leaks{Head: newHead(s, &l.Answer), More: more, Runtime: Count{l.Left.Blocks, l.Left.Bytes},
+		Suppressed: newSuppressed(l.Rules), Suspects: []Suspect{}}
+	for i := range l.Suspects {
+		x := &l.Suspects[i]
+		j.Suspects = append(j.Suspects, Suspect{newGroup(s, &x.Group), x.Begin, x.End, x.Slope, x.Confidence})
+	}
+	j.Rows = Rows[Row]{len(rows), func(i int) Row {
+		v := newValues(&l.Answer, &rows[i].Total)
+		return Row{newGroup(s, &rows[i].Group), v, v}
+	}}
+	return j
+}
+
+func (l *Leaks) write(w io.Writer) error {
+	empty := *l
+	empty.Rows = Rows[Row]{}
+	return writeRows(w, &empty, l.Rows)
+}
+
+func newSuppressed(rules []query.Suppression) []Suppressed {
+	list := []Suppressed{}
+	for _, r := range rules {
+		list = append(list, Suppressed{r.Pattern, Count{r.Blocks, r.Bytes}})
+	}
+	return list
+}

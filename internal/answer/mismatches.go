@@ -1,0 +1,89 @@
+package answer
+
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Mismatch is a pair of call stacks whose allocations and deallocations do not belong together.
+type Mismatch struct {
+	Count        uint64         `json:"count"`
+	Mismatch     []string       `json:"mismatch"`
+	TimeNS       int64          `json:"time_ns"`
+	Thread       uint32         `json:"thread"`
+	Allocation   MismatchedCall `json:"allocation"`
+	Deallocation MismatchedCall `json:"deallocation"`
+}
+
+// MismatchedCall is one side of a pair. The size and alignment of a deallocation are its arguments.
+type MismatchedCall struct {
+	Function  string  `json:"function"`
+	Size      *uint64 `json:"size"`
+	Alignment *uint64 `json:"alignment"`
+	Stack     uint32  `json:"stack"`
+	Frames    []Frame `json:"frames"`
+}
+
+var mismatchNames = []struct {
+	bit  event.Mismatch
+	name string
+}{{event.MismatchFunction, "function"}, {event.MismatchSize, "size"}, {event.MismatchAlignment, "alignment"}}
+
+func newMismatches(p *profile.Profile, pairs []event.Pair) []Mismatch {
+	list := []Mismatch{}
+	for i := range pairs {
+		x := &pairs[i]
+		j := Mismatch{Count: x.Count, TimeNS: x.Time, Thread: x.Thread,
+			Allocation: MismatchedCall{Function: x.Alloc.String(), Size: &x.Size}, Deallocation: MismatchedCall{Function: x.Free.String()}}
+		for _, m := range mismatchNames {
+			if x.Mismatch&m.bit != 0 {
+				j.Mismatch = append(j.Mismatch, m.name)
+			}
+		}
+		if x.Align != 0 {
+			j.Allocation.Alignment = &x.Align
+		}
+		if x.Free.Sized() {
+			j.Deallocation.Size = &x.FreeSize
+		}
+		if x.FreeAlign != 0 {
+			j.Deallocation.Alignment = &x.FreeAlign
+		}
+		j.Allocation.Stack, j.Allocation.Frames = x.Stack, newFrames(p, x.Stack)
+		j.Deallocation.Stack, j.Deallocation.Frames = x.FreeStack, newFrames(p, x.FreeStack)
+		list = append(list, j)
+	}
+	return list
+}
+
+// Mismatches are the allocations and deallocations that do not belong together.
+type Mismatches struct {
+	FormatVersion int        `json:"format_version"`
+	Recording     Recording  `json:"recording"`
+	Blocks        uint64     `json:"blocks"`
+	NotJudged     uint64     `json:"not_judged"`
+	Mismatches    []Mismatch `json:"mismatches"`
+	More          int        `json:"more"`
+}
+
+// NewMismatches makes the answer.
+func NewMismatches(p *profile.Profile, page Page) *Mismatches {
+	list, more := Cut(page, p.Mismatches)
+	return &Mismatches{Version, newRecording(p), p.MismatchedBlocks(), p.Totals.Inherited, newMismatches(p, list), more}
+}
+
+// Unmatched are deallocations by one function at one call stack that ended no block.
+type Unmatched struct {
+	Count    uint64  `json:"count"`
+	Function string  `json:"function"`
+	Stack    uint32  `json:"stack"`
+	Frames   []Frame `json:"frames"`
+}
+
+func newUnmatched(p *profile.Profile) []Unmatched {
+	list := []Unmatched{}
+	for _, u := range p.Unmatched {
+		list = append(list, Unmatched{u.Count, u.Func.String(), u.Stack, newFrames(p, u.Stack)})
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package answer
+
+import (
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
+)
+
+// StackMemory is how much memory the stack of a thread took.
+type StackMemory struct {
+	Thread    Thread        `json:"thread"`
+	Deepest   uint64        `json:"deepest_bytes"`
+	DeepestAt int64         `json:"deepest_ns"`
+	Stack     uint32        `json:"stack"`
+	Frames    []Frame       `json:"frames"`
+	Touched   *uint64       `json:"touched_bytes"` // null: not known, as the next one
+	Size      *uint64       `json:"size_bytes"`
+	Growth    []StackGrowth `json:"growth"`
+}
+
+// StackGrowth is a time at which a stack was deeper than ever before.
+type StackGrowth struct {
+	TimeNS  int64  `json:"time_ns"`
+	Measure string `json:"measure"`
+	Bytes   uint64 `json:"bytes"`
+	Stack   uint32 `json:"stack,omitempty"`
+}
+
+func newStackMemory(s *query.Source) []StackMemory {
+	out := []StackMemory{}
+	for i := range s.Profile.StackMemory {
+		m := &s.Profile.StackMemory[i]
+		j := StackMemory{Thread: NewThread(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack, Frames: newFrames(s.Profile, m.Stack), Growth: []StackGrowth{}}
+		if m.Touched > 0 {
+			j.Touched = &m.Touched
+		}
+		if m.Size > 0 {
+			j.Size = &m.Size
+		}
+		for _, u := range m.Growth {
+			j.Growth = append(j.Growth, StackGrowth{u.Time, u.Measure.String(), u.Bytes, u.Stack})
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// StackTimeline is how deep the stacks of threads became. The lists of bytes have an entry for each time.
+type StackTimeline struct {
+	Head
+	TimesNS []int64               `json:"times_ns"`
+	Threads []StackTimelineThread `json:"threads"`
+	More    int                   `json:"more"`
+}
+
+// StackTimelineThread is the stack of a thread.
+type StackTimelineThread struct {
+	Thread  Thread              `json:"thread"`
+	Size    *uint64             `json:"size_bytes"` // null: not known, as a null in the next two
+	Deepest []*uint64           `json:"deepest_bytes"`
+	Touched []*uint64           `json:"touched_bytes"`
+	Growth  []StackGrowthFrames `json:"growth"`
+}
+
+// StackGrowthFrames is a StackGrowth with the call stack at which it was.
+type StackGrowthFrames struct {
+	StackGrowth
+	Frames []Frame `json:"frames,omitempty"`
+}
+
+// NewStackTimeline makes the answer.
+func NewStackTimeline(s *query.Source, t *query.StackSeries) *StackTimeline {
+	j := &StackTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Threads: []StackTimelineThread{}, More: t.More}
+	j.Metrics, j.Total = []Metric{}, Values{}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		of := StackTimelineThread{Thread: NewThread(s, r.Thread), Deepest: known(r.Deepest), Touched: known(r.Touched), Growth: []StackGrowthFrames{}}
+		if r.Size > 0 {
+			of.Size = &r.Size
+		}
+		for _, u := range t.InRange(r) {
+			g := StackGrowthFrames{StackGrowth: StackGrowth{u.Time, u.Measure.String(), u.Bytes, u.Stack}}
+			if u.Measure == event.StackDeepest {
+				g.Frames = newFrames(s.Profile, u.Stack)
+			}
+			of.Growth = append(of.Growth, g)
+		}
+		j.Threads = append(j.Threads, of)
+	}
+	return j
+}
+
+// known has null for each 0.
+func known(list []uint64) []*uint64 {
+	out := make([]*uint64, len(list))
+	for i := range list {
+		if list[i] > 0 {
+			out[i] = &list[i]
+		}
+	}
+	return out
+}

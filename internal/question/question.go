@@ -1,0 +1,222 @@
+// Package question makes a query of texts: filters, groupings and metrics as people write them.
+package question
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/spelling"
+)
+
+// Question is what is asked of a recording, as text. The zero value of each field but From and To does not restrict anything.
+type Question struct {
+	From, To         string // moments: "start" and "end" are the whole
+	Threads          []string
+	Regions, Modules []string
+	Sizes, Lifetimes string // ranges
+	Focus            string // this and the next two are regular expressions
+	Ignore, Hide     string
+	By, At           string
+	Metrics          []string
+}
+
+// Error is a text that is not understood. It names the text as --NAME.
+type Error struct{ error }
+
+func (e *Error) Unwrap() error { return e.error }
+
+func wrong(name string, err error) error { return &Error{fmt.Errorf("--%s: %w", name, err)} }
+
+// UnknownWord is the error of a text that must be one of the known words.
+func UnknownWord(name, word string, known []string) error {
+	return &Error{fmt.Errorf("--%s %s: known are %s%s", name, word, strings.Join(known, ", "), spelling.DidYouMean(word, known))}
+}
+
+// Query makes the query about a recording.
+func (q *Question) Query(s *query.Source) (*query.Query, error) {
+	out := &query.Query{Regions: q.Regions, Modules: q.Modules}
+	if err := q.times(s, out); err != nil {
+		return nil, err
+	}
+	var err error
+	if out.Threads, err = findThreads(s, q.Threads); err != nil {
+		return nil, wrong("thread", err)
+	}
+	if err := s.CheckRegions(q.Regions); err != nil {
+		return nil, wrong("region", err)
+	}
+	if err := CheckPatterns("module", q.Modules); err != nil {
+		return nil, err
+	}
+	if out.Sizes, err = ParseRange(q.Sizes, ParseSize); err != nil {
+		return nil, wrong("size", err)
+	}
+	if out.Lifetimes, err = ParseRange(q.Lifetimes, humanize.ParseDuration); err != nil {
+		return nil, wrong("lifetime", err)
+	}
+	for _, p := range []struct {
+		name, text string
+		to         **regexp.Regexp
+	}{{"focus", q.Focus, &out.Focus}, {"ignore", q.Ignore, &out.Ignore}, {"hide", q.Hide, &out.Hide}} {
+		if p.text == "" {
+			continue
+		}
+		if *p.to, err = regexp.Compile(p.text); err != nil {
+			return nil, wrong(p.name, err)
+		}
+	}
+	return out, q.shape(out)
+}
+
+// times reads the moments.
+func (q *Question) times(s *query.Source, out *query.Query) (err error) {
+	if q.From != "start" || q.To != "end" {
+		out.Range = &query.Range{}
+		if out.Range.From, err = Cut(s.Reader, "from", q.From); err != nil {
+			return err
+		}
+		if out.Range.To, err = Cut(s.Reader, "to", q.To); err != nil {
+			return err
+		}
+		if out.Range.From > out.Range.To {
+			return &Error{fmt.Errorf("--from %s is later than --to %s", q.From, q.To)}
+		}
+	}
+	if q.At != "" {
+		at, err := Cut(s.Reader, "at", q.At)
+		if err != nil {
+			return err
+		}
+		out.At = &at
+	}
+	return nil
+}
+
+// shape reads the grouping and the metrics.
+func (q *Question) shape(out *query.Query) error {
+	if q.By != "" {
+		by, ok := query.ParseBy(q.By)
+		if !ok {
+			return UnknownWord("by", q.By, query.Groupings())
+		}
+		out.By = by
+	}
+	for _, name := range q.Metrics {
+		m, ok := query.ParseMetric(name)
+		if !ok {
+			return UnknownWord("metric", name, MetricNames(query.Metrics()))
+		}
+		out.Metrics = append(out.Metrics, m)
+	}
+	return nil
+}
+
+// MetricNames are the names of metrics.
+func MetricNames(list []query.Metric) []string {
+	names := []string{}
+	for _, m := range list {
+		names = append(names, m.String())
+	}
+	return names
+}
+
+// Cut finds the cut at a moment of a recording. An error names the moment.
+func Cut(r *recording.Reader, name, text string) (uint64, error) {
+	m, err := moment.Parse(text)
+	if err != nil {
+		return 0, wrong(name, err)
+	}
+	cut, err := m.Cut(r)
+	var unknown *moment.UnknownMark
+	if errors.As(err, &unknown) {
+		return 0, wrong(name, err)
+	}
+	return cut, err
+}
+
+// CheckPatterns holds that texts are patterns with * and ?.
+func CheckPatterns(name string, patterns []string) error {
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			return wrong(name, fmt.Errorf("%q is no pattern", p))
+		}
+	}
+	return nil
+}
+
+// findThreads returns the indexes of threads by id or name; nil if none is asked for.
+func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
+	if wanted == nil {
+		return nil, nil
+	}
+	list := []uint32{}
+	for _, w := range wanted {
+		found := false
+		for i, t := range s.Reader.Threads() {
+			match, err := path.Match(w, t.Name)
+			if err != nil {
+				return nil, fmt.Errorf("%q is no pattern", w)
+			}
+			if match || t.Name == w || strconv.FormatUint(uint64(t.TID), 10) == w {
+				list, found = append(list, uint32(i)), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no thread has the name or the id %q", w)
+		}
+	}
+	return list, nil
+}
+
+// ParseSize reads a number of bytes, for ParseRange.
+func ParseSize(text string) (uint64, error) {
+	n, err := humanize.ParseSize(text)
+	return uint64(n), err
+}
+
+// ParseRange reads a number, or two with .. between, of which either may be left out. "" is nil: no range.
+func ParseRange(text string, number func(string) (uint64, error)) (*query.Interval, error) {
+	if text == "" {
+		return nil, nil
+	}
+	out := &query.Interval{Max: query.Unbounded}
+	low, high, two := strings.Cut(text, "..")
+	if !two {
+		high = low
+	}
+	var err error
+	if low != "" {
+		if out.Min, err = number(low); err != nil {
+			return nil, err
+		}
+	}
+	if high != "" {
+		if out.Max, err = number(high); err != nil {
+			return nil, err
+		}
+	}
+	if out.Min > out.Max {
+		return nil, fmt.Errorf("%q: the lower bound is above the upper one", text)
+	}
+	return out, nil
+}
+
+// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those deeper than depth.
+func ParseTrim(threshold string, depth int) (query.Trim, error) {
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
+	if err != nil || !(percent >= 0 && percent <= 100) {
+		return query.Trim{}, wrong("threshold", fmt.Errorf("%q is no share; write for example 0.5%%", threshold))
+	}
+	if depth < 0 {
+		return query.Trim{}, &Error{errors.New("--depth must not be negative")}
+	}
+	return query.Trim{Share: percent / 100, Depth: depth}, nil
+}

@@ -1,0 +1,90 @@
+package reply
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/control"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/view"
+)
+
+// The command of a threshold is ended after ThresholdTime, unless the user says otherwise. The thread that waits for it waits
+// ThresholdGrace longer: in that time the call stack is found and named, which takes a while in very large programs.
+const (
+	ThresholdTime  = 5 * time.Second
+	ThresholdGrace = 10 * time.Second
+)
+
+// maxCommandOutput is how much of what a command prints is passed on.
+const maxCommandOutput = 64 << 10
+
+// Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while the allocating
+// thread waits.
+func Threshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte, error) {
+	s, err := query.Open(recording)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var out bytes.Buffer
+	if err := view.Stack(&out, s, r.Stack); err != nil {
+		return nil, err
+	}
+	if command != "" {
+		runCommand(ctx, &out, command, r, cmp.Or(most, ThresholdTime))
+	}
+	return out.Bytes(), nil
+}
+
+// runCommand has a shell run a command, whose group of processes is killed when its time is up.
+func runCommand(ctx context.Context, out *bytes.Buffer, command string, r control.Request, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("HEAPTAP_PID=%d", r.PID), fmt.Sprintf("HEAPTAP_TID=%d", r.TID))
+	for _, word := range strings.Fields(r.Text) {
+		if name, value, ok := strings.Cut(word, "="); ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
+			cmd.Env = append(cmd.Env, "HEAPTAP_"+strings.ToUpper(name)+"="+value)
+		}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 100 * time.Millisecond
+	printed := &firstBytes{to: out, room: maxCommandOutput}
+	cmd.Stdout, cmd.Stderr = printed, printed
+	err := cmd.Run()
+	if printed.last != 0 && printed.last != '\n' {
+		out.WriteByte('\n')
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		fmt.Fprintf(out, "heaptap: threshold: the command was ended after %v; timeout= gives it more\n", most)
+	case err != nil:
+		fmt.Fprintf(out, "heaptap: threshold: the command failed: %v\n", err)
+	}
+}
+
+// firstBytes passes on the first bytes that are written to it.
+type firstBytes struct {
+	to   *bytes.Buffer
+	room int
+	last byte // of those that were passed on
+}
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	if n := min(len(p), f.room); n > 0 {
+		f.room -= n
+		f.last = p[n-1]
+		f.to.Write(p[:n])
+	}
+	return len(p), nil
+}
