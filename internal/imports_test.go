@@ -138,7 +138,7 @@ var mayImport = map[string][]string{
 }
 
 // flags and terminals belong to these.
-var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/programs/run", "tests/programs/time", "tests/programs/unbiased"}
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time", "tests/programs/unbiased"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")
