@@ -133,18 +133,18 @@ struct ht_state {
 	u64 generation; // 0: in a child that has not noticed yet; never otherwise
 	// Not 0: deallocations are recorded with their own call stacks. Beside the generation, which every event reads.
 	u64 free_stacks;
-	// The generation, as long as every event is recorded in the plain way; 0 when something is special. It is what the short
-	// way of an allocation looks at, see record.h; that of a deallocation looks at `way`.
+	// The generation while every event is recorded in the plain way; 0 while slow_flags is not 0. The short path of an
+	// allocation looks at this, see record.h; that of a deallocation looks at `dispatch`.
 	u64 common;
-	u64 special; // what is: HT_SP_..., see special.h
+	u64 slow_flags; // HT_SLOW_..., see slow.h
 	u64 size_mask; // sampled by bytes: all ones; by calls: 0, so that every size counts as 1
 	u32 control; // the ht_header.control that this comes from
 	u32 noticed_by; // in a forked child: the thread that does what is to be done then
-	u32 way; // how the hooks go: HT_WAY_...
+	u32 dispatch; // which path the hooks take: HT_DISPATCH_...
 } __attribute__((aligned(HT_STATE_PAGE)));
-#define HT_WAY_ASK 0 // what is special must be looked at, or the call stacks of deallocations are wanted
-#define HT_WAY_EXACT 1 // every event is recorded in the plain way
-#define HT_WAY_BRIEF 2 // those of brief.h
+#define HT_DISPATCH_SLOW 0 // slow_flags must be looked at, or the call stacks of deallocations are wanted
+#define HT_DISPATCH_EXACT 1 // every event is recorded in the plain way
+#define HT_DISPATCH_FAST_HOOKS 2 // see fast_hooks.h
 // What was remembered of call stacks holds no longer.
 void ht_generation_raise(void);
 extern struct ht_state ht_state[1];
@@ -324,7 +324,7 @@ struct ht_thread {
 	u32 timed; // events that are still to be timed, see record.c
 	u64 deep; // below it, the stack pointer is to be told of: depth.c; 0: never
 	u64 deepest; // the lowest one that was
-	u64 untold; // a lower one that a function has which has not ended yet, see cyg.c; 0: there is none
+	u64 pending_depth; // a lower one that a function has which has not ended yet, see cyg.c; 0: there is none
 	struct ht_shadow *shadow; // see shadow.c
 	struct ht_counts *counts; // what it counts, see counts.c; null: nothing yet
 	struct ht_measures *measures; // see measure.c; null: none yet

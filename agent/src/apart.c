@@ -21,21 +21,21 @@ u32 ht_valgrind;
 void *(*ht_real_dlopen)(const char *name, int flags);
 void *(*ht_real_dlmopen)(Lmid_t space, const char *name, int flags);
 
-static u32 told[NAMES]; // hashes of names
-static u32 told_count;
+static u32 noted[NAMES]; // hashes of names
+static u32 noted_count;
 
 static int is_news(const char *name, u32 why)
 {
-	u32 hash = why, n = ht_load(&told_count);
+	u32 hash = why, n = ht_load(&noted_count);
 	for (const char *c = name; *c; c++)
 		hash = hash * 33 + (u8)*c;
 	for (u32 i = 0; i < n && i < NAMES; i++)
-		if (ht_load(&told[i]) == hash)
+		if (ht_load(&noted[i]) == hash)
 			return 0;
-	n = n < NAMES ? __atomic_fetch_add(&told_count, 1, __ATOMIC_RELAXED) : NAMES;
+	n = n < NAMES ? __atomic_fetch_add(&noted_count, 1, __ATOMIC_RELAXED) : NAMES;
 	if (n >= NAMES)
 		return 0;
-	ht_store(&told[n], hash);
+	ht_store(&noted[n], hash);
 	return 1;
 }
 

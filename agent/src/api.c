@@ -19,11 +19,11 @@ static u32 paused_threads, serving_threads;
 // ---------------------------------------------------------------------------------------------------------------------
 // What events have to know
 
-u64 ht_api_special(void)
+u64 ht_api_slow_flags(void)
 {
-	return (ht_load(&paused_threads) ? HT_SP_PAUSED : 0) | (ht_load(&serving_threads) ? HT_SP_SERVING : 0) |
-	       (ht_load(&ht_measures_running) ? HT_SP_MEASURE : 0) |
-	       (ht_load(&ht_monitors.registered) ? HT_SP_MONITOR : 0) | ht_threshold_special();
+	return (ht_load(&paused_threads) ? HT_SLOW_PAUSED : 0) | (ht_load(&serving_threads) ? HT_SLOW_SERVING : 0) |
+	       (ht_load(&ht_measures_running) ? HT_SLOW_MEASURE : 0) |
+	       (ht_load(&ht_monitors.registered) ? HT_SLOW_MONITOR : 0) | ht_threshold_slow_flags();
 }
 
 void ht_api_after_fork(void)

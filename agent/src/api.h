@@ -11,8 +11,8 @@
 
 HT_EXPORT heaptap_api_function heaptap_api;
 
-// What of it is special: HT_SP_PAUSED, HT_SP_MEASURE, HT_SP_MONITOR. Whoever changes that calls ht_mode_changed.
-u64 ht_api_special(void);
+// What of it is special: HT_SLOW_PAUSED, HT_SLOW_MEASURE, HT_SLOW_MONITOR. Whoever changes that calls ht_mode_changed.
+u64 ht_api_slow_flags(void);
 
 // The thread has ended: it is not paused, and serves no pool.
 void ht_has_ended(struct ht_thread *t);

@@ -50,7 +50,7 @@ static int more(struct answer *a)
 	}
 }
 
-static int tell(struct answer *a, const char *text)
+static int send_line(struct answer *a, const char *text)
 {
 	u64 left = ht_strlen(text);
 	while (left) {
@@ -130,7 +130,7 @@ static int ask(struct answer *a, const char *verb, const char *text, u32 stack, 
 	a->deadline = ht_now_ns(CLOCK_MONOTONIC) + timeout * 1000000ull;
 	wrong = reach(a);
 	if (!wrong)
-		wrong = tell(a, question);
+		wrong = send_line(a, question);
 	while (!wrong) {
 		if (a->at == a->have && (wrong = more(a)))
 			break;

@@ -123,7 +123,7 @@ static int is_first(void)
 }
 
 // What only heaptap run can do is not done without it. A test holds this list to the flags.
-static void tell_of_recorder(void)
+static void warn_of_recorder_settings(void)
 {
 	static const char *const names[] = {"OUTPUT",
 					    "OUTPUT_MODE",
@@ -204,7 +204,7 @@ int ht_is_chosen(void)
 	int listed;
 
 	if (!ht_environ_get("HEAPTAP_RUN"))
-		tell_of_recorder();
+		warn_of_recorder_settings();
 	forks_chosen = 1;
 	if (!children && !pattern && !ranks)
 		return 1;

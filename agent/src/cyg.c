@@ -9,7 +9,7 @@
 // A stack pointer that is lower than any that was told of is told of when the next step is reached, or when the function ends.
 HT_COLD static void lower(struct ht_thread *t, struct ht_caller c)
 {
-	t->untold = c.sp;
+	t->pending_depth = c.sp;
 	if (c.sp < t->deep)
 		ht_deeper(c);
 }
@@ -30,10 +30,10 @@ HT_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 	struct ht_caller c = HT_CALLER();
 	struct ht_thread *t = ht_local.thread;
 	(void)function;
-	if (ht_unlikely(t->untold != 0)) {
-		if (c.sp <= t->untold && c.sp < t->deepest)
+	if (ht_unlikely(t->pending_depth != 0)) {
+		if (c.sp <= t->pending_depth && c.sp < t->deepest)
 			ht_deeper(c);
-		t->untold = 0;
+		t->pending_depth = 0;
 	}
 	if (ht_unlikely(ht_enter_exit))
 		ht_shadow_exit((u64)site, c);

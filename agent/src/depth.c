@@ -23,7 +23,7 @@ void ht_deeper(struct ht_caller c)
 {
 	struct ht_thread *t;
 	u32 stack;
-	if (ht_is_special() && !ht_special_records())
+	if (ht_has_slow_flags() && !ht_slow_records())
 		return;
 	t = ht_begin(c);
 	if (!t)

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-#include "brief.h"
+#include "fast_hooks.h"
 #include "record.h"
 #include "shadow.h"
 
@@ -30,8 +30,8 @@ void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p,
 
 HT_EXPORT void *malloc(size_t size)
 {
-	if (ht_is_brief())
-		return ht_brief.malloc(size);
+	if (ht_uses_fast_hooks())
+		return ht_fast_hooks.malloc(size);
 	volatile size_t kept = size; // in a register, it would have to be saved before the first line
 	void *p = ht_real.malloc(size);
 	return ht_record_common_allocation(HT_K_MALLOC, p, kept);
@@ -39,7 +39,7 @@ HT_EXPORT void *malloc(size_t size)
 
 static HT_NOINLINE void free_otherwise(void *p)
 {
-	if (ht_state->way == HT_WAY_EXACT) // the plain way has been tried
+	if (ht_state->dispatch == HT_DISPATCH_EXACT) // the plain way has been tried
 		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
 	else
 		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
@@ -48,10 +48,10 @@ static HT_NOINLINE void free_otherwise(void *p)
 
 HT_FRAMELESS HT_EXPORT void free(void *p)
 {
-	if (ht_is_brief())
-		ht_brief.free(p);
+	if (ht_uses_fast_hooks())
+		ht_fast_hooks.free(p);
 	else if (ht_unlikely(!p) ||
-		 (ht_likely(ht_state->way == HT_WAY_EXACT) &&
+		 (ht_likely(ht_state->dispatch == HT_DISPATCH_EXACT) &&
 		  ht_likely(ht_record_plain_deallocation(HT_K_FREE, p, (u64)__builtin_return_address(0),
 							 (u64)__builtin_dwarf_cfa()))))
 		ht_real.free(p);
@@ -69,7 +69,7 @@ HT_EXPORT void cfree(void *p)
 HT_EXPORT void free_sized(void *p, size_t size)
 {
 	if (p) {
-		ht_tell_size(p, size);
+		ht_hint_size(p, size);
 		p = ht_deallocated(HT_KIND_SIZED(HT_K_FREE_SIZED, size), p, HT_FRAME());
 	}
 	if (ht_real.free_sized)
@@ -81,7 +81,7 @@ HT_EXPORT void free_sized(void *p, size_t size)
 HT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 {
 	if (p) {
-		ht_tell(p, size, alignment);
+		ht_hint(p, size, alignment);
 		p = ht_deallocated(HT_KIND_SIZED(HT_K_FREE_ALIGNED_SIZED, size), p, HT_FRAME());
 	}
 	if (ht_real.free_aligned_sized)
@@ -92,8 +92,8 @@ HT_EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size)
 
 HT_EXPORT void *calloc(size_t count, size_t size)
 {
-	if (ht_is_brief())
-		return ht_brief.calloc(count, size);
+	if (ht_uses_fast_hooks())
+		return ht_fast_hooks.calloc(count, size);
 	u64 total;
 	void *p = ht_real.calloc(count, size);
 	if (ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
@@ -107,8 +107,8 @@ HT_EXPORT void *calloc(size_t count, size_t size)
 // Records the begin of a realloc.
 HT_INLINE struct ht_begun begin(const void *old, struct ht_caller c)
 {
-	if (ht_is_special())
-		return ht_special_deallocation(HT_K_REALLOC_BEGIN, old, c);
+	if (ht_has_slow_flags())
+		return ht_slow_deallocation(HT_K_REALLOC_BEGIN, old, c);
 	ht_record_short(HT_K_REALLOC_BEGIN, old, c);
 	return (struct ht_begun){1, ~0ull};
 }
@@ -122,8 +122,8 @@ HT_INLINE void *reallocate(u64 kind, void *old, size_t size, u64 extra_kind, u64
 	void *p = ht_real.realloc(old, size);
 	if (nested)
 		return p;
-	if (ht_is_special())
-		ht_special_result(kind, old, p, size, extra_kind, extra, begun, c);
+	if (ht_has_slow_flags())
+		ht_slow_result(kind, old, p, size, extra_kind, extra, begun, c);
 	else
 		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
 	return p;
@@ -145,7 +145,7 @@ HT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 		if (old && !nested)
 			begun = begin(old, c);
 		if (!nested)
-			ht_special_result(HT_K_REALLOCARRAY, old, 0, ~0ull, HT_X_COUNT, count, begun, c);
+			ht_slow_result(HT_K_REALLOCARRAY, old, 0, ~0ull, HT_X_COUNT, count, begun, c);
 		errno = ENOMEM;
 		return 0;
 	}

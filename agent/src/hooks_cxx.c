@@ -15,7 +15,7 @@
 static void write_failure(void)
 {
 	struct ht_operator *o = &ht_local.operator;
-	if (ht_is_special() && !ht_special_failure(o->kind, o->size))
+	if (ht_has_slow_flags() && !ht_slow_failure(o->kind, o->size))
 		return;
 	struct ht_thread *t = ht_begin(o->caller);
 	if (t)
@@ -123,8 +123,8 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 		return p; \
 	}
 
-// told: 1 if the deallocation was told what must be recorded before it.
-#define DELETE(number, symbol, kind_, told, PARAMETERS, TYPES, ARGUMENTS) \
+// has_hint: 1 if something must be recorded before the deallocation, see dealloc_hint.h.
+#define DELETE(number, symbol, kind_, has_hint, PARAMETERS, TYPES, ARGUMENTS) \
 	HT_EXPORT void symbol PARAMETERS \
 	{ \
 		struct ht_caller c = HT_CALLER(); \
@@ -135,8 +135,8 @@ HT_INLINE void *fallback_new(size_t size, size_t alignment)
 			real ARGUMENTS; \
 			return; \
 		} \
-		p = (told) ? ht_deallocated(kind_, p, HT_FRAME()) \
-			   : ht_record_common_deallocation(kind_, p, HT_FRAME()); \
+		p = (has_hint) ? ht_deallocated(kind_, p, HT_FRAME()) \
+			       : ht_record_common_deallocation(kind_, p, HT_FRAME()); \
 		HT_GUARDED(kind_, 0, 0, 0, c, real ARGUMENTS); \
 	}
 
@@ -155,21 +155,21 @@ NEW(7, _ZnamSt11align_val_tRKSt9nothrow_t, HT_K_NEW_ARRAY_ALIGNED_NOTHROW, a, (s
 
 DELETE(8, _ZdlPv, HT_K_DELETE, 0, (void *p), (void *), (p))
 DELETE(9, _ZdaPv, HT_K_DELETE_ARRAY, 0, (void *p), (void *), (p))
-DELETE(10, _ZdlPvm, HT_KIND_SIZED(HT_K_DELETE_SIZED, size), ht_tell_size(p, size), (void *p, size_t size),
+DELETE(10, _ZdlPvm, HT_KIND_SIZED(HT_K_DELETE_SIZED, size), ht_hint_size(p, size), (void *p, size_t size),
        (void *, size_t), (p, size))
-DELETE(11, _ZdaPvm, HT_KIND_SIZED(HT_K_DELETE_ARRAY_SIZED, size), ht_tell_size(p, size), (void *p, size_t size),
+DELETE(11, _ZdaPvm, HT_KIND_SIZED(HT_K_DELETE_ARRAY_SIZED, size), ht_hint_size(p, size), (void *p, size_t size),
        (void *, size_t), (p, size))
 DELETE(12, _ZdlPvRKSt9nothrow_t, HT_K_DELETE_NOTHROW, 0, (void *p, T), (void *, T), (p, nothrow))
 DELETE(13, _ZdaPvRKSt9nothrow_t, HT_K_DELETE_ARRAY_NOTHROW, 0, (void *p, T), (void *, T), (p, nothrow))
-DELETE(14, _ZdlPvSt11align_val_t, HT_K_DELETE_ALIGNED, ht_tell_alignment(p, a), (void *p, size_t a), (void *, size_t),
+DELETE(14, _ZdlPvSt11align_val_t, HT_K_DELETE_ALIGNED, ht_hint_alignment(p, a), (void *p, size_t a), (void *, size_t),
        (p, a))
-DELETE(15, _ZdaPvSt11align_val_t, HT_K_DELETE_ARRAY_ALIGNED, ht_tell_alignment(p, a), (void *p, size_t a),
+DELETE(15, _ZdaPvSt11align_val_t, HT_K_DELETE_ARRAY_ALIGNED, ht_hint_alignment(p, a), (void *p, size_t a),
        (void *, size_t), (p, a))
-DELETE(16, _ZdlPvmSt11align_val_t, HT_KIND_SIZED(HT_K_DELETE_SIZED_ALIGNED, size), ht_tell(p, size, a),
+DELETE(16, _ZdlPvmSt11align_val_t, HT_KIND_SIZED(HT_K_DELETE_SIZED_ALIGNED, size), ht_hint(p, size, a),
        (void *p, size_t size, size_t a), (void *, size_t, size_t), (p, size, a))
-DELETE(17, _ZdaPvmSt11align_val_t, HT_KIND_SIZED(HT_K_DELETE_ARRAY_SIZED_ALIGNED, size), ht_tell(p, size, a),
+DELETE(17, _ZdaPvmSt11align_val_t, HT_KIND_SIZED(HT_K_DELETE_ARRAY_SIZED_ALIGNED, size), ht_hint(p, size, a),
        (void *p, size_t size, size_t a), (void *, size_t, size_t), (p, size, a))
-DELETE(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ALIGNED_NOTHROW, ht_tell_alignment(p, a),
+DELETE(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ALIGNED_NOTHROW, ht_hint_alignment(p, a),
        (void *p, size_t a, T), (void *, size_t, T), (p, a, nothrow))
-DELETE(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ARRAY_ALIGNED_NOTHROW, ht_tell_alignment(p, a),
+DELETE(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, HT_K_DELETE_ARRAY_ALIGNED_NOTHROW, ht_hint_alignment(p, a),
        (void *p, size_t a, T), (void *, size_t, T), (p, a, nothrow))

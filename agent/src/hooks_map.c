@@ -18,7 +18,7 @@ HT_INLINE int is_event(struct ht_caller c)
 {
 	if (ht_unlikely(ht_local.thread == &ht_no_thread))
 		ht_init(); // finds the allocator
-	if (ht_is_special() && !ht_special_records())
+	if (ht_has_slow_flags() && !ht_slow_records())
 		return 0;
 	return c.pc - ht_allocator_low >= ht_allocator_size && !ht_is_nested(c);
 }

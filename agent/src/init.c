@@ -6,13 +6,13 @@
 
 #include "agent.h"
 #include "apart.h"
-#include "brief.h"
+#include "fast_hooks.h"
 #include "choose.h"
 #include "filter.h"
 #include "api.h"
 #include "mode.h"
 #include "shadow.h"
-#include "special.h"
+#include "slow.h"
 #include "sum.h"
 #include "threshold.h"
 #include "sys.h"
@@ -27,7 +27,7 @@ static enum { FRESH, STARTING, UP, ASIDE } phase;
 static void after_fork_hook(void)
 {
 	if (phase == UP)
-		ht_state->generation = ht_state->common = ht_state->noticed_by = ht_state->way = 0;
+		ht_state->generation = ht_state->common = ht_state->noticed_by = ht_state->dispatch = 0;
 }
 
 // Kernels before 4.14 cannot wipe a page on fork; then libc tells (but not for raw clone).
@@ -84,7 +84,7 @@ static HT_COLD void after_fork(void)
 		ht_count(HT_C_LOST);
 		if (ht_local.stopped)
 			ht_count(HT_C_STOPPED);
-		ht_brief_aside();
+		ht_fast_hooks_bypass();
 		return;
 	}
 	ht_state->free_stacks = free_stacks;
@@ -102,7 +102,7 @@ static HT_COLD void after_fork(void)
 		ht_mode_follow();
 		ht_api_forked();
 	} else {
-		ht_brief_aside();
+		ht_fast_hooks_bypass();
 	}
 }
 
@@ -136,7 +136,7 @@ static HT_COLD void start(void)
 		}
 	}
 	if (!ok)
-		ht_brief_aside();
+		ht_fast_hooks_bypass();
 	ht_environ_done();
 	ht_store_release(&phase, ok ? UP : ASIDE);
 }
@@ -152,8 +152,9 @@ int ht_init(void)
 	if (phase == FRESH &&
 	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		start();
-	if (ht_unlikely(phase == ASIDE && ht_state->way != HT_WAY_BRIEF)) // a child of one that stands aside
-		ht_brief_aside();
+	if (ht_unlikely(phase == ASIDE &&
+			ht_state->dispatch != HT_DISPATCH_FAST_HOOKS)) // a child of one that stands aside
+		ht_fast_hooks_bypass();
 	return phase == UP;
 }
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "api.h"
-#include "brief.h"
+#include "fast_hooks.h"
 #include "filter.h"
 #include "mode.h"
 #include "record.h"
@@ -188,28 +188,28 @@ void ht_generation_raise(void)
 static void set(u32 control)
 {
 	u32 mode = control & HT_MODE_MASK, off = mode == HT_MODE_OFF;
-	u64 special = mode == HT_MODE_SAMPLED ? HT_SP_SAMPLED
-		      : mode == HT_MODE_COUNT ? HT_SP_COUNT
-		      : off		      ? HT_SP_OFF
-		      : ht_header->stack_min  ? HT_SP_STACK_MIN
-					      : 0;
+	u64 flags = mode == HT_MODE_SAMPLED ? HT_SLOW_SAMPLED
+		    : mode == HT_MODE_COUNT ? HT_SLOW_COUNT
+		    : off		    ? HT_SLOW_OFF
+		    : ht_header->stack_min  ? HT_SLOW_STACK_MIN
+					    : 0;
 
 	if (control >> 8) // started, or told otherwise, already
 		ht_store(&moments[START].pending, 0);
 	if (control >> 8 && off)
 		ht_store(&moments[STOP].pending, 0);
 	if (off ? ht_load(&moments[START].pending) : ht_load(&moments[STOP].pending))
-		special |= HT_SP_WAIT;
-	special |= ht_api_special();
-	if (special & HT_SP_TOLD && !(special & ~HT_SP_TOLD))
-		special |= HT_SP_ONLY_TOLD;
-	if (special & HT_SP_PAUSED) {
+		flags |= HT_SLOW_WAIT;
+	flags |= ht_api_slow_flags();
+	if (flags & HT_SLOW_OBSERVED && !(flags & ~HT_SLOW_OBSERVED))
+		flags |= HT_SLOW_ONLY_OBSERVED;
+	if (flags & HT_SLOW_PAUSED) {
 		ht_store(&partial, 1);
 		ht_store(&ht_procs[ht_process].partial, 1);
 	}
 	if (!off)
 		ht_store(&started_mode, mode);
-	if (!off && ht_state->special & HT_SP_OFF)
+	if (!off && ht_state->slow_flags & HT_SLOW_OFF)
 		since = ht_now_ns(CLOCK_MONOTONIC);
 	ht_store(&look_at, 0);
 
@@ -221,16 +221,16 @@ static void set(u32 control)
 		if (ht_load(&was_exact))
 			ht_filter_saturate();
 	}
-	ht_store(&ht_state->way, HT_WAY_ASK);
+	ht_store(&ht_state->dispatch, HT_DISPATCH_SLOW);
 	__atomic_exchange_n(&ht_state->common, 0, __ATOMIC_SEQ_CST);
 	ht_store(&ht_state->size_mask, ht_header->sample & HT_SAMPLED_CALLS ? 0 : ~0ull);
-	ht_store_release(&ht_state->special, special);
+	ht_store_release(&ht_state->slow_flags, flags);
 	ht_store_release(&ht_state->control, control);
-	if (!special) {
+	if (!flags) {
 		set_common();
-		ht_store_release(&ht_state->way, ht_state->free_stacks ? HT_WAY_ASK : HT_WAY_EXACT);
+		ht_store_release(&ht_state->dispatch, ht_state->free_stacks ? HT_DISPATCH_SLOW : HT_DISPATCH_EXACT);
 	} else {
-		ht_brief_follow(special);
+		ht_fast_hooks_choose(flags);
 	}
 	ht_store_release(&ht_procs[ht_process].mode, control);
 }
@@ -282,8 +282,8 @@ static int is_time(u64 after)
 
 u64 ht_mode_wait(u64 allocations)
 {
-	u64 special = ht_load(&ht_state->special);
-	u32 which = special & HT_SP_OFF ? START : STOP;
+	u64 flags = ht_load(&ht_state->slow_flags);
+	u32 which = flags & HT_SLOW_OFF ? START : STOP;
 	struct moment *m = &moments[which];
 	u32 control = ht_load(&ht_state->control);
 	u32 next = (which == START ? started_mode : HT_MODE_OFF) | ((control >> 8) + 1) << 8;
@@ -292,8 +292,8 @@ u64 ht_mode_wait(u64 allocations)
 	if (m->allocations != NEVER && allocations)
 		due |= __atomic_fetch_add(&ht_header->awaited[which], allocations, __ATOMIC_RELAXED) >= m->allocations;
 	if (!due)
-		return special;
+		return flags;
 	__atomic_compare_exchange_n(&ht_header->control, &control, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	ht_mode_follow();
-	return ht_load(&ht_state->special);
+	return ht_load(&ht_state->slow_flags);
 }

@@ -17,7 +17,7 @@ void ht_mode_switch(int on);
 // Fills what a new process tells of its mode.
 void ht_mode_claim(struct ht_proc *p);
 // While HEAPTAP_START_AFTER or HEAPTAP_STOP_AFTER is still to come: is it time, with so many more allocations? Returns
-// ht_state.special as it is then.
+// ht_state.slow_flags as it is then.
 HT_COLD u64 ht_mode_wait(u64 allocations);
 
 // Says on stderr that a variable's value is not what is wanted.

@@ -17,7 +17,7 @@
 
 #include <elf.h>
 
-#include "brief.h"
+#include "fast_hooks.h"
 #include "filter.h"
 #include "modules.h"
 #include "rules.h"
@@ -301,7 +301,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 		// Its code may have been met before the loader knew it (resolvers of indirect functions).
 		ht_rules_drop(d->start, d->end, 1);
 		__atomic_fetch_add(&transient, 1, __ATOMIC_SEQ_CST);
-		ht_brief_watch();
+		ht_fast_hooks_watch_loader();
 	}
 	ht_store_release(&l->state, LIVE);
 	return l;

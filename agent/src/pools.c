@@ -83,13 +83,13 @@ static u32 stack_in(struct ht_thread *t, heaptap_pool_id pool, int small, struct
 
 HT_INLINE u64 modes(int anew)
 {
-	return ht_is_special() ? ht_special_modes(anew) : 0;
+	return ht_has_slow_flags() ? ht_slow_modes(anew) : 0;
 }
 
 // Are not all events recorded?
-HT_INLINE int is_partial(u64 special)
+HT_INLINE int is_partial(u64 flags)
 {
-	return (special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF)) != 0;
+	return (flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF)) != 0;
 }
 
 HT_INLINE void *tagged(const void *p)
@@ -160,12 +160,12 @@ void ht_pool_alloc(heaptap_pool_id pool, const void *p, size_t size)
 	struct ht_caller c = HT_CALLER();
 	if (!ht_pool_is(pool))
 		return;
-	u64 special = modes(1), sample = 0;
-	if (special & HT_SP_COUNT)
+	u64 flags = modes(1), sample = 0;
+	if (flags & HT_SLOW_COUNT)
 		count(HT_K_POOL_ALLOC, p, size, c);
-	if (special & (HT_SP_COUNT | HT_SP_OFF))
+	if (flags & (HT_SLOW_COUNT | HT_SLOW_OFF))
 		return;
-	if (special & HT_SP_SAMPLED && p) {
+	if (flags & HT_SLOW_SAMPLED && p) {
 		if (!is_sample(p, size))
 			return;
 		sample = ht_header->sample;
@@ -180,10 +180,10 @@ void ht_pool_free(heaptap_pool_id pool, const void *p)
 	struct ht_caller c = HT_CALLER();
 	if (!p || !ht_pool_is(pool))
 		return;
-	u64 special = modes(0);
-	if (special & HT_SP_COUNT)
+	u64 flags = modes(0);
+	if (flags & HT_SLOW_COUNT)
 		count(HT_K_POOL_FREE, p, 0, c);
-	if (is_partial(special) && !ht_filter_take(tagged(p)))
+	if (is_partial(flags) && !ht_filter_take(tagged(p)))
 		return;
 	struct ht_thread *t = ht_begin(c);
 	if (t)
@@ -196,15 +196,15 @@ void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t
 	if (!ht_pool_is(pool))
 		return;
 	int failed = !to && size;
-	u64 sample = 0, special = modes(0);
-	int begun = from && (!is_partial(special) || ht_filter_take(tagged(from)));
-	special = modes(1);
-	if (special & HT_SP_COUNT)
+	u64 sample = 0, flags = modes(0);
+	int begun = from && (!is_partial(flags) || ht_filter_take(tagged(from)));
+	flags = modes(1);
+	if (flags & HT_SLOW_COUNT)
 		count(HT_K_POOL_MOVE, to, size, c);
-	if (begun && failed && is_partial(special))
+	if (begun && failed && is_partial(flags))
 		ht_filter_add(tagged(from)); // it lives on
-	int whole = !is_partial(special) || (failed && (begun || special & HT_SP_SAMPLED));
-	if (special & HT_SP_SAMPLED && is_sample(to, size)) {
+	int whole = !is_partial(flags) || (failed && (begun || flags & HT_SLOW_SAMPLED));
+	if (flags & HT_SLOW_SAMPLED && is_sample(to, size)) {
 		sample = ht_header->sample;
 		whole = 1;
 	}

@@ -54,8 +54,9 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 		begin = ht_unlikely(t->timed) ? ht_clock() : 0;
 		ht_record_deallocation(kind, p, ht_caller_of(frame));
 	}
-	if (ht_unlikely(ht_told.block == p))
-		ht_told.block = 0; // it was not recorded: whoever frees the next block there is told something else
+	if (ht_unlikely(ht_dealloc_hint.block == p))
+		ht_dealloc_hint.block =
+			0; // it was not recorded: whoever frees the next block there is told something else
 	if (ht_unlikely(begin))
 		timed(t, begin, HT_C_FREE_TICKS);
 	return p;

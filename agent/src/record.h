@@ -17,10 +17,10 @@
 
 #include "agent.h"
 #include "memo.h"
-#include "special.h"
+#include "slow.h"
 #include "sys.h"
-#include "tell.h"
-#include "told.h"
+#include "observe.h"
+#include "dealloc_hint.h"
 
 // In a function that keeps a frame pointer (the hooks are compiled so): x86-64 psABI, figure 3.3.
 #define HT_FRAME() ((const u64 *)__builtin_frame_address(0))
@@ -129,8 +129,8 @@ HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra
 	if (ht_is_nested(c)) {
 		if (!p)
 			ht_operator_failed();
-	} else if (ht_is_special()) {
-		ht_special_allocation(kind, p, size, extra_kind, extra, c);
+	} else if (ht_has_slow_flags()) {
+		ht_slow_allocation(kind, p, size, extra_kind, extra, c);
 	} else {
 		ht_record_stacked(kind, (u64)p, size, p ? ht_usable(p) : size, extra_kind, extra, c);
 	}
@@ -146,8 +146,8 @@ HT_INLINE void ht_record_short(u64 kind, const void *p, struct ht_caller c)
 	struct ht_thread *t = ht_begin(c);
 	if (!t)
 		return;
-	if (ht_unlikely(ht_told.block == p))
-		ht_put_told(t);
+	if (ht_unlikely(ht_dealloc_hint.block == p))
+		ht_put_hint(t);
 	if (ht_unlikely(ht_state->free_stacks)) {
 		ht_write_deallocation_stacked(t, kind, p, c.sp);
 		return;
@@ -163,8 +163,8 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 {
 	if (ht_is_nested(c))
 		return;
-	if (ht_is_special())
-		ht_special_deallocation(kind, p, c);
+	if (ht_has_slow_flags())
+		ht_slow_deallocation(kind, p, c);
 	else
 		ht_record_short(kind, p, c);
 }
@@ -198,11 +198,11 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	struct ht_thread *t = ht_local.thread;
 	struct ht_stream *s = t->stream;
 	struct ht_stacked *w;
-	u64 sp = (u64)(HT_FRAME() + 2), word, slack, special;
+	u64 sp = (u64)(HT_FRAME() + 2), word, slack, flags;
 	if (ht_unlikely((ht_local.operator.sp | s->busy) != 0))
 		goto uncommon;
 	if (ht_unlikely(ht_load(&ht_state->common) != t->memo.generation))
-		goto special;
+		goto slow;
 	if (ht_unlikely(!p))
 		goto uncommon;
 	ht_store(&s->busy, sp);
@@ -229,27 +229,27 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	w->stack = leaf->node;
 	ht_end(t, s, (u64 *)(w + 1));
 	return p;
-special:
-	special = ht_load(&ht_state->special);
-	if (special == HT_SP_SAMPLED && ht_likely(p != 0)) {
+slow:
+	flags = ht_load(&ht_state->slow_flags);
+	if (flags == HT_SLOW_SAMPLED && ht_likely(p != 0)) {
 		if (!ht_sample_is_due(size))
 			return p;
 		p = ht_sampled_allocated(kind, p, size, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
-	if (special & HT_SP_ONLY_TOLD) {
-		p = ht_told_allocated(kind, p, size, HT_FRAME());
+	if (flags & HT_SLOW_ONLY_OBSERVED) {
+		p = ht_observed_allocated(kind, p, size, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
-	if (special == HT_SP_COUNT) {
+	if (flags == HT_SLOW_COUNT) {
 		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc) || ht_unlikely(!p))
 			return ht_count_allocation(t, kind, p, size);
 		ht_count_block(t->counts, kind, size, ht_usable_by_header(p));
 		return p;
 	}
-	if (special == HT_SP_OFF)
+	if (flags == HT_SLOW_OFF)
 		return p;
 	goto uncommon;
 undo:
@@ -286,25 +286,25 @@ HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 
 HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
-	u64 special;
-	if (ht_likely(ht_state->way == HT_WAY_EXACT)) {
+	u64 flags;
+	if (ht_likely(ht_state->dispatch == HT_DISPATCH_EXACT)) {
 		if (ht_likely(ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2))))
 			return p;
 		goto uncommon;
 	}
 	if (ht_unlikely((ht_local.operator.sp | t->stream->busy) != 0))
 		goto uncommon;
-	special = ht_load(&ht_state->special);
-	if (special - 1 < HT_SP_ALONE && !ht_filter_may_hold(p) && ht_likely(!ht_in_loader(frame[1]))) {
-		if (special != HT_SP_COUNT)
+	flags = ht_load(&ht_state->slow_flags);
+	if (flags - 1 < HT_SLOW_ALONE && !ht_filter_may_hold(p) && ht_likely(!ht_in_loader(frame[1]))) {
+		if (flags != HT_SLOW_COUNT)
 			return p;
 		if (ht_unlikely(!t->counts) || ht_unlikely(!ht_glibc))
 			return ht_count_deallocation(t, kind, p);
 		ht_count_freed(t->counts, kind, ht_usable_by_header(p));
 		return p;
 	}
-	if (special & HT_SP_ONLY_TOLD) {
-		p = ht_told_deallocated(kind, p, frame);
+	if (flags & HT_SLOW_ONLY_OBSERVED) {
+		p = ht_observed_deallocated(kind, p, frame);
 		HT_KEEP_FRAME(p);
 		return p;
 	}

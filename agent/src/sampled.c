@@ -7,7 +7,7 @@
 // with probability 1 - exp(-n / mean), whatever came before it. By calls, each uses up 1 of a budget with a geometric
 // distribution. All in integers: the target may trap on inexact floating-point operations.
 
-#include "special.h"
+#include "slow.h"
 #include "rules.h"
 #include "sys.h"
 

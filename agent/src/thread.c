@@ -22,7 +22,7 @@
 #include "filter.h"
 #include "measure.h"
 #include "regions.h"
-#include "special.h"
+#include "slow.h"
 #include "sum.h"
 #include "sys.h"
 
@@ -286,7 +286,7 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	t->pid = ht_pid;
 	t->level = level;
 	t->deep = t->deepest = ~0ull;
-	t->untold = 0;
+	t->pending_depth = 0;
 	if (t->calling & 1) // its last thread ended in a monitor's callback
 		ht_add_here(&t->calling, 1);
 	if (t->measures)

@@ -29,9 +29,9 @@ static u64 timeout = 10000; // ms: naming functions of a very large program take
 static u32 by_size, act, waiting;
 static u64 live, hits;
 
-u64 ht_threshold_special(void)
+u64 ht_threshold_slow_flags(void)
 {
-	return ht_load(&waiting) ? HT_SP_THRESHOLD : 0;
+	return ht_load(&waiting) ? HT_SLOW_THRESHOLD : 0;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

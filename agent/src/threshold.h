@@ -6,8 +6,8 @@
 
 #include "agent.h"
 
-// HT_SP_THRESHOLD while it waits to act, else 0.
-u64 ht_threshold_special(void);
+// HT_SLOW_THRESHOLD while it waits to act, else 0.
+u64 ht_threshold_slow_flags(void);
 // Reads HEAPTAP_THRESHOLD.
 void ht_threshold_init(void);
 

@@ -82,7 +82,7 @@ u32 ht_shadow_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	return 0;
 }
 
-void ht_brief_watch(void)
+void ht_fast_hooks_watch_loader(void)
 {
 }
 

@@ -43,8 +43,8 @@ gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-mo
 gcc "${warn[@]}" -D_GNU_SOURCE -O2 -fno-omit-frame-pointer inside.c -o "$out/inside" -pthread
 try env LD_PRELOAD="$out/probe.so" HEAPTAP_DIR="$out" "$out/inside"
 # Measures and monitors in many threads, under ThreadSanitizer.
-gcc "${warn[@]}" -O1 -fsanitize=thread test_told.c ../src/measure.c ../src/monitor.c -o "$out/told" -pthread
-try "$out/told"
+gcc "${warn[@]}" -O1 -fsanitize=thread test_observe.c ../src/measure.c ../src/monitor.c -o "$out/observe" -pthread
+try "$out/observe"
 
 # The rest, as the agent has it.
 objects=()
@@ -75,7 +75,7 @@ gcc "${warn[@]}" -O2 -DOLD_LIBC -c fake.c -o "$out/fake_old.o"
 old=("${objects[@]/$out\/fake.o/$out/fake_old.o}")
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${old[@]}" -o "$out/unload-old" -ldl
 try "$out/unload-old" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
-g++ -O2 -g scenarios.cc tree.cc departures.cc generated.cc stepping.cc "$out/check.o" "${old[@]}" -o "$out/old" -pthread -ldl
+g++ -O2 -g scenarios.cc tree.cc nonlocal_exits.cc generated.cc stepping.cc "$out/check.o" "${old[@]}" -o "$out/old" -pthread -ldl
 try "$out/old" threads 20000
 
 # Stacks against libgcc's, from code compiled in many ways.

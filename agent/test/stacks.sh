@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")"
 out=$1 events=$2
 shift 2
-sources=(scenarios.cc tree.cc departures.cc generated.cc stepping.cc)
+sources=(scenarios.cc tree.cc nonlocal_exits.cc generated.cc stepping.cc)
 failed=0
 
 compilers=(g++)

@@ -36,7 +36,7 @@ void one(int depth);
 
 // Ordinary frames (tree.cc).
 maker plain_small, plain_large, with_alloca, realigned, realigned_alloca;
-// Frames whose control flow is out of the ordinary (departures.cc).
+// Frames whose control flow is out of the ordinary (nonlocal_exits.cc).
 maker sorting, catching, catching_deep, forced, jumping, jumping_deep, signalled, signalled_elsewhere, in_coroutine;
 // Runs what there is under the trap flag, an event for every instruction, until there are as many events (stepping.cc).
 void stepping(long wanted);

@@ -27,7 +27,7 @@ var allPrograms = []program{
 	{name: "stripped", source: "corpus/src/copies.cc", cc: []string{"-s"}, flags: []string{"--stack-min", "32", "--max-depth", "4"}},
 	{name: "regions", source: "api/src/regions.cc", flags: []string{"--monitor", "summary"}},
 	{name: "wrong", source: "golden/src/wrong.cc", flags: []string{"--free-stacks"}},
-	{name: "deep", source: "stacks/src/deep.c", cc: []string{"-DSIZE=24"}, args: []string{"1500"}},
+	{name: "deep", source: "stacks/src/deep.c", cc: []string{"-DSIZE=24", "-DROOM=0"}, args: []string{"1500"}},
 	{name: "realloc", source: "corpus/src/steps.c", flags: []string{"--addresses"}},
 	{name: "mappings", source: "corpus/src/mappings.c"},
 	{name: "threadlocal", source: "corpus/src/threadlocal.c"},

@@ -53,7 +53,7 @@ func witness(t *testing.T, build []string) string {
 	program, object, test := filepath.Join(dir, "witness"), filepath.Join(dir, "witness.o"), "../../agent/test/"
 	compile(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I", test, "-c", "src/witness.c", "-o", object)
 	args := append(slices.Clone(build), "-Wall", "-Wextra", object, "-o", program, "-pthread")
-	for _, source := range []string{"scenarios.cc", "tree.cc", "departures.cc", "generated.cc", "stepping.cc"} {
+	for _, source := range []string{"scenarios.cc", "tree.cc", "nonlocal_exits.cc", "generated.cc", "stepping.cc"} {
 		args = append(args, test+source)
 	}
 	compile(t, args...)

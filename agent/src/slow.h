@@ -1,61 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// special.h: events when not all of them are recorded in the plain way: in sampled or count mode, while recording is off, with
-// --stack-min.
+// slow.h: the slow path of events, for all that plain exact mode does not have: sampled and count mode, recording that is off,
+// --stack-min, monitors and so on.
 //
-// In plain exact mode nothing here is reached, and costs nothing: the short ways of record.h test one word, ht_state.common,
-// which is 0 also in a forked child that has not noticed yet. Then ht_state.special says what is to be done.
-#ifndef HT_SPECIAL_H
-#define HT_SPECIAL_H
+// In plain exact mode none of this is reached, and it costs nothing: the short paths of record.h test one word, ht_state.common,
+// which is 0 also in a forked child that has not noticed yet. Then ht_state.slow_flags says what to do.
+#ifndef HT_SLOW_H
+#define HT_SLOW_H
 
 #include "agent.h"
 
-// One of these at most. The short ways of record.h cope with them, if nothing else is set.
-#define HT_SP_SAMPLED 1ull
-#define HT_SP_COUNT 2ull
-#define HT_SP_OFF 4ull
-#define HT_SP_ALONE 4ull // the highest of them
-#define HT_SP_STACK_MIN 8ull // the header says from which size
-#define HT_SP_WAIT 16ull // for HEAPTAP_START_AFTER or HEAPTAP_STOP_AFTER
-#define HT_SP_PAUSED 32ull // some thread, see ht_local.paused
-#define HT_SP_MEASURE 64ull // the program measures
-#define HT_SP_MONITOR 128ull // the program has registered monitors
-#define HT_SP_TOLD (HT_SP_MEASURE | HT_SP_MONITOR)
-#define HT_SP_THRESHOLD 256ull // see threshold.c
-#define HT_SP_SERVING 512ull // what some thread allocates serves a pool, see ht_local.serves
-#define HT_SP_ONLY_TOLD 2048ull // nothing else is special but that measures or monitors are told
-#define HT_SP_ASIDE 1024ull // the agent is not up, or has stepped aside
+// One of these at most. The short paths of record.h cope with them, if nothing else is set.
+#define HT_SLOW_SAMPLED 1ull
+#define HT_SLOW_COUNT 2ull
+#define HT_SLOW_OFF 4ull
+#define HT_SLOW_ALONE 4ull // the highest of them
+#define HT_SLOW_STACK_MIN 8ull // the header says from which size
+#define HT_SLOW_WAIT 16ull // for HEAPTAP_START_AFTER or HEAPTAP_STOP_AFTER
+#define HT_SLOW_PAUSED 32ull // some thread, see ht_local.paused
+#define HT_SLOW_MEASURE 64ull // the program measures
+#define HT_SLOW_MONITOR 128ull // the program has registered monitors
+#define HT_SLOW_OBSERVED (HT_SLOW_MEASURE | HT_SLOW_MONITOR)
+#define HT_SLOW_THRESHOLD 256ull // see threshold.c
+#define HT_SLOW_SERVING 512ull // what some thread allocates serves a pool, see ht_local.serves
+#define HT_SLOW_ONLY_OBSERVED 2048ull // no flags are set but those two
+#define HT_SLOW_ASIDE 1024ull // the agent is not up, or has stepped aside
 
-// Must the functions below be asked?
-HT_INLINE int ht_is_special(void)
+// Must the event take the functions below?
+HT_INLINE int ht_has_slow_flags(void)
 {
 	return ht_unlikely(!ht_load(&ht_state->common)) ||
 	       ht_unlikely(ht_load(&ht_local.thread->stream->busy) == HT_BUSY_CONTROL);
 }
 
 // An event, of which nothing has been done yet: as the functions of record.h whose names they bear.
-HT_NOINLINE void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra,
-				       struct ht_caller c);
+HT_NOINLINE void ht_slow_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c);
 // Also the begin of a realloc.
 struct ht_begun {
 	u64 recorded; // not 0: there must be a result
 	u64 usable; // of the old block; ~0: not asked for
 };
-HT_NOINLINE struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_caller c);
+HT_NOINLINE struct ht_begun ht_slow_deallocation(u64 kind, const void *p, struct ht_caller c);
 // The result of a realloc.
-HT_NOINLINE void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
-				   struct ht_begun begun, struct ht_caller c);
+HT_NOINLINE void ht_slow_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
+				struct ht_begun begun, struct ht_caller c);
 // Is an operator new that failed to be recorded?
-HT_COLD int ht_special_failure(u64 kind, u64 size);
+HT_COLD int ht_slow_failure(u64 kind, u64 size);
 // The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if there
 // is no room.
 struct ht_thread *ht_appear(struct ht_caller c);
 // What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have paused.
-HT_COLD u64 ht_special_modes(int anew);
+HT_COLD u64 ht_slow_modes(int anew);
 // The stack that stands for those of all small allocations.
 u32 ht_small_stack(void);
 // Are mapping changes recorded?
-HT_COLD int ht_special_records(void);
+HT_COLD int ht_slow_records(void);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // sampled.c

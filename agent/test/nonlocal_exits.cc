@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// departures.cc: frames that are left or entered otherwise than by call and return: callbacks of the C library,
+// nonlocal_exits.cc: frames that are left or entered otherwise than by call and return: callbacks of the C library,
 // exceptions, longjmp, signals, coroutines.
 
 #include <csetjmp>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// brief.c: what brief.h says.
+// fast_hooks.c: what fast_hooks.h says.
 //
 // A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that keep a
 // frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
 
 #include "arch_amd64.h"
-#include "brief.h"
+#include "fast_hooks.h"
 #include "record.h"
 #include "timed.h"
 
-struct ht_brief ht_brief;
+struct ht_fast_hooks ht_fast_hooks;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The long way
@@ -158,16 +158,16 @@ HT_FRAMELESS static void *calls_calloc(size_t count, size_t size)
 	return sampled_calloc(count, size, 1);
 }
 
-// Must a deallocation be told of? Of blocks that were recorded; what a running operator frees itself is not among them any more.
-// And where the loader frees, a module may be gone.
-HT_INLINE int is_to_be_told(const void *p)
+// Must the deallocation take the slow path? If the block was recorded: what a running operator frees itself is not among these any
+// more. And if the loader frees, since a module may be gone.
+HT_INLINE int has_slow_free(const void *p)
 {
 	return ht_unlikely(ht_filter_may_hold(p)) || ht_unlikely(ht_in_loader((u64)__builtin_return_address(0)));
 }
 
 HT_FRAMELESS static void plain_free(void *p)
 {
-	if (is_to_be_told(p))
+	if (has_slow_free(p))
 		long_free(p);
 	else
 		ht_real.free(p);
@@ -223,7 +223,7 @@ HT_INLINE void count_and_free(void *p, int may_be_recorded)
 {
 	struct ht_counts *c = ht_local.thread->counts;
 	if (ht_unlikely(!p) || ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(!c) ||
-	    (may_be_recorded && is_to_be_told(p))) {
+	    (may_be_recorded && has_slow_free(p))) {
 		long_free(p);
 		return;
 	}
@@ -263,40 +263,40 @@ HT_FRAMELESS static void *off_calloc(size_t count, size_t size)
 
 static void set(void *(*malloc)(size_t), void *(*calloc)(size_t, size_t), void (*free)(void *))
 {
-	ht_store(&ht_brief.malloc, malloc);
-	ht_store(&ht_brief.calloc, calloc);
-	ht_store(&ht_brief.free, free);
-	ht_store_release(&ht_state->way, HT_WAY_BRIEF);
+	ht_store(&ht_fast_hooks.malloc, malloc);
+	ht_store(&ht_fast_hooks.calloc, calloc);
+	ht_store(&ht_fast_hooks.free, free);
+	ht_store_release(&ht_state->dispatch, HT_DISPATCH_FAST_HOOKS);
 }
 
-void ht_brief_follow(u64 special)
+void ht_fast_hooks_choose(u64 flags)
 {
 	if (ht_is_timed()) // the clocks around the real functions look for the hook's frame
 		return;
-	if (special == HT_SP_SAMPLED && ht_state->size_mask)
+	if (flags == HT_SLOW_SAMPLED && ht_state->size_mask)
 		set(bytes_malloc, bytes_calloc, settled_free);
-	else if (special == HT_SP_SAMPLED)
+	else if (flags == HT_SLOW_SAMPLED)
 		set(calls_malloc, calls_calloc, settled_free);
-	else if (special == HT_SP_COUNT && ht_glibc)
+	else if (flags == HT_SLOW_COUNT && ht_glibc)
 		set(count_malloc, count_calloc, ht_filter_is_used() ? count_free : count_only_free);
-	else if (special == HT_SP_OFF)
+	else if (flags == HT_SLOW_OFF)
 		set(off_malloc, off_calloc, settled_free);
-	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MONITOR) && !ht_state->free_stacks)
-		set(ht_monitored_malloc, ht_told_calloc, ht_monitored_free);
-	else if (special == (HT_SP_ONLY_TOLD | HT_SP_MEASURE) && !ht_state->free_stacks)
-		set(ht_measured_malloc, ht_told_calloc, ht_measured_free);
+	else if (flags == (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MONITOR) && !ht_state->free_stacks)
+		set(ht_monitored_malloc, ht_observed_calloc, ht_monitored_free);
+	else if (flags == (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE) && !ht_state->free_stacks)
+		set(ht_measured_malloc, ht_observed_calloc, ht_measured_free);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); // whoever meets such a module sees settled_free, or we see the module
 	if (ht_modules_may_go())
-		ht_brief_watch();
+		ht_fast_hooks_watch_loader();
 }
 
-void ht_brief_watch(void)
+void ht_fast_hooks_watch_loader(void)
 {
 	void (*settled)(void *) = settled_free;
-	__atomic_compare_exchange_n(&ht_brief.free, &settled, plain_free, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&ht_fast_hooks.free, &settled, plain_free, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-void ht_brief_aside(void)
+void ht_fast_hooks_bypass(void)
 {
 	set(ht_real.malloc, ht_real.calloc, ht_real.free);
 }

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tell.c: what tell.h says.
+// observe.c: what observe.h says.
 //
 // Measures are no part of what the thread hides from its signal handlers: what these do in between counts, too.
 
-#include "tell.h"
+#include "observe.h"
 #include "arch_amd64.h"
 #include "measure.h"
 #include "monitor.h"
 #include "record.h"
 
-void ht_tell_allocation(u64 special, u64 size, u64 usable, const void *p)
+void ht_observe_allocation(u64 flags, u64 size, u64 usable, const void *p)
 {
 	if (ht_local.hidden)
 		return;
 	if (usable == ~0ull)
 		usable = size;
-	if (special & HT_SP_MEASURE)
+	if (flags & HT_SLOW_MEASURE)
 		ht_measure_allocation(size, usable);
-	if (special & HT_SP_MONITOR)
+	if (flags & HT_SLOW_MONITOR)
 		ht_monitor_allocation(size, usable, p);
 }
 
 // Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may get
 // this one as soon as it is free.
-void ht_tell_deallocation(u64 special, u64 kind, u64 usable, const void *p)
+void ht_observe_deallocation(u64 flags, u64 kind, u64 usable, const void *p)
 {
 	if (ht_local.hidden)
 		return;
 	if (usable == ~0ull)
 		usable = 0;
-	if (special & HT_SP_MEASURE && kind != HT_K_REALLOC_BEGIN)
+	if (flags & HT_SLOW_MEASURE && kind != HT_K_REALLOC_BEGIN)
 		ht_measure_deallocation(usable);
-	if (special & HT_SP_MONITOR)
+	if (flags & HT_SLOW_MONITOR)
 		ht_monitor_deallocation(usable, p);
 }
 
-void ht_tell_result(u64 special, const void *old, u64 old_usable, u64 size, const void *p)
+void ht_observe_result(u64 flags, const void *old, u64 old_usable, u64 size, const void *p)
 {
 	int was = old && old_usable != ~0ull, failed = !p && size;
 	if (ht_local.hidden)
 		return;
-	if (failed && was && special & HT_SP_MONITOR)
+	if (failed && was && flags & HT_SLOW_MONITOR)
 		ht_monitor_allocation(old_usable, old_usable, old);
-	if (!failed && was && special & HT_SP_MEASURE)
+	if (!failed && was && flags & HT_SLOW_MEASURE)
 		ht_measure_deallocation(old_usable);
 	if (p)
-		ht_tell_allocation(special, size, ht_usable(p), p);
+		ht_observe_allocation(flags, size, ht_usable(p), p);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Events of glibc's blocks, while nothing else is special
+// Events of glibc's blocks, while no other flags are set
 
-#define MONITORS (HT_SP_ONLY_TOLD | HT_SP_MONITOR)
-#define MEASURES (HT_SP_ONLY_TOLD | HT_SP_MEASURE)
+#define MONITORS (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MONITOR)
+#define MEASURES (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE)
 
 // Records an allocation as ht_record_common_allocation does, or what of it can be done here.
 enum recorded {
@@ -92,8 +92,8 @@ undo:
 	return LONG_WAY;
 }
 
-// Tells of what was recorded; the block is no mapping of its own. `what` is ht_state.special.
-HT_INLINE void tell_allocation(u64 what, struct ht_thread *t, u64 size, const void *p)
+// Of a block that was recorded and is not a mapping of its own. `what` is ht_state.slow_flags.
+HT_INLINE void observe_block(u64 what, struct ht_thread *t, u64 size, const void *p)
 {
 	u64 usable = (((const u64 *)p)[-1] & ~7ull) - 8;
 	if (ht_unlikely(t->local->hidden))
@@ -110,11 +110,11 @@ HT_INLINE void tell_allocation(u64 what, struct ht_thread *t, u64 size, const vo
 	} else if (what == MEASURES && ht_likely(t->measures != 0)) {
 		ht_measure_allocated(t->measures, size, usable);
 	} else {
-		ht_tell_allocation(what, size, usable, p);
+		ht_observe_allocation(what, size, usable, p);
 	}
 }
 
-HT_INLINE void tell_deallocation(u64 what, struct ht_thread *t, const void *p)
+HT_INLINE void observe_freed(u64 what, struct ht_thread *t, const void *p)
 {
 	u64 usable = ht_usable_by_header(p);
 	if (ht_unlikely(t->local->hidden))
@@ -131,11 +131,11 @@ HT_INLINE void tell_deallocation(u64 what, struct ht_thread *t, const void *p)
 	} else if (what == MEASURES && ht_likely(t->measures != 0)) {
 		ht_measure_deallocated(t->measures, usable);
 	} else {
-		ht_tell_deallocation(what, HT_K_FREE, usable, p);
+		ht_observe_deallocation(what, HT_K_FREE, usable, p);
 	}
 }
 
-void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
+void *ht_observed_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	enum recorded r = record_allocation(t, kind, p, size, ht_caller_of(frame));
@@ -143,29 +143,30 @@ void *ht_told_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 		return ht_allocated(kind, p, size, frame);
 	if (ht_unlikely(r == ELSEWHERE))
 		ht_allocated_elsewhere(t, p, frame);
-	tell_allocation(ht_load(&ht_state->special), t, size, p);
+	observe_block(ht_load(&ht_state->slow_flags), t, size, p);
 	return p;
 }
 
-void *ht_told_deallocated(u64 kind, void *p, const u64 *frame)
+void *ht_observed_deallocated(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	if (ht_unlikely(ht_state->free_stacks) || !ht_record_plain_deallocation(kind, p, frame[1], (u64)(frame + 2)))
 		return ht_deallocated(kind, p, frame);
-	tell_deallocation(ht_load(&ht_state->special), t, p);
+	observe_freed(ht_load(&ht_state->slow_flags), t, p);
 	return p;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // In place of the hooks
 
-HT_INLINE void *told_malloc(u64 what, size_t size)
+HT_INLINE void *observed_malloc(u64 what, size_t size)
 {
 	volatile size_t kept = size; // see malloc
 	void *p = ht_real.malloc(size);
 	struct ht_thread *t = ht_local.thread;
 	enum recorded r = LONG_WAY;
-	if (ht_likely((ht_local.operator.sp | t->stream->busy) == 0) && ht_likely(ht_load(&ht_state->special) == what))
+	if (ht_likely((ht_local.operator.sp | t->stream->busy) == 0) &&
+	    ht_likely(ht_load(&ht_state->slow_flags) == what))
 		r = record_allocation(t, HT_K_MALLOC, p, kept, HT_CALLER());
 	if (ht_unlikely(r == LONG_WAY)) {
 		p = ht_allocated(HT_K_MALLOC, p, kept, HT_FRAME());
@@ -178,18 +179,18 @@ HT_INLINE void *told_malloc(u64 what, size_t size)
 		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and had no event
 			return p;
 	}
-	tell_allocation(what, t, kept, p);
+	observe_block(what, t, kept, p);
 	return p;
 }
 
 void *ht_monitored_malloc(size_t size)
 {
-	return told_malloc(MONITORS, size);
+	return observed_malloc(MONITORS, size);
 }
 
 void *ht_measured_malloc(size_t size)
 {
-	return told_malloc(MEASURES, size);
+	return observed_malloc(MEASURES, size);
 }
 
 // Uncommon, or null.
@@ -200,28 +201,28 @@ static HT_NOINLINE void free_otherwise(void *p)
 	ht_real.free(p);
 }
 
-HT_INLINE void told_free(u64 what, void *p, const u64 *frame)
+HT_INLINE void observed_free(u64 what, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	if (ht_unlikely(!p) || ht_unlikely(!ht_record_plain_deallocation(HT_K_FREE, p, frame[1], (u64)(frame + 2)))) {
 		free_otherwise(p);
 		return;
 	}
-	tell_deallocation(what, t, p);
+	observe_freed(what, t, p);
 	ht_real.free(p);
 }
 
 void ht_monitored_free(void *p)
 {
-	told_free(MONITORS, p, HT_FRAME());
+	observed_free(MONITORS, p, HT_FRAME());
 }
 
 void ht_measured_free(void *p)
 {
-	told_free(MEASURES, p, HT_FRAME());
+	observed_free(MEASURES, p, HT_FRAME());
 }
 
-void *ht_told_calloc(size_t count, size_t size)
+void *ht_observed_calloc(size_t count, size_t size)
 {
 	u64 total;
 	void *p = ht_real.calloc(count, size);

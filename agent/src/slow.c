@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// special.c: what becomes of an event when not all of them are recorded in the plain way.
+// slow.c: what becomes of an event when not all of them are recorded in the plain way.
 
-#include "special.h"
+#include "slow.h"
 #include "api.h"
 #include "mode.h"
 #include "record.h"
@@ -10,25 +10,25 @@
 #include "threshold.h"
 #include "cct.h"
 
-// ht_state.special, after a look at whether it still holds: the agent may not be up yet, this may be a child that was just
+// ht_state.slow_flags, after a look at whether it still holds: the agent may not be up yet, this may be a child that was just
 // forked, and ht_header.control may have changed.
 static u64 look(void)
 {
 	struct ht_stream *s;
 	if (!ht_init())
-		return HT_SP_OFF | HT_SP_ASIDE;
+		return HT_SLOW_OFF | HT_SLOW_ASIDE;
 	s = ht_thread_own()->stream;
 	if (ht_load(&s->busy) == HT_BUSY_CONTROL)
 		ht_store(&s->busy, 0);
 	if (ht_unlikely(ht_load(&ht_header->control) != ht_load(&ht_state->control)))
 		ht_mode_follow();
-	return ht_load(&ht_state->special);
+	return ht_load(&ht_state->slow_flags);
 }
 
 // The same for what the calling thread allocates anew.
-HT_INLINE u64 unless_paused(u64 special)
+HT_INLINE u64 unless_paused(u64 flags)
 {
-	return special & HT_SP_PAUSED && ht_local.paused ? (special & HT_SP_TOLD) | HT_SP_OFF : special;
+	return flags & HT_SLOW_PAUSED && ht_local.paused ? (flags & HT_SLOW_OBSERVED) | HT_SLOW_OFF : flags;
 }
 
 // While a thread is paused or serves a pool, the others take the long way. That it has ended must be looked for, now and then.
@@ -54,10 +54,10 @@ struct ht_thread *ht_appear(struct ht_caller c)
 	return t;
 }
 
-u64 ht_special_modes(int anew)
+u64 ht_slow_modes(int anew)
 {
-	u64 special = look();
-	return anew ? unless_paused(special) : special;
+	u64 flags = look();
+	return anew ? unless_paused(flags) : flags;
 }
 
 u32 ht_small_stack(void)
@@ -96,23 +96,23 @@ static void record_sample(u64 kind, const void *p, u64 size, u64 extra_kind, u64
 }
 
 // Does this block serve a pool? Then it is recorded whatever the mode is, and so will be its end.
-static int serves(u64 special, const void *p)
+static int serves(u64 flags, const void *p)
 {
-	if (!(special & HT_SP_SERVING) || !ht_local.serves || !p)
+	if (!(flags & HT_SLOW_SERVING) || !ht_local.serves || !p)
 		return 0;
-	if (special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF))
+	if (flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF))
 		ht_filter_add(p);
 	return 1;
 }
 
-static void allocation(u64 special, u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
+static void allocation(u64 flags, u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	if (special & HT_SP_COUNT) {
+	if (flags & HT_SLOW_COUNT) {
 		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
-	} else if (special & HT_SP_OFF) {
-		if (special == HT_SP_OFF)
+	} else if (flags & HT_SLOW_OFF) {
+		if (flags == HT_SLOW_OFF)
 			ht_appear(c);
-	} else if (special & HT_SP_SAMPLED && p) {
+	} else if (flags & HT_SLOW_SAMPLED && p) {
 		if (ht_sample_is_due(size) && ht_sample_draw(size))
 			record_sample(kind, p, size, extra_kind, extra, c);
 		else
@@ -122,28 +122,28 @@ static void allocation(u64 special, u64 kind, const void *p, u64 size, u64 extra
 	}
 }
 
-void ht_special_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
+void ht_slow_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	u64 special = look();
-	if (special & (HT_SP_PAUSED | HT_SP_SERVING))
+	u64 flags = look();
+	if (flags & (HT_SLOW_PAUSED | HT_SLOW_SERVING))
 		look_for_ended();
-	if (special & HT_SP_WAIT)
-		special = ht_mode_wait(1);
-	if (ht_unlikely(serves(special, p)))
+	if (flags & HT_SLOW_WAIT)
+		flags = ht_mode_wait(1);
+	if (ht_unlikely(serves(flags, p)))
 		record(kind, p, size, extra_kind, extra, 0, c);
 	else
-		allocation(unless_paused(special), kind, p, size, extra_kind, extra, c);
-	if (special & HT_SP_TOLD && p)
-		ht_tell_allocation(special, size, ht_usable(p), p);
-	if (special & HT_SP_THRESHOLD && p)
+		allocation(unless_paused(flags), kind, p, size, extra_kind, extra, c);
+	if (flags & HT_SLOW_OBSERVED && p)
+		ht_observe_allocation(flags, size, ht_usable(p), p);
+	if (flags & HT_SLOW_THRESHOLD && p)
 		ht_threshold_allocation(p, size, ht_usable(p), c);
 }
 
 void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
-	u64 special = look(); // changes seldom; what was drawn is then drawn in vain
-	if (special != HT_SP_SAMPLED)
-		ht_special_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
+	u64 flags = look(); // changes seldom; what was drawn is then drawn in vain
+	if (flags != HT_SLOW_SAMPLED)
+		ht_slow_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
 	else if (ht_sample_draw(size))
 		record_sample(kind, p, size, 0, 0, ht_caller_of(frame));
 	return p;
@@ -158,26 +158,26 @@ static HT_NOINLINE void look_for_unloaded(struct ht_caller c)
 		ht_end(t, t->stream, (u64 *)t->at);
 }
 
-struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_caller c)
+struct ht_begun ht_slow_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
 	struct ht_begun begun = {1, ~0ull};
-	u64 special = look();
-	if (special & HT_SP_WAIT)
-		special = ht_mode_wait(0);
-	if (special & HT_SP_COUNT)
+	u64 flags = look();
+	if (flags & HT_SLOW_WAIT)
+		flags = ht_mode_wait(0);
+	if (flags & HT_SLOW_COUNT)
 		ht_count_deallocation(ht_appear(c), kind, (void *)p);
-	if (!(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF)) || ht_filter_take(p)) {
+	if (!(flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF)) || ht_filter_take(p)) {
 		ht_record_short(kind, p, c);
 	} else {
 		begun.recorded = 0;
 		if (ht_unlikely(ht_in_loader(c.pc)))
 			look_for_unloaded(c);
 	}
-	if (special & HT_SP_TOLD) {
+	if (flags & HT_SLOW_OBSERVED) {
 		begun.usable = ht_usable(p);
-		ht_tell_deallocation(special, kind, begun.usable, p);
+		ht_observe_deallocation(flags, kind, begun.usable, p);
 	}
-	if (special & HT_SP_THRESHOLD) {
+	if (flags & HT_SLOW_THRESHOLD) {
 		begun.usable = ht_usable(p);
 		if (kind != HT_K_REALLOC_BEGIN)
 			ht_threshold_deallocation(begun.usable);
@@ -186,52 +186,52 @@ struct ht_begun ht_special_deallocation(u64 kind, const void *p, struct ht_calle
 }
 
 // What of a realloc's result is recorded.
-static void result(u64 special, u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
-		   u64 begun, struct ht_caller c)
+static void result(u64 flags, u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra, u64 begun,
+		   struct ht_caller c)
 {
-	if (ht_unlikely(serves(special, p))) {
+	if (ht_unlikely(serves(flags, p))) {
 		record(kind, p, size, extra_kind, extra, 0, c);
 		return;
 	}
-	special = unless_paused(special);
-	int failed = !p && size, recorded = !(special & (HT_SP_SAMPLED | HT_SP_COUNT | HT_SP_OFF));
+	flags = unless_paused(flags);
+	int failed = !p && size, recorded = !(flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF));
 	if (begun && failed && !recorded)
 		ht_filter_add(old); // it lives on
-	if (special & HT_SP_COUNT)
+	if (flags & HT_SLOW_COUNT)
 		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
-	if (special & HT_SP_SAMPLED && p && ht_sample_is_due(size) && ht_sample_draw(size))
+	if (flags & HT_SLOW_SAMPLED && p && ht_sample_is_due(size) && ht_sample_draw(size))
 		record_sample(kind, p, size, extra_kind, extra, c);
-	else if (recorded || (failed && (begun || special & HT_SP_SAMPLED)))
+	else if (recorded || (failed && (begun || flags & HT_SLOW_SAMPLED)))
 		record(kind, p, size, extra_kind, extra, 0, c);
 	else if (begun)
 		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and of the new one nothing is known
 }
 
 // Who is told may ask for what was recorded (heaptap_stack), so that comes first.
-void ht_special_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
-		       struct ht_begun begun, struct ht_caller c)
+void ht_slow_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
+		    struct ht_begun begun, struct ht_caller c)
 {
-	u64 special = look();
-	if (special & HT_SP_WAIT)
-		special = ht_mode_wait(1);
-	result(special, kind, old, p, size, extra_kind, extra, begun.recorded, c);
-	if (special & HT_SP_TOLD)
-		ht_tell_result(special, old, begun.usable, size, p);
-	if (special & HT_SP_THRESHOLD && (p || !size) && old)
+	u64 flags = look();
+	if (flags & HT_SLOW_WAIT)
+		flags = ht_mode_wait(1);
+	result(flags, kind, old, p, size, extra_kind, extra, begun.recorded, c);
+	if (flags & HT_SLOW_OBSERVED)
+		ht_observe_result(flags, old, begun.usable, size, p);
+	if (flags & HT_SLOW_THRESHOLD && (p || !size) && old)
 		ht_threshold_deallocation(begun.usable);
-	if (special & HT_SP_THRESHOLD && p)
+	if (flags & HT_SLOW_THRESHOLD && p)
 		ht_threshold_allocation(p, size, ht_usable(p), c);
 }
 
-int ht_special_failure(u64 kind, u64 size)
+int ht_slow_failure(u64 kind, u64 size)
 {
-	u64 special = unless_paused(look());
-	if (special & HT_SP_COUNT)
+	u64 flags = unless_paused(look());
+	if (flags & HT_SLOW_COUNT)
 		ht_count_allocation(ht_local.thread, kind, 0, size);
-	return !(special & (HT_SP_COUNT | HT_SP_OFF));
+	return !(flags & (HT_SLOW_COUNT | HT_SLOW_OFF));
 }
 
-int ht_special_records(void)
+int ht_slow_records(void)
 {
-	return !(unless_paused(look()) & (HT_SP_COUNT | HT_SP_OFF));
+	return !(unless_paused(look()) & (HT_SLOW_COUNT | HT_SLOW_OFF));
 }
