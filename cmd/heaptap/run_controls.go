@@ -107,7 +107,8 @@ func checkPattern(text string) error {
 }
 
 // markSignals are the signals that nobody else needs.
-var markSignals = []syscall.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGHUP, unix.SIGALRM, unix.SIGVTALRM, unix.SIGWINCH, unix.SIGIO, unix.SIGPWR}
+var markSignals = []syscall.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGHUP, unix.SIGALRM, unix.SIGVTALRM, unix.SIGWINCH,
+	unix.SIGIO, unix.SIGPWR}
 
 func markSignal(name string) (syscall.Signal, error) {
 	word := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
@@ -125,8 +126,8 @@ func markSignal(name string) (syscall.Signal, error) {
 var conditionMeasures = []struct {
 	name    string
 	measure record.Measure
-}{{"rss", record.RSS}, {"virt", record.Virtual}, {"system-free", record.SystemFree}, {"live", record.Live}, {"allocations", record.Allocations},
-	{"stack", record.StackDepth}}
+}{{"rss", record.RSS}, {"virt", record.Virtual}, {"system-free", record.SystemFree}, {"live", record.Live},
+	{"allocations", record.Allocations}, {"stack", record.StackDepth}}
 
 // parseCondition reads a condition: rss>2GiB, allocations>1M, system-free<5%.
 func parseCondition(text string) (record.Condition, error) {
