@@ -36,7 +36,8 @@ The folder lies below XDG_CACHE_HOME, or ~/.cache. It is only used if it belongs
 					"folder": dir, "builds": usage.Builds, "bytes": usage.Bytes, "limit": namecache.DefaultLimit,
 				})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "names of functions: %s of at most %s, programs and libraries: %d, folder: %s\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"names of functions: %s of at most %s, programs and libraries: %d, folder: %s\n",
 				humanize.Size(uint64(usage.Bytes)), humanize.Size(namecache.DefaultLimit), usage.Builds, dir)
 			return err
 		},

@@ -89,7 +89,8 @@ Exit status: 0; 1 if there is no such process, if it is not being recorded, or i
 			return failed
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on the processes: pid, program, file, mode, events, live_bytes, live_blocks, lost_events, lag_ns")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print one JSON object on the processes: pid, program, file, mode, events, live_bytes, live_blocks, lost_events, lag_ns")
 	return cmd
 }
 

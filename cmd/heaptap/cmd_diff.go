@@ -97,7 +97,8 @@ docs/queries.md says what is matched with what.`,
 }
 
 // sides opens what is compared and makes the question about each. One file is opened once.
-func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error, err error) {
+func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error,
+	err error) {
 	var open []*query.Source
 	closeBoth = func() (err error) {
 		for _, s := range open {

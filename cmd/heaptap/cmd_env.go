@@ -41,7 +41,8 @@ This is for programs that somebody else starts: services, test runners, batch sy
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&shell, "shell", "", "whose syntax: sh (also bash, zsh, dash, ksh), fish, csh (also tcsh); default: $SHELL's")
+	cmd.Flags().StringVar(&shell, "shell", "",
+		"whose syntax: sh (also bash, zsh, dash, ksh), fish, csh (also tcsh); default: $SHELL's")
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too")
 	return cmd
 }
@@ -54,8 +55,8 @@ func shellOf(path string) string {
 	return "sh"
 }
 
-// envLines sets LD_PRELOAD to the library and what was there, and what else the agent is to know. The library's path may
-// hold the loader's token $PLATFORM, so it is quoted.
+// envLines sets LD_PRELOAD to the library and what was there, and what else the agent is to know. The library's
+// path may hold the loader's token $PLATFORM, so it is quoted.
 func envLines(shell, library string, freeStacks bool) (string, error) {
 	text, err := preloadLines(shell, library)
 	if err != nil || !freeStacks {

@@ -47,7 +47,8 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 			case list:
 				return nil
 			case e.name == "":
-				return usagef("export: -f FORMAT is needed; known are %s", strings.Join(export.Names(formats.All), ", "))
+				return usagef("export: -f FORMAT is needed; known are %s",
+					strings.Join(export.Names(formats.All), ", "))
 			case len(args) == 0:
 				return usagef("export: no recording given; for example: heaptap export -f %s server.4711.htap", e.name)
 			}
@@ -124,7 +125,8 @@ func (e *exporter) find(cmd *cobra.Command) error {
 	for _, name := range e.Metrics {
 		m, known := query.ParseMetric(name)
 		if _, integer := m.Integer(&query.Values{}); known && !f.AnyKind && (!integer || !m.Sums()) {
-			return usagef("%s: --metric %s: it does not sum up over call stacks, which %s needs; -f csv can hold it", cmd.Name(), name, f.Name)
+			return usagef("%s: --metric %s: it does not sum up over call stacks, which %s needs; -f csv can hold it",
+				cmd.Name(), name, f.Name)
 		}
 	}
 	return nil
@@ -216,7 +218,8 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	told := false
 	in.Missing = func(text string) {
 		if !told {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done, escape.Terminal(text))
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done,
+				escape.Terminal(text))
 		}
 		told = true
 	}

@@ -67,10 +67,12 @@ func importHelp() string {
 	return b.String()
 }
 
-// importedName is what a recording made of a file is called: without the endings that say how the file is compressed, and of what format it is.
+// importedName is what a recording made of a file is called: without the endings that say how the file is
+// compressed, and of what format it is.
 func importedName(file string) string {
 	name := filepath.Base(file)
-	for _, ending := range []string{".zst", ".gz", ".heaptrack", ".pb", ".json", ".dhat", ".speedscope", ".folded", ".mallocprofiler", ".heap"} {
+	for _, ending := range []string{".zst", ".gz", ".heaptrack", ".pb", ".json", ".dhat", ".speedscope", ".folded",
+		".mallocprofiler", ".heap"} {
 		if short := strings.TrimSuffix(name, ending); short != "" {
 			name = short
 		}

@@ -50,7 +50,8 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 			if o.Frames = frames; frames == 0 {
 				o.Frames = -1
 			}
-			l, err := query.AskLeaks(cmd.Context(), s, about, query.LeakFilter{Rules: rules, Runtime: runtime}, !suggest)
+			l, err := query.AskLeaks(cmd.Context(), s, about, query.LeakFilter{Rules: rules, Runtime: runtime},
+				!suggest)
 			if err != nil {
 				return err
 			}

@@ -39,8 +39,10 @@ number of different call stacks.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the outcome to `FILE`")
-	cmd.Flags().StringVar(&align, "align", "start", "moments that are the same: those as long after each process's start (start), or those of the wall clock (clock)")
-	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false, "leave out recordings that are damaged or cannot be read; the exit status is 1 then")
+	cmd.Flags().StringVar(&align, "align", "start",
+		"moments that are the same: those as long after each process's start (start), or those of the wall clock (clock)")
+	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false,
+		"leave out recordings that are damaged or cannot be read; the exit status is 1 then")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		by, ok := map[string]merge.Align{"start": merge.ByStart, "clock": merge.ByClock}[align]
@@ -80,7 +82,8 @@ number of different call stacks.`,
 		if err := m.Write(output); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output), humanize.Number(uint64(m.Inputs())))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: the sums of %s recordings\n", escape.Terminal(output),
+			humanize.Number(uint64(m.Inputs())))
 		if left > 0 {
 			return &exitError{1}
 		}

@@ -195,7 +195,8 @@ func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, t
 	if result.Already {
 		what = "was there"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; recording %s in %s\n", escape.Terminal(path), what, result.ID, to.name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; recording %s in %s\n", escape.Terminal(path), what, result.ID,
+		to.name)
 	return err
 }
 

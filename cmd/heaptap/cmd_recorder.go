@@ -51,10 +51,12 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}
 	return record.Run(ctx, record.Config{
 		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
-		RunDir: link.Config.RunDir, Output: link.Config.Output, OutputMode: link.Config.OutputMode, SpillDir: link.Config.SpillDir,
+		RunDir: link.Config.RunDir, Output: link.Config.Output, OutputMode: link.Config.OutputMode,
+		SpillDir:   link.Config.SpillDir,
 		SpillLimit: link.Config.SpillLimit, Launcher: link.Config.RunPID, Flush: link.Config.Flush,
-		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth, Addresses: link.Config.Addresses,
-		Main: main, MainEnded: ended, Version: version(),
+		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth,
+		Addresses: link.Config.Addresses,
+		Main:      main, MainEnded: ended, Version: version(),
 		Dump: func(recording string, q control.Request) ([]byte, error) {
 			if q.Verb == control.Threshold {
 				return reply.Threshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
@@ -79,7 +81,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	})
 }
 
-// cachedNames opens the user's cache of names. Nil if it cannot be used, which costs only time ("heaptap cache" says why).
+// cachedNames opens the user's cache of names. Nil if it cannot be used, which costs only time ("heaptap cache"
+// says why).
 func cachedNames() *namecache.Cache {
 	c, err := namecache.Open(namecache.Dir())
 	if err != nil {
@@ -88,8 +91,8 @@ func cachedNames() *namecache.Cache {
 	return c
 }
 
-// debugFiles is a record.Config.Fetch: it asks the servers that the user names in DEBUGINFOD_URLS, and tells of each download. Nil if
-// there are none.
+// debugFiles is a record.Config.Fetch: it asks the servers that the user names in DEBUGINFOD_URLS, and tells of
+// each download. Nil if there are none.
 func debugFiles(tell func(text string)) func(context.Context, []byte) (string, error) {
 	c := debuginfod.FromEnvironment()
 	if c == nil {
@@ -122,7 +125,8 @@ func recordingOf(r record.Report) *launch.Recording {
 }
 
 // rescue completes the recordings of a spool that a dead recorder left.
-func rescue(ctx context.Context, spool string, config launch.RecorderConfig, main bool, end *launch.MainEnd) ([]launch.Recording, error) {
+func rescue(ctx context.Context, spool string, config launch.RecorderConfig, main bool,
+	end *launch.MainEnd) ([]launch.Recording, error) {
 	var list []launch.Recording
 	ended := make(chan record.Status, 1)
 	if end != nil {
@@ -132,7 +136,8 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 	err := record.Recover(ctx, spool, record.Config{
 		RunDir: config.RunDir, Output: config.Output, OutputMode: config.OutputMode, Taken: config.Taken,
 		SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
-		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses, MainEnded: ended, Version: version(),
+		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses,
+		MainEnded: ended, Version: version(),
 		MinEvents: config.MinEvents, NotMain: !main, Names: cachedNames(), Fetch: debugFiles(func(string) {}),
 		Report: func(r record.Report) {
 			if r.Kind == record.Finished && r.Err == nil && !r.Dropped {

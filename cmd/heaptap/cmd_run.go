@@ -124,7 +124,8 @@ hold, 125 if that cannot be told.`,
 				return err
 			}
 			config := launch.Config{
-				Args: args, Output: out, OutputMode: permissions, SpillLimit: spill, FreeStacks: freeStacks, Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
+				Args: args, Output: out, OutputMode: permissions, SpillLimit: spill, FreeStacks: freeStacks,
+				Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
 				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth, Require: require,
 			}
 			config.Command, config.CommandTime = watching.Command()
@@ -184,7 +185,8 @@ hold, 125 if that cannot be told.`,
 	mode.add(cmd.Flags())
 	controls.add(cmd.Flags())
 	configs.add(cmd.Flags())
-	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
+	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false,
+		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
 	cmd.Flags().BoolVar(&addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
 	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
@@ -195,7 +197,8 @@ hold, 125 if that cannot be told.`,
 	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
 	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
 	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
-	cmd.Flags().BoolVar(&checked, "check", false, "check the recordings against the limits below, and end with status 1 if one does not hold")
+	cmd.Flags().BoolVar(&checked, "check", false,
+		"check the recordings against the limits below, and end with status 1 if one does not hold")
 	cmd.Flags().AddFlagSet(limits)
 	gate.complete(cmd)
 	usageInParts(cmd, limits, "With --check")

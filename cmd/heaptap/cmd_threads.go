@@ -23,7 +23,8 @@ was most at any moment, how deep its call stacks were; the same by function that
 	q := newQuestion(cmd, 20)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary, query.Depth}
+			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary,
+				query.Depth}
 			t, err := query.Threads(cmd.Context(), s, about)
 			if err != nil {
 				return err

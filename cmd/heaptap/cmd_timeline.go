@@ -35,7 +35,8 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
 	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with --csv and --json 200")
 	cmd.Flags().BoolVar(&csv, "csv", false, "print comma-separated values, a line for each step")
-	cmd.Flags().BoolVar(&stack, "stack", false, "show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that one grew")
+	cmd.Flags().BoolVar(&stack, "stack", false,
+		"show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that one grew")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case top < 0 || top > 1000:
@@ -77,7 +78,8 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 
 // stackTimeline is --stack.
 func stackTimeline(cmd *cobra.Command, q *queryFlags, file string, top, steps int, csv bool) error {
-	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric", "at"} {
+	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric",
+		"at"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("timeline: --%s is not for --stack: --from, --to and --thread are", name)
 		}

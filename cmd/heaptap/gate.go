@@ -43,8 +43,10 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 		}
 		f.StringVar(&g.limits[i], "max-"+m.String(), "", "allow at most `"+kind+"` "+limitText[m])
 	}
-	f.BoolVar(&g.NoGrowth, "no-growth", false, "allow no call stack whose live bytes rise steadily over the whole range")
-	f.BoolVar(&g.NoMismatches, "no-mismatches", false, "allow no deallocation that does not belong to the function that allocated the block")
+	f.BoolVar(&g.NoGrowth, "no-growth", false,
+		"allow no call stack whose live bytes rise steadily over the whole range")
+	f.BoolVar(&g.NoMismatches, "no-mismatches", false,
+		"allow no deallocation that does not belong to the function that allocated the block")
 	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
 	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this `SHARE` of the baseline's value of all")
@@ -52,7 +54,8 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 	f.StringArrayVar(&g.files, "suppressions", nil, "known leaks, which do not count: what the rules in `FILE` match; may be repeated")
 	f.BoolVar(&g.Known.Runtime, "runtime", false, "count what the runtime keeps for itself as leaked, too")
 	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
-	f.BoolVar(&g.AllowEmpty, "allow-empty", false, "let recordings pass that have no allocation because recording was off, or none was sampled")
+	f.BoolVar(&g.AllowEmpty, "allow-empty", false,
+		"let recordings pass that have no allocation because recording was off, or none was sampled")
 	f.StringSliceVar(&g.Programs, "program", nil, "check the recordings of this `PROGRAM` only: its name, with * and ?; may be repeated")
 	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), or FORMAT=FILE to write it to a file; may be repeated")
 	g.q.filters(f)
@@ -72,15 +75,17 @@ var limitText = map[query.Metric]string{
 
 // complete has shells complete the values of flags.
 func (g *gateFlags) complete(cmd *cobra.Command) {
-	for flag, words := range map[string][]string{"format": gate.Formats, "compare": question.MetricNames(check.Limited)} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)); err != nil {
+	for flag, words := range map[string][]string{"format": gate.Formats,
+		"compare": question.MetricNames(check.Limited)} {
+		if err := cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(words, cobra.ShellCompDirectiveDefault)); err != nil {
 			panic(err) // there is no such flag
 		}
 	}
 }
 
-// prepare reads the flags and opens the baseline. top is how many stacks are shown for each limit. Errors end with the status of those that
-// could not tell.
+// prepare reads the flags and opens the baseline. top is how many stacks are shown for each limit. Errors end with
+// the status of those that could not tell.
 func (g *gateFlags) prepare(cmd *cobra.Command, top int) error {
 	err := g.read(cmd, top)
 	var usage *usageError
@@ -119,7 +124,8 @@ func (g *gateFlags) read(cmd *cobra.Command, top int) error {
 	if err != nil {
 		return err
 	}
-	look := view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact, Page: answer.Page{Limit: top}}
+	look := view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact,
+		Page: answer.Page{Limit: top}}
 	g.each(func(o *gate.Output) { o.Look = look })
 	rules, err := readSuppressions(g.files)
 	if err != nil {
@@ -194,7 +200,8 @@ func (g *gateFlags) readBaseline(cmd *cobra.Command) error {
 	return nil
 }
 
-// finish writes the results, to out if no file is named, and returns what the command ends with: nil if everything holds.
+// finish writes the results, to out if no file is named, and returns what the command ends with: nil if everything
+// holds.
 func (g *gateFlags) finish(out io.Writer, complain func(format string, args ...any)) error {
 	ok, complaints := g.Finish(out)
 	for _, err := range complaints {

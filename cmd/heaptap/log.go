@@ -31,7 +31,8 @@ func openLog(target string) (*liveLog, error) {
 		// A copy: closing it leaves the program's own alone.
 		fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 		if err != nil {
-			return nil, fmt.Errorf("--log %s: no such file descriptor is open; for a file of that name: ./%s", target, target)
+			return nil, fmt.Errorf("--log %s: no such file descriptor is open; for a file of that name: ./%s", target,
+				target)
 		}
 		file = os.NewFile(uintptr(fd), "file descriptor "+target)
 	} else if file, err = os.Create(target); err != nil {

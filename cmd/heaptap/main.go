@@ -66,7 +66,8 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// oneLine is an error in a line, for a terminal: errors name files, commands and functions, which may be called anything.
+// oneLine is an error in a line, for a terminal: errors name files, commands and functions, which may be called
+// anything.
 func oneLine(err error) string {
 	return escape.Terminal(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; "))
 }

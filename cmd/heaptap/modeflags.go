@@ -29,7 +29,8 @@ func (m *modeFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.stackMin, "stack-min", "", "record call stacks only of allocations of at least `SIZE`; the others count as one")
 	f.StringVar(&m.stack, "stack", "unwind", "find call stacks by `WAY`: unwind; enter-exit, from what functions compiled with -finstrument-functions tell, without unwinding")
 	f.IntVar(&m.maxDepth, "max-depth", 0, "keep the `N` innermost frames of each call stack; 0: all")
-	f.BoolVar(&m.timeCalls, "time-calls", false, "measure the time inside of the allocation functions, per function and thread")
+	f.BoolVar(&m.timeCalls, "time-calls", false,
+		"measure the time inside of the allocation functions, per function and thread")
 	f.StringVar(&m.start, "start", "on", "with `off`: record nothing until heaptap ctl, or the program, says so")
 	f.StringVar(&m.startAfter, "start-after", "", "begin to record after this `TIME`, as 500ms, 10s or 5m, or this number of allocations, as 20000 or 1M")
 	f.StringVar(&m.stopAfter, "stop-after", "", "stop recording this `TIME`, or this number of allocations, after it began")
@@ -52,13 +53,17 @@ func (m *modeFlags) variables(cmd *cobra.Command) ([]string, error) {
 	}
 	set("mode", "HEAPTAP_MODE", func() (string, error) { return oneOf(m.mode, "exact", "sampled", "count", "off") })
 	set("sample", "HEAPTAP_SAMPLE", func() (string, error) { return positive(humanize.ParseSize(m.sample)) })
-	set("sample-calls", "HEAPTAP_SAMPLE_CALLS", func() (string, error) { return positive(humanize.ParseCount(m.sampleCalls)) })
+	set("sample-calls", "HEAPTAP_SAMPLE_CALLS",
+		func() (string, error) { return positive(humanize.ParseCount(m.sampleCalls)) })
 	set("stack-min", "HEAPTAP_STACK_MIN", func() (string, error) {
 		n, err := humanize.ParseSize(m.stackMin)
 		return strconv.FormatInt(n, 10), err
 	})
 	set("stack", "HEAPTAP_STACK", func() (string, error) { return oneOf(m.stack, "unwind", "enter-exit") })
-	set("time-calls", "HEAPTAP_TIME_CALLS", func() (string, error) { return map[bool]string{false: "0", true: "1"}[m.timeCalls], nil })
+	set("time-calls", "HEAPTAP_TIME_CALLS", func() (string,
+		error) {
+		return map[bool]string{false: "0", true: "1"}[m.timeCalls], nil
+	})
 	set("start", "HEAPTAP_START", func() (string, error) { return oneOf(m.start, "on", "off") })
 	set("start-after", "HEAPTAP_START_AFTER", func() (string, error) { return timeOrCount(m.startAfter) })
 	set("stop-after", "HEAPTAP_STOP_AFTER", func() (string, error) { return timeOrCount(m.stopAfter) })
@@ -97,7 +102,8 @@ func timeOrCount(text string) (string, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return "", fmt.Errorf("%q is neither a time, as 500ms, 10s or 5m, nor a number of allocations, as 20000 or 1M", text)
+		return "", fmt.Errorf("%q is neither a time, as 500ms, 10s or 5m, nor a number of allocations, as 20000 or 1M",
+			text)
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms", nil
 }

@@ -100,8 +100,8 @@ func (d *destinations) open(cmd *cobra.Command) (sender, error) {
 	return out, err
 }
 
-// address reads where a server is: a URL of http or https, or for gRPC HOST:PORT, grpc://HOST:PORT or grpcs://HOST:PORT, which become http and
-// https.
+// address reads where a server is: a URL of http or https, or for gRPC HOST:PORT, grpc://HOST:PORT or
+// grpcs://HOST:PORT, which become http and https.
 func address(flag, text string) (u *url.URL, grpc bool, err error) {
 	grpcs, https := flag == "parca" || flag == "otlp", flag != "parca"
 	form := "http://HOST:PORT"

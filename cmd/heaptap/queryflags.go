@@ -117,7 +117,8 @@ func oneRecording(name string) cobra.PositionalArgs {
 
 // options are how the answer is to look.
 func (q *queryFlags) options(cmd *cobra.Command) (view.QueryOptions, error) {
-	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit}, Options: view.Options{Width: 100}}
+	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit},
+		Options: view.Options{Width: 100}}
 	if q.limit < 0 || q.skip < 0 {
 		return o, usagef("%s: --limit and --skip must not be negative", cmd.Name())
 	}
@@ -199,7 +200,8 @@ func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 }
 
 // ask opens a recording, makes the question and hands both over.
-func (q *queryFlags) ask(cmd *cobra.Command, file string, show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
+func (q *queryFlags) ask(cmd *cobra.Command, file string,
+	show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
 	o, err := q.options(cmd)
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 )
 
 // forRun prepares the gate of a run, before the target starts.
-func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int, console *launch.Console) error {
+func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int,
+	console *launch.Console) error {
 	if !checked {
 		var err error
 		limits.VisitAll(func(f *pflag.Flag) {

@@ -20,8 +20,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// configFlags let run's other flags come from the environment and from a file: --mark-every is HEAPTAP_MARK_EVERY and mark-every. A
-// flag goes before a variable, a variable before the file.
+// configFlags let run's other flags come from the environment and from a file: --mark-every is HEAPTAP_MARK_EVERY
+// and mark-every. A flag goes before a variable, a variable before the file.
 type configFlags struct {
 	file  string
 	print bool
@@ -29,7 +29,8 @@ type configFlags struct {
 
 func (c *configFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.file, "config", "", "take flags that are not given from this `FILE` (TOML: mark-every = \"10s\"); each flag is also a variable, HEAPTAP_MARK_EVERY")
-	f.BoolVar(&c.print, "print-config", false, "print the flags as they hold, by command line, environment and file, in the form of --config, and run nothing")
+	f.BoolVar(&c.print, "print-config", false,
+		"print the flags as they hold, by command line, environment and file, in the form of --config, and run nothing")
 }
 
 // settable says whether a flag may come from elsewhere than the command line.
@@ -65,7 +66,8 @@ func (c *configFlags) load(cmd *cobra.Command) error {
 		}
 		if list, ok := values[flag.Name]; ok {
 			if wrong := setAll(f, flag, list); wrong != nil {
-				err = usagef("run: --config %s: %s = %s: %w", c.file, flag.Name, strings.Join(list, ", "), unwrapFlag(wrong))
+				err = usagef("run: --config %s: %s = %s: %w", c.file, flag.Name, strings.Join(list, ", "),
+					unwrapFlag(wrong))
 			}
 		}
 	})

@@ -107,7 +107,8 @@ func checkPattern(text string) error {
 }
 
 // markSignals are the signals that nobody else needs.
-var markSignals = []syscall.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGHUP, unix.SIGALRM, unix.SIGVTALRM, unix.SIGWINCH, unix.SIGIO, unix.SIGPWR}
+var markSignals = []syscall.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGHUP, unix.SIGALRM, unix.SIGVTALRM, unix.SIGWINCH,
+	unix.SIGIO, unix.SIGPWR}
 
 func markSignal(name string) (syscall.Signal, error) {
 	word := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
@@ -125,8 +126,8 @@ func markSignal(name string) (syscall.Signal, error) {
 var conditionMeasures = []struct {
 	name    string
 	measure watch.Measure
-}{{"rss", watch.RSS}, {"virt", watch.Virtual}, {"system-free", watch.SystemFree}, {"live", watch.Live}, {"allocations", watch.Allocations},
-	{"stack", watch.StackDepth}}
+}{{"rss", watch.RSS}, {"virt", watch.Virtual}, {"system-free", watch.SystemFree}, {"live", watch.Live},
+	{"allocations", watch.Allocations}, {"stack", watch.StackDepth}}
 
 // parseCondition reads a condition: rss>2GiB, allocations>1M, system-free<5%.
 func parseCondition(text string) (watch.Condition, error) {

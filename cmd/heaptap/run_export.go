@@ -35,7 +35,8 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	return list, nil
 }
 
-// write writes a file for each process and format, beside the recording. What fails is told: the exit status is the program's.
+// write writes a file for each process and format, beside the recording. What fails is told: the exit status is the
+// program's.
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
 	for _, e := range list {
 		for _, r := range result.Recordings {

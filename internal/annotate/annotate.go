@@ -1,7 +1,7 @@
 // Package annotate puts what a recording counts beside the text of source lines.
 //
-// A question names a target: a source file or a function. Ask counts its lines; Pages then divides them into pages, one for each
-// file or function, and finds the source text that it may show (package source).
+// A question names a target: a source file or a function. Ask counts its lines; Pages then divides them into pages,
+// one for each file or function, and finds the source text that it may show (package source).
 package annotate
 
 import (
@@ -37,8 +37,9 @@ func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, find
 	return &Tables{Lines: tables[0], Wholes: tables[1], Finder: finder, Line: t.line}, nil
 }
 
-// madeOf reports whether a program or library on this machine was compiled from a file: its build id must be in the recording, and
-// its debug information must name the file for an address that is on one of the recording's call stacks.
+// madeOf reports whether a program or library on this machine was compiled from a file: its build id must be in the
+// recording, and its debug information must name the file for an address that is on one of the recording's call
+// stacks.
 func madeOf(ctx context.Context, s *query.Source, file string) bool {
 	r := s.Reader
 	dir := r.Process().Dir
@@ -56,7 +57,8 @@ func madeOf(ctx context.Context, s *query.Source, file string) bool {
 	}
 	var pcs []event.PC
 	r.PCs().All(func(id uint32, p event.PC) bool {
-		if _, ok := known[p.Module]; ok && slices.ContainsFunc(r.Frames(id), func(f event.Frame) bool { return is(f.File) }) {
+		if _, ok := known[p.Module]; ok && slices.ContainsFunc(r.Frames(id),
+			func(f event.Frame) bool { return is(f.File) }) {
 			pcs = append(pcs, p)
 		}
 		return len(pcs) < 64 // any of them will do

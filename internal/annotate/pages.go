@@ -54,7 +54,8 @@ func (l *Tables) Pages(wholes []query.Row) []Page {
 		case err != nil:
 			p.Note = err.Error()
 		case p.beyond() > 0:
-			p.Note = fmt.Sprintf("line %d is beyond the end of %s: it is not the file that was compiled", p.beyond(), p.File.Path)
+			p.Note = fmt.Sprintf("line %d is beyond the end of %s: it is not the file that was compiled", p.beyond(),
+				p.File.Path)
 		case p.File.Newer:
 			p.Note = p.File.Path + " was changed after the program was recorded: its lines may be others"
 		}

@@ -85,7 +85,8 @@ func filesNamed(places []query.Place, name string) (list []string) {
 		if p.File == name {
 			return []string{name}
 		}
-		if strings.HasSuffix(p.File, "/"+strings.TrimPrefix(name, "/")) && !path.IsAbs(name) && !slices.Contains(list, p.File) {
+		if strings.HasSuffix(p.File, "/"+strings.TrimPrefix(name, "/")) && !path.IsAbs(name) &&
+			!slices.Contains(list, p.File) {
 			list = append(list, p.File)
 		}
 	}
@@ -127,7 +128,10 @@ func nearPlaces(places []query.Place, name string) []string {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.text, b.text)) })
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.far, b.far),
+			cmp.Compare(a.text, b.text))
+	})
 	var near []string
 	for _, c := range list[:min(len(list), 3)] {
 		near = append(near, c.text)

@@ -2,7 +2,8 @@ package answer
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Version is the version of the answers as JSON: it grows when a field changes its meaning or goes away, not when fields are added.
+// Version is the version of the answers as JSON: it grows when a field changes its meaning or goes away, not when
+// fields are added.
 const Version = 1
 
 // Head is what the answer to every query begins with; docs/queries.md describes it.
@@ -33,7 +34,8 @@ type Metric struct {
 	Sums bool   `json:"sums"`
 }
 
-// Values are metrics by name. A metric that is an estimate comes with NAME_standard_error; one that is not known is null.
+// Values are metrics by name. A metric that is an estimate comes with NAME_standard_error; one that is not known is
+// null.
 type Values map[string]any
 
 func newHead(s *query.Source, a *query.Answer) Head {

@@ -45,7 +45,8 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 			t.Fatal(err)
 		}
 	}
-	all := &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak, query.Recycling, query.MeanLifetime, query.Churn}}
+	all := &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak, query.Recycling,
+		query.MeanLifetime, query.Churn}}
 	top, err := query.Flat(ctx, s, all)
 	must(err)
 	stacks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked}})
@@ -62,7 +63,8 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 	hist, err := query.Distribute(ctx, s, &query.Query{})
 	must(err)
 	threads := &query.ThreadTables{}
-	threads.Threads, err = query.Flat(ctx, s, &query.Query{By: query.ByThread, Metrics: []query.Metric{query.Bytes, query.OwnPeak}})
+	threads.Threads, err = query.Flat(ctx, s, &query.Query{By: query.ByThread,
+		Metrics: []query.Metric{query.Bytes, query.OwnPeak}})
 	must(err)
 	threads.Calls, err = query.Flat(ctx, s, &query.Query{By: query.ByAllocation, Metrics: []query.Metric{query.Bytes}})
 	must(err)
@@ -70,7 +72,8 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 	must(err)
 	rules, err := query.ParseSuppressions(strings.NewReader("leak:worker_main\nleak:nothing\n"), "x")
 	must(err)
-	leaks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}})
+	leaks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack,
+		Metrics: []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}})
 	must(err)
 	found := &query.LeakTables{Leaks: &query.Leaks{Table: leaks}, Rules: rules.Rules()}
 	suspects, _, err := query.Growth(ctx, s, &query.Query{By: query.ByStack}, -1)
@@ -117,7 +120,8 @@ func TestAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v map[string]any
-		if err := json.Unmarshal(b.Bytes(), &v); err != nil || v["plan"] == "" || bytes.Count(b.Bytes(), []byte("\n")) != 1 {
+		if err := json.Unmarshal(b.Bytes(), &v); err != nil || v["plan"] == "" ||
+			bytes.Count(b.Bytes(), []byte("\n")) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "timeline.json" {

@@ -43,7 +43,8 @@ type Check struct {
 
 // NewCheck makes the answer of a result whose recording is open. It has at most limit call stacks for each check.
 func NewCheck(r *check.Result, limit int) *Check {
-	j := &Check{FormatVersion: Version, File: r.File, OK: r.OK(), Checks: []CheckResult{}, Suppressed: newSuppressed(r.Suppressed)}
+	j := &Check{FormatVersion: Version, File: r.File, OK: r.OK(), Checks: []CheckResult{},
+		Suppressed: newSuppressed(r.Suppressed)}
 	if r.Err != nil {
 		j.Error = r.Err.Error()
 		return j
@@ -58,8 +59,8 @@ func NewCheck(r *check.Result, limit int) *Check {
 
 func newCheckResult(s *query.Source, c *check.Check, limit int) CheckResult {
 	list, more := c.First(limit)
-	j := CheckResult{Name: c.Name(), OK: !c.Failed, Text: c.Text(true), Value: c.Value, Limit: c.Limit, Missing: c.Missing,
-		Error: c.Error, Stacks: []CheckStack{}, More: more}
+	j := CheckResult{Name: c.Name(), OK: !c.Failed, Text: c.Text(true), Value: c.Value, Limit: c.Limit,
+		Missing: c.Missing, Error: c.Error, Stacks: []CheckStack{}, More: more}
 	based := c.Kind == check.Base || c.Kind == check.StackBase
 	if based {
 		j.Baseline = &c.Base

@@ -36,8 +36,8 @@ func newCounts(c *event.Counts) []CallCount {
 	rows := []CallCount{}
 	for i := range c.Rows {
 		n := &c.Rows[i]
-		j := CallCount{n.TID, n.Name, n.Func.String(), n.Frees, n.Calls, n.Failed, n.Bytes, n.Usable, n.Time, n.Timed, []CallClass{},
-			[]CallClass{}}
+		j := CallCount{n.TID, n.Name, n.Func.String(), n.Frees, n.Calls, n.Failed, n.Bytes, n.Usable, n.Time, n.Timed,
+			[]CallClass{}, []CallClass{}}
 		for _, s := range n.Sizes {
 			lo, hi := query.SizeClass(s.Class)
 			j.Sizes = append(j.Sizes, CallClass{lo, hi, s.Calls})

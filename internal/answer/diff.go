@@ -81,7 +81,8 @@ func NewDiff(before, after *query.Source, t *diff.Table, by query.By, page Page)
 		if r.Status == diff.Gone {
 			s = before
 		}
-		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(s, &r.Group), d.changes(&r.Self), d.changes(&r.Total)})
+		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(s, &r.Group), d.changes(&r.Self),
+			d.changes(&r.Total)})
 	}
 	return j
 }
@@ -114,7 +115,8 @@ func NewDiffTree(before, after *query.Source, t *diff.Tree, by query.By) *DiffTr
 	for len(todo) > 0 {
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		n := DiffNode{Parent: w.parent, Self: d.changes(&w.n.Self), Total: d.changes(&w.n.Total), Moved: w.n.Moved, Folded: w.n.Folded}
+		n := DiffNode{Parent: w.parent, Self: d.changes(&w.n.Self), Total: d.changes(&w.n.Total), Moved: w.n.Moved,
+			Folded: w.n.Folded}
 		if w.parent >= 0 {
 			g := newGroup(after, &w.n.Group)
 			n.Group = &g

@@ -1,7 +1,9 @@
-// Package answer holds the answers as data: what heaptap prints with --json, and what other programs and a web server get.
+// Package answer holds the answers as data: what heaptap prints with --json, and what other programs and a web
+// server get.
 //
-// For each question there is a type, whose fields are the documented JSON (docs/report-json.md, docs/queries.md), and a function New... that
-// makes it of the result of package query, diff or check. It needs nothing else: no terminal, no flags. Write writes an answer as JSON.
+// For each question there is a type, whose fields are the documented JSON (docs/report-json.md, docs/queries.md),
+// and a function New... that makes it of the result of package query, diff or check. It needs nothing else: no
+// terminal, no flags. Write writes an answer as JSON.
 //
 // All answers bear Version. Package view shows the same results as text.
 package answer

@@ -54,8 +54,9 @@ type Globals struct {
 // NewGlobals makes the answer.
 func NewGlobals(s *query.Source, g *query.Globals, page Page) *Globals {
 	list, more := Cut(page, g.Variables)
-	j := &Globals{FormatVersion: Version, Recording: newRecording(s.Profile), Threads: g.Threads, Now: g.Now, Counted: g.Counted,
-		Total: newDataSum(&g.Total, ""), Sections: newSections(&g.Kinds), Modules: []DataFile{}, Variables: []Variable{}, More: more}
+	j := &Globals{FormatVersion: Version, Recording: newRecording(s.Profile), Threads: g.Threads, Now: g.Now,
+		Counted: g.Counted, Total: newDataSum(&g.Total, ""), Sections: newSections(&g.Kinds), Modules: []DataFile{},
+		Variables: []Variable{}, More: more}
 	if g.At >= 0 {
 		j.ResidentAt = &g.At
 	}
@@ -65,8 +66,8 @@ func NewGlobals(s *query.Source, g *query.Globals, page Page) *Globals {
 	}
 	for i := range list {
 		v := &list[i]
-		j.Variables = append(j.Variables, Variable{v.Name, v.Linkage, v.Kind.String(), v.Size, v.Total, newResident(v.Resident), v.Path,
-			hex(v.Addr), v.File, v.Line})
+		j.Variables = append(j.Variables, Variable{v.Name, v.Linkage, v.Kind.String(), v.Size, v.Total,
+			newResident(v.Resident), v.Path, hex(v.Addr), v.File, v.Line})
 	}
 	return j
 }

@@ -38,8 +38,8 @@ type Bounds struct {
 }
 
 func newGroup(s *query.Source, g *query.Group) Group {
-	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line, Module: g.Module,
-		Inlined: g.Inlined}
+	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line,
+		Module: g.Module, Inlined: g.Inlined}
 	switch g.By {
 	case query.ByStack:
 		for _, f := range s.Frames(g.Stack) {

@@ -87,7 +87,8 @@ func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 	pairs, morePairs := Cut(page, h.Pairs)
 	j := &Hist{Head: newHead(s, &h.Answer), Sizes: newBuckets(h.Sizes[:]), Lifetimes: newBuckets(h.Lifetimes[:]),
 		Exact: []Size{}, MoreSizes: more, OtherSizes: h.Others, Slack: []Slack{},
-		Reallocs: Reallocations{Count: h.Jumps.Count(), InPlace: h.Jumps.InPlace, Same: h.Jumps.Same, Grown: newBuckets(h.Jumps.Grown[:]),
+		Reallocs: Reallocations{Count: h.Jumps.Count(), InPlace: h.Jumps.InPlace, Same: h.Jumps.Same,
+			Grown:  newBuckets(h.Jumps.Grown[:]),
 			Shrunk: newBuckets(h.Jumps.Shrunk[:]), Pairs: []SizePair{}, MorePairs: morePairs, OtherPairs: h.OtherPairs},
 		Times: []SizesStep{}, Ages: []SizeLifetimes{},
 		NeverFreed:  Count{h.NeverFreed.Count, h.NeverFreed.Bytes},
@@ -110,7 +111,8 @@ func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 	for class := range h.Ages {
 		if kept := h.Kept[class]; h.Freed[class].Count+kept.Count > 0 {
 			lo, hi := query.SizeClass(uint8(class))
-			j.Ages = append(j.Ages, SizeLifetimes{Bounds{lo, hi}, newBuckets(h.Ages[class][:]), Count{kept.Count, kept.Bytes}})
+			j.Ages = append(j.Ages, SizeLifetimes{Bounds{lo, hi}, newBuckets(h.Ages[class][:]),
+				Count{kept.Count, kept.Bytes}})
 		}
 	}
 	return j

@@ -60,7 +60,8 @@ func newMapped(p *profile.Profile) *Mapped {
 	}
 	j := &Mapped{m.PeakBytes, m.PeakTime, m.LiveBytes, []MappedStack{}}
 	for _, s := range profile.MappedSites(m) {
-		j.Stacks = append(j.Stacks, MappedStack{s.Stack, s.Calls, s.Bytes, s.OwnPeak, s.LiveAtPeak, s.LiveBytes(), newFrames(p, s.Stack)})
+		j.Stacks = append(j.Stacks, MappedStack{s.Stack, s.Calls, s.Bytes, s.OwnPeak, s.LiveAtPeak, s.LiveBytes(),
+			newFrames(p, s.Stack)})
 	}
 	return j
 }

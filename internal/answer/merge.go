@@ -60,7 +60,8 @@ func newMerge(p *profile.Profile) *Merge {
 		return nil
 	}
 	least, most := m.Peak()
-	j := &Merge{Align: "start", Peak: MergePeak{p.Totals.Peak.Bytes, least, most}, Spread: make(map[string]Spread), Inputs: []Input{}}
+	j := &Merge{Align: "start", Peak: MergePeak{p.Totals.Peak.Bytes, least, most}, Spread: make(map[string]Spread),
+		Inputs: []Input{}}
 	if m.Clock {
 		j.Align = "clock"
 	}
@@ -70,13 +71,14 @@ func newMerge(p *profile.Profile) *Merge {
 		}
 		x := profile.InputMetrics[k].Spread(m.Inputs)
 		at := uint32(x.LeastAt)
-		j.Spread[profile.InputMetrics[k].Name] = Spread{x.Least, x.Sum / float64(len(m.Inputs)), x.Most, &at, uint32(x.MostAt)}
+		j.Spread[profile.InputMetrics[k].Name] = Spread{x.Least, x.Sum / float64(len(m.Inputs)), x.Most, &at,
+			uint32(x.MostAt)}
 	}
 	for i := range m.Inputs {
 		in := &m.Inputs[i]
-		k := Input{in.File, in.PID, in.Host, in.Exe, orEmpty(in.Args), in.Started, in.End, in.Status, in.Threads, in.Events, in.Lost,
-			in.Allocations, in.Bytes, in.Deallocations, in.Temporary, in.PeakBytes, in.PeakBlocks, in.PeakTime, in.LeakedBytes,
-			in.LeakedBlocks, in.RuntimeBytes, in.RuntimeBlocks, nil, in.Format}
+		k := Input{in.File, in.PID, in.Host, in.Exe, orEmpty(in.Args), in.Started, in.End, in.Status, in.Threads,
+			in.Events, in.Lost, in.Allocations, in.Bytes, in.Deallocations, in.Temporary, in.PeakBytes, in.PeakBlocks,
+			in.PeakTime, in.LeakedBytes, in.LeakedBlocks, in.RuntimeBytes, in.RuntimeBlocks, nil, in.Format}
 		if in.PeakRSS >= 0 {
 			k.PeakRSS = &in.PeakRSS
 		}

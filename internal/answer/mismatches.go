@@ -34,7 +34,8 @@ func newMismatches(p *profile.Profile, pairs []event.Pair) []Mismatch {
 	for i := range pairs {
 		x := &pairs[i]
 		j := Mismatch{Count: x.Count, TimeNS: x.Time, Thread: x.Thread,
-			Allocation: MismatchedCall{Function: x.Alloc.String(), Size: &x.Size}, Deallocation: MismatchedCall{Function: x.Free.String()}}
+			Allocation:   MismatchedCall{Function: x.Alloc.String(), Size: &x.Size},
+			Deallocation: MismatchedCall{Function: x.Free.String()}}
 		for _, m := range mismatchNames {
 			if x.Mismatch&m.bit != 0 {
 				j.Mismatch = append(j.Mismatch, m.name)

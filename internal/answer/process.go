@@ -43,8 +43,8 @@ type Process struct {
 
 func newProcess(p *profile.Profile) Process {
 	r, e := &p.Process, &p.Ending
-	return Process{r.PID, r.Parent, r.Exe, orEmpty(r.Args), r.Dir, r.Host, orEmpty(r.Env), r.Arch, r.Started, p.Ended, e.Exited,
-		e.Code, e.Signal, e.Status, r.Recorder}
+	return Process{r.PID, r.Parent, r.Exe, orEmpty(r.Args), r.Dir, r.Host, orEmpty(r.Env), r.Arch, r.Started, p.Ended,
+		e.Exited, e.Code, e.Signal, e.Status, r.Recorder}
 }
 
 func orEmpty(list []string) []string {
@@ -73,8 +73,8 @@ type Health struct {
 }
 
 func newHealth(h *event.Health) Health {
-	return Health{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread, h.SpilledChunks, h.Waits,
-		h.FullSteps, h.BootAllocations, h.LateEvents, h.AllocCost, h.FreeCost, orEmpty(h.Notes)}
+	return Health{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread, h.SpilledChunks,
+		h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, h.AllocCost, h.FreeCost, orEmpty(h.Notes)}
 }
 
 // Module is one loading of a file that was mapped as code.

@@ -27,8 +27,8 @@ type Region struct {
 }
 
 func newRegion(s *query.Source, r *query.RegionRow) Region {
-	return Region{r.Title, r.Name, NewThread(s, r.Thread), r.Depth, r.Begin, r.End, r.Open, r.Allocations, r.Deallocations, r.Requested, r.Added(),
-		r.Highest, r.Lowest, r.Largest}
+	return Region{r.Title, r.Name, NewThread(s, r.Thread), r.Depth, r.Begin, r.End, r.Open, r.Allocations,
+		r.Deallocations, r.Requested, r.Added(), r.Highest, r.Lowest, r.Largest}
 }
 
 // Regions is a row for each time that a thread was in a region.
@@ -41,7 +41,8 @@ type Regions struct {
 // NewRegions makes the answer.
 func NewRegions(s *query.Source, t *query.RegionTable, page Page) *Regions {
 	list, more := Cut(page, t.Rows)
-	return &Regions{newHead(s, &t.Answer), more, Rows[Region]{len(list), func(i int) Region { return newRegion(s, &list[i]) }}}
+	return &Regions{newHead(s, &t.Answer), more,
+		Rows[Region]{len(list), func(i int) Region { return newRegion(s, &list[i]) }}}
 }
 
 func (r *Regions) write(w io.Writer) error {
@@ -50,7 +51,8 @@ func (r *Regions) write(w io.Writer) error {
 	return writeRows(w, &empty, r.Rows)
 }
 
-// WriteRegionsTrace writes a trace in Chrome's format, which the viewers of Chrome and Perfetto open: a slice for each region.
+// WriteRegionsTrace writes a trace in Chrome's format, which the viewers of Chrome and Perfetto open: a slice for
+// each region.
 func WriteRegionsTrace(w io.Writer, s *query.Source, t *query.RegionTable) error {
 	type slice struct {
 		Name     string  `json:"name"`
@@ -69,7 +71,8 @@ func WriteRegionsTrace(w io.Writer, s *query.Source, t *query.RegionTable) error
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		j := newRegion(s, r)
-		b, err := json.Marshal(slice{r.Title, "region", "X", float64(r.Begin) / 1e3, float64(r.End-r.Begin) / 1e3, pid, j.Thread.TID, j})
+		b, err := json.Marshal(slice{r.Title, "region", "X", float64(r.Begin) / 1e3, float64(r.End-r.Begin) / 1e3, pid,
+			j.Thread.TID, j})
 		if err != nil {
 			return err
 		}

@@ -150,8 +150,9 @@ type Selection struct {
 	Missing string   `json:"missing"`
 }
 
-// NewReport makes the report of a profile. If top is more than 0, its call stacks are those that are among the first top by any
-// metric; if it is less, there are none. of says what the profile is of; nil: of the whole recording.
+// NewReport makes the report of a profile. If top is more than 0, its call stacks are those that are among the
+// first top by any metric; if it is less, there are none. of says what the profile is of; nil: of the whole
+// recording.
 func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 	t, h := &p.Totals, &p.Ending.Health
 	r := &Report{
@@ -203,8 +204,8 @@ func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 
 func newTotals(t *tally.Totals, of *query.Selection) Totals {
 	return Totals{t.Events, t.Allocations, t.Deallocations, t.Bytes, t.FreedBytes, unlessSelected(of, t.Failed),
-		unlessSelected(of, t.Unmatched), unlessSelected(of, t.Inherited), unlessSelected(of, t.Unrecorded), t.Unseen, t.Reallocations,
-		t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount, t.MeanLifetime()}
+		unlessSelected(of, t.Unmatched), unlessSelected(of, t.Inherited), unlessSelected(of, t.Unrecorded), t.Unseen,
+		t.Reallocations, t.InPlace, t.ZeroSize, t.MinSize, t.MaxSize, t.Slack, t.SlackCount, t.MeanLifetime()}
 }
 
 func newFunctions(t *tally.Totals) map[string]uint64 {
@@ -222,8 +223,8 @@ func newThreadCounts(p *profile.Profile, of *query.Selection) []ThreadCounts {
 	for _, th := range p.Threads {
 		c := th.Counts
 		list = append(list, ThreadCounts{th.Index, th.TID, th.Name, th.Start, c.Allocations, c.Bytes,
-			c.Deallocations, c.FreedBytes, c.Foreign, unlessSampled(p, c.Temporary), unlessSelected(of, c.Failed), unlessSelected(of, c.Unmatched),
-			unlessSelected(of, c.Inherited), unlessSelected(of, c.Unrecorded)})
+			c.Deallocations, c.FreedBytes, c.Foreign, unlessSampled(p, c.Temporary), unlessSelected(of, c.Failed),
+			unlessSelected(of, c.Unmatched), unlessSelected(of, c.Inherited), unlessSelected(of, c.Unrecorded)})
 	}
 	return list
 }
@@ -236,7 +237,8 @@ func (r *Report) stack(i int) Stack {
 		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: unlessSelected(r.of, s.Failed),
 		LiveAtPeakBytes: s.LiveAtPeakBytes, LiveAtPeakBlocks: s.LiveAtPeakBlocks, OwnPeakBytes: s.OwnPeakBytes,
 		LeakedBytes: s.Leaked.Bytes, LeakedBlocks: s.Leaked.Blocks, Temporary: unlessSampled(p, s.Temporary),
-		TemporaryBytes: unlessSampled(p, s.TemporaryBytes), MinSize: s.MinSize, MaxSize: s.MaxSize, ZeroSize: s.ZeroSize,
+		TemporaryBytes: unlessSampled(p, s.TemporaryBytes), MinSize: s.MinSize, MaxSize: s.MaxSize,
+		ZeroSize:      s.ZeroSize,
 		Reallocations: s.Reallocations, InPlace: s.InPlace, SlackBytes: s.Slack, SlackCount: s.SlackCount,
 		MeanLifetime: s.MeanLifetime(), Errors: newStandardErrors(s.Variances), Processes: newStackSpread(p, s),
 	}

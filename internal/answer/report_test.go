@@ -207,7 +207,8 @@ func TestSampledTop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := &query.Query{By: query.ByFunction, Metrics: []query.Metric{query.Bytes, query.Live, query.Temporary, query.Churn}}
+	q := &query.Query{By: query.ByFunction, Metrics: []query.Metric{query.Bytes, query.Live, query.Temporary,
+		query.Churn}}
 	a, err := query.Flat(t.Context(), s, q)
 	if err != nil {
 		t.Fatal(err)

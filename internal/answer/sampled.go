@@ -41,6 +41,6 @@ func newStandardErrors(v *tally.Variances) *StandardErrors {
 		return nil
 	}
 	e := tally.StandardError
-	return &StandardErrors{e(v.Allocations), e(v.Bytes), e(v.Deallocations), e(v.FreedBytes), e(v.PeakBytes), e(v.PeakBlocks), e(v.LeakedBytes),
-		e(v.LeakedBlocks), e(v.ZeroSize), e(v.Reallocations), e(v.Slack)}
+	return &StandardErrors{e(v.Allocations), e(v.Bytes), e(v.Deallocations), e(v.FreedBytes), e(v.PeakBytes),
+		e(v.PeakBlocks), e(v.LeakedBytes), e(v.LeakedBlocks), e(v.ZeroSize), e(v.Reallocations), e(v.Slack)}
 }

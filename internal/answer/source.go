@@ -54,7 +54,8 @@ func newSourcePage(l *annotate.Tables, p *annotate.Page) SourcePage {
 		if l.Line > 0 && r.Line != l.Line {
 			continue
 		}
-		line := SourceLine{Line: r.Line, Self: newValues(&l.Lines.Answer, &r.Self), Total: newValues(&l.Lines.Answer, &r.Total)}
+		line := SourceLine{Line: r.Line, Self: newValues(&l.Lines.Answer, &r.Self),
+			Total: newValues(&l.Lines.Answer, &r.Total)}
 		if text, ok := p.File.Line(r.Line); ok {
 			line.Text = &text
 		}

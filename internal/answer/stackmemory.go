@@ -29,7 +29,8 @@ func newStackMemory(s *query.Source) []StackMemory {
 	out := []StackMemory{}
 	for i := range s.Profile.StackMemory {
 		m := &s.Profile.StackMemory[i]
-		j := StackMemory{Thread: NewThread(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack, Frames: newFrames(s.Profile, m.Stack), Growth: []StackGrowth{}}
+		j := StackMemory{Thread: NewThread(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack,
+			Frames: newFrames(s.Profile, m.Stack), Growth: []StackGrowth{}}
 		if m.Touched > 0 {
 			j.Touched = &m.Touched
 		}
@@ -73,7 +74,8 @@ func NewStackTimeline(s *query.Source, t *query.StackSeries) *StackTimeline {
 	j.Metrics, j.Total = []Metric{}, Values{}
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		of := StackTimelineThread{Thread: NewThread(s, r.Thread), Deepest: known(r.Deepest), Touched: known(r.Touched), Growth: []StackGrowthFrames{}}
+		of := StackTimelineThread{Thread: NewThread(s, r.Thread), Deepest: known(r.Deepest), Touched: known(r.Touched),
+			Growth: []StackGrowthFrames{}}
 		if r.Size > 0 {
 			of.Size = &r.Size
 		}

@@ -2,7 +2,8 @@ package answer
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Timeline is how live memory developed. Resident has an entry for each step, the other lists have one more, for the beginning.
+// Timeline is how live memory developed. Resident has an entry for each step, the other lists have one more, for
+// the beginning.
 type Timeline struct {
 	Head
 	TimesNS  []int64       `json:"times_ns"`
@@ -27,8 +28,8 @@ type TimelineRow struct {
 
 // NewTimeline makes the answer.
 func NewTimeline(s *query.Source, t *query.Series) *Timeline {
-	j := &Timeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Top: t.Top, All: newTimelineRow(&t.All),
-		Rest: newTimelineRow(&t.Rest), Rows: []TimelineRow{}, Resident: []float64{}}
+	j := &Timeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Top: t.Top,
+		All: newTimelineRow(&t.All), Rest: newTimelineRow(&t.Rest), Rows: []TimelineRow{}, Resident: []float64{}}
 	if rss, ok := t.Resident(s); ok {
 		j.Resident = rss
 	}

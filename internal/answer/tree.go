@@ -41,8 +41,8 @@ func NewSandwich(s *query.Source, t *query.SandwichTree, by query.By) *Sandwich 
 	for i := range t.Groups {
 		groups = append(groups, newGroup(s, &t.Groups[i]))
 	}
-	return &Sandwich{newHead(s, &t.Answer), by.String(), groups, newValues(&t.Answer, &t.Self), newValues(&t.Answer, &t.Totals),
-		newNodes(s, &t.Answer, t.Callers), newNodes(s, &t.Answer, t.Callees)}
+	return &Sandwich{newHead(s, &t.Answer), by.String(), groups, newValues(&t.Answer, &t.Self),
+		newValues(&t.Answer, &t.Totals), newNodes(s, &t.Answer, t.Callers), newNodes(s, &t.Answer, t.Callees)}
 }
 
 func newNodes(s *query.Source, a *query.Answer, root *query.Node) []Node {

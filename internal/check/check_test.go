@@ -29,7 +29,8 @@ type leak struct {
 func (p *program) record(t *testing.T) *query.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), p.name+".htap")
-	w, err := recording.Create(path, event.Process{PID: 1, Exe: "/bin/" + p.name, Args: []string{p.name}}, recording.Options{})
+	w, err := recording.Create(path, event.Process{PID: 1, Exe: "/bin/" + p.name, Args: []string{p.name}},
+		recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func TestBlame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Limits: []Limit{{query.Leaked, 50}, {query.LeakedBlocks, 2}, {query.Bytes, 150}}, Known: query.LeakFilter{Rules: rules}}
+	g := &Gate{Limits: []Limit{{query.Leaked, 50}, {query.LeakedBlocks, 2}, {query.Bytes, 150}},
+		Known: query.LeakFilter{Rules: rules}}
 	for range 2 { // the rules' sums are each recording's own
 		if d := cmp.Diff(map[string]string{"max-leaked": "middle", "max-bytes": "large"}, ask(t, g, s)); d != "" {
 			t.Errorf("with suppressions:\n%s", d)
@@ -134,7 +136,8 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestBaseline: the same functions at other lines and in a program of another name are the same; growth is told of those that grew.
+// TestBaseline: the same functions at other lines and in a program of another name are the same; growth is told of
+// those that grew.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	before := (&program{name: "old", leaks: []leak{{"a", 500}, {"b", 400}, {"gone", 100}}}).record(t)
@@ -178,8 +181,9 @@ func TestMissing(t *testing.T) {
 				want = map[string]string{}
 			}
 			for what, got := range map[string]map[string]string{
-				"limit":    ask(t, &Gate{Limits: limits, AllowLost: allow}, s),
-				"baseline": ask(t, &Gate{AllowLost: allow, Baseline: &Baseline{Source: s, Metrics: []query.Metric{query.Leaked}}}, whole),
+				"limit": ask(t, &Gate{Limits: limits, AllowLost: allow}, s),
+				"baseline": ask(t, &Gate{AllowLost: allow,
+					Baseline: &Baseline{Source: s, Metrics: []query.Metric{query.Leaked}}}, whole),
 			} {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("%+v, allowed %v, %s:\n%s", p, allow, what, d)

@@ -70,7 +70,8 @@ func TestJUnit(t *testing.T) {
 		t.Fatalf("%v:\n%s", err, b.String())
 	}
 	s := doc.Suites
-	if len(s) != 2 || s[0].Tests != 3 || s[0].Failures != 1 || s[0].Errors != 0 || s[1].Tests != 1 || s[1].Failures != 0 || s[1].Errors != 1 {
+	if len(s) != 2 || s[0].Tests != 3 || s[0].Failures != 1 || s[0].Errors != 0 || s[1].Tests != 1 ||
+		s[1].Failures != 0 || s[1].Errors != 1 {
 		t.Fatalf("suites: %+v", s)
 	}
 	if !strings.Contains(s[0].Name, `a<b>&"'`) {

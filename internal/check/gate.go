@@ -28,8 +28,8 @@ type Limit struct {
 }
 
 // Limited are the metrics that may have a limit.
-var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Allocations, query.Bytes,
-	query.Temporary, query.TemporaryBytes}
+var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Allocations,
+	query.Bytes, query.Temporary, query.TemporaryBytes}
 
 // Empty reports whether nothing must hold.
 func (g *Gate) Empty() bool {
@@ -54,10 +54,12 @@ type Check struct {
 	Kind   Kind
 	Metric query.Metric
 	Failed bool
-	Value  uint64 // of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
-	Limit  uint64
-	Base   uint64 // what the baseline has of all stacks
-	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that is known.
+	// of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
+	Value uint64
+	Limit uint64
+	Base  uint64 // what the baseline has of all stacks
+	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that
+	// is known.
 	Estimate  bool
 	Error     float64
 	NotJudged uint64 // of Mismatches: deallocations of the parent process's blocks
@@ -177,7 +179,8 @@ func (g *Gate) growth(ctx context.Context, m *measured) (Check, error) {
 	c := Check{Kind: Growth, Metric: query.Live, Value: uint64(len(list)), Failed: len(list) > 0}
 	for i := range list {
 		x := &list[i]
-		c.Stacks = append(c.Stacks, Stack{ID: x.Stack, Metric: query.Live, Value: x.End - min(x.Begin, x.End), Suspect: x})
+		c.Stacks = append(c.Stacks, Stack{ID: x.Stack, Metric: query.Live, Value: x.End - min(x.Begin, x.End),
+			Suspect: x})
 	}
 	return c, err
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// WriteGitHub writes the failed checks as workflow commands of GitHub Actions: an annotation for each call stack of an excess, at
-// its first frame that belongs to neither the runtime nor the standard library. A check without call stacks has one annotation
-// without a place. root is the folder of the repository.
+// WriteGitHub writes the failed checks as workflow commands of GitHub Actions: an annotation for each call stack of
+// an excess, at its first frame that belongs to neither the runtime nor the standard library. A check without call
+// stacks has one annotation without a place. root is the folder of the repository.
 func WriteGitHub(w io.Writer, r *Result, root string, style Style) error {
 	out := bufio.NewWriter(w)
 	if r.Err != nil {
@@ -38,7 +38,8 @@ func WriteGitHub(w io.Writer, r *Result, root string, style Style) error {
 		}
 		for k := range list {
 			file, line := place(r.Source.Frames(list[k].ID), root)
-			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(r.Source, c, &list[k], &style), "\n"))
+			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(r.Source, c, &list[k], &style),
+				"\n"))
 		}
 	}
 	return out.Flush()
@@ -56,8 +57,8 @@ func annotate(w io.Writer, file string, line uint32, title, text string) {
 	fmt.Fprintf(w, "::error %stitle=%s::%s\n", where, escapeProperty(title), escapeData(text))
 }
 
-// escapeData makes text safe as the message of a workflow command, and escapeProperty as the value of a property. Both do what
-// the toolkit of GitHub Actions (@actions/core) does.
+// escapeData makes text safe as the message of a workflow command, and escapeProperty as the value of a property.
+// Both do what the toolkit of GitHub Actions (@actions/core) does.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -77,8 +78,8 @@ func place(frames []profile.Frame, root string) (file string, line uint32) {
 	return "", 0
 }
 
-// inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, the longest end
-// of its name that is a file in the repository counts. Any other name stays as it is.
+// inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, the
+// longest end of its name that is a file in the repository counts. Any other name stays as it is.
 func inRepository(file, root string) string {
 	file = filepath.Clean(file)
 	if !filepath.IsAbs(file) {

@@ -70,10 +70,12 @@ func (j *JUnit) Write(w io.Writer) error {
 func junitSuiteOf(r *Result, style *Style) junitSuite {
 	const noTime = "0.000"
 	suite := junitSuite{Name: "heaptap " + escape.Terminal(r.File), Time: noTime}
-	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(escape.Terminal(r.File)) // a dot separates a package from a class
+	// a dot separates a package from a class
+	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(escape.Terminal(r.File))
 	if r.Err != nil {
 		suite.Tests, suite.Errors = 1, 1
-		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime, Error: &junitProblem{Type: "heaptap", Message: escape.Terminal(r.Err.Error())}}}
+		suite.Cases = []junitCase{{Name: "readable", Class: class, Time: noTime,
+			Error: &junitProblem{Type: "heaptap", Message: escape.Terminal(r.Err.Error())}}}
 		return suite
 	}
 	p := r.Source.Profile

@@ -60,7 +60,8 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 		about.Metrics = append(about.Metrics, metric)
 	}
 	if leaks {
-		if m.leaks, err = query.FindLeaks(ctx, s, q, query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime}); err != nil {
+		if m.leaks, err = query.FindLeaks(ctx, s, q,
+			query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime}); err != nil {
 			return nil, err
 		}
 		m.missing = m.leaks.Missing
@@ -81,8 +82,8 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 }
 
 // blocks counts what bytes belong to.
-var blocks = map[query.Metric]query.Metric{query.Peak: query.PeakBlocks, query.Leaked: query.LeakedBlocks, query.Bytes: query.Allocations,
-	query.TemporaryBytes: query.Temporary}
+var blocks = map[query.Metric]query.Metric{query.Peak: query.PeakBlocks, query.Leaked: query.LeakedBlocks,
+	query.Bytes: query.Allocations, query.TemporaryBytes: query.Temporary}
 
 // rows are the stacks that have a part in a metric.
 func (m *measured) rows(metric query.Metric) []query.Row {

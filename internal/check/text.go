@@ -58,9 +58,11 @@ func (c *Check) Text(exact bool) string {
 	case Mismatches:
 		return c.mismatchText()
 	case Base:
-		return fmt.Sprintf("%s %s, baseline %s, limit %s%s", c.Metric, text(c.Value), text(c.Base), text(c.Limit), beyond)
+		return fmt.Sprintf("%s %s, baseline %s, limit %s%s", c.Metric, text(c.Value), text(c.Base), text(c.Limit),
+			beyond)
 	case StackBase:
-		return fmt.Sprintf("%s of one call stack grew by %s, limit %s%s", c.Metric, text(c.Value), text(c.Limit), beyond)
+		return fmt.Sprintf("%s of one call stack grew by %s, limit %s%s", c.Metric, text(c.Value), text(c.Limit),
+			beyond)
 	}
 	return fmt.Sprintf("%s %s%s, limit %s%s", c.Metric, text(c.Value), c.estimate(exact), text(c.Limit), beyond)
 }
@@ -111,7 +113,8 @@ func (c *Check) Part(s *Stack, exact bool) Part {
 		return Part{Value: text(s.Value), Notes: []string{
 			"+" + size(uint64(s.Suspect.Slope)) + "/s", fmt.Sprintf("%.0f %% steady", 100*s.Suspect.Confidence)}}
 	case c.Kind != Max && c.Kind != Mismatches:
-		return Part{Value: "+" + text(s.Value-min(s.Base, s.Value)), Notes: []string{"was " + text(s.Base), "is " + text(s.Value)}}
+		return Part{Value: "+" + text(s.Value-min(s.Base, s.Value)),
+			Notes: []string{"was " + text(s.Base), "is " + text(s.Value)}}
 	}
 	p := Part{Value: text(s.Value), Share: humanize.Percent(s.Value, c.Value)}
 	if s.Blocks > 0 {

@@ -66,7 +66,8 @@ func align(before, after *own) *alignment {
 	a := &alignment{sites: make(map[call]map[place]place), files: make(map[string]string)}
 	a.modules, a.same = pairModules(before.s, after.s)
 	modules := before.s.Reader.Modules()
-	if len(modules) > 0 && !slices.ContainsFunc(modules, func(m event.Module) bool { return !a.same[a.module(m.Path)] }) {
+	if len(modules) > 0 && !slices.ContainsFunc(modules,
+		func(m event.Module) bool { return !a.same[a.module(m.Path)] }) {
 		a.same[""] = true // what a compiler made at run time has the names that it has
 		return a          // one build of everything: all lines are what they are
 	}
@@ -92,7 +93,8 @@ func align(before, after *own) *alignment {
 		}
 	}
 	most := make(map[string]int)
-	for _, v := range slices.SortedFunc(maps.Keys(votes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+	for _, v := range slices.SortedFunc(maps.Keys(votes),
+		func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if votes[v] > most[v[0]] {
 			most[v[0]] = votes[v]
 			a.files[v[0]] = v[1]
@@ -101,8 +103,8 @@ func align(before, after *own) *alignment {
 	return a
 }
 
-// chooseCallees decides by which call a pc is known that calls several functions: by that which has a like and through which most was
-// allocated.
+// chooseCallees decides by which call a pc is known that calls several functions: by that which has a like and
+// through which most was allocated.
 func (a *alignment) chooseCallees(before *own, callees map[uint32]map[function]weight) {
 	a.callees = make(map[uint32]function, len(callees))
 	for pc, list := range callees {
@@ -142,8 +144,10 @@ func functionsOf(o *own, name func(*profile.Frame) function) map[function]bool {
 	return list
 }
 
-// callsOf collects the call sites of a recording's tree in modules that are not of the same build, and whom each pc calls.
-func (a *alignment) callsOf(o *own, functionOf func(*profile.Frame) function) (list calls, callees map[uint32]map[function]weight) {
+// callsOf collects the call sites of a recording's tree in modules that are not of the same build, and whom each pc
+// calls.
+func (a *alignment) callsOf(o *own, functionOf func(*profile.Frame) function) (list calls,
+	callees map[uint32]map[function]weight) {
 	list, callees = make(calls), make(map[uint32]map[function]weight)
 	add := func(from *profile.Frame, to function, w weight) {
 		if from.Function == "" || a.same[functionOf(from).module] {
@@ -224,8 +228,8 @@ func weights(s *query.Source) (through, leaves map[uint32]weight) {
 	return through, leaves
 }
 
-// rename gives a frame of the first recording, which calls a function, its name in the second, as far as groupings by something
-// need it: what has no like there keeps its own.
+// rename gives a frame of the first recording, which calls a function, its name in the second, as far as groupings
+// by something need it: what has no like there keeps its own.
 func (a *alignment) rename(f *profile.Frame, callee function, by query.By) {
 	fn := a.functionOf(f)
 	at := place{f.Line, f.File}

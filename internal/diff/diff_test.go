@@ -31,7 +31,8 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 		t.Fatal(err)
 	}
 	base := uint64(1+rng.IntN(99)) << 32
-	w.Module(event.Module{ID: 1, Path: exe, BuildID: []byte{b.id}, Start: base, End: base + 1<<20, Bias: base, Unload: -1})
+	w.Module(event.Module{ID: 1, Path: exe, BuildID: []byte{b.id}, Start: base, End: base + 1<<20, Bias: base,
+		Unload: -1})
 	w.Thread(0, event.Thread{TID: uint32(seed), Name: exe})
 	type site struct {
 		function int
@@ -61,7 +62,8 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 				pc = next()
 				pcs[s] = pc
 				w.PC(pc, event.PC{Addr: base + uint64(pc)*8, Module: 1})
-				frames[pc] = []event.Frame{{Function: fmt.Sprintf("f%d", s.function), File: b.dir + "/f.c", Line: b.moved(s.line + 100*uint32(s.function)), Inlined: rng.IntN(2) == 0}}
+				frames[pc] = []event.Frame{{Function: fmt.Sprintf("f%d", s.function), File: b.dir + "/f.c",
+					Line: b.moved(s.line + 100*uint32(s.function)), Inlined: rng.IntN(2) == 0}}
 			}
 			k := [2]uint32{parent, pc}
 			if nodes[k] == 0 {
@@ -71,7 +73,8 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 			parent = nodes[k]
 		}
 		for range 3 + b.extra[n] {
-			events = append(events, event.Event{Time: int64(live) * 100, Kind: event.Alloc, Func: event.Malloc, Stack: parent, Size: uint64(100 + n), Ref: event.NoRef})
+			events = append(events, event.Event{Time: int64(live) * 100, Kind: event.Alloc, Func: event.Malloc,
+				Stack: parent, Size: uint64(100 + n), Ref: event.NoRef})
 			live++
 		}
 	}
@@ -94,8 +97,8 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 
 func still(line uint32) uint32 { return line }
 
-// TestPlanted: of two builds in which every line, address, id, path and inlining is another one, exactly what was planted differs;
-// and whatever the groups are, their changes add up.
+// TestPlanted: of two builds in which every line, address, id, path and inlining is another one, exactly what was
+// planted differs; and whatever the groups are, their changes add up.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	a := (&build{dir: "/old", id: 1, moved: still}).run(t, 1)
@@ -104,7 +107,8 @@ func TestPlanted(t *testing.T) {
 		want map[uint64]int // bytes by which a row has changed, and how many rows have
 	}{
 		"nothing": {build{dir: "/new", id: 2, moved: func(l uint32) uint32 { return 3*l + 17 }}, map[uint64]int{}},
-		"some": {build{dir: "/new", id: 2, moved: func(l uint32) uint32 { return l + l/7 }, extra: map[int]int{5: 2, 17: -1, 40: 9}},
+		"some": {build{dir: "/new", id: 2, moved: func(l uint32) uint32 { return l + l/7 },
+			extra: map[int]int{5: 2, 17: -1, 40: 9}},
 			map[uint64]int{2 * 105: 1, 117: 1, 9 * 140: 1}},
 		"one build": {build{dir: "/old", id: 1, moved: still, extra: map[int]int{9: 4}}, map[uint64]int{4 * 109: 1}},
 	} {
@@ -128,7 +132,8 @@ func TestPlanted(t *testing.T) {
 			}
 			all := Pair{d.Before.Total, d.After.Total}
 			if sum != d.Change(query.Bytes, &all) {
-				t.Errorf("%s: by %s: the rows' changes sum up to %v, the whole has changed by %v", name, by, sum, d.Change(query.Bytes, &all))
+				t.Errorf("%s: by %s: the rows' changes sum up to %v, the whole has changed by %v", name, by, sum,
+					d.Change(query.Bytes, &all))
 			}
 			if by == query.ByStack && fmt.Sprint(rows) != fmt.Sprint(c.want) {
 				t.Errorf("%s: rows changed by %v, want %v", name, rows, c.want)
@@ -172,11 +177,14 @@ func TestOrder(t *testing.T) {
 	}{{New, Gone, 8 * 104}, {New, Gone, 3 * 103}, {Shrunk, Grown, -2 * 108}}
 	for i, w := range want {
 		r, k := &there.Rows[i], &back.Rows[i]
-		if r.Status != w.status || there.Change(query.Bytes, &r.Self) != w.change || k.Status != w.back || back.Change(query.Bytes, &k.Self) != -w.change {
-			t.Errorf("row %d: %s %v, back %s %v, want %+v", i, r.Status, there.Change(query.Bytes, &r.Self), k.Status, back.Change(query.Bytes, &k.Self), w)
+		if r.Status != w.status || there.Change(query.Bytes, &r.Self) != w.change || k.Status != w.back ||
+			back.Change(query.Bytes, &k.Self) != -w.change {
+			t.Errorf("row %d: %s %v, back %s %v, want %+v", i, r.Status, there.Change(query.Bytes, &r.Self), k.Status,
+				back.Change(query.Bytes, &k.Self), w)
 		}
 	}
-	if slices.ContainsFunc(there.Rows[len(want):], func(r Row) bool { return r.Status != Unchanged }) || there.Unchanged() != len(there.Rows)-len(want) {
+	if slices.ContainsFunc(there.Rows[len(want):], func(r Row) bool { return r.Status != Unchanged }) ||
+		there.Unchanged() != len(there.Rows)-len(want) {
 		t.Error("more has changed")
 	}
 }

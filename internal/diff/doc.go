@@ -1,7 +1,8 @@
-// Package diff compares two recordings, or two ranges of one: what is new in the second, what is gone, what grew or shrank.
+// Package diff compares two recordings, or two ranges of one: what is new in the second, what is gone, what grew or
+// shrank.
 //
-// Both sides are asked the same query. What makes their answers comparable are names: before anything is grouped, the frames of
-// the first recording get the names that the same code has in the second (package query, Names).
+// Both sides are asked the same query. What makes their answers comparable are names: before anything is grouped,
+// the frames of the first recording get the names that the same code has in the second (package query, Names).
 //
 //   - A module is the same if its path, its build id or its file name is, whatever the folder and the version behind ".so"; and the
 //     executable is the executable.
@@ -15,6 +16,6 @@
 //   - A function without a name is its module and the offset in it; one outside of any file is anything outside of any file.
 //   - A thread is the same if its name is, and its place among the threads of that name.
 //
-// So a call stack of the first recording is paired with one of the second that reads the same but for lines. What is counted on
-// either side, package query counts: selves sum up to the whole on both, and so do their differences.
+// So a call stack of the first recording is paired with one of the second that reads the same but for lines. What
+// is counted on either side, package query counts: selves sum up to the whole on both, and so do their differences.
 package diff

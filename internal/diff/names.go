@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// alone marks the line of a call site, or the number of a thread, that the other recording has no like of: no real one is that
-// large, so it is in no group of the other side.
+// alone marks the line of a call site, or the number of a thread, that the other recording has no like of: no real
+// one is that large, so it is in no group of the other side.
 const alone = 1 << 31
 
 // own gives frames the names that they have in their recording, but for what compilers add.
@@ -74,8 +74,8 @@ func (t *translated) Thread(index uint32) uint32 {
 	return index | alone
 }
 
-// pairThreads pairs the threads of two recordings by name, those of one name in their order. The main thread, which has its name
-// from the program, is the main thread.
+// pairThreads pairs the threads of two recordings by name, those of one name in their order. The main thread, which
+// has its name from the program, is the main thread.
 func pairThreads(before, after *query.Source) map[uint32]uint32 {
 	places := make(map[string][]uint32)
 	for i, t := range after.Reader.Threads() {
@@ -112,8 +112,9 @@ func withoutClone(name string) string {
 	return name
 }
 
-// pairRenamed finds functions of which only the parameters have changed, or are not known on one side, as of functions that were
-// inlined everywhere: those without a like whose name is that of one function without a like on either side.
+// pairRenamed finds functions of which only the parameters have changed, or are not known on one side, as of
+// functions that were inlined everywhere: those without a like whose name is that of one function without a like on
+// either side.
 func pairRenamed(before, after map[function]bool) map[function]string {
 	lonely := func(these, those map[function]bool) map[function][]string {
 		list := make(map[function][]string)
@@ -159,8 +160,8 @@ func withoutParameters(name string) string {
 	return name
 }
 
-// pairModules returns for the path of each module of the first recording that of the same one in the second, and the paths of
-// those that are the same build.
+// pairModules returns for the path of each module of the first recording that of the same one in the second, and
+// the paths of those that are the same build.
 func pairModules(before, after *query.Source) (pairs map[string]string, same map[string]bool) {
 	pairs, same = make(map[string]string), make(map[string]bool)
 	type module struct{ path, build, kind string }

@@ -10,8 +10,8 @@ import (
 // maxTrials bounds how many pairs of call sites are tried out as the measure of how far code has moved.
 const maxTrials = 1 << 12
 
-// pairFunction pairs the call sites of one function, for each of those that it calls. What is beyond doubt, as many calls on either
-// side, comes first, and then tells how far the rest has moved.
+// pairFunction pairs the call sites of one function, for each of those that it calls. What is beyond doubt, as many
+// calls on either side, comes first, and then tells how far the rest has moved.
 func pairFunction(list []call, from, to calls) map[call]map[place]place {
 	slices.SortFunc(list, func(a, b call) int {
 		return cmp.Or(cmp.Compare(surplus(from[a], to[a]), surplus(from[b], to[b])), a.to.compare(b.to))

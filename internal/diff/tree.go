@@ -13,8 +13,8 @@ import (
 type Node struct {
 	query.Group
 	Self, Total Pair
-	// Moved sums up by how much the first metric's selves have changed here and below, whether up or down: what is new at one
-	// place and gone at another does not cancel out.
+	// Moved sums up by how much the first metric's selves have changed here and below, whether up or down: what is
+	// new at one place and gone at another does not cancel out.
 	Moved    float64
 	Children []*Node // those that moved most come first
 	Folded   int     // children that were left out
@@ -26,8 +26,8 @@ type Tree struct {
 	Root          *Node
 }
 
-// CompareTrees answers with a tree. Nodes that moved less than the trim's share of the whole are left out, and all that did not
-// move.
+// CompareTrees answers with a tree. Nodes that moved less than the trim's share of the whole are left out, and all
+// that did not move.
 func CompareTrees(ctx context.Context, before, after Side, trim query.Trim) (*Tree, error) {
 	name(&before, &after)
 	a, err := query.TopDown(ctx, before.Source, before.Query, query.Trim{})

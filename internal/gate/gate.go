@@ -1,5 +1,6 @@
-// Package gate checks recordings, one after the other, and collects what comes of them in all forms that are wanted: text, JSON,
-// JUnit XML and annotations for GitHub. Package check says whether one recording keeps to its limits.
+// Package gate checks recordings, one after the other, and collects what comes of them in all forms that are
+// wanted: text, JSON, JUnit XML and annotations for GitHub. Package check says whether one recording keeps to its
+// limits.
 package gate
 
 import (
@@ -95,7 +96,8 @@ func (g *Gate) add(r *check.Result) {
 	}
 }
 
-// Finish writes the outputs, to w if they name no file. It returns whether every limit holds, and what keeps it from telling.
+// Finish writes the outputs, to w if they name no file. It returns whether every limit holds, and what keeps it
+// from telling.
 func (g *Gate) Finish(w io.Writer) (ok bool, complaints []error) {
 	if g.Checked == 0 {
 		g.complaints = append(g.complaints, fmt.Errorf("nothing was checked: %s", g.nothing()))
@@ -111,7 +113,8 @@ func (g *Gate) Finish(w io.Writer) (ok bool, complaints []error) {
 // nothing says why there are no results.
 func (g *Gate) nothing() string {
 	if len(g.Unseen) > 0 {
-		return fmt.Sprintf("nothing was recorded in %s; --allow-empty lets it pass", strings.Join(g.Unseen[:min(len(g.Unseen), 5)], ", "))
+		return fmt.Sprintf("nothing was recorded in %s; --allow-empty lets it pass",
+			strings.Join(g.Unseen[:min(len(g.Unseen), 5)], ", "))
 	}
 	if g.skipped > 0 {
 		return fmt.Sprintf("no recording is of %s", strings.Join(g.Programs, ", "))

@@ -84,8 +84,8 @@ func (o *Output) write(w io.Writer) error {
 	return err
 }
 
-// repository is the folder that file names in annotations are relative to: GitHub's, that of the git repository around the working
-// directory, or the working directory.
+// repository is the folder that file names in annotations are relative to: GitHub's, that of the git repository
+// around the working directory, or the working directory.
 func repository() string {
 	if dir := os.Getenv("GITHUB_WORKSPACE"); dir != "" {
 		return dir

@@ -30,9 +30,9 @@ func Open(ctx context.Context, file, version string) (*query.Source, error) {
 	return query.Open(paths[0])
 }
 
-// Recordings are the recordings that a file stands for. A recording stands for itself, the spool of a process that ran without a
-// recorder for one recording of each process that it forked, and another tool's file for what is imported of it. remove removes
-// what was made for that; a recording that is open then stays readable.
+// Recordings are the recordings that a file stands for. A recording stands for itself, the spool of a process that
+// ran without a recorder for one recording of each process that it forked, and another tool's file for what is
+// imported of it. remove removes what was made for that; a recording that is open then stays readable.
 func Recordings(ctx context.Context, file, version string) (paths []string, remove func(), err error) {
 	spool := isSpool(file)
 	if !spool && !imports.Is(file) {
@@ -79,7 +79,8 @@ func isSpool(path string) bool {
 	return err == nil && binary.LittleEndian.Uint64(mark[:]) == wire.SpoolMagic || strings.HasSuffix(path, ".spool")
 }
 
-// Expand replaces each folder by the recordings in it. A file that does not exist stays in the list: whoever opens it reports that.
+// Expand replaces each folder by the recordings in it. A file that does not exist stays in the list: whoever opens
+// it reports that.
 func Expand(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		st, err := os.Stat(path)

@@ -14,8 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// Run has the monitors that act at the end write their results for each recording. It warns of what fails, and returns how many
-// budgets did not hold.
+// Run has the monitors that act at the end write their results for each recording. It warns of what fails, and
+// returns how many budgets did not hold.
 func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
 	defer all.live.close()
 	for _, m := range all.list {
@@ -43,11 +43,14 @@ func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *la
 	return over
 }
 
-// atEnd is what a monitor does with a recording: it returns how many budgets did not hold.
-func (m *monitor) atEnd() func(ctx context.Context, w io.Writer, s *query.Source) (int, error) {
+// action writes what a monitor has to say of a recording, and returns how many budgets did not hold.
+type action func(ctx context.Context, w io.Writer, s *query.Source) (over int, err error)
+
+// atEnd is the monitor's action when the run has ended; nil: none.
+func (m *monitor) atEnd() action {
 	o := view.QueryOptions{Options: view.Options{Width: 100}}
-	quiet := func(act func(ctx context.Context, w io.Writer, s *query.Source) error) func(context.Context, io.Writer, *query.Source) (int, error) {
-		return func(ctx context.Context, w io.Writer, s *query.Source) (int, error) { return 0, act(ctx, w, s) }
+	quiet := func(write func(context.Context, io.Writer, *query.Source) error) action {
+		return func(ctx context.Context, w io.Writer, s *query.Source) (int, error) { return 0, write(ctx, w, s) }
 	}
 	switch m.name {
 	case "summary":

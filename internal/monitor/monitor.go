@@ -1,7 +1,7 @@
 // Package monitor watches a program for its user: the monitors of heaptap run --monitor.
 //
-// A monitor acts while the program runs (periodic), before an allocation returns (threshold, in the agent), or on each recording
-// when the run has ended. Libraries of users are monitors, too: they are preloaded.
+// A monitor acts while the program runs (periodic), before an allocation returns (threshold, in the agent), or on
+// each recording when the run has ended. Libraries of users are monitors, too: they are preloaded.
 package monitor
 
 import (
@@ -62,8 +62,8 @@ func cutMonitor(text string) (first, rest string) {
 	return first, rest
 }
 
-// Parse reads texts of monitors. Each may hold several, with semicolons between. freeStacks says that the call stacks of
-// deallocations are recorded.
+// Parse reads texts of monitors. Each may hold several, with semicolons between. freeStacks says that the call
+// stacks of deallocations are recorded.
 func Parse(values []string, freeStacks bool) (*Monitors, error) {
 	var list []*monitor
 	for _, value := range values {
@@ -76,7 +76,8 @@ func Parse(values []string, freeStacks bool) (*Monitors, error) {
 			if err == nil && m.name == "transient" && !freeStacks {
 				err = errors.New("it needs the call stacks of deallocations; add --free-stacks")
 			}
-			if err == nil && m.library == "" && slices.ContainsFunc(list, func(o *monitor) bool { return o.name == m.name && m.name == "threshold" }) {
+			if err == nil && m.library == "" &&
+				slices.ContainsFunc(list, func(o *monitor) bool { return o.name == m.name && m.name == "threshold" }) {
 				err = errors.New("there can be only one of it")
 			}
 			if err != nil {
@@ -106,7 +107,8 @@ func parseMonitor(text string) (*monitor, error) {
 	}
 	known, ok := options[name]
 	if !ok {
-		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(Names, ", "), spelling.DidYouMean(name, Names))
+		return nil, fmt.Errorf("known are %s, and libraries by their path, as ./mine.so%s", strings.Join(Names, ", "),
+			spelling.DidYouMean(name, Names))
 	}
 	for rest != "" {
 		var option string
@@ -268,8 +270,8 @@ func (all *Monitors) Command() (string, time.Duration) {
 	return "", 0
 }
 
-// file is the name of the file that a monitor writes of a recording, in which %p is the process's id; "": none. No two recordings have
-// the same: the second one's has the process's id before its extension.
+// file is the name of the file that a monitor writes of a recording, in which %p is the process's id; "": none. No
+// two recordings have the same: the second one's has the process's id before its extension.
 func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {

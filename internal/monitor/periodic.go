@@ -32,7 +32,8 @@ func (m *monitor) newPeriodicTable(w io.Writer) (*periodicTable, error) {
 	}
 	t := &periodicTable{out: bufio.NewWriter(w)}
 	t.counter = query.NewPeriodCounter(every.Nanoseconds(), func(p *query.Period) error {
-		_, err := fmt.Fprintf(t.out, "%d,%d,%d,%d,%d,%d,%d,%d\n", p.End, p.Bytes, p.Live, p.LiveBlocks, p.Peak, p.Largest, p.Allocations, p.Deallocations)
+		_, err := fmt.Fprintf(t.out, "%d,%d,%d,%d,%d,%d,%d,%d\n", p.End, p.Bytes, p.Live, p.LiveBlocks, p.Peak,
+			p.Largest, p.Allocations, p.Deallocations)
 		return err
 	})
 	_, err = fmt.Fprintln(t.out, "time_ns,requested,live,live_blocks,peak,largest,allocations,deallocations")
@@ -48,8 +49,9 @@ func (m *monitor) wholePeriodic(ctx context.Context, w io.Writer, s *query.Sourc
 	return errors.Join(t.counter.Whole(ctx, s), t.out.Flush())
 }
 
-// livePeriods write the tables of the periodic monitor while the programs run, from recordings that are being written. What goes wrong
-// is nobody's loss: a table that could not be followed to its end is written anew when the recording is complete.
+// livePeriods write the tables of the periodic monitor while the programs run, from recordings that are being
+// written. What goes wrong is nobody's loss: a table that could not be followed to its end is written anew when the
+// recording is complete.
 type livePeriods struct {
 	mu   sync.Mutex
 	list map[livePeriod]*periodicTrail
@@ -85,7 +87,8 @@ func (all *Monitors) Heard(rec launch.Recording, finished bool) {
 		key := livePeriod{m, rec.Path}
 		t := l.list[key]
 		if t == nil && !finished {
-			t = &periodicTrail{path: rec.Path, file: m.file(rec.Path, rec.PID), stop: make(chan struct{}), done: make(chan struct{})}
+			t = &periodicTrail{path: rec.Path, file: m.file(rec.Path, rec.PID), stop: make(chan struct{}),
+				done: make(chan struct{})}
 			l.list[key] = t
 			go t.follow(m)
 		} else if t != nil && finished && rec.Dropped {

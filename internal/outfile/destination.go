@@ -1,4 +1,5 @@
-// Package outfile writes files for users. A file appears under its name when it is complete; what is interrupted leaves nothing behind.
+// Package outfile writes files for users. A file appears under its name when it is complete; what is interrupted
+// leaves nothing behind.
 package outfile
 
 import (

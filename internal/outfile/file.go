@@ -31,8 +31,8 @@ func fillBuffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// File writes a file under another name first: under its own name there is never half of one. A signal that ends the program
-// removes what was written.
+// File writes a file under another name first: under its own name there is never half of one. A signal that ends
+// the program removes what was written.
 func File(path string, fill func(io.Writer) error) (err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() { // a pipe, a device
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -2,7 +2,8 @@ package outfile
 
 import "os"
 
-// TemporaryDir makes a directory, and remove removes it. So does a signal before it ends the program: Ctrl-C leaves nothing behind.
+// TemporaryDir makes a directory, and remove removes it. So does a signal before it ends the program: Ctrl-C leaves
+// nothing behind.
 func TemporaryDir(pattern string) (dir string, remove func(), err error) {
 	if dir, err = os.MkdirTemp("", pattern); err != nil {
 		return "", nil, err

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestTemporaryDir: a directory is gone at the end, and when a signal ends the program; that one is what the program dies of, so that a
-// shell shows status 130 for Ctrl-C.
+// TestTemporaryDir: a directory is gone at the end, and when a signal ends the program; that one is what the
+// program dies of, so that a shell shows status 130 for Ctrl-C.
 func TestTemporaryDir(t *testing.T) {
 	if os.Getenv("HEAPTAP_TEST_TEMPORARY") != "" {
 		dir, _, err := TemporaryDir("held-")

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// emergencyPool is what libstdc++ 5 to 14 allocates when it is loaded, to be able to throw when memory has run out: room
-// for 64 threads that throw objects of 1 KiB (libsupc++/eh_alloc.cc).
+// emergencyPool is what libstdc++ 5 to 14 allocates when it is loaded, to be able to throw when memory has run out:
+// room for 64 threads that throw objects of 1 KiB (libsupc++/eh_alloc.cc).
 const emergencyPool = 72704
 
 // classify says whose a stack is: the runtime's, if no function of the program is on it, or if it is the C++ library's
@@ -29,8 +29,8 @@ func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
 	return Program, truncated
 }
 
-// lineage keeps what is known of the frames from each node to its root. Stacks share their outer frames: each node is looked at
-// once, however deep the stacks are.
+// lineage keeps what is known of the frames from each node to its root. Stacks share their outer frames: each node
+// is looked at once, however deep the stacks are.
 type lineage struct {
 	known []traits // by node
 	path  []uint32
@@ -84,7 +84,8 @@ func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
 	if processes := p.processes(s.ID); s.Allocations != processes || s.MinSize != s.MaxSize {
 		return false
 	}
-	if s.MinSize == emergencyPool && strings.HasPrefix(filepath.Base(p.symbols.modules[at.Module].Path), "libstdc++.so") {
+	if s.MinSize == emergencyPool && strings.HasPrefix(filepath.Base(p.symbols.modules[at.Module].Path),
+		"libstdc++.so") {
 		return true
 	}
 	// Linked statically, or with the size changed by GLIBCXX_TUNABLES: known by its name.

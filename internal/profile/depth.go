@@ -7,9 +7,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Where call stacks are written one by one, each with all of its frames, a recursion that allocates on its way down would make output
-// that grows with the square of its depth: 400,000 call stacks of 200,000 frames on average. If all call stacks together have more than
-// maxFrames, those that are deeper than a limit are cut: the frames nearest to the allocation remain, and CutPC stands for the others.
+// Where call stacks are written one by one, each with all of its frames, a recursion that allocates on its way down
+// would make output that grows with the square of its depth: 400,000 call stacks of 200,000 frames on average. If
+// all call stacks together have more than maxFrames, those that are deeper than a limit are cut: the frames nearest
+// to the allocation remain, and CutPC stands for the others.
 const (
 	maxFrames = 32 << 20
 	minLimit  = 100 // call stacks that are no deeper than this are never cut
@@ -21,13 +22,15 @@ const CutPC = ^uint32(0) - 2
 // CutName is the function of CutPC.
 const CutName = "[more frames]"
 
-// Depths tells how many frames call stacks have, inlined functions not counted. It may be asked from several goroutines.
+// Depths tells how many frames call stacks have, inlined functions not counted. It may be asked from several
+// goroutines.
 type Depths struct {
 	dense  []uint32 // by node
 	sparse map[uint32]uint32
 }
 
-// NewDepths returns the depths of the nodes of a tree without cycles. Call stacks share their outer frames: each node is looked at once.
+// NewDepths returns the depths of the nodes of a tree without cycles. Call stacks share their outer frames: each
+// node is looked at once.
 func NewDepths(nodes *recording.Table[event.Node]) *Depths {
 	d := &Depths{dense: make([]uint32, 2*nodes.Len()+64), sparse: make(map[uint32]uint32)}
 	var path []uint32
@@ -80,8 +83,8 @@ func frameLimit(nodes *recording.Table[event.Node], stacks []uint32) int {
 	return DepthLimit(list, maxFrames, minLimit)
 }
 
-// DepthLimit returns the deepest limit at which call stacks of these depths have no more frames than that together, but not less than
-// least; 0 if they need none. Those that are less deep are whole. It sorts the list.
+// DepthLimit returns the deepest limit at which call stacks of these depths have no more frames than that together,
+// but not less than least; 0 if they need none. Those that are less deep are whole. It sorts the list.
 func DepthLimit(list []int, frames, least int) int {
 	slices.Sort(list)
 	left := frames
@@ -94,7 +97,8 @@ func DepthLimit(list []int, frames, least int) int {
 	return 0
 }
 
-// Cut returns how many frames of call stacks PCs yields, and of how many call stacks it leaves some out; 0, 0 if all are whole.
+// Cut returns how many frames of call stacks PCs yields, and of how many call stacks it leaves some out; 0, 0 if
+// all are whole.
 func (p *Profile) Cut() (limit, stacks int) {
 	if p.limit == 0 {
 		return 0, 0

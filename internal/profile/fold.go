@@ -19,9 +19,10 @@ type Levels struct {
 	All  int // number of lines of the whole stack
 }
 
-// Fold makes the lines of a stack, leaf first. The functions that run before main are left out. A function that calls itself
-// is one line. If short is set, so is the standard library's way from the program down to the allocator. Fold keeps the
-// first keep lines and the last one; with 0, all. A stack may be very deep: its frames are never all in memory.
+// Fold makes the lines of a stack, leaf first. The functions that run before main are left out. A function that
+// calls itself is one line. If short is set, so is the standard library's way from the program down to the
+// allocator. Fold keeps the first keep lines and the last one; with 0, all. A stack may be very deep: its frames
+// are never all in memory.
 func (p *Profile) Fold(stack uint32, short bool, keep int) Levels {
 	var pcs []uint32
 	p.AllPCs(stack, func(pc uint32) bool {

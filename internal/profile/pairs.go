@@ -7,8 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// judgePairs leaves out the pairs that only seem to mismatch: a program with an operator new of its own calls malloc in it, and that is
-// what was recorded, while libraries may still free such blocks by the operator delete of another library.
+// judgePairs leaves out the pairs that only seem to mismatch: a program with an operator new of its own calls
+// malloc in it, and that is what was recorded, while libraries may still free such blocks by the operator delete of
+// another library.
 func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
 	return slices.DeleteFunc(slices.Clone(list), func(x event.Pair) bool {
 		if x.Mismatch&event.MismatchFunction == 0 {
@@ -19,7 +20,8 @@ func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
 	})
 }
 
-// within is the family of a function that was called at a stack: if the caller is an operator of that name, it is the operator's.
+// within is the family of a function that was called at a stack: if the caller is an operator of that name, it is
+// the operator's.
 func (p *Profile) within(stack uint32, f event.Func, operator string) event.Family {
 	if f.Family() != event.FamilyC || stack == 0 {
 		return f.Family()

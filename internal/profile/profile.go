@@ -95,8 +95,8 @@ func Load(r *recording.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Mapped: sum.Mapped, Samples: r.Samples(), Marks: r.Marks(),
-		Modules: r.Modules(), nodes: r.Nodes()}
+	p := &Profile{Name: r.Name(), Size: r.Size(), Process: r.Process(), Totals: sum.Totals, Mapped: sum.Mapped,
+		Samples: r.Samples(), Marks: r.Marks(), Modules: r.Modules(), nodes: r.Nodes()}
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()
 	p.Leaked = Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}

@@ -25,9 +25,11 @@ func build(t *testing.T, finish bool) *Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, path := range []string{"", "/bin/a", "/lib/libc.so.6", "/lib/libstdc++.so.6.0.30", "/lib64/ld-linux-x86-64.so.2"} {
+	for id, path := range []string{"", "/bin/a", "/lib/libc.so.6", "/lib/libstdc++.so.6.0.30",
+		"/lib64/ld-linux-x86-64.so.2"} {
 		if id > 0 {
-			w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20, Unload: -1})
+			w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20,
+				Unload: -1})
 		}
 	}
 	pc := func(id, module uint32, offset uint64) {
@@ -70,8 +72,8 @@ func build(t *testing.T, finish bool) *Profile {
 	free := func(i int) {
 		now += 1000
 		a := allocs[i]
-		events = append(events, event.Event{Time: now, Kind: event.Free, Func: event.FreeFunc, Stack: a.Stack, Size: a.Size,
-			Ref: uint64(i), Born: a.Time})
+		events = append(events, event.Event{Time: now, Kind: event.Free, Func: event.FreeFunc, Stack: a.Stack,
+			Size: a.Size, Ref: uint64(i), Born: a.Time})
 	}
 	alloc(6, 72704)
 	alloc(8, 72704)
@@ -121,7 +123,8 @@ func build(t *testing.T, finish bool) *Profile {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	p := build(t, true)
-	if p.Duration != 1e6 || !p.Ended || len(p.Damage) != 1 || len(p.Threads) != 1 || p.Threads[0].Counts.Allocations != 9 {
+	if p.Duration != 1e6 || !p.Ended || len(p.Damage) != 1 || len(p.Threads) != 1 ||
+		p.Threads[0].Counts.Allocations != 9 {
 		t.Errorf("%+v", p)
 	}
 	if s, ok := p.PeakRSS(); !ok || s.RSS != 9 || s.Time != 200 {
@@ -134,7 +137,8 @@ func TestLoad(t *testing.T) {
 			t.Errorf("stack %d: truncated %v", s.ID, s.Truncated)
 		}
 	}
-	want := map[uint32]Class{2: Program, 3: Program, 4: Program, 6: Runtime, 8: Runtime, 9: Runtime, 11: Program, 12: Program}
+	want := map[uint32]Class{2: Program, 3: Program, 4: Program, 6: Runtime, 8: Runtime, 9: Runtime, 11: Program,
+		12: Program}
 	if d := cmp.Diff(want, classes); d != "" {
 		t.Errorf("classes:\n%s", d)
 	}

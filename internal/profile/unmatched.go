@@ -16,8 +16,8 @@ type Unmatched struct {
 	Count uint64
 }
 
-// loadUnmatched reads the events for what no summary holds; of those that were folded it is not known. Deallocations whose call stacks read the same are one entry;
-// the most frequent come first.
+// loadUnmatched reads the events for what no summary holds; of those that were folded it is not known.
+// Deallocations whose call stacks read the same are one entry; the most frequent come first.
 func (p *Profile) loadUnmatched(r *recording.Reader) error {
 	m := newMerger(p)
 	at := make(map[Unmatched]int) // by merged stack and function

@@ -7,8 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Unseen says why no allocation is in the recording although the program may have made some: recording was off, or none was chosen to be
-// sampled. It is "" if there are allocations, if the program made none, and for what was merged or imported.
+// Unseen says why no allocation is in the recording although the program may have made some: recording was off, or
+// none was chosen to be sampled. It is "" if there are allocations, if the program made none, and for what was
+// merged or imported.
 func (p *Profile) Unseen() string {
 	switch {
 	case p.Totals.Allocations > 0 || p.Totals.Failed > 0 || p.Merged != nil:
@@ -25,5 +26,8 @@ func (p *Profile) Unseen() string {
 func (p *Profile) wasOff() bool {
 	return slices.ContainsFunc(p.Process.Env, func(e string) bool {
 		return e == "HEAPTAP_START=off" || e == "HEAPTAP_MODE=off" || strings.HasPrefix(e, "HEAPTAP_START_AFTER=")
-	}) || slices.ContainsFunc(p.Marks, func(m event.Mark) bool { return m.Source == event.FromMode && m.Name == "mode off" })
+	}) || slices.ContainsFunc(p.Marks, func(m event.Mark) bool {
+		return m.Source == event.FromMode &&
+			m.Name == "mode off"
+	})
 }

@@ -11,7 +11,10 @@ type RegionLimit struct {
 // Budgets are the numbers that a budget may limit, without limits.
 var Budgets = []RegionLimit{
 	{What: "allocations", of: func(r *RegionRow) (int64, uint32) { return int64(r.Allocations), r.Over.Allocations }},
-	{What: "requested", Bytes: true, of: func(r *RegionRow) (int64, uint32) { return int64(r.Requested), r.Over.Requested }},
+	{What: "requested", Bytes: true, of: func(r *RegionRow) (int64,
+		uint32) {
+		return int64(r.Requested), r.Over.Requested
+	}},
 	{What: "added", Bytes: true, of: func(r *RegionRow) (int64, uint32) { return r.Added(), r.HighestStack }},
 	{What: "peak", Bytes: true, of: func(r *RegionRow) (int64, uint32) { return r.Highest, r.HighestStack }},
 	{What: "largest", Bytes: true, of: func(r *RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},

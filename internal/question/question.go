@@ -16,7 +16,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// Question is what is asked of a recording, as text. The zero value of each field but From and To does not restrict anything.
+// Question is what is asked of a recording, as text. The zero value of each field but From and To does not restrict
+// anything.
 type Question struct {
 	From, To         string // moments: "start" and "end" are the whole
 	Threads          []string
@@ -37,7 +38,8 @@ func wrong(name string, err error) error { return &Error{fmt.Errorf("--%s: %w", 
 
 // UnknownWord is the error of a text that must be one of the known words.
 func UnknownWord(name, word string, known []string) error {
-	return &Error{fmt.Errorf("--%s %s: known are %s%s", name, word, strings.Join(known, ", "), spelling.DidYouMean(word, known))}
+	return &Error{fmt.Errorf("--%s %s: known are %s%s", name, word, strings.Join(known, ", "),
+		spelling.DidYouMean(word, known))}
 }
 
 // Query makes the query about a recording.
@@ -209,7 +211,8 @@ func ParseRange(text string, number func(string) (uint64, error)) (*query.Interv
 	return out, nil
 }
 
-// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those deeper than depth.
+// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those deeper than
+// depth.
 func ParseTrim(threshold string, depth int) (query.Trim, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {

@@ -1,5 +1,5 @@
-// Package reply answers a program that asks its recorder for something while it runs: heaptap_dump asks what was allocated, and a
-// threshold's monitor for the call stack at which it acts.
+// Package reply answers a program that asks its recorder for something while it runs: heaptap_dump asks what was
+// allocated, and a threshold's monitor for the call stack at which it acts.
 package reply
 
 import (
@@ -24,7 +24,8 @@ import (
 )
 
 // dumpOrders are what heaptap_dump sorts by.
-var dumpOrders = map[string]query.Metric{"live": query.Live, "total": query.Bytes, "peak": query.Peak, "calls": query.Allocations}
+var dumpOrders = map[string]query.Metric{"live": query.Live, "total": query.Bytes, "peak": query.Peak,
+	"calls": query.Allocations}
 
 // Dump answers heaptap_dump. include/heaptap.h specifies the texts of requests.
 func Dump(recording string, r control.Request) ([]byte, error) {
@@ -47,7 +48,8 @@ func Dump(recording string, r control.Request) ([]byte, error) {
 			if !ok {
 				return nil, fmt.Errorf("sort=%s: known are live, total, peak, calls", value)
 			}
-			q.Metrics = append([]query.Metric{m}, slices.DeleteFunc(q.Metrics, func(x query.Metric) bool { return x == m })...)
+			q.Metrics = append([]query.Metric{m},
+				slices.DeleteFunc(q.Metrics, func(x query.Metric) bool { return x == m })...)
 		case "thread":
 			q.Threads = []uint32{}
 			for i, t := range s.Reader.Threads() {
@@ -78,11 +80,15 @@ func Dump(recording string, r control.Request) ([]byte, error) {
 	switch form {
 	case "folded":
 		q.Metrics = q.Metrics[:1]
-		err = dumpStacks(s, q, func(frames []profile.Frame, n []uint64) { fmt.Fprintf(&out, "%s %d\n", namesOf(frames), n[0]) })
+		err = dumpStacks(s, q, func(frames []profile.Frame,
+			n []uint64) {
+			fmt.Fprintf(&out, "%s %d\n", namesOf(frames), n[0])
+		})
 		return out.Bytes(), err
 	case "stacks", "details":
 		q.Metrics[slices.Index(q.Metrics, query.Peak)] = query.OwnPeak
-		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics, query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.OwnPeak)
+		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics,
+			query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.OwnPeak)
 		err = dumpStacks(s, q, func(frames []profile.Frame, n []uint64) {
 			fmt.Fprintf(&out, "%d %d %d %d", n[calls], n[bytes], n[live], n[peak])
 			if form == "stacks" {
@@ -133,7 +139,8 @@ func writeFrames(out *bytes.Buffer, frames []profile.Frame) {
 	fmt.Fprint(out, "\n\n")
 }
 
-// dumpFrames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of who asks.
+// dumpFrames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of
+// who asks.
 func dumpFrames(out *bytes.Buffer, s *query.Source, q *query.Query, r control.Request) error {
 	q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), s, q)
@@ -155,7 +162,8 @@ func dumpFrames(out *bytes.Buffer, s *query.Source, q *query.Query, r control.Re
 	return nil
 }
 
-// dumpStacks tells of each call stack, leaf to root, and of the query's metrics, those with most of the first one first.
+// dumpStacks tells of each call stack, leaf to root, and of the query's metrics, those with most of the first one
+// first.
 func dumpStacks(s *query.Source, q *query.Query, tell func(frames []profile.Frame, n []uint64)) error {
 	q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), s, q)

@@ -11,10 +11,12 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// FuzzDumpRequest: whatever a program asks for by heaptap_dump, it gets an answer or an error, in a line that names what is wrong.
+// FuzzDumpRequest: whatever a program asks for by heaptap_dump, it gets an answer or an error, in a line that names
+// what is wrong.
 func FuzzDumpRequest(f *testing.F) {
-	for _, text := range []string{"", "text sort=peak limit=10", "function=parse|main thread=self", "folded sort=calls thread=self", "summary",
-		"histogram thread=self", "function=(", "limit=-1", "limit=99999999999999999999", "sort=", "text\x00folded", "function=(a{1000}){1000}"} {
+	for _, text := range []string{"", "text sort=peak limit=10", "function=parse|main thread=self",
+		"folded sort=calls thread=self", "summary", "histogram thread=self", "function=(", "limit=-1",
+		"limit=99999999999999999999", "sort=", "text\x00folded", "function=(a{1000}){1000}"} {
 		f.Add(text, 7)
 	}
 	path := filepath.Join(f.TempDir(), "a.htap")
@@ -30,9 +32,11 @@ func FuzzDumpRequest(f *testing.F) {
 		w.Node(i+1, event.Node{Parent: i, PC: i + 1})
 	}
 	for i := range 20 {
-		err = errors.Join(err, w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: int64(i) * 100, Thread: uint32(i % 2), Stack: uint32(i % 4), Size: 1 << i, Ref: event.NoRef}))
+		err = errors.Join(err, w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: int64(i) * 100,
+			Thread: uint32(i % 2), Stack: uint32(i % 4), Size: 1 << i, Ref: event.NoRef}))
 	}
-	if err := errors.Join(err, w.Symbols(map[uint32][]event.Frame{1: {{Function: "main"}}, 2: {{Function: "parse;all", File: "p.c", Line: 7}}}), w.Flush()); err != nil {
+	if err := errors.Join(err, w.Symbols(map[uint32][]event.Frame{1: {{Function: "main"}},
+		2: {{Function: "parse;all", File: "p.c", Line: 7}}}), w.Flush()); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string, tid int) {

@@ -17,8 +17,9 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// The command of a threshold is ended after ThresholdTime, unless the user says otherwise. The thread that waits for it waits
-// ThresholdGrace longer: in that time the call stack is found and named, which takes a while in very large programs.
+// The command of a threshold is ended after ThresholdTime, unless the user says otherwise. The thread that waits
+// for it waits ThresholdGrace longer: in that time the call stack is found and named, which takes a while in very
+// large programs.
 const (
 	ThresholdTime  = 5 * time.Second
 	ThresholdGrace = 10 * time.Second
@@ -27,9 +28,10 @@ const (
 // maxCommandOutput is how much of what a command prints is passed on.
 const maxCommandOutput = 64 << 10
 
-// Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while the allocating
-// thread waits.
-func Threshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte, error) {
+// Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while
+// the allocating thread waits.
+func Threshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte,
+	error) {
 	s, err := query.Open(recording)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ const listed = 8
 // namedProcesses is how many processes a line of it names.
 const namedProcesses = 50
 
-// Write writes the recording with the highest peak in short, the names of all recordings, and what recording has cost. top is how
-// many call stacks are shown.
+// Write writes the recording with the highest peak in short, the names of all recordings, and what recording has
+// cost. top is how many call stacks are shown.
 func Write(console *launch.Console, result *launch.Result, top int, color bool) {
 	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool {
 		return size(r.Path) < 0 // Complain has warned of it
@@ -156,17 +156,20 @@ func files(console *launch.Console, list []launch.Recording) {
 // costs says what recording has cost.
 func costs(console *launch.Console, result *launch.Result) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", humanize.Duration(int64(result.Wall)), humanize.Duration(int64(result.TargetCPU)))
+	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", humanize.Duration(int64(result.Wall)),
+		humanize.Duration(int64(result.TargetCPU)))
 	if result.Complete > 0 {
 		fmt.Fprintf(&b, ", recording complete after %s", humanize.Duration(int64(result.Complete)))
 	}
 	if result.RecorderCPU > 0 {
-		fmt.Fprintf(&b, "; recorder %s CPU, %s", humanize.Duration(int64(result.RecorderCPU)), humanize.Size(uint64(result.RecorderRSS)))
+		fmt.Fprintf(&b, "; recorder %s CPU, %s", humanize.Duration(int64(result.RecorderCPU)),
+			humanize.Size(uint64(result.RecorderRSS)))
 	}
 	fmt.Fprintln(&b)
 	if n := len(result.Running); n > 0 {
 		pids := strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]")
-		fmt.Fprintf(&b, "%-13s %d of its processes still run (%s) and are recorded until they end\n", "still running", n, pids)
+		fmt.Fprintf(&b, "%-13s %d of its processes still run (%s) and are recorded until they end\n", "still running",
+			n, pids)
 	}
 	fmt.Fprint(console, b.String())
 }

@@ -59,7 +59,8 @@ func (a *answerText) answerHeading(q *query.Answer) {
 	a.incomplete(q)
 }
 
-var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries", query.FromEvents: "events"}
+var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries",
+	query.FromEvents: "events"}
 
 func (a *answerText) events() uint64 {
 	first, last := a.s.Reader.Cuts()
@@ -140,7 +141,8 @@ func (a *answerText) groupName(g *query.Group, width int) string {
 	if g.Unknown {
 		return "(no call stack)"
 	}
-	f := &profile.Frame{Function: g.Function, File: g.File, Line: g.Line, Module: g.Module, Offset: g.Offset, Address: g.Offset}
+	f := &profile.Frame{Function: g.Function, File: g.File, Line: g.Line, Module: g.Module, Offset: g.Offset,
+		Address: g.Offset}
 	place := base(g.Module)
 	if g.File != "" {
 		place = base(g.File)
@@ -250,6 +252,7 @@ func (a *answerText) chain(stack uint32, width int) string {
 // more tells of rows that are not shown.
 func (a *answerText) more(left int) {
 	if left > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"), a.Skip+a.Limit)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"),
+			a.Skip+a.Limit)))
 	}
 }

@@ -22,7 +22,8 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 			t.Fatal(err)
 		}
 	}
-	all := &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak, query.Recycling, query.MeanLifetime, query.Churn}}
+	all := &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak, query.Recycling,
+		query.MeanLifetime, query.Churn}}
 	top, err := query.Flat(ctx, s, all)
 	must(err)
 	stacks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked}})
@@ -34,12 +35,14 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 		return regexp.MustCompile("walk").MatchString(g.Function)
 	}, trim)
 	must(err)
-	series, err := query.Develop(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Peak}}, TimelineSteps(100), 2)
+	series, err := query.Develop(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Peak}},
+		TimelineSteps(100), 2)
 	must(err)
 	hist, err := query.Distribute(ctx, s, &query.Query{})
 	must(err)
 	threads := &query.ThreadTables{}
-	threads.Threads, err = query.Flat(ctx, s, &query.Query{By: query.ByThread, Metrics: []query.Metric{query.Bytes, query.OwnPeak}})
+	threads.Threads, err = query.Flat(ctx, s, &query.Query{By: query.ByThread,
+		Metrics: []query.Metric{query.Bytes, query.OwnPeak}})
 	must(err)
 	threads.Calls, err = query.Flat(ctx, s, &query.Query{By: query.ByAllocation, Metrics: []query.Metric{query.Bytes}})
 	must(err)
@@ -47,7 +50,8 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 	must(err)
 	rules, err := query.ParseSuppressions(strings.NewReader("leak:worker_main\nleak:nothing\n"), "x")
 	must(err)
-	leaks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}})
+	leaks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack,
+		Metrics: []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}})
 	must(err)
 	found := &query.LeakTables{Leaks: &query.Leaks{Table: leaks}, Rules: rules.Rules()}
 	suspects, _, err := query.Growth(ctx, s, &query.Query{By: query.ByStack}, -1)
@@ -121,7 +125,8 @@ func TestAnswerOptions(t *testing.T) {
 		if escapes.MatchString(plain) {
 			t.Errorf("%s has colours unasked", name)
 		}
-		if got := trailing.ReplaceAllString(escapes.ReplaceAllString(coloured, ""), "\n"); got != trailing.ReplaceAllString(plain, "\n") {
+		if got := trailing.ReplaceAllString(escapes.ReplaceAllString(coloured, ""),
+			"\n"); got != trailing.ReplaceAllString(plain, "\n") {
 			t.Errorf("%s reads differently with colours:\n%s\n%s", name, got, plain)
 		}
 		if strings.HasSuffix(name, ".txt") == (coloured == plain) {

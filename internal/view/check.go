@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 )
 
-// Checks writes what came of a recording for people: one line if all is well, else one for each check, and the call stacks that
-// make up an excess, Limit of them for each check.
+// Checks writes what came of a recording for people: one line if all is well, else one for each check, and the call
+// stacks that make up an excess, Limit of them for each check.
 func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 	if r.Err != nil {
 		_, err := fmt.Fprintf(w, "ERROR  %s: not checked\n", clean(r.File))
@@ -32,7 +32,8 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 		a.suppressed(r)
 		return a.Flush()
 	}
-	a.printf("%s  %s  %s\n", a.warn("FAIL"), a.bold(clean(r.File)), a.faint(command(a.p, max(a.report.Width-8-runes(r.File), 20))))
+	a.printf("%s  %s  %s\n", a.warn("FAIL"), a.bold(clean(r.File)),
+		a.faint(command(a.p, max(a.report.Width-8-runes(r.File), 20))))
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		if !c.Failed {
@@ -59,7 +60,8 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 func (a *answerText) suppressed(r *check.Result) {
 	for _, rule := range r.Suppressed {
 		if rule.Blocks > 0 {
-			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes), humanize.Plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)
+			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes),
+				humanize.Plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// counts writes what was counted and not recorded: by function, and by thread if there are several; then how long the calls took, where
-// that was measured.
+// counts writes what was counted and not recorded: by function, and by thread if there are several; then how long
+// the calls took, where that was measured.
 func (r *report) counts() {
 	c := r.p.Counts
 	if c == nil || r.Selection != nil {
@@ -81,7 +81,8 @@ func (r *report) countedRows(list []event.Count, name func(*event.Count) string)
 	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s %11s %11s  %s", "calls", "failed", "bytes", "usable", "")))
 	for i := range list {
 		if c := &list[i]; c.Calls+c.Failed > 0 {
-			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)), humanize.Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
+			r.printf("  %s %9s %11s %11s  %s\n", r.bold(padLeft(humanize.Number(c.Calls), 14)),
+				humanize.Number(c.Failed), r.size(c.Bytes), r.size(c.Usable), name(c))
 		}
 	}
 }
@@ -113,23 +114,27 @@ func (r *report) sizeClasses(functions []event.Count) {
 	}
 }
 
-// timedRows tells how long calls took, those first that took longest in all, at most so many rows (0: all); false if no call was timed.
-func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string, most int) bool {
+// timedRows tells how long calls took, those first that took longest in all, at most so many rows (0: all); false
+// if no call was timed.
+func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
+	most int) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })
 	if len(list) == 0 {
 		return false
 	}
 	slices.SortStableFunc(list, func(a, b event.Count) int { return cmp.Compare(b.Time, a.Time) })
 	r.printf("%s  %s\n", r.title("TIME IN THE ALLOCATOR"), r.faint("inside of the real functions, by "+by))
-	r.printf("  %s\n", r.faint(fmt.Sprintf("%10s %14s %9s %9s %9s", "in all", "timed calls", "mean", "half ≤", "99 % ≤")))
+	r.printf("  %s\n", r.faint(fmt.Sprintf("%10s %14s %9s %9s %9s", "in all", "timed calls", "mean", "half ≤",
+		"99 % ≤")))
 	left := 0
 	if most > 0 && len(list) > most {
 		left, list = len(list)-most, list[:most]
 	}
 	for i := range list {
 		n := &list[i]
-		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)), humanize.Number(n.Timed), r.duration(int64(n.MeanTime())),
-			r.duration(int64(c.TimeQuantile(n, .5))), r.duration(int64(c.TimeQuantile(n, .99))), name(n))
+		r.printf("  %s %14s %9s %9s %9s  %s\n", r.bold(padLeft(r.duration(int64(n.Time)), 10)),
+			humanize.Number(n.Timed), r.duration(int64(n.MeanTime())), r.duration(int64(c.TimeQuantile(n, .5))),
+			r.duration(int64(c.TimeQuantile(n, .99))), name(n))
 	}
 	if left > 0 {
 		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(left), "more row")))

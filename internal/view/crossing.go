@@ -42,7 +42,8 @@ func (a *answerText) plain(t *query.Table) (left int) {
 	}
 	var cols []column
 	for _, m := range t.Metrics {
-		cols = append(cols, column{head: m.String() + a.unitNote(m), text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
+		cols = append(cols, column{head: m.String() + a.unitNote(m),
+			text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
 	}
 	a.table(cols, rows)
 	return left
@@ -51,7 +52,8 @@ func (a *answerText) plain(t *query.Table) (left int) {
 // matrix writes the pairs of threads, those that most passes between first.
 func (a *answerText) matrix(m *query.Matrix) {
 	cells, left := answer.Cut(a.Page, m.Cells)
-	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by", "freed by")))
+	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by",
+		"freed by")))
 	for _, c := range cells {
 		by := "nobody that was seen"
 		if !c.Unseen {
@@ -60,8 +62,9 @@ func (a *answerText) matrix(m *query.Matrix) {
 				by = a.faint("itself")
 			}
 		}
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)), padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8),
-			padLeft(a.size(c.Bytes), 12), padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
+		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)),
+			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 12),
+			padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
 	}
 	if left > 0 {
 		a.more(left)

@@ -15,7 +15,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// difference writes what two answers differ in. It names groups as its second side does, and those that are gone as the first.
+// difference writes what two answers differ in. It names groups as its second side does, and those that are gone as
+// the first.
 type difference struct {
 	*answerText // of the second side, to whose writer everything goes
 	before      *answerText
@@ -129,7 +130,8 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 		{"after", func(r *diff.Row) string { return d.value(first, &r.Total.After, t.After.Span) }},
 	}
 	for i, m := range t.After.Metrics {
-		cols = append(cols, column{m.String() + d.unitNote(m), func(r *diff.Row) string { return d.change(m, &r.Total) }})
+		cols = append(cols, column{m.String() + d.unitNote(m),
+			func(r *diff.Row) string { return d.change(m, &r.Total) }})
 		if i == 0 {
 			cols = append(cols, column{"", func(r *diff.Row) string { return d.percent(m, &r.Total) }})
 		}
@@ -187,15 +189,17 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query.Trim, o QueryOptions) error {
 	d := newDifference(w, before, after, &t.Before, &t.After, o)
 	m := t.After.Metrics[0]
-	d.printf("%s\n", d.faint(padLeft("before", 13)+padLeft("after", 13)+padLeft(m.String()+d.unitNote(m), 14)+padLeft("", 10)))
+	d.printf("%s\n", d.faint(padLeft("before", 13)+padLeft("after", 13)+padLeft(m.String()+d.unitNote(m),
+		14)+padLeft("", 10)))
 	lines, cut := 0, 0
 	line := func(p *diff.Pair, prefix, name string) {
 		if lines++; d.Limit > 0 && lines > d.Limit {
 			cut++
 			return
 		}
-		d.printf("%s%s%s%s  %s%s\n", padLeft(d.value(m, &p.Before, t.Before.Span), 13), padLeft(d.value(m, &p.After, t.After.Span), 13),
-			d.bold(padLeft(d.change(m, p), 14)), padLeft(d.percent(m, p), 10), d.faint(prefix), name)
+		d.printf("%s%s%s%s  %s%s\n", padLeft(d.value(m, &p.Before, t.Before.Span), 13),
+			padLeft(d.value(m, &p.After, t.After.Span), 13), d.bold(padLeft(d.change(m, p), 14)),
+			padLeft(d.percent(m, p), 10), d.faint(prefix), name)
 	}
 	type work struct {
 		n      *diff.Node
@@ -213,7 +217,8 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 				why = "deeper, or " + why
 			}
 			branches := strings.Replace(humanize.Plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
-			d.printf("%s%s└ %s\n", strings.Repeat(" ", 52), strings.Repeat("  ", w.indent), d.faint(fmt.Sprintf("(%s %s)", branches, why)))
+			d.printf("%s%s└ %s\n", strings.Repeat(" ", 52), strings.Repeat("  ", w.indent),
+				d.faint(fmt.Sprintf("(%s %s)", branches, why)))
 			continue
 		}
 		times := 1

@@ -19,8 +19,8 @@ func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) err
 	if g.At >= 0 {
 		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(a.p.Duration))
 	}
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s", humanize.Plural(uint64(len(g.Files)), "file"),
-		threadsText(g), when)))
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s",
+		humanize.Plural(uint64(len(g.Files)), "file"), threadsText(g), when)))
 	a.incomplete(&query.Answer{})
 	if len(g.Files) == 0 {
 		a.printf("  no static data is known\n")
@@ -51,8 +51,9 @@ func (a *answerText) globalList(g *query.Globals) {
 		a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint("none has a name: the symbol tables are not there"))
 		return
 	}
-	a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
-		humanize.Plural(g.Total.Variables, "variable"))))
+	a.printf("%s  %s\n", a.title("STATIC VARIABLES"),
+		a.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
+			humanize.Plural(g.Total.Variables, "variable"))))
 	rows := [][]string{{"size", "in memory", "section", "variable"}}
 	list, left := answer.Cut(a.Page, g.Variables)
 	for i := range list {

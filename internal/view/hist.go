@@ -67,10 +67,11 @@ func (a *answerText) sizes(h *query.Histogram) {
 	t := &h.Total
 	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+humanize.Plural(t.Allocations, "allocation")))
 	if t.Allocations > 0 {
-		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations), a.size(t.MaxSize))
+		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations),
+			a.size(t.MaxSize))
 		if h.Others == 0 {
-			text += fmt.Sprintf("; half are at most %s, 90 %% %s, 99 %% %s", a.size(h.SizeQuantile(.5)), a.size(h.SizeQuantile(.9)),
-				a.size(h.SizeQuantile(.99)))
+			text += fmt.Sprintf("; half are at most %s, 90 %% %s, 99 %% %s", a.size(h.SizeQuantile(.5)),
+				a.size(h.SizeQuantile(.9)), a.size(h.SizeQuantile(.99)))
 		}
 		a.printf("  %s\n", a.faint(text))
 	}
@@ -83,12 +84,13 @@ func (a *answerText) lifetimes(h *query.Histogram) {
 	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
 		mean := t.Lifetime.Mean(t.Deallocations)
-		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime), a.time(uint64(mean)),
-			a.time(t.MaxLifetime))))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime),
+			a.time(uint64(mean)), a.time(t.MaxLifetime))))
 	}
 	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
 	if n := h.NeverFreed; n.Count > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"), a.size(n.Bytes))))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"),
+			a.size(n.Bytes))))
 	}
 	a.printf("\n")
 }
@@ -99,8 +101,9 @@ func (a *answerText) jumps(h *query.Histogram) {
 	if all == 0 {
 		return
 	}
-	a.printf("%s  %s\n", a.title("REALLOCATIONS"), a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
-		a.count(j.InPlace))))
+	a.printf("%s  %s\n", a.title("REALLOCATIONS"),
+		a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
+			a.count(j.InPlace))))
 	a.bars(j.Grown[:], all, func(v uint64) string { return "+" + a.size(v) })
 	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
 	if j.Same > 0 {
@@ -112,18 +115,21 @@ func (a *answerText) jumps(h *query.Histogram) {
 // pairs writes how often reallocations gave blocks of one size another one.
 func (a *answerText) pairs(h *query.Histogram) {
 	rows, left := answer.Cut(a.Page, h.Pairs)
-	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"), a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
+	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"),
+		a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, x := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36), padLeft(a.count(x.Count), 12),
-			padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7), padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
+		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36),
+			padLeft(a.count(x.Count), 12), padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7),
+			padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
 	}
 	a.more(left)
 	if h.OtherPairs > 0 {
-		a.printf("  %s\n", a.faint(humanize.Plural(h.OtherPairs, "reallocation")+" of further pairs were not told apart: too many pairs"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.OtherPairs,
+			"reallocation")+" of further pairs were not told apart: too many pairs"))
 	}
 	a.printf("\n")
 }
@@ -195,7 +201,8 @@ func (a *answerText) sizesByTime(h *query.Histogram) {
 
 // lifetimesBySize writes how long the blocks of each size lived.
 func (a *answerText) lifetimesBySize(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"), a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
+	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"),
+		a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
 	a.tableHead("size", ageColumns, a.time, "never freed")
 	for class := range h.Ages {
 		kept, count := h.Kept[class].Count, h.Freed[class].Count
@@ -224,7 +231,8 @@ func (a *answerText) bars(list []query.Bucket, whole uint64, text func(uint64) s
 	}
 	for i := first; i <= last; i++ {
 		b := list[i]
-		if first == 0 && b == (query.Bucket{}) && !slices.ContainsFunc(list[1:i], func(b query.Bucket) bool { return b.Count > 0 }) {
+		if first == 0 && b == (query.Bucket{}) &&
+			!slices.ContainsFunc(list[1:i], func(b query.Bucket) bool { return b.Count > 0 }) {
 			continue // between nothing at all and the least that there is
 		}
 		a.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(a.count(b.Count), 12),
@@ -247,18 +255,21 @@ func (a *answerText) bar(n, most uint64) string {
 
 func (a *answerText) exactSizes(h *query.Histogram) {
 	rows, left := answer.Cut(a.Page, h.Exact)
-	a.printf("%s  %s\n", a.title("MOST USED SIZES"), a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
+	a.printf("%s  %s\n", a.title("MOST USED SIZES"),
+		a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, c := range rows {
 		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
-			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12), a.bar(c.Count, most))
+			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12),
+			a.bar(c.Count, most))
 	}
 	a.more(left)
 	if h.Others > 0 {
-		a.printf("  %s\n", a.faint(humanize.Plural(h.Others, "allocation")+" of further sizes were not told apart: too many sizes"))
+		a.printf("  %s\n", a.faint(humanize.Plural(h.Others,
+			"allocation")+" of further sizes were not told apart: too many sizes"))
 	}
 	a.printf("\n")
 }
@@ -271,7 +282,8 @@ func (a *answerText) slacks(h *query.Histogram) {
 		all.Slack += k.Slack
 	}
 	a.printf("%s  %s\n", a.title("SLACK"), a.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
-		a.size(all.Slack), a.size(all.Requested), humanize.Percent(all.Slack, all.Requested), humanize.Plural(all.Count, "allocation"))))
+		a.size(all.Slack), a.size(all.Requested), humanize.Percent(all.Slack, all.Requested),
+		humanize.Plural(all.Count, "allocation"))))
 	first, last, most := query.Classes, 0, uint64(0)
 	for i, k := range h.Slack {
 		if k.Count > 0 {

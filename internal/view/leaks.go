@@ -19,8 +19,8 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 		sum += l.Leaks.Rows[i].Total.LeakedBytes
 		blocks += l.Leaks.Rows[i].Total.LeakedBlocks
 	}
-	a.printf("%s  %s\n", a.title("LEAKED"), a.faint(fmt.Sprintf("%s in %s at %s", a.size(sum), humanize.Plural(blocks, "block"),
-		humanize.Plural(uint64(len(l.Leaks.Rows)), "call stack"))))
+	a.printf("%s  %s\n", a.title("LEAKED"), a.faint(fmt.Sprintf("%s in %s at %s", a.size(sum),
+		humanize.Plural(blocks, "block"), humanize.Plural(uint64(len(l.Leaks.Rows)), "call stack"))))
 	rows, left := answer.Cut(a.Page, l.Leaks.Rows)
 	for i := range rows {
 		v := &rows[i].Total
@@ -42,11 +42,13 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 	if len(l.Suspects) > 0 {
 		a.printf("\n%s  %s\n", a.title("KEPT GROWING"), a.faint("live bytes that rose steadily over the whole range"))
 		list, left := answer.Cut(a.Page, l.Suspects)
-		a.printf("%s\n", a.faint(fmt.Sprintf("  %13s %11s %12s %12s", "per second", "steadiness", "began with", "ended with")))
+		a.printf("%s\n", a.faint(fmt.Sprintf("  %13s %11s %12s %12s", "per second", "steadiness", "began with",
+			"ended with")))
 		for i := range list {
 			x := &list[i]
-			a.printf("  %s %s %s %s  %s\n", a.bold(padLeft(a.size(uint64(x.Slope)), 13)), padLeft(fmt.Sprintf("%.0f %%", 100*x.Confidence), 11),
-				padLeft(a.size(x.Begin), 12), padLeft(a.size(x.End), 12), a.groupName(&x.Group, max(nameWidth, a.report.Width-55)))
+			a.printf("  %s %s %s %s  %s\n", a.bold(padLeft(a.size(uint64(x.Slope)), 13)),
+				padLeft(fmt.Sprintf("%.0f %%", 100*x.Confidence), 11), padLeft(a.size(x.Begin), 12),
+				padLeft(a.size(x.End), 12), a.groupName(&x.Group, max(nameWidth, a.report.Width-55)))
 		}
 		a.more(left)
 	}
@@ -56,13 +58,13 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 // leftOut tells what is not in the list of leaks.
 func (a *answerText) leftOut(l *query.LeakTables) {
 	if l.Left.Blocks > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no leak (--runtime)", a.size(l.Left.Bytes),
-			humanize.Plural(l.Left.Blocks, "block"))))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no leak (--runtime)",
+			a.size(l.Left.Bytes), humanize.Plural(l.Left.Blocks, "block"))))
 	}
 	for _, r := range l.Rules {
 		if r.Blocks > 0 {
-			a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(r.Bytes), humanize.Plural(r.Blocks, "block"),
-				clean(r.Pattern))))
+			a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(r.Bytes),
+				humanize.Plural(r.Blocks, "block"), clean(r.Pattern))))
 		}
 	}
 }
@@ -75,7 +77,8 @@ func Suggestions(w io.Writer, list []query.Suggestion) error {
 		if x.Rule == "leak:^main$" {
 			note = "; it matches whatever main calls, too"
 		}
-		fmt.Fprintf(out, "# %s in %s%s\n%s\n", humanize.Size(x.Bytes), humanize.Plural(x.Blocks, "block"), note, clean(x.Rule))
+		fmt.Fprintf(out, "# %s in %s%s\n%s\n", humanize.Size(x.Bytes), humanize.Plural(x.Blocks, "block"), note,
+			clean(x.Rule))
 	}
 	return out.Flush()
 }

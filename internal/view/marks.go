@@ -23,18 +23,20 @@ func (r *report) marks() {
 		r.mark(&list[i], names[i])
 	}
 	if most < len(list) {
-		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(len(list)-most), "more mark"))))
+		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s: heaptap dump --marks",
+			humanize.Plural(uint64(len(list)-most), "more mark"))))
 	}
 	r.printf("\n")
 }
 
 func (r *report) mark(m *event.Mark, name string) {
-	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(middle(clean(name), 60), 40), r.faint("by "+markedBy[m.Source]))
+	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(middle(clean(name), 60), 40),
+		r.faint("by "+markedBy[m.Source]))
 }
 
 var markedBy = [event.MarkSources]string{
-	event.FromProgram: "the program", event.FromUser: "heaptap ctl", event.FromTimer: "--mark-every", event.FromSignal: "--mark-on",
-	event.FromCondition: "--mark-when", event.FromMode: "a change of mode",
+	event.FromProgram: "the program", event.FromUser: "heaptap ctl", event.FromTimer: "--mark-every",
+	event.FromSignal: "--mark-on", event.FromCondition: "--mark-when", event.FromMode: "a change of mode",
 }
 
 // maxMarks is how many marks are named below a graph.
@@ -56,9 +58,11 @@ func (a *answerText) markAxis(t *query.Series, n int) {
 	}
 	a.printf("%s %s\n", a.faint(padLeft("marks", labelWidth)), a.place(strings.TrimRight(string(line), " ")))
 	for i := range list[:min(len(list), maxMarks)] {
-		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)), middle(clean(names[i]), a.report.Width-labelWidth-2))
+		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)),
+			middle(clean(names[i]), a.report.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
-		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth), a.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(more), "more mark"))))
+		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth),
+			a.faint(fmt.Sprintf("and %s: heaptap dump --marks", humanize.Plural(uint64(more), "more mark"))))
 	}
 }

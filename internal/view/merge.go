@@ -24,7 +24,8 @@ func (r *report) together() {
 		r.line("peak", fmt.Sprintf("%s in %s", r.bold(r.size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block")))
 		return
 	}
-	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block")))
+	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)),
+		humanize.Plural(t.Peak.Blocks, "block")))
 	if r.Selection != nil || len(r.p.Merged.Inputs) == 0 {
 		return // the bounds are not of the selected, or not known
 	}
@@ -42,7 +43,8 @@ func (r *report) together() {
 // inputs lists what was merged: first how much the inputs differ, then those with the largest peaks.
 func (r *report) inputs() {
 	m := r.p.Merged
-	if m == nil || r.Top < 0 || m.Imported() != "" || len(m.Inputs) == 0 { // none: the list is damaged, as a warning says
+	// none: the list is damaged, as a warning says
+	if m == nil || r.Top < 0 || m.Imported() != "" || len(m.Inputs) == 0 {
 		return
 	}
 	r.printf("%s  %s\n", r.title("INPUTS"), r.faint(humanize.Plural(uint64(len(m.Inputs)), "recording")))
@@ -56,15 +58,20 @@ func (r *report) inputs() {
 	for k := range profile.InputMetrics {
 		im := &profile.InputMetrics[k]
 		s := im.Spread(m.Inputs)
-		r.printf("  %s%s%s%s  %s\n", padRight(im.Name, 12), padLeft(size(im, s.Least), 10), padLeft(size(im, s.Mean), 12),
-			r.bold(padLeft(size(im, s.Most), 12)), r.faint(inputName(&m.Inputs[s.MostAt], r.Width-52)))
+		r.printf("  %s%s%s%s  %s\n", padRight(im.Name, 12), padLeft(size(im, s.Least), 10),
+			padLeft(size(im, s.Mean), 12), r.bold(padLeft(size(im, s.Most), 12)),
+			r.faint(inputName(&m.Inputs[s.MostAt], r.Width-52)))
 	}
 	order := make([]int, len(m.Inputs))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.Inputs[b].PeakBytes, m.Inputs[a].PeakBytes) })
-	r.printf("%s\n", r.faint(padLeft("peak", 12)+padLeft("leaked", 12)+padLeft("allocations", 14)+padLeft("ran", 17)+padLeft("process", 10)))
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(m.Inputs[b].PeakBytes,
+			m.Inputs[a].PeakBytes)
+	})
+	r.printf("%s\n", r.faint(padLeft("peak", 12)+padLeft("leaked", 12)+padLeft("allocations", 14)+padLeft("ran",
+		17)+padLeft("process", 10)))
 	shown := order[:min(len(order), 4*r.Top)]
 	for _, i := range shown {
 		in := &m.Inputs[i]
@@ -76,7 +83,8 @@ func (r *report) inputs() {
 			name += " " + r.faint(clean(in.Status))
 		}
 		r.printf("%s%s%s%s%s  %s\n", r.bold(padLeft(r.size(in.PeakBytes), 12)), padLeft(r.size(in.LeakedBytes), 12),
-			padLeft(r.short(in.Allocations), 14), padLeft(r.duration(in.End), 17), padLeft(fmt.Sprint(in.PID), 10), name)
+			padLeft(r.short(in.Allocations), 14), padLeft(r.duration(in.End), 17), padLeft(fmt.Sprint(in.PID), 10),
+			name)
 	}
 	if n := len(order) - len(shown); n > 0 {
 		r.printf("  %s\n", r.faint(fmt.Sprintf("and %d more (--top, --json)", n)))

@@ -18,7 +18,8 @@ func (r *report) mismatches(most int) {
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
 		return
 	}
-	r.printf("%s  %s\n", r.title("MISMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Plural(r.p.MismatchedBlocks(), "block")))
+	r.printf("%s  %s\n", r.title("MISMATCHED DEALLOCATIONS"),
+		r.faint("of "+humanize.Plural(r.p.MismatchedBlocks(), "block")))
 	most = min(most, len(list))
 	for i := range list[:most] {
 		r.mismatch(&list[i])
@@ -57,7 +58,8 @@ func mismatchText(x *event.Pair) string {
 	what := fmt.Sprintf("%s / %s", x.Alloc, x.Free)
 	switch {
 	case x.Mismatch&event.MismatchSize != 0:
-		return fmt.Sprintf("%s: %s freed as %s", what, humanize.Plural(x.Size, "byte"), humanize.Plural(x.FreeSize, "byte"))
+		return fmt.Sprintf("%s: %s freed as %s", what, humanize.Plural(x.Size, "byte"),
+			humanize.Plural(x.FreeSize, "byte"))
 	case x.Mismatch&event.MismatchAlignment != 0:
 		return fmt.Sprintf("%s: %s freed as %s", what, alignment(x.Align), alignment(x.FreeAlign))
 	}
@@ -90,7 +92,8 @@ func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	return a.Flush()
 }
 
-// notJudged says which deallocations nobody can say of whether they belong to the function that allocated the block; "" if there are none.
+// notJudged says which deallocations nobody can say of whether they belong to the function that allocated the
+// block; "" if there are none.
 func notJudged(p *profile.Profile) string {
 	if n := p.Totals.Inherited; n > 0 {
 		return humanize.Plural(n, "deallocation") + " of blocks of the parent process"

@@ -12,7 +12,8 @@ import (
 
 // monitorHeading says of which program and process a monitor's text is.
 func (a *answerText) monitorHeading(what string) {
-	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20), a.p.Process.PID)))
+	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20),
+		a.p.Process.PID)))
 }
 
 // MonitorSummary writes what a process allocated in all.
@@ -22,21 +23,25 @@ func MonitorSummary(w io.Writer, s *query.Source) error {
 	a.monitorHeading("SUMMARY")
 	a.printf("  requested      %s\n", humanize.Size(t.Bytes))
 	a.printf("  peak           %s in %s\n", humanize.Size(t.Peak.Bytes), humanize.Plural(t.Peak.Blocks, "block"))
-	a.printf("  live           %s in %s\n", humanize.Size(t.Bytes-t.FreedBytes), humanize.Plural(t.Allocations-t.Deallocations, "block"))
+	a.printf("  live           %s in %s\n", humanize.Size(t.Bytes-t.FreedBytes),
+		humanize.Plural(t.Allocations-t.Deallocations, "block"))
 	a.printf("  allocations    %s\n", humanize.Number(t.Allocations))
 	a.printf("  deallocations  %s\n\n", humanize.Number(t.Deallocations))
 	return a.Flush()
 }
 
-// MonitorHistogram writes how many allocations there were of each power of two, by what was requested, and how many of these were freed.
+// MonitorHistogram writes how many allocations there were of each power of two, by what was requested, and how many
+// of these were freed.
 func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	a := newAnswer(w, s, QueryOptions{})
 	a.monitorHeading("HISTOGRAM")
-	a.printf("%s\n", a.faint("  "+padLeft("size", 22)+padLeft("requested", 14)+padLeft("usable", 14)+padLeft("freed", 14)))
+	a.printf("%s\n", a.faint("  "+padLeft("size", 22)+padLeft("requested", 14)+padLeft("usable", 14)+padLeft("freed",
+		14)))
 	for class := range query.Classes {
 		requested, usable, freed := h.Sizes[class].Count, h.Usable[class].Count, h.Freed[class].Count
 		if requested|usable|freed != 0 {
-			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), humanize.Size), 22), padLeft(humanize.Number(requested), 14), padLeft(humanize.Number(usable), 14),
+			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), humanize.Size), 22),
+				padLeft(humanize.Number(requested), 14), padLeft(humanize.Number(usable), 14),
 				padLeft(humanize.Number(freed), 14))
 		}
 	}
@@ -57,7 +62,8 @@ func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
 			text = humanize.Number
 		}
 		a.printf("  %s %s, at most %s: region %s of %s, %s after the start\n", x.Limit.What, text(uint64(x.Value)),
-			text(uint64(max(x.Limit.Most, 0))), clean(x.Region.Title), threadName(s, x.Region.Thread), humanize.Duration(x.Region.Begin))
+			text(uint64(max(x.Limit.Most, 0))), clean(x.Region.Title), threadName(s, x.Region.Thread),
+			humanize.Duration(x.Region.Begin))
 		if x.Stack != 0 {
 			a.printf("    %s\n", a.chain(x.Stack, 90))
 		}
@@ -87,7 +93,8 @@ func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOpt
 	rows, left := answer.Cut(a.Page, list)
 	for i := range rows {
 		r := &rows[i]
-		a.printf("  %s  %s  %s in %s\n", padLeft(humanize.Size(r.Bytes), 10), padLeft(humanize.Plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
+		a.printf("  %s  %s  %s in %s\n", padLeft(humanize.Size(r.Bytes), 10),
+			padLeft(humanize.Plural(r.Blocks, "block"), 14), functionOf(&r.Function), clean(r.Region))
 	}
 	if len(rows) == 0 {
 		a.printf("  nothing\n")

@@ -29,8 +29,8 @@ var wellKnown = strings.NewReplacer(
 	"(anonymous namespace)", "{anonymous}",
 )
 
-// stripArguments cuts the argument list and what follows it: foo(int) const becomes foo. What is part of the name stays:
-// operator(), (anonymous namespace), {lambda(int)#1}.
+// stripArguments cuts the argument list and what follows it: foo(int) const becomes foo. What is part of the name
+// stays: operator(), (anonymous namespace), {lambda(int)#1}.
 func stripArguments(s string) string {
 	depth := 0
 	for i := 0; i < len(s); i++ {

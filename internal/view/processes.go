@@ -25,8 +25,9 @@ func Processes(w io.Writer, list []control.Process) error {
 		if p.LostEvents > 0 {
 			lost = fmt.Sprintf(" · %s events lost", humanize.Number(p.LostEvents))
 		}
-		fmt.Fprintf(out, "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, clean(p.Program), clean(p.Mode),
-			humanize.Number(p.Events), humanize.Size(p.LiveBytes), humanize.Number(p.LiveBlocks), lag, lost, clean(p.File))
+		fmt.Fprintf(out, "%d %s · mode %s · %s events · %s live in %s blocks · %s%s\n  %s\n", p.PID, clean(p.Program),
+			clean(p.Mode), humanize.Number(p.Events), humanize.Size(p.LiveBytes), humanize.Number(p.LiveBlocks), lag,
+			lost, clean(p.File))
 	}
 	return out.Flush()
 }

@@ -17,8 +17,8 @@ func (r *report) sampled() {
 		return
 	}
 	t := &r.p.Totals
-	text := fmt.Sprintf("allocations were sampled, %s: numbers are estimates from %s", howSampled(r.p.Process.Sampling, r.size),
-		humanize.Plural(t.Samples, "sample"))
+	text := fmt.Sprintf("allocations were sampled, %s: numbers are estimates from %s",
+		howSampled(r.p.Process.Sampling, r.size), humanize.Plural(t.Samples, "sample"))
 	if r.p.ErrorsKnown() {
 		text += ", ± their standard errors"
 	}

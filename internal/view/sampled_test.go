@@ -10,14 +10,16 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// TestSampledPages compares what is shown of a sampled recording, and of one with nothing but counts, with golden files.
+// TestSampledPages compares what is shown of a sampled recording, and of one with nothing but counts, with golden
+// files.
 func TestSampledPages(t *testing.T) {
 	t.Parallel()
 	pages := map[string]func(b *bytes.Buffer, s *query.Source) error{
 		"report":  func(b *bytes.Buffer, s *query.Source) error { return Report(b, s.Profile, Options{}) },
 		"summary": func(b *bytes.Buffer, s *query.Source) error { return Summary(b, s.Profile, Options{Top: 3}) },
 		"top": func(b *bytes.Buffer, s *query.Source) error {
-			q := &query.Query{By: query.ByFunction, Metrics: []query.Metric{query.Bytes, query.Live, query.Temporary, query.Churn}}
+			q := &query.Query{By: query.ByFunction,
+				Metrics: []query.Metric{query.Bytes, query.Live, query.Temporary, query.Churn}}
 			a, err := query.Flat(t.Context(), s, q)
 			if err != nil {
 				return err
@@ -25,7 +27,8 @@ func TestSampledPages(t *testing.T) {
 			return Top(b, s, a, QueryOptions{})
 		},
 		"tree": func(b *bytes.Buffer, s *query.Source) error {
-			a, err := query.TopDown(t.Context(), s, &query.Query{Metrics: []query.Metric{query.Peak, query.Allocations}}, query.Trim{})
+			a, err := query.TopDown(t.Context(), s,
+				&query.Query{Metrics: []query.Metric{query.Peak, query.Allocations}}, query.Trim{})
 			if err != nil {
 				return err
 			}
@@ -39,7 +42,8 @@ func TestSampledPages(t *testing.T) {
 			return Leaks(b, s, &query.LeakTables{Leaks: l}, QueryOptions{})
 		},
 		"threads": func(b *bytes.Buffer, s *query.Source) error {
-			a, err := query.Threads(t.Context(), s, &query.Query{Metrics: []query.Metric{query.Allocations, query.Bytes}})
+			a, err := query.Threads(t.Context(), s,
+				&query.Query{Metrics: []query.Metric{query.Allocations, query.Bytes}})
 			if err != nil {
 				return err
 			}

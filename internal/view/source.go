@@ -104,7 +104,8 @@ func cutEnd(s string, width int) string {
 
 // hidden tells of lines that are not shown.
 func (a *answerText) hidden(used int, n uint32) {
-	a.printf("%s%s\n", strings.Repeat(" ", used), a.faint(fmt.Sprintf("       …  %s without numbers", humanize.Plural(uint64(n), "line"))))
+	a.printf("%s%s\n", strings.Repeat(" ", used),
+		a.faint(fmt.Sprintf("       …  %s without numbers", humanize.Plural(uint64(n), "line"))))
 }
 
 // sourceCells are the numbers of the rows, total and self of each metric, and the columns' widths.

@@ -35,12 +35,15 @@ func (a *answerText) stackMemory() {
 	if len(list) == 0 {
 		return
 	}
-	a.printf("\n%s  %s\n", a.title("STACK MEMORY"), a.faint("in use at events; touched by any call; that the stack may take"))
-	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %12s %12s  %-22s %s", "at events", "touched", "size", "thread", "deepest event")))
+	a.printf("\n%s  %s\n", a.title("STACK MEMORY"),
+		a.faint("in use at events; touched by any call; that the stack may take"))
+	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %12s %12s  %-22s %s", "at events", "touched", "size", "thread",
+		"deepest event")))
 	for i := range list {
 		m := &list[i]
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12), padLeft(a.orUnknown(m.Size), 12),
-			padRight(middle(threadName(a.s, m.Thread), 22), 22), a.chain(m.Stack, max(nameWidth, a.report.Width-66)))
+		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12),
+			padLeft(a.orUnknown(m.Size), 12), padRight(middle(threadName(a.s, m.Thread), 22), 22),
+			a.chain(m.Stack, max(nameWidth, a.report.Width-66)))
 	}
 	a.more(left)
 }

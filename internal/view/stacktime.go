@@ -24,7 +24,8 @@ const deepestShown = 3
 func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("stack memory from %s to %s, of %s", a.duration(t.Begin), a.duration(t.Begin+t.Span), a.duration(a.p.Duration))))
+	a.printf("%s\n\n", a.faint(fmt.Sprintf("stack memory from %s to %s, of %s", a.duration(t.Begin),
+		a.duration(t.Begin+t.Span), a.duration(a.p.Duration))))
 	a.incomplete(&t.Answer)
 	if len(t.Rows) == 0 {
 		a.printf("  no thread's stack is known\n")
@@ -33,7 +34,8 @@ func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOp
 		a.stackDevelopment(t, &t.Rows[i])
 	}
 	if t.More > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", humanize.Plural(uint64(t.More), "more thread"), len(t.Rows)+t.More)))
+		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--top %d)", humanize.Plural(uint64(t.More), "more thread"),
+			len(t.Rows)+t.More)))
 	}
 	return a.Flush()
 }
@@ -42,7 +44,8 @@ func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack
 	n := len(t.Times) - 1
 	deepest, touched := r.Deepest[n], r.Touched[n]
 	a.printf("%s  %s\n", a.title(strings.ToUpper("thread ")+threadName(a.s, r.Thread)),
-		a.faint(fmt.Sprintf("%s at events (█), %s touched by any call (░), of %s", a.size(deepest), a.orUnknown(touched), a.orUnknown(r.Size))))
+		a.faint(fmt.Sprintf("%s at events (█), %s touched by any call (░), of %s", a.size(deepest),
+			a.orUnknown(touched), a.orUnknown(r.Size))))
 	most := max(deepest, touched)
 	for line := smallHeight - 1; line >= 0; line-- {
 		label := map[int]string{smallHeight - 1: a.size(most), 0: "0"}[line]
@@ -62,7 +65,8 @@ func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack
 	for i := range min(len(growth), deepestShown) {
 		u := &growth[len(growth)-1-i]
 		at := padLeft("at "+a.duration(u.Time), 12)
-		a.printf("%s %s  %s\n", padLeft(a.size(u.Bytes), labelWidth), a.faint(at), a.chain(u.Stack, a.report.Width-labelWidth-15))
+		a.printf("%s %s  %s\n", padLeft(a.size(u.Bytes), labelWidth), a.faint(at),
+			a.chain(u.Stack, a.report.Width-labelWidth-15))
 	}
 	a.printf("\n")
 }
@@ -85,7 +89,8 @@ func stackCell(deepest, touched, most uint64, line int) rune {
 	return eighths[k]
 }
 
-// StackTimelineCSV writes a line for each reading: a time in seconds at which a stack was seen to be deeper than ever before.
+// StackTimelineCSV writes a line for each reading: a time in seconds at which a stack was seen to be deeper than
+// ever before.
 func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error {
 	out := bufio.NewWriter(w)
 	c := csv.NewWriter(out)
@@ -98,8 +103,10 @@ func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error 
 				stack, frames = strconv.FormatUint(uint64(u.Stack), 10), foldedFrames(s.Profile, u.Stack)
 			}
 			if err == nil {
-				err = c.Write([]string{fmt.Sprintf("%.9f", float64(u.Time)/1e9), strconv.FormatUint(uint64(id.Index), 10), strconv.FormatUint(uint64(id.TID), 10),
-					escape.Cell(id.Name), u.Measure.String(), strconv.FormatUint(u.Bytes, 10), stack, escape.Cell(frames)})
+				err = c.Write([]string{fmt.Sprintf("%.9f", float64(u.Time)/1e9),
+					strconv.FormatUint(uint64(id.Index), 10), strconv.FormatUint(uint64(id.TID), 10),
+					escape.Cell(id.Name), u.Measure.String(), strconv.FormatUint(u.Bytes, 10), stack,
+					escape.Cell(frames)})
 			}
 		}
 	}

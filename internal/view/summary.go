@@ -21,7 +21,8 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	if s := ending(p); s != "" {
 		status += " · " + s
 	}
-	r.printf("%s %s\n", r.bold(command(p, r.Width-18-runes(status))), r.faint(fmt.Sprintf("· %s%s", humanize.Duration(p.Duration), status)))
+	r.printf("%s %s\n", r.bold(command(p, r.Width-18-runes(status))),
+		r.faint(fmt.Sprintf("· %s%s", humanize.Duration(p.Duration), status)))
 	r.sampled()
 	r.warnings()
 	if r.p.OnlyCounted() {
@@ -31,17 +32,20 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 				calls, bytes = calls+n.Calls, bytes+n.Bytes
 			}
 		}
-		r.line("counted", fmt.Sprintf("%s of %s in all", r.bold(humanize.Plural(calls, "allocation")), humanize.Size(bytes)))
+		r.line("counted", fmt.Sprintf("%s of %s in all", r.bold(humanize.Plural(calls, "allocation")),
+			humanize.Size(bytes)))
 		return r.Flush()
 	}
-	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(humanize.Size(t.Peak.Bytes)), humanize.Plural(t.Peak.Blocks, "block"),
-		humanize.Duration(t.Peak.Time)))
+	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(humanize.Size(t.Peak.Bytes)),
+		humanize.Plural(t.Peak.Blocks, "block"), humanize.Duration(t.Peak.Time)))
 	r.line("leaked", leaked(r, p))
 	temporary := ""
 	if !p.Sampled() {
-		temporary = fmt.Sprintf(", %s temporary (%s)", humanize.Number(t.Temporary), humanize.Percent(t.Temporary, t.Allocations))
+		temporary = fmt.Sprintf(", %s temporary (%s)", humanize.Number(t.Temporary),
+			humanize.Percent(t.Temporary, t.Allocations))
 	}
-	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(humanize.Number(t.Allocations)), humanize.Size(t.Bytes), temporary))
+	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(humanize.Number(t.Allocations)),
+		humanize.Size(t.Bytes), temporary))
 	if r.Top > 0 && t.Peak.Bytes > 0 {
 		r.printf("  %s\n", r.faint("most live at the peak"))
 		r.groups = p.Groups()

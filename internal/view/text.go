@@ -203,14 +203,15 @@ func (r *report) overview() {
 	if span := r.span(); span > 0 && t.Allocations > 0 {
 		rate = r.faint(fmt.Sprintf("   %s per second", r.short(uint64(float64(t.Allocations)/(float64(span)/1e9)))))
 	}
-	r.line("allocations", fmt.Sprintf("%s%s of %s%s in all%s", r.bold(humanize.Number(t.Allocations)), r.pmCount(v.Allocations), r.size(t.Bytes),
-		r.pmSize(v.Bytes), rate))
+	r.line("allocations", fmt.Sprintf("%s%s of %s%s in all%s", r.bold(humanize.Number(t.Allocations)),
+		r.pmCount(v.Allocations), r.size(t.Bytes), r.pmSize(v.Bytes), rate))
 	if t.Allocations > 0 {
 		if p.Sampled() {
 			r.line("temporary", r.faint("not known: samples do not tell which came after which"))
 		} else if t.Temporary > 0 || !imported {
 			r.line("temporary", fmt.Sprintf("%s %s", r.bold(humanize.Number(t.Temporary)),
-				r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)", humanize.Percent(t.Temporary, t.Allocations)))))
+				r.faint(fmt.Sprintf("(%s of allocations; freed before the thread's next one)",
+					humanize.Percent(t.Temporary, t.Allocations)))))
 		}
 		sizes := "mean " + r.size(t.Bytes/t.Allocations)
 		if t.MaxSize > 0 || !imported {
@@ -270,7 +271,8 @@ func leaked(r *report, p *profile.Profile) string {
 	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), humanize.Plural(blocks, "block"))
 	if p.ErrorsKnown() {
 		blocksError, bytesError := p.OwnLeak()
-		text = fmt.Sprintf("%s%s in %s", r.bold(r.size(own)), r.pmSize(bytesError), r.counted(blocks, "block", blocksError))
+		text = fmt.Sprintf("%s%s in %s", r.bold(r.size(own)), r.pmSize(bytesError),
+			r.counted(blocks, "block", blocksError))
 	}
 	if blocks == 0 {
 		text = r.bold("nothing")
@@ -372,8 +374,9 @@ func (r *report) threads() {
 		if name == "" {
 			name = "-"
 		}
-		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID, humanize.Number(t.Counts.Allocations),
-			r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations), humanize.Number(t.Counts.Foreign))
+		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID,
+			humanize.Number(t.Counts.Allocations), r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations),
+			humanize.Number(t.Counts.Foreign))
 	}
 	if n < len(list) {
 		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", humanize.Plural(uint64(len(list)-n), "more thread"))))

@@ -39,7 +39,8 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 		}
 	}
 	if a.p.Merged != nil && a.p.Merged.Imported() == "" {
-		a.wrap("  ", "The most of each process in a step, summed up: no less than all of them had at one moment.", a.faint)
+		a.wrap("  ", "The most of each process in a step, summed up: no less than all of them had at one moment.",
+			a.faint)
 	}
 	a.graph("live", live, liveHeight, func(v float64) string { return a.size(uint64(v)) })
 	if rss, ok := t.Resident(s); ok {
@@ -50,7 +51,8 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 	a.markAxis(t, n)
 	for i := range t.Rows {
 		if i == 0 {
-			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())), a.faint("at the end of each step"))
+			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())),
+				a.faint("at the end of each step"))
 		}
 		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.report.Width-labelWidth-2))
 	}
@@ -133,7 +135,8 @@ func (a *answerText) spark(r *query.SeriesRow, name string) {
 func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
 	out := bufio.NewWriter(w)
 	c := csv.NewWriter(out)
-	head := []string{"time_s", "live_bytes", "live_blocks", "most_live_bytes", "allocations", "bytes", "deallocations", "resident_bytes"}
+	head := []string{"time_s", "live_bytes", "live_blocks", "most_live_bytes", "allocations", "bytes", "deallocations",
+		"resident_bytes"}
 	a := newAnswer(io.Discard, s, QueryOptions{})
 	for i := range t.Rows {
 		head = append(head, "live_bytes "+a.groupName(&t.Rows[i].Group, 200))
@@ -149,8 +152,8 @@ func TimelineCSV(w io.Writer, s *query.Source, t *query.Series) error {
 		if known && i > 0 {
 			r = n(uint64(rss[i-1]))
 		}
-		row := []string{fmt.Sprintf("%.9f", float64(t.Times[i])/1e9), n(p.Live), n(p.LiveBlocks), n(t.Top[i]), n(p.Allocations),
-			n(p.Bytes), n(p.Deallocations), r}
+		row := []string{fmt.Sprintf("%.9f", float64(t.Times[i])/1e9), n(p.Live), n(p.LiveBlocks), n(t.Top[i]),
+			n(p.Allocations), n(p.Bytes), n(p.Deallocations), r}
 		for k := range t.Rows {
 			row = append(row, n(t.Rows[k].Points[i].Live))
 		}

@@ -24,15 +24,18 @@ func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 		note := a.unitNote(m)
 		head := m.String() + note
 		if both {
-			cols = append(cols, column{head: head, text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
+			cols = append(cols, column{head: head,
+				text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
 		} else {
-			cols = append(cols, column{head: head, text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
+			cols = append(cols, column{head: head,
+				text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
 		}
 		if i == 0 && m.Sums() {
 			cols = append(cols, column{text: func(r *query.Row) string { return a.share(m, &r.Total, &t.Total) }})
 		}
 		if both {
-			cols = append(cols, column{head: "self", text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
+			cols = append(cols, column{head: "self",
+				text: func(r *query.Row) string { return a.value(m, &r.Self, t.Span) }})
 		}
 	}
 	if len(rows) == 0 {
@@ -47,7 +50,8 @@ func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 	return a.Flush()
 }
 
-// afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of everything.
+// afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of
+// everything.
 func afterStart(rows []query.Row) []query.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r query.Row) bool {
 		return profile.BeforeMain(r.Function) && r.Self == (query.Values{})

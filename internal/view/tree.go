@@ -12,8 +12,8 @@ import (
 // maxIndent is how far branches are indented; deeper ones stay there.
 const maxIndent = 30
 
-// Tree writes a tree: for each node its total by the first metric and its share. A node that is its parent's only child stands
-// below it without indentation, and a function that only calls itself is one line.
+// Tree writes a tree: for each node its total by the first metric and its share. A node that is its parent's only
+// child stands below it without indentation, and a function that only calls itself is one line.
 func Tree(w io.Writer, s *query.Source, t *query.Tree, trim query.Trim, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Answer)

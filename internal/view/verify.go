@@ -7,7 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
-// Verified writes whether a recording is consistent in one line, and below it what is missing, the checks and their problems.
+// Verified writes whether a recording is consistent in one line, and below it what is missing, the checks and their
+// problems.
 func Verified(w io.Writer, path string, r *verify.Result, verbose bool) error {
 	outcome := "ok"
 	if n := r.Problems(); n > 0 {

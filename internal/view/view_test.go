@@ -50,8 +50,11 @@ func sampleProfile(t *testing.T) *profile.Profile {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*bytes.Buffer, *profile.Profile) error{
-		"report.txt":       func(b *bytes.Buffer, p *profile.Profile) error { return Report(b, p, Options{}) },
-		"report.color.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Report(b, p, Options{Color: true, Top: 1}) },
+		"report.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Report(b, p, Options{}) },
+		"report.color.txt": func(b *bytes.Buffer,
+			p *profile.Profile) error {
+			return Report(b, p, Options{Color: true, Top: 1})
+		},
 		"report.top1.frames3.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
 		},
@@ -101,7 +104,8 @@ func TestPools(t *testing.T) {
 	if got, want := text(Options{}), "    4.10 kB    8.19 kB      100 B    2.00 kB     1.23 M     1.23 M  words\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
-	if got := text(Options{Selection: &query.Selection{Asked: []string{"--to end"}, Answer: &query.Answer{}}}); strings.Contains(got, "POOLS") {
+	if got := text(Options{Selection: &query.Selection{Asked: []string{"--to end"},
+		Answer: &query.Answer{}}}); strings.Contains(got, "POOLS") {
 		t.Errorf("in a selection:\n%s", got)
 	}
 }

@@ -49,7 +49,8 @@ func problems(r *report) []string {
 		list = append(list, s+". What follows is counted from what is whole; what was live at its end shows as leaked.")
 	}
 	if f := &p.Folded; f.Cut > 0 {
-		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact", humanize.Duration(f.Time), foldedBy(f)))
+		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact",
+			humanize.Duration(f.Time), foldedBy(f)))
 	}
 	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost show as leaked")
 	add(h.NoThread, "event", "lost for want of memory for a thread's state")

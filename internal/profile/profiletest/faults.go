@@ -8,7 +8,8 @@ import (
 // AddUnmatched has the server free what is not live, at two of its call stacks.
 func AddUnmatched(p *profile.Profile) {
 	p.Totals.Unmatched = 8
-	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5}, {Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
+	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5},
+		{Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
 }
 
 // AddMismatches has the server free blocks by wrong functions, at two pairs of its call stacks.
@@ -21,4 +22,5 @@ func AddMismatches(p *profile.Profile) {
 }
 
 // SomePools are the pools of a program.
-var SomePools = []event.Pool{{Name: "words", Backing: 4096, PeakBacking: 8192, Live: 100, PeakLive: 2000, Blocks: 3, Allocations: 1234567, Frees: 1234564, Bytes: 1 << 30}}
+var SomePools = []event.Pool{{Name: "words", Backing: 4096, PeakBacking: 8192, Live: 100, PeakLive: 2000, Blocks: 3,
+	Allocations: 1234567, Frees: 1234564, Bytes: 1 << 30}}

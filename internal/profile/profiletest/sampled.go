@@ -24,14 +24,14 @@ func Sampled(t *testing.T, s event.Sampling, events int) (path string) {
 	w.Module(event.Module{ID: 1, Path: "/bin/prog", Start: 0x1000, End: 0x9000, Bias: 0x1000, Unload: -1})
 	for i := range uint64(events) {
 		at := int64(i) * 1000
-		e := event.Event{Time: at, Kind: event.Alloc, Func: event.Malloc, Stack: uint32(1 + i%2), Size: 100 + 900*(i%2), Usable: 1008, Ref: event.NoRef,
-			Flags: event.HasUsable | event.Sampled}
+		e := event.Event{Time: at, Kind: event.Alloc, Func: event.Malloc, Stack: uint32(1 + i%2), Size: 100 + 900*(i%2),
+			Usable: 1008, Ref: event.NoRef, Flags: event.HasUsable | event.Sampled}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {
-			e = event.Event{Time: at + 500, Kind: event.Free, Func: event.FreeFunc, Stack: e.Stack, Size: e.Size, Usable: e.Usable, Born: at, Ref: i,
-				Flags: event.HasUsable | event.Sampled}
+			e = event.Event{Time: at + 500, Kind: event.Free, Func: event.FreeFunc, Stack: e.Stack, Size: e.Size,
+				Usable: e.Usable, Born: at, Ref: i, Flags: event.HasUsable | event.Sampled}
 			if err := w.Event(&e); err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,8 @@ func Sampled(t *testing.T, s event.Sampling, events int) (path string) {
 	}
 	counts := &event.Counts{Tick: 400_000, Rows: []event.Count{
 		{TID: 12, Name: "prog", Func: event.Malloc, Calls: 1000, Failed: 1, Bytes: 55_000, Usable: 56_000, Time: 90_000, Timed: 900,
-			Sizes: []event.Class{{Class: 7, Calls: 500}, {Class: 10, Calls: 500}}, Times: []event.Class{{Class: 7, Calls: 890}, {Class: 12, Calls: 10}}},
+			Sizes: []event.Class{{Class: 7, Calls: 500},
+				{Class: 10, Calls: 500}}, Times: []event.Class{{Class: 7, Calls: 890}, {Class: 12, Calls: 10}}},
 		{TID: 13, Name: "worker", Func: event.FreeFunc, Frees: true, Calls: 700, Usable: 50_000, Time: 7000, Timed: 700,
 			Sizes: []event.Class{{Class: 0, Calls: 1}}, Times: []event.Class{{Class: 3, Calls: 700}}}}}
 	for _, err := range []error{w.Counts(counts), w.Finish(recording.Ending{End: 2e6, Exited: true})} {

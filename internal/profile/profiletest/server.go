@@ -87,17 +87,23 @@ func Server(t *testing.T, path string) {
 	s := &sample{t: t, w: w, tally: tally.New(), frames: make(map[uint32][]event.Frame)}
 	w.Thread(0, event.Thread{TID: 4711, Name: "server"})
 	w.Thread(1, event.Thread{TID: 4712, Name: "worker", Start: 2000})
-	w.Module(event.Module{ID: 1, Path: "/usr/bin/server", BuildID: []byte{0xab, 0xcd}, Start: 0x1000, End: 0x2000, Bias: 0x1000, Unload: -1})
-	w.Module(event.Module{ID: 2, Path: "/lib/x86_64-linux-gnu/libc.so.6", Start: 0x2000, End: 0x3000, Bias: 0x2000, Unload: -1})
-	w.Module(event.Module{ID: 3, Path: "/lib/x86_64-linux-gnu/libstdc++.so.6", Start: 0x3000, End: 0x4000, Bias: 0x3000, Unload: -1})
-	w.Module(event.Module{ID: 4, Path: "/lib64/ld-linux-x86-64.so.2", Start: 0x4000, End: 0x5000, Bias: 0x4000, Unload: -1})
-	w.Module(event.Module{ID: 5, Path: "/usr/lib/plugin.so", Start: 0x5000, End: 0x6000, Bias: 0x5000, Loaded: 1500, Unload: 90000})
+	w.Module(event.Module{ID: 1, Path: "/usr/bin/server", BuildID: []byte{0xab, 0xcd}, Start: 0x1000, End: 0x2000,
+		Bias: 0x1000, Unload: -1})
+	w.Module(event.Module{ID: 2, Path: "/lib/x86_64-linux-gnu/libc.so.6", Start: 0x2000, End: 0x3000, Bias: 0x2000,
+		Unload: -1})
+	w.Module(event.Module{ID: 3, Path: "/lib/x86_64-linux-gnu/libstdc++.so.6", Start: 0x3000, End: 0x4000, Bias: 0x3000,
+		Unload: -1})
+	w.Module(event.Module{ID: 4, Path: "/lib64/ld-linux-x86-64.so.2", Start: 0x4000, End: 0x5000, Bias: 0x4000,
+		Unload: -1})
+	w.Module(event.Module{ID: 5, Path: "/usr/lib/plugin.so", Start: 0x5000, End: 0x6000, Bias: 0x5000, Loaded: 1500,
+		Unload: 90000})
 	start := s.fn(1, event.Frame{Function: "_start"})
 	libc := s.fn(2, event.Frame{Function: "__libc_start_main@@GLIBC_2.34"})
 	main := s.fn(1, event.Frame{Function: "main", File: "/src/server/main.cc", Line: 12})
 	parse := s.fn(1,
 		event.Frame{Function: "std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > > >::push_back(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >&&)", File: "/usr/include/c++/12/bits/stl_vector.h", Line: 1287},
-		event.Frame{Function: "(anonymous namespace)::Parser::parse(std::istream&)", Linkage: "_ZN12_GLOBAL__N_16Parser5parseERSi", File: "/src/server/parser.cc", Line: 88})
+		event.Frame{Function: "(anonymous namespace)::Parser::parse(std::istream&)",
+			Linkage: "_ZN12_GLOBAL__N_16Parser5parseERSi", File: "/src/server/parser.cc", Line: 88})
 	rec := s.fn(1, event.Frame{Function: "walk(Node const*)", File: "/src/server/walk.cc", Line: 31})
 	plugin := s.fn(5)
 	clone := s.fn(2, event.Frame{Function: "clone3"})
@@ -130,10 +136,13 @@ func Server(t *testing.T, path string) {
 	s.free(1, kept, 0)
 	s.alloc(event.Calloc, inWorker, 1, 0)
 	s.add(event.Event{Kind: event.Fail, Func: event.Malloc, Stack: inParse, Size: 1 << 50, Ref: event.NoRef})
-	s.add(event.Event{Kind: event.Map, Func: event.Mmap, Stack: inParse, Addr: 0x7f0000000000, Size: 1 << 20, Ref: event.NoRef})
+	s.add(event.Event{Kind: event.Map, Func: event.Mmap, Stack: inParse, Addr: 0x7f0000000000, Size: 1 << 20,
+		Ref: event.NoRef})
 	s.add(event.Event{Kind: event.Inherited, Func: event.FreeFunc, Ref: event.NoRef})
-	w.Sample(event.Sample{Time: 0, RSS: 1 << 20, Virtual: 8 << 20, Swap: 0, PSS: -1, MinorFaults: 10, SystemFree: 1 << 30})
-	w.Sample(event.Sample{Time: 10000, RSS: 3 << 20, Virtual: 9 << 20, Swap: 0, PSS: -1, MinorFaults: 90, SystemFree: 1 << 29})
+	w.Sample(event.Sample{Time: 0, RSS: 1 << 20, Virtual: 8 << 20, Swap: 0, PSS: -1, MinorFaults: 10,
+		SystemFree: 1 << 30})
+	w.Sample(event.Sample{Time: 10000, RSS: 3 << 20, Virtual: 9 << 20, Swap: 0, PSS: -1, MinorFaults: 90,
+		SystemFree: 1 << 29})
 	w.Mark(event.Mark{Name: "loaded", Time: 5000, Cut: 3})
 	w.Mark(event.Mark{Name: "loaded", Time: 6000, Cut: event.NoCut, Source: event.FromTimer})
 	for i := range s.events {
@@ -145,7 +154,8 @@ func Server(t *testing.T, path string) {
 	if err := w.Symbols(s.frames); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(recording.Ending{End: 1_234_567_800, Exited: true, Status: "exit status 0", Tally: s.tally}); err != nil {
+	if err := w.Finish(recording.Ending{End: 1_234_567_800, Exited: true, Status: "exit status 0",
+		Tally: s.tally}); err != nil {
 		t.Fatal(err)
 	}
 }
