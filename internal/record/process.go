@@ -37,7 +37,7 @@ type process struct {
 	state        *state    // what Recover needs; nil: nothing
 	touched      []*stream // since the latest checkpoint
 	overs        []overPiece
-	emit         func(*event.Event)
+	emit         func(*ledger.Event)
 	pairs        pairs
 	pools        pools
 	watch        *watch           // nil: for nothing
@@ -131,15 +131,16 @@ func (w *worker) newProcess(info spool.Process, main bool) *process {
 			desc.Parent = p.parent.info.PID
 		}
 	}
-	p.emit = func(e *event.Event) {
+	p.emit = func(x *ledger.Event) {
+		e := &x.Event
 		e.Time *= recording.Quantum
 		e.Born *= recording.Quantum
-		p.pairs.event(e, p.ledger.Ended())
+		p.pairs.event(e, x.Ended)
 		if p.regions.moves != nil {
-			p.settledLate(e)
+			p.settledLate(e, x.Region)
 		}
 		_ = p.out.Event(e) // its error is seen when the batch is settled
-		p.poolEvent(e, p.ledger.Ended().Func)
+		p.poolEvent(e, x.Ended.Func)
 	}
 	p.ledger.Backed(p.backed)
 	if p.path = w.path; info.Slot != 0 {

@@ -54,8 +54,8 @@ func (r *regions) moved(thread uint32) {
 }
 
 // settledLate notes of an event that waited in the ledger while its thread entered or left regions to which it does not belong.
-func (p *process) settledLate(e *event.Event) {
-	back := p.regions.moves[e.Thread] - p.ledger.Region()
+func (p *process) settledLate(e *event.Event, region uint32) {
+	back := p.regions.moves[e.Thread] - region
 	if back == 0 || e.Kind > event.Free || p.regions.notes >= maxRegions {
 		return
 	}
