@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-func ignore(*event.Event) {}
+func ignore(*Event) {}
 
 // cpu returns the processor time used so far: on a busy machine the clock on the wall says little.
 func cpu(tb testing.TB) time.Duration {

@@ -52,7 +52,7 @@ type expiring struct {
 }
 
 // join lets op wait if others do at its address.
-func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) bool {
+func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*Event)) bool {
 	c := l.waits.byAddr[addr]
 	if c == nil {
 		return false
@@ -64,7 +64,7 @@ func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*event.E
 }
 
 // conflict lets op wait, which contradicts what is live at its address.
-func (l *Ledger) conflict(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) conflict(op *Op, addr uint64, flags event.Flags, emit func(*Event)) {
 	c := l.conflictAt(addr)
 	if l.wait(c, op, flags).firstSeen {
 		if op.Time < l.seen {
@@ -111,7 +111,7 @@ func (l *Ledger) drop(c *conflict, j int) {
 }
 
 // limit keeps the ops that wait at an address, and all of them, within bounds.
-func (l *Ledger) limit(c *conflict, emit func(*event.Event)) {
+func (l *Ledger) limit(c *conflict, emit func(*Event)) {
 	if len(c.ops) >= maxConflict {
 		l.counts.Overflows++
 		l.forceFirst(c, emit)
@@ -120,7 +120,7 @@ func (l *Ledger) limit(c *conflict, emit func(*event.Event)) {
 }
 
 // limitAll keeps the waiting ops and the memory of conflicts that are over within bounds.
-func (l *Ledger) limitAll(emit func(*event.Event)) {
+func (l *Ledger) limitAll(emit func(*Event)) {
 	w := &l.waits
 	for w.ops > maxWaiting && w.head < len(w.queue) {
 		c := w.queue[w.head]
@@ -157,7 +157,7 @@ func (l *Ledger) expire(c *conflict, j int) {
 }
 
 // settleExpired settles what waited only until the clock has come to now.
-func (l *Ledger) settleExpired(now int64, emit func(*event.Event)) {
+func (l *Ledger) settleExpired(now int64, emit func(*Event)) {
 	w := &l.waits
 	n := 0
 	for ; n < len(w.expiring) && now-w.expiring[n].since > l.Skew; n++ { // others may be added meanwhile
@@ -171,7 +171,7 @@ func (l *Ledger) settleExpired(now int64, emit func(*event.Event)) {
 
 // Barrier says that whatever was published before the previous call has been added. What has waited since then is
 // settled as it stands.
-func (l *Ledger) Barrier(emit func(*event.Event)) {
+func (l *Ledger) Barrier(emit func(*Event)) {
 	w := &l.waits
 	for _, c := range w.queue[w.head:] {
 		for len(c.ops) > 0 && c.ops[0].barrier < w.barrier {
@@ -183,7 +183,7 @@ func (l *Ledger) Barrier(emit func(*event.Event)) {
 }
 
 // Finish settles everything that waits: no more ops will come.
-func (l *Ledger) Finish(emit func(*event.Event)) {
+func (l *Ledger) Finish(emit func(*Event)) {
 	for _, c := range l.waits.queue[l.waits.head:] {
 		l.forceAll(c, emit)
 	}

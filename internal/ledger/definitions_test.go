@@ -26,9 +26,9 @@ type example struct {
 var line = regexp.MustCompile(`^(\d+) ([AB]) (?:(\w+) = )?(\w+|its result)(?:\((\w+)(?:, (\w+))?\))?` +
 	`( fails| frees| begins)?(?: at (?:([ST])|(\w)'s address))?(?: +# (.*))?$`)
 
-func (x *example) emit(e *event.Event) {
-	x.last = *e
-	x.sum.Add(e)
+func (x *example) emit(e *ledger.Event) {
+	x.last = e.Event
+	x.sum.Add(&e.Event)
 }
 
 // addr is the address that a name stands for, a new one if it stands for none yet.

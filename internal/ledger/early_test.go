@@ -252,7 +252,7 @@ func (j *earlyJudge) fail(format string, args ...any) {
 	}
 }
 
-func (j *earlyJudge) emit(e *event.Event) {
+func (j *earlyJudge) emit(e *ledger.Event) {
 	switch e.Kind {
 	case event.Alloc:
 		b := j.w.blocks[e.Align-1]

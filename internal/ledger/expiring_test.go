@@ -12,7 +12,7 @@ func TestManyExpiring(t *testing.T) {
 	l := New(true)
 	l.Skew = 20
 	events := 0
-	emit := func(*event.Event) { events++ }
+	emit := func(*Event) { events++ }
 	ops := 0
 	add := func(now int64, kind OpKind, thread uint32, addr uint64) {
 		f := event.Malloc

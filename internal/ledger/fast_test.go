@@ -30,7 +30,7 @@ func plainOf(op *Op) event.Plain {
 func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger, taken int) {
 	l = New(forked)
 	l.Skew = 12
-	emit := func(e *event.Event) { events = append(events, *e) }
+	emit := func(e *Event) { events = append(events, e.Event) }
 	for at := 0; at < len(ops); {
 		if ops[at] == nil {
 			l.Barrier(emit)
@@ -55,7 +55,7 @@ func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger
 			if p.Way == event.PlainTemporary {
 				e.Flags = event.Temporary
 			}
-			emit(&e)
+			events = append(events, e)
 		}
 		taken += n
 		if at += n; n == 0 || n < len(list) {

@@ -31,7 +31,8 @@ func (c *checker) fail(e *event.Event, format string, args ...any) {
 	}
 }
 
-func (c *checker) emit(e *event.Event) {
+func (c *checker) emit(x *Event) {
+	e := &x.Event
 	if e.Time < c.last {
 		c.fail(e, "earlier than the one before, at %d", c.last)
 	}
@@ -215,7 +216,7 @@ func TestGaps(t *testing.T) {
 		var now int64
 		most := 0
 		events := 0
-		emit := func(*event.Event) { events++ }
+		emit := func(*Event) { events++ }
 		ops := 0
 		for n := range 500_000 {
 			now++
@@ -247,7 +248,7 @@ func TestGaps(t *testing.T) {
 func TestStaleReallocs(t *testing.T) {
 	t.Parallel()
 	l := New(false)
-	emit := func(*event.Event) {}
+	emit := func(*Event) {}
 	for n := range 1000 {
 		addr := uint64(16 + 16*n)
 		l.Add(&Op{Time: int64(n), Kind: OpAlloc, Addr: addr, Size: 1}, emit)

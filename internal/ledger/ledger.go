@@ -27,15 +27,21 @@ type Ledger struct {
 	recent  recentFrees
 	pools   pools
 	counts  Counts
-	event   event.Event // the one given to emit
-	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are
-	// never written. They are filled field by field: a composite literal is built on the stack and copied, which costs
-	// more than everything else.
-	birth, death event.Event
-	ending       Block  // see Ended
+	event   Event // the one given to emit
+	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are never
+	// written. They are filled field by field: a composite literal is built on the stack and copied, which costs more
+	// than everything else.
+	birth, death Event
+	ending       Block  // of all three
 	freed        Op     // see by
-	region       uint32 // see Region
 	fetched      uint64 // see Fetch
+}
+
+// Event is an event with what its receiver needs beside it. It is valid until the function that it is given to returns.
+type Event struct {
+	event.Event
+	Ended  *Block // of a Free, the block that it ends
+	Region uint32 // of the op; for an op that has waited, where its thread was when the op came
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -60,14 +66,15 @@ func New(forked bool) *Ledger {
 		l.known = newAddresses()
 	}
 	l.waits.byAddr = make(map[uint64]*conflict)
-	l.birth = event.Event{Kind: event.Alloc, Ref: event.NoRef}
-	l.death = event.Event{Kind: event.Free}
+	l.event.Ended, l.birth.Ended, l.death.Ended = &l.ending, &l.ending, &l.ending
+	l.birth.Kind, l.birth.Ref = event.Alloc, event.NoRef
+	l.death.Kind = event.Free
 	return l
 }
 
 // Add takes the next op, in the order of time, stream and sequence, and gives the events that it settles to emit. An
 // event is valid only until emit returns.
-func (l *Ledger) Add(op *Op, emit func(*event.Event)) {
+func (l *Ledger) Add(op *Op, emit func(*Event)) {
 	if op.Time > l.seen {
 		l.seen = op.Time
 		if len(l.waits.expiring) > 0 {
@@ -155,7 +162,7 @@ func (l *Ledger) Blocks() iter.Seq[Block] {
 // Close forgets the live blocks and gives their memory, which is not in Go's heap, back to the system.
 func (l *Ledger) Close() { l.live.release() }
 
-func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*Event)) {
 	if addr == 0 {
 		if op.Size > 0 {
 			l.fail(op, emit)
@@ -189,7 +196,7 @@ func (l *Ledger) time(op *Op) (int64, event.Flags) {
 }
 
 // born writes a new block into the empty place (g, i).
-func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*Event)) {
 	if op.Serves != 0 && op.Pool == 0 {
 		l.silence(op, addr)
 		l.attach(&backing{addr: addr, size: op.Size, of: op.Serves, parent: heapParent})
@@ -213,8 +220,8 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 		l.given(op.Pool, addr, ref)
 	}
 	l.latest.set(op.Thread, ref)
-	l.region = op.Region
 	e := &l.birth
+	e.Region = op.Region
 	e.Time = now
 	e.Func = op.Func
 	e.Thread = op.Thread
@@ -228,15 +235,8 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	emit(e)
 }
 
-// Ended is the block that the event given to emit ends, while emit runs and if the event is a Free.
-func (l *Ledger) Ended() *Block { return &l.ending }
-
-// Region is that of the op whose allocation or deallocation is given to emit, while emit runs. For an op that has
-// waited it is where the thread was when the op came.
-func (l *Ledger) Region() uint32 { return l.region }
-
 // end ends the block at (g, i), for op.
-func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*Event)) {
 	b := &l.ending
 	quiet := g.slots[i].ref&silent != 0
 	l.live.get(g, i, b)
@@ -253,7 +253,7 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*ev
 }
 
 // ended writes that op ended block b, which is no longer in the table.
-func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*Event)) {
 	now, late := l.time(op)
 	if b.Sampled {
 		flags |= event.Sampled // and nobody knows whether it was temporary
@@ -261,8 +261,8 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 		op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
 		flags |= event.Temporary
 	}
-	l.region = op.Region
 	e := &l.death
+	e.Region = op.Region
 	e.Time = now
 	e.Func = op.Func
 	e.Thread = op.Thread
@@ -277,9 +277,10 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*event.Eve
 	emit(e)
 }
 
-func (l *Ledger) fail(op *Op, emit func(*event.Event)) {
+func (l *Ledger) fail(op *Op, emit func(*Event)) {
 	now, late := l.time(op)
-	l.event = event.Event{
+	l.event.Region = op.Region
+	l.event.Event = event.Event{
 		Time: now, Kind: event.Fail, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
 		Ref: event.NoRef, Size: op.Size, Align: op.Align, Count: op.Count,
 	}
@@ -287,7 +288,7 @@ func (l *Ledger) fail(op *Op, emit func(*event.Event)) {
 }
 
 // unknown writes that op ended no block of this ledger.
-func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*event.Event)) {
+func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*Event)) {
 	now, late := l.written, event.Flags(0)
 	if !l.Partial || op.Time >= l.written {
 		now, late = l.time(op)
@@ -301,16 +302,18 @@ func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags
 	default:
 		l.counts.Unmatched++
 	}
-	l.event = event.Event{
+	l.event.Region = op.Region
+	l.event.Event = event.Event{
 		Time: now, Kind: kind, Func: op.Func, Thread: op.Thread, FreeStack: op.FreeStack, Flags: flags | late,
 		Ref: event.NoRef, Addr: plainAddr(addr, op.Pool != 0),
 	}
 	emit(&l.event)
 }
 
-func (l *Ledger) mapped(op *Op, emit func(*event.Event)) {
+func (l *Ledger) mapped(op *Op, emit func(*Event)) {
 	now, late := l.time(op)
-	l.event = event.Event{
+	l.event.Region = op.Region
+	l.event.Event = event.Event{
 		Time: now, Kind: event.Map, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
 		Ref: event.NoRef, Addr: op.Addr, Size: op.Size, OldAddr: op.OldAddr, OldSize: op.OldSize,
 	}

@@ -41,7 +41,8 @@ func (m *model) stack(id uint32) *tally.Stack {
 	return m.stacks[id]
 }
 
-func (m *model) emit(e *event.Event) {
+func (m *model) emit(x *ledger.Event) {
+	e := &x.Event
 	m.totals.Events++
 	if e.Time < m.last {
 		m.fail(e, "time goes back from %d", m.last)
@@ -155,10 +156,10 @@ func (s *schedules) run(seed uint64) error {
 	}
 	var kept []event.Event
 	foreign := uint64(len(w.parents))
-	r := &recorder{ledger: l, emit: func(e *event.Event) {
-		kept = append(kept, *e)
+	r := &recorder{ledger: l, emit: func(e *ledger.Event) {
+		kept = append(kept, e.Event)
 		m.emit(e)
-		sum.Add(e)
+		sum.Add(&e.Event)
 	}}
 	w.run(60+int(seed%200), r)
 	foreign -= uint64(len(w.parents))

@@ -138,7 +138,7 @@ func (l *Ledger) isLive(x content) bool {
 }
 
 // back makes memory serve a pool.
-func (l *Ledger) back(op *Op, emit func(*event.Event)) {
+func (l *Ledger) back(op *Op, emit func(*Event)) {
 	addr := op.Addr & addrMask
 	if addr == 0 || op.Pool == 0 {
 		return
@@ -180,7 +180,7 @@ func (l *Ledger) silence(op *Op, addr uint64) {
 }
 
 // backAgain moves memory that serves a pool to the pool of op.
-func (l *Ledger) backAgain(op *Op, b *backing, emit func(*event.Event)) {
+func (l *Ledger) backAgain(op *Op, b *backing, emit func(*Event)) {
 	if b.of == op.Pool && b.pool != nil {
 		return
 	}
@@ -233,7 +233,7 @@ func (l *Ledger) ender(op *Op, f event.Func) *Op {
 }
 
 // returned ends what lies in the silent block at addr, which op has ended.
-func (l *Ledger) returned(op *Op, addr uint64, emit func(*event.Event)) {
+func (l *Ledger) returned(op *Op, addr uint64, emit func(*Event)) {
 	l.pools.silent--
 	for _, b := range l.pools.at[addr] {
 		if b.parent != pooledParent {
@@ -244,7 +244,7 @@ func (l *Ledger) returned(op *Op, addr uint64, emit func(*event.Event)) {
 }
 
 // release ends what lies in memory that no longer serves a pool.
-func (l *Ledger) release(b *backing, by *Op, emit func(*event.Event)) {
+func (l *Ledger) release(b *backing, by *Op, emit func(*Event)) {
 	if b.parent == pooledParent {
 		delete(l.pools.within, b.ref)
 	}
@@ -253,7 +253,7 @@ func (l *Ledger) release(b *backing, by *Op, emit func(*event.Event)) {
 }
 
 // returns says whether what op gives back to its pool is memory that serves another pool. Then it no longer does.
-func (l *Ledger) returns(op *Op, emit func(*event.Event)) bool {
+func (l *Ledger) returns(op *Op, emit func(*Event)) bool {
 	addr := op.Addr & addrMask
 	list := l.pools.at[addr]
 	if len(list) == 0 {
@@ -270,7 +270,7 @@ func (l *Ledger) returns(op *Op, emit func(*event.Event)) bool {
 }
 
 // endContents ends all that was given out.
-func (l *Ledger) endContents(c *contents, by *Op, emit func(*event.Event)) {
+func (l *Ledger) endContents(c *contents, by *Op, emit func(*Event)) {
 	for len(c.list) > 0 { // what is settled meanwhile may add to it
 		list := c.list
 		c.list, c.kept = nil, 0
@@ -288,7 +288,7 @@ func (l *Ledger) endContents(c *contents, by *Op, emit func(*event.Event)) {
 }
 
 // clearPool ends all that a pool has given out; destroy: the pool as well.
-func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*event.Event)) {
+func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*Event)) {
 	p := l.pools.byID[op.Pool]
 	if p == nil {
 		return

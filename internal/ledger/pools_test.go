@@ -28,7 +28,7 @@ func newArena() *testArena {
 	return a
 }
 
-func (a *testArena) emit(e *event.Event) {
+func (a *testArena) emit(e *Event) {
 	line := fmt.Sprintf("%s %s %#x %d", e.Kind, e.Func, e.Addr, e.Size)
 	switch e.Kind {
 	case event.Alloc:
@@ -483,9 +483,9 @@ func TestPoolRegions(t *testing.T) {
 	do := func(op Op) {
 		a.now++
 		op.Time = a.now
-		a.l.Add(&op, func(e *event.Event) {
+		a.l.Add(&op, func(e *Event) {
 			if e.Kind == event.Free {
-				regions = append(regions, a.l.Region())
+				regions = append(regions, e.Region)
 			}
 		})
 	}

@@ -2,7 +2,7 @@ package ledger
 
 import "github.com/heaptap/heaptap/internal/event"
 
-func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*event.Event)) {
+func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*Event)) {
 	if addr == 0 {
 		return
 	}
@@ -48,14 +48,14 @@ func (l *Ledger) mark(b *begin) {
 }
 
 // decide settles what a begin waits for.
-func (l *Ledger) decide(b *begin, emit func(*event.Event)) {
+func (l *Ledger) decide(b *begin, emit func(*Event)) {
 	if b.fate == undecided {
 		l.forceAt(b.addr, emit)
 	}
 }
 
 // unmark removes the mark of a realloc that failed or whose result was lost.
-func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
+func (l *Ledger) unmark(b *begin, emit func(*Event)) {
 	if b.fate == inherited {
 		l.known.remove(b.addr)
 	}
@@ -69,7 +69,7 @@ func (l *Ledger) unmark(b *begin, emit func(*event.Event)) {
 }
 
 // moved ends the marked block at (g, i), since op was given its address.
-func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*event.Event)) {
+func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*Event)) {
 	by := l.by(op, op.FreeStack)
 	if b := l.streams.of(&g.slots[i]); b != nil {
 		b.fate = movedAway
@@ -86,7 +86,7 @@ func (l *Ledger) by(op *Op, freeStack uint32) *Op {
 	return f
 }
 
-func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
+func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*Event)) {
 	b := l.streams.pop(op.Stream)
 	if b == nil {
 		l.alloc(op, addr, 0, emit)
@@ -151,7 +151,7 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*event.Event)) {
 
 // resultWaits lets the result of a realloc wait whose begin does, as long as another op may show which block it was
 // given: the begin becomes a deallocation, and the new block an allocation.
-func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*event.Event)) bool {
+func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*Event)) bool {
 	c := l.waits.byAddr[b.addr]
 	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial {
 		return false // if Partial, many are of blocks that were not recorded
@@ -204,7 +204,7 @@ func (w *waiting) sureBefore(result *Op, skew int64) bool {
 
 // reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if
 // its own clock was read too early, rather than theirs.
-func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*event.Event)) {
+func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*Event)) {
 	if addr == 0 && result.Size > 0 {
 		if c.ops[0].sureBefore(result, l.Skew) {
 			l.forceAll(c, emit)

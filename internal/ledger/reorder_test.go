@@ -242,7 +242,7 @@ func TestBestStory(t *testing.T) {
 				l := New(false)
 				l.Skew = skew
 				var events []string
-				emit := func(e *event.Event) {
+				emit := func(e *Event) {
 					events = append(events, fmt.Sprintf("%d%c %s #%d", e.Time, 'A'+e.Thread, e.Kind, int64(e.Ref)))
 				}
 				for i := range s.ops {

@@ -309,7 +309,7 @@ const patience = 100
 // recorder merges the threads' records as package record does: what is older than anything that may still come.
 type recorder struct {
 	ledger *ledger.Ledger
-	emit   func(*event.Event)
+	emit   func(*ledger.Event)
 	clock  int64 // of the look before
 	tick   int64
 	latest int64

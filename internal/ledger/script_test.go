@@ -19,7 +19,7 @@ type script struct {
 	out    []string
 }
 
-func (s *script) emit(e *event.Event) {
+func (s *script) emit(e *Event) {
 	who := string(rune('A' + e.Thread))
 	var line string
 	switch e.Kind {

@@ -10,18 +10,18 @@ type task struct {
 }
 
 // settle settles what is certain at an address.
-func (l *Ledger) settle(c *conflict, emit func(*event.Event)) { l.work(task{conflict: c}, emit) }
+func (l *Ledger) settle(c *conflict, emit func(*Event)) { l.work(task{conflict: c}, emit) }
 
 // forceFirst settles the first op of a conflict by its time, and what follows from it.
-func (l *Ledger) forceFirst(c *conflict, emit func(*event.Event)) {
+func (l *Ledger) forceFirst(c *conflict, emit func(*Event)) {
 	l.work(task{conflict: c, force: true}, emit)
 }
 
 // forceAll settles all ops of a conflict; there may be none.
-func (l *Ledger) forceAll(c *conflict, emit func(*event.Event)) { l.work(task{c, true, true}, emit) }
+func (l *Ledger) forceAll(c *conflict, emit func(*Event)) { l.work(task{c, true, true}, emit) }
 
 // forceAt settles everything that waits at an address.
-func (l *Ledger) forceAt(addr uint64, emit func(*event.Event)) {
+func (l *Ledger) forceAt(addr uint64, emit func(*Event)) {
 	if l.waits.ops == 0 {
 		return
 	}
@@ -31,7 +31,7 @@ func (l *Ledger) forceAt(addr uint64, emit func(*event.Event)) {
 }
 
 // settleAt settles what is certain at an address, now that more is known of the block there.
-func (l *Ledger) settleAt(addr uint64, emit func(*event.Event)) {
+func (l *Ledger) settleAt(addr uint64, emit func(*Event)) {
 	if l.waits.ops == 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (l *Ledger) settleAt(addr uint64, emit func(*event.Event)) {
 //
 // The end of a block whose memory serves a pool comes back here, for the addresses in that pool. No memory of theirs
 // serves a pool without being another block of one, so that it does not come back a second time.
-func (l *Ledger) work(t task, emit func(*event.Event)) {
+func (l *Ledger) work(t task, emit func(*Event)) {
 	base := len(l.waits.tasks)
 	l.waits.tasks = append(l.waits.tasks, t)
 	for len(l.waits.tasks) > base {
@@ -90,7 +90,7 @@ func (l *Ledger) situation(c *conflict) situation {
 }
 
 // apply takes the steps of a story.
-func (l *Ledger) apply(c *conflict, s story, emit func(*event.Event)) {
+func (l *Ledger) apply(c *conflict, s story, emit func(*Event)) {
 	switch s.why {
 	case tie:
 		l.counts.Ties++
@@ -135,7 +135,7 @@ func (l *Ledger) alsoSettle(d *conflict) {
 }
 
 // birthOf: op j of c allocated a block.
-func (l *Ledger) birthOf(c *conflict, j int, emit func(*event.Event)) {
+func (l *Ledger) birthOf(c *conflict, j int, emit func(*Event)) {
 	w := c.ops[j]
 	l.drop(c, j)
 	if w.other != 0 {
@@ -146,7 +146,7 @@ func (l *Ledger) birthOf(c *conflict, j int, emit func(*event.Event)) {
 }
 
 // endBy: op j of c ended the live block. It returns the conflict in which more can be settled now, or nil.
-func (l *Ledger) endBy(c *conflict, j int, emit func(*event.Event)) *conflict {
+func (l *Ledger) endBy(c *conflict, j int, emit func(*Event)) *conflict {
 	w := c.ops[j]
 	l.drop(c, j)
 	g, i, _ := l.live.find(c.addr)
@@ -155,7 +155,7 @@ func (l *Ledger) endBy(c *conflict, j int, emit func(*event.Event)) *conflict {
 }
 
 // endNothing: op j of c ended no block of this ledger. It returns what endBy does.
-func (l *Ledger) endNothing(c *conflict, j int, emit func(*event.Event)) *conflict {
+func (l *Ledger) endNothing(c *conflict, j int, emit func(*Event)) *conflict {
 	w := c.ops[j]
 	l.drop(c, j)
 	kind := event.Unmatched
@@ -176,7 +176,7 @@ func (l *Ledger) beginWork(c *conflict, j int) {
 }
 
 // endUnseen: something that was not recorded ended the live block before op j of c.
-func (l *Ledger) endUnseen(c *conflict, j int, emit func(*event.Event)) {
+func (l *Ledger) endUnseen(c *conflict, j int, emit func(*Event)) {
 	g, i, _ := l.live.find(c.addr)
 	if g.slots[i].ref&silent == 0 {
 		l.counts.Unseen++

@@ -34,7 +34,7 @@ func TestSkew(t *testing.T) {
 	} {
 		l := New(false)
 		l.Skew = 20
-		none := func(*event.Event) {}
+		none := func(*Event) {}
 		for _, o := range c.ops {
 			l.Add(o, none)
 		}

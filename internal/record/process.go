@@ -42,7 +42,7 @@ type process struct {
 	tick      uint64         // clock of the round of the ledger's latest Barrier
 	state     *journal.State // what Recover needs; nil: nothing
 	overs     []overPiece
-	emit      func(*event.Event)
+	emit      func(*ledger.Event)
 	pairs     pairs.Checker
 	pools     pools.Books
 	notes     *notes.Notes

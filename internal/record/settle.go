@@ -126,14 +126,15 @@ func (p *process) translate(op *ledger.Op, m *records.Meaning, r *order.Record) 
 	}
 }
 
-// write takes an event that the ledger has made.
-func (p *process) write(e *event.Event) {
+// write writes an event that the ledger has settled.
+func (p *process) write(x *ledger.Event) {
+	e := &x.Event
 	e.Time *= recording.Quantum
 	e.Born *= recording.Quantum
-	p.pairs.Settle(e, p.ledger.Ended())
+	p.pairs.Settle(e, x.Ended)
 	if p.notes.Regions() {
-		p.notes.Event(e, p.ledger.Region())
+		p.notes.Event(e, x.Region)
 	}
 	_ = p.out.Event(e) // its error is seen when the batch is settled
-	p.pools.Event(e, p.ledger.Ended().Func)
+	p.pools.Event(e, x.Ended.Func)
 }

@@ -33,10 +33,11 @@ func result(time int64, addr, size uint64) *ledger.Op {
 
 func sumUp(forked bool, ops ...*ledger.Op) *tally.Summary {
 	l, t := ledger.New(forked), tally.New()
+	add := func(e *ledger.Event) { t.Add(&e.Event) }
 	for _, op := range ops {
-		l.Add(op, t.Add)
+		l.Add(op, add)
 	}
-	l.Finish(t.Add)
+	l.Finish(add)
 	return t.Summary()
 }
 

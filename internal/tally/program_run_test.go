@@ -44,9 +44,9 @@ func check(t *testing.T, seed uint64, p *program) {
 	l := ledger.New(p.forked)
 	sum := tally.New()
 	var got []event.Event
-	emit := func(e *event.Event) {
-		got = append(got, *e)
-		sum.Add(e)
+	emit := func(e *ledger.Event) {
+		got = append(got, e.Event)
+		sum.Add(&e.Event)
 	}
 	for _, s := range p.ops {
 		if s.op == nil {
@@ -108,7 +108,7 @@ func check(t *testing.T, seed uint64, p *program) {
 // time as there are.
 func (p *program) runFast() (got []event.Event) {
 	l := ledger.New(p.forked)
-	emit := func(e *event.Event) { got = append(got, *e) }
+	emit := func(e *ledger.Event) { got = append(got, e.Event) }
 	var list []event.Plain
 	for at := 0; at < len(p.ops); {
 		if p.ops[at].op == nil {
@@ -127,7 +127,7 @@ func (p *program) runFast() (got []event.Event) {
 		}
 		n := l.Plain(list)
 		for k := range n {
-			emit(eventOf(&list[k], p.ops[at+k].op))
+			got = append(got, *eventOf(&list[k], p.ops[at+k].op))
 		}
 		if at += n; n == 0 {
 			l.Add(p.ops[at].op, emit)
