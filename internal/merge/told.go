@@ -29,6 +29,7 @@ type Told struct {
 	did       []tally.Thread   // by thread
 	limit     tally.Stack      // the sums: nothing in them may overflow
 	notes     []string
+	text      int   // bytes of the names of frames that were told
 	err       error // there is more than is taken
 }
 
@@ -38,6 +39,7 @@ const (
 	maxToldPCs    = 1 << 20
 	maxToldNodes  = 1 << 22
 	maxToldStacks = 1 << 20
+	maxToldText   = 1 << 28 // bytes of frames' names, as often as these are told
 )
 
 // Err says that there was more than is taken; nil: so far there was not.
@@ -72,7 +74,12 @@ func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.
 		t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
 		return 0
 	}
-	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, readsAs(frames), frames)}
+	key := readsAs(frames)
+	if t.text += len(key); t.text > maxToldText {
+		t.err = fmt.Errorf("frames whose names have more than %d bytes", maxToldText)
+		return 0
+	}
+	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, key, frames)}
 	return number(f.pcAt, &f.pcs, k, k)
 }
 
