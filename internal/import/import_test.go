@@ -248,7 +248,9 @@ func TestBombs(t *testing.T) {
 	speedscope := `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"live","unit":"bytes",`
 	for name, c := range map[string]struct{ head, part, want string }{
 		"points":             {dhat, `{},`, "a list of more than"},
-		"frames":             {dhat + `{"fs":[`, `0,`, "it unpacks to more than"},
+		"frames":             {dhat + `{"fs":[`, `0,`, "a value of more than"},
+		"long name":          {dhat + `],"ftbl":["`, `0x1: (in`, "a value of more than"},
+		"same names":         {dhat + `],"ftbl":["a"`, `,"0x1: f (a.c:1)"`, "more than 1048576 frames"},
 		"names":              {dhat + `],"ftbl":[`, `"",`, "a list of more than"},
 		"samples":            {speedscope + `"samples":[`, `[],`, "a list of more than"},
 		"weights":            {speedscope + `"weights":[`, `0,`, "a list of more than"},

@@ -172,17 +172,23 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 	for k, i := range f.framesAt {
 		keys[i] = k
 	}
+	for i, k := range keys {
+		if k == "" {
+			keys[i] = readsAs(f.frames[i])
+		}
+	}
+	place := func(p *pc) uint32 {
+		if p.module < 0 {
+			return 0
+		}
+		return moduleNumber[p.module]
+	}
 	pcs := order(len(f.pcs), func(a, b int32) int {
 		x, y := &f.pcs[a], &f.pcs[b]
-		place := func(p *pc) uint32 {
-			if p.module < 0 {
-				return 0
-			}
-			return moduleNumber[p.module]
+		if c := cmp.Or(cmp.Compare(place(x), place(y)), cmp.Compare(x.offset, y.offset)); c != 0 {
+			return c
 		}
-		lower := map[bool]int{false: 0, true: 1}
-		return cmp.Or(cmp.Compare(place(x), place(y)), cmp.Compare(x.offset, y.offset), cmp.Compare(keys[x.frames], keys[y.frames]),
-			cmp.Compare(lower[x.interrupted], lower[y.interrupted]), cmp.Compare(lower[x.pool], lower[y.pool]))
+		return cmp.Or(strings.Compare(keys[x.frames], keys[y.frames]), compareBools(x.interrupted, y.interrupted), compareBools(x.pool, y.pool))
 	})
 	pcNumber := inverse(pcs)
 	s.PCs, s.Frames = make([]event.PC, 0, len(pcs)), make([][]event.Frame, 0, len(pcs))
@@ -270,15 +276,22 @@ func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []u
 		}
 		slices.SortFunc(list, func(a, b int32) int { // the last one comes first
 			x, y := &f.nodes[a], &f.nodes[b]
-			truncated := 0
-			if x.truncated != y.truncated {
-				truncated = map[bool]int{true: -1, false: 1}[x.truncated]
-			}
-			return cmp.Or(cmp.Compare(pcNumber[y.pc], pcNumber[x.pc]), truncated)
+			return cmp.Or(cmp.Compare(pcNumber[y.pc], pcNumber[x.pc]), compareBools(y.truncated, x.truncated))
 		})
 		todo = append(todo, list...)
 	}
 	return numbers
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // order returns the numbers below n, sorted.

@@ -21,14 +21,15 @@ type Told struct {
 	Input     recording.Input
 	course    []Moment
 	forest    *forest
-	accounts  []tally.Stack   // their IDs are the numbers of nodes
-	accountAt map[int32]int32 // by node
+	accounts  []tally.Stack // their IDs are the numbers of nodes
+	accountAt []int32       // by node: places in accounts, plus 1
 	threads   []event.Thread
 	threadAt  map[event.Thread]int32
 	functions map[string]int32 // by name: pcs of which only that is known
 	did       []tally.Thread   // by thread
 	limit     tally.Stack      // the sums: nothing in them may overflow
 	notes     []string
+	text      int   // bytes of the names of frames that were told
 	err       error // there is more than is taken
 }
 
@@ -38,6 +39,7 @@ const (
 	maxToldPCs    = 1 << 20
 	maxToldNodes  = 1 << 22
 	maxToldStacks = 1 << 20
+	maxToldText   = 1 << 28 // bytes of frames' names, as often as these are told
 )
 
 // Err says that there was more than is taken; nil: so far there was not.
@@ -52,7 +54,7 @@ type Moment struct {
 // NewTold returns a Told without stacks. format is the file's.
 func NewTold(format string) *Told {
 	return &Told{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
-		forest: newForest(), accountAt: make(map[int32]int32), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
+		forest: newForest(), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
 		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
@@ -72,7 +74,12 @@ func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.
 		t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
 		return 0
 	}
-	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, readsAs(frames), frames)}
+	key := readsAs(frames)
+	if t.text += len(key); t.text > maxToldText {
+		t.err = fmt.Errorf("frames whose names have more than %d bytes", maxToldText)
+		return 0
+	}
+	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, key, frames)}
 	return number(f.pcAt, &f.pcs, k, k)
 }
 
@@ -92,12 +99,20 @@ func (t *Told) Root(at int32) int32 {
 	return number(t.forest.nodeAt, &t.forest.nodes, k, k)
 }
 
-// Call is Node of one function without an address, of which only the name is known.
+// Call is Node of one function without an address, of which only the name is known. PC does not know it.
 func (t *Told) Call(caller int32, function string) int32 {
 	at, ok := t.functions[function]
 	if !ok {
-		at = t.PC(NoModule, 0, false, []event.Frame{{Function: function}})
-		t.functions[strings.Clone(function)] = at
+		f := t.forest
+		if len(f.pcs) >= maxToldPCs {
+			t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
+			return caller
+		}
+		function = strings.Clone(function)
+		at = int32(len(f.pcs))
+		f.pcs = append(f.pcs, pc{module: NoModule, frames: int32(len(f.frames))})
+		f.frames = append(f.frames, []event.Frame{{Function: function}})
+		t.functions[function] = at
 	}
 	return t.Node(caller, at)
 }
@@ -136,17 +151,20 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	}
 	s.Untimed = s.Deallocations
 	l.Add(s)
-	i, known := t.accountAt[stack]
-	if !known {
+	if n := int(stack) + 1; n > len(t.accountAt) {
+		t.accountAt = append(t.accountAt, make([]int32, n-len(t.accountAt))...)
+	}
+	i := t.accountAt[stack]
+	if i == 0 {
 		if len(t.accounts) >= maxToldStacks {
 			t.err = fmt.Errorf("more than %d different call stacks", maxToldStacks)
 			return t.err
 		}
+		t.accounts = append(t.accounts, tally.Stack{ID: uint32(stack)})
 		i = int32(len(t.accounts))
 		t.accountAt[stack] = i
-		t.accounts = append(t.accounts, tally.Stack{ID: uint32(stack)})
 	}
-	t.accounts[i].Add(s)
+	t.accounts[i-1].Add(s)
 	t.did[thread].Add(&tally.Thread{Allocations: s.Allocations, Bytes: s.Bytes, Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
 		Temporary: s.Temporary})
 	return nil

@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/recording"
@@ -57,5 +59,31 @@ func TestUntimed(t *testing.T) {
 	}
 	if unknown != 1 {
 		t.Errorf("%d stacks without lifetimes", unknown)
+	}
+}
+
+// TestToldCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some hundred bytes of memory,
+// not thousands. What is allocated is counted, whether it is in use at once or not.
+func TestToldCost(t *testing.T) {
+	const stacks = 1 << 17
+	names := make([]string, stacks)
+	for i := range names {
+		names[i] = fmt.Sprintf("%x", i)
+	}
+	path := filepath.Join(t.TempDir(), "a.htap")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	told := NewTold("folded")
+	for _, name := range names {
+		if err := told.Add(told.Call(0, name), Numbers{Live: 1}.Stack()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := told.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / stacks; n > 3200 {
+		t.Errorf("each of %d call stacks cost %d bytes", stacks, n)
 	}
 }

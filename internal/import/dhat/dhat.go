@@ -5,6 +5,7 @@ package dhat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (r *reader) readPoints(d *json.Decoder) error {
 		r.frames = append(r.frames, p.Frames...)
 		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End, LiveBlocks: p.EndBlocks, Peak: p.Peak,
 			PeakBlocks: p.PeakBlocks, PeakTold: true, OwnPeak: p.Most}, len(r.frames)})
-		return nil
+		return errors.Join(whole.Most(len(r.frames), whole.MaxFrames, "frames of call stacks"), whole.Most(i+1, whole.MaxEntries, "points"))
 	})
 }
 
@@ -133,7 +134,7 @@ func (r *reader) readFrames(d *json.Decoder) error {
 			n.pc, n.known = valgrind.PC(r.t, name)
 		}
 		r.pcs = append(r.pcs, n)
-		return r.t.Err()
+		return cmp.Or(r.t.Err(), whole.Most(i, whole.MaxEntries, "frames"))
 	})
 }
 

@@ -1,9 +1,10 @@
 package pprof
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // field is one of a message in Protocol Buffers.
@@ -19,8 +20,9 @@ var errEnds = errors.New("the message ends too early")
 
 // each hands over the fields of a message that begins at a byte of the file. An error says at which byte.
 func each(b []byte, at int, take func(f *field) error) error {
+	var f field // of which nothing is kept
 	for i := 0; i < len(b); {
-		f := field{at: at + i}
+		f = field{at: at + i}
 		n, err := f.read(b[i:])
 		if err != nil {
 			return fmt.Errorf("byte %d: %w", f.at, err)
@@ -35,55 +37,49 @@ func each(b []byte, at int, take func(f *field) error) error {
 
 // read reads one field, and returns its length.
 func (f *field) read(b []byte) (int, error) {
-	key, n := binary.Uvarint(b)
-	if n <= 0 || key>>3 == 0 || key>>3 > 1<<29-1 {
+	number, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
 		return 0, errors.New("a field of a message is expected")
 	}
-	f.number = int(key >> 3)
-	v, size := binary.Uvarint(b[n:])
-	switch key & 7 {
-	case 1:
-		if len(b)-n < 8 {
-			return 0, errEnds
-		}
-		f.value = binary.LittleEndian.Uint64(b[n:])
-		return n + 8, nil
-	case 5:
-		if len(b)-n < 4 {
-			return 0, errEnds
-		}
-		f.value = uint64(binary.LittleEndian.Uint32(b[n:]))
-		return n + 4, nil
-	case 0:
-		if size <= 0 {
-			return 0, errEnds
-		}
-		f.value = v
-		return n + size, nil
-	case 2:
-		if size <= 0 || v > uint64(len(b)-n-size) {
-			return 0, errEnds
-		}
-		n += size
-		f.packed, f.bytes = true, b[n:n+int(v)]
-		f.at += n
-		return n + int(v), nil
+	f.number = int(number)
+	size := 0
+	switch b = b[n:]; typ {
+	case protowire.VarintType:
+		f.value, size = protowire.ConsumeVarint(b)
+	case protowire.Fixed64Type:
+		f.value, size = protowire.ConsumeFixed64(b)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, size = protowire.ConsumeFixed32(b)
+		f.value = uint64(v)
+	case protowire.BytesType:
+		f.bytes, size = protowire.ConsumeBytes(b)
+		f.packed = true
+		f.at += n + size - len(f.bytes)
+	default:
+		return 0, fmt.Errorf("a field of the type %d, which profiles do not have", typ)
 	}
-	return 0, fmt.Errorf("a field of the type %d, which profiles do not have", key&7)
+	if size < 0 {
+		return 0, errEnds
+	}
+	return n + size, nil
 }
 
-// numbers appends the numbers of a field, which is one, or several packed into one.
-func (f *field) numbers(list []uint64) ([]uint64, error) {
+// numbers appends the numbers of a field, which is one, or several packed into one: up to so many in the list.
+func (f *field) numbers(list []uint64, most int) ([]uint64, error) {
 	if !f.packed {
-		return append(list, f.value), nil
+		list = append(list, f.value)
 	}
-	for b := f.bytes; len(b) > 0; {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
+	for b := f.bytes; len(b) > 0 && len(list) <= most; {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
 			return nil, fmt.Errorf("byte %d: %w", f.at+len(f.bytes)-len(b), errEnds)
 		}
 		list = append(list, v)
 		b = b[n:]
+	}
+	if len(list) > most {
+		return nil, fmt.Errorf("byte %d: more than %d numbers", f.at, most)
 	}
 	return list, nil
 }

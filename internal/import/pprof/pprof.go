@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,7 @@ func Is(head []byte) bool {
 		if err != nil {
 			return typed && errors.Is(err, errEnds)
 		}
-		message := f.number >= 1 && f.number <= 6 || f.number == 11
-		if f.number > 15 || message != f.packed && f.number != 13 {
+		if f.number > 15 || f.isMessage() != f.packed && f.number != 13 {
 			return false
 		}
 		if f.number == 1 {
@@ -94,10 +94,16 @@ func Read(in io.Reader) (*merge.Told, error) {
 		return nil, err
 	}
 	r.process()
-	for i := range p.samples {
-		if err := r.sample(&p.samples[i]); err != nil {
-			return nil, fmt.Errorf("byte %d: sample %d: %w", p.samples[i].at, i, err)
+	number := 0
+	err = p.samples(func(s *sample, at int) error {
+		if err := r.sample(s); err != nil {
+			return fmt.Errorf("byte %d: sample %d: %w", at, number, err)
 		}
+		number++
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.notes()
 	return r.t, nil
@@ -144,11 +150,11 @@ func (r *reader) process() {
 }
 
 func (r *reader) sample(s *sample) error {
-	if got := s.end - s.values; got != len(r.of) {
-		return fmt.Errorf("%d values, and %d types of values", got, len(r.of))
+	if len(s.values) != len(r.of) {
+		return fmt.Errorf("%d values, and %d types of values", len(s.values), len(r.of))
 	}
 	n := numbers{}
-	for i, v := range r.numbers[s.values:s.end] {
+	for i, v := range s.values {
 		if r.of[i] == nil {
 			continue
 		}
@@ -162,20 +168,19 @@ func (r *reader) sample(s *sample) error {
 	}
 	n.PeakTold = r.told["peak_space"]
 	at := int32(0)
-	list := r.numbers[s.begin:s.values]
-	for i := len(list) - 1; i >= 0; i-- {
-		pc, err := r.pc(list[i])
+	for _, id := range slices.Backward(s.locations) {
+		pc, err := r.pc(id)
 		switch {
 		case err != nil:
 			return err
-		case !r.unknown[list[i]]:
+		case !r.unknown[id]:
 			at = r.t.Node(at, pc)
 		}
 	}
 	r.shrinking = r.shrinking || r.told["alloc_space"] && (n.Live > n.Bytes || n.LiveBlocks > n.Allocations)
 	stack := n.Stack()
 	thread := event.Thread{}
-	for _, l := range r.labels[s.labels:s.labelsEnd] {
+	for _, l := range s.labels {
 		switch r.text(l.key) {
 		case "bytes":
 			if !r.told["peak_space"] { // Go's: all blocks of a sample have one size

@@ -2,17 +2,15 @@ package pprof
 
 import "fmt"
 
-// profile is what is read of a profile. Texts are told by their numbers.
+// profile is what is read of a profile, but for its samples. Texts are told by their numbers.
 type profile struct {
+	file      []byte
 	types     []valueType
-	samples   []sample
-	numbers   []uint64 // of all samples: locations, then values
-	labels    []label
 	mappings  map[uint64]mapping
 	locations map[uint64]location
 	lines     []line
 	functions map[uint64]function
-	texts     []string
+	texts     []text
 	comments  []uint64
 	time      int64 // ns since 1970
 	duration  int64 // ns
@@ -21,15 +19,6 @@ type profile struct {
 }
 
 type valueType struct{ name, unit uint64 }
-
-// sample is a call stack, the innermost location first, and values. Its numbers begin at begin, its values at values.
-type sample struct {
-	at                 int // byte of the file
-	begin, values, end int
-	labels, labelsEnd  int
-}
-
-type label struct{ key, text, number uint64 }
 
 type mapping struct{ start, offset, file, build uint64 }
 
@@ -46,56 +35,105 @@ type line struct {
 
 type function struct{ name, system, file uint64 }
 
-// maxEntries is how many samples, locations and so on a profile may have, however short they are.
-const maxEntries = 1 << 20
+// text is where one lies in the file, and what it is once somebody asked for it.
+type text struct {
+	begin, end int32
+	read       string
+}
 
-// parse reads a profile, unpacked.
+// sample is a call stack, the innermost location first, and values.
+type sample struct {
+	locations, values []uint64
+	labels            []label
+}
+
+type label struct{ key, text, number uint64 }
+
+// What is taken of a profile. Two bytes make an entry of a table, which takes many times that. No recording has more addresses than
+// maxLocations.
+const (
+	maxSamples   = 1 << 20 // and one in minSample bytes
+	minSample    = 16
+	maxTypes     = 1 << 10
+	maxMappings  = 1 << 17
+	maxLocations = 1 << 20
+	maxFunctions = 1 << 20
+	maxLines     = 1 << 22
+	maxInlined   = 1 << 16 // lines of a location
+	maxTexts     = 1 << 22
+	maxComments  = 1 << 16
+	maxDepth     = 1 << 20 // of a call stack
+	maxFrames    = 1 << 25 // of all call stacks
+)
+
+// parse reads a profile, unpacked, but for its samples.
 func parse(b []byte) (*profile, error) {
-	p := &profile{mappings: make(map[uint64]mapping), locations: make(map[uint64]location), functions: make(map[uint64]function)}
-	entries := 0
+	p := &profile{file: b, mappings: make(map[uint64]mapping), locations: make(map[uint64]location), functions: make(map[uint64]function)}
+	samples := 0
 	err := each(b, 0, func(f *field) error {
-		if entries++; entries > maxEntries+len(b)/16 { // each of which takes more memory than bytes of the file
-			return fmt.Errorf("byte %d: more than %d entries of less than 16 bytes on average, as no profile has", f.at, maxEntries)
+		if f.isMessage() && !f.packed {
+			return fmt.Errorf("byte %d: field %d is not the profile's", f.at, f.number)
 		}
-		switch f.number {
-		case 1, 2, 3, 4, 5, 6, 11:
-			if !f.packed {
-				return fmt.Errorf("byte %d: field %d is not the profile's", f.at, f.number)
+		if f.number == 2 {
+			if samples++; samples > maxSamples+len(b)/minSample {
+				return fmt.Errorf("byte %d: more than %d samples of less than %d bytes on average, as no profile has", f.at, maxSamples, minSample)
 			}
+			return nil
 		}
-		switch f.number {
-		case 1:
-			v, err := parseType(f)
-			p.types = append(p.types, v)
-			return err
-		case 2:
-			return p.sample(f)
-		case 3:
-			return p.mapping(f)
-		case 4:
-			return p.location(f)
-		case 5:
-			return p.function(f)
-		case 6:
-			p.texts = append(p.texts, string(f.bytes))
-		case 9:
-			p.time = int64(f.value)
-		case 10:
-			p.duration = int64(f.value)
-		case 11:
-			var err error
-			p.unit, err = parseType(f)
-			return err
-		case 12:
-			p.period = int64(f.value)
-		case 13:
-			var err error
-			p.comments, err = f.numbers(p.comments)
+		if err := p.field(f); err != nil {
 			return err
 		}
-		return nil
+		return p.bounded(f.at)
 	})
 	return p, err
+}
+
+// isMessage reports whether a field of a profile is a message or a text.
+func (f *field) isMessage() bool { return f.number >= 1 && f.number <= 6 || f.number == 11 }
+
+// field takes in a field that is no sample.
+func (p *profile) field(f *field) (err error) {
+	switch f.number {
+	case 1:
+		var v valueType
+		v, err = parseType(f)
+		p.types = append(p.types, v)
+	case 3:
+		return p.mapping(f)
+	case 4:
+		return p.location(f)
+	case 5:
+		return p.function(f)
+	case 6:
+		p.texts = append(p.texts, text{begin: int32(f.at), end: int32(f.at + len(f.bytes))})
+	case 9:
+		p.time = int64(f.value)
+	case 10:
+		p.duration = int64(f.value)
+	case 11:
+		p.unit, err = parseType(f)
+	case 12:
+		p.period = int64(f.value)
+	case 13:
+		p.comments, err = f.numbers(p.comments, maxComments)
+	}
+	return err
+}
+
+// bounded holds that the tables are no larger than they may be.
+func (p *profile) bounded(at int) error {
+	for _, t := range [...]struct {
+		n, most int
+		what    string
+	}{
+		{len(p.types), maxTypes, "types of values"}, {len(p.mappings), maxMappings, "mappings"}, {len(p.locations), maxLocations, "locations"},
+		{len(p.lines), maxLines, "lines"}, {len(p.functions), maxFunctions, "functions"}, {len(p.texts), maxTexts, "texts"},
+	} {
+		if t.n > t.most {
+			return fmt.Errorf("byte %d: more than %d %s", at, t.most, t.what)
+		}
+	}
+	return nil
 }
 
 // text returns a text by its number; "" if there is none.
@@ -103,7 +141,11 @@ func (p *profile) text(n uint64) string {
 	if n >= uint64(len(p.texts)) {
 		return ""
 	}
-	return p.texts[n]
+	t := &p.texts[n]
+	if t.read == "" {
+		t.read = string(p.file[t.begin:t.end])
+	}
+	return t.read
 }
 
 func parseType(f *field) (v valueType, err error) {
@@ -111,29 +153,41 @@ func parseType(f *field) (v valueType, err error) {
 	return v, err
 }
 
-func (p *profile) sample(f *field) error {
-	s := sample{at: f.at, begin: len(p.numbers), labels: len(p.labels)}
-	var values []uint64
-	err := each(f.bytes, f.at, func(f *field) (err error) {
+// samples hands over the samples, one after the other in the same place, and at which byte each begins.
+func (p *profile) samples(take func(s *sample, at int) error) error {
+	var s sample
+	frames := 0
+	return each(p.file, 0, func(f *field) error {
+		if f.number != 2 {
+			return nil
+		}
+		s = sample{s.locations[:0], s.values[:0], s.labels[:0]}
+		if err := s.read(f); err != nil {
+			return err
+		}
+		if frames += len(s.locations); frames > maxFrames {
+			return fmt.Errorf("byte %d: call stacks with more than %d locations", f.at, maxFrames)
+		}
+		return take(&s, f.at)
+	})
+}
+
+func (s *sample) read(f *field) error {
+	return each(f.bytes, f.at, func(f *field) (err error) {
 		switch f.number {
 		case 1:
-			p.numbers, err = f.numbers(p.numbers)
+			s.locations, err = f.numbers(s.locations, maxDepth)
 		case 2:
-			values, err = f.numbers(values)
+			s.values, err = f.numbers(s.values, maxTypes)
 		case 3:
 			var l label
 			err = f.numbersTo(&l.key, &l.text, &l.number)
 			if l.number|l.text != 0 {
-				p.labels = append(p.labels, l)
+				s.labels = append(s.labels, l)
 			}
 		}
 		return err
 	})
-	s.values = len(p.numbers)
-	p.numbers = append(p.numbers, values...)
-	s.end, s.labelsEnd = len(p.numbers), len(p.labels)
-	p.samples = append(p.samples, s)
-	return err
 }
 
 func (p *profile) mapping(f *field) error {
@@ -158,12 +212,17 @@ func (p *profile) location(f *field) error {
 		case 4:
 			var v line
 			err := f.numbersTo(&v.function, &v.number)
-			p.lines = append(p.lines, v)
+			if p.lines = append(p.lines, v); err == nil && len(p.lines) > maxLines {
+				err = p.bounded(f.at)
+			}
 			return err
 		}
 		return nil
 	})
 	l.linesN = len(p.lines)
+	if err == nil && l.linesN-l.lines > maxInlined {
+		err = fmt.Errorf("byte %d: more than %d lines of one location", f.at, maxInlined)
+	}
 	p.locations[id] = l
 	return err
 }

@@ -7,6 +7,7 @@ package speedscope
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +69,7 @@ type reader struct {
 	t       *merge.Told
 	name    string
 	list    []profile
+	frames  int     // of all call stacks
 	pcs     []int32 // by frame
 	unknown []bool  // by frame: it stands for a stack that is not known
 	numbers map[int32]*merge.Numbers
@@ -113,16 +115,19 @@ func to(v any) func(*json.Decoder) error {
 }
 
 func (r *reader) readFrames(d *json.Decoder) error {
-	return whole.Each(d, 16, func(int) error {
+	return whole.Each(d, 16, func(i int) error {
 		var f frame
 		if err := d.Decode(&f); err != nil {
 			return err
 		}
 		r.pcs = append(r.pcs, r.pc(&f))
 		r.unknown = append(r.unknown, f.Name == "[unknown]")
-		return r.t.Err()
+		return cmp.Or(r.t.Err(), whole.Most(i, whole.MaxEntries, "frames"))
 	})
 }
+
+// maxSamples is how many samples, and how many events, a profile may have.
+const maxSamples = 1 << 22
 
 // readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one frame, numbers of more
 // than one digit.
@@ -134,20 +139,21 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 		return whole.Fields(d, map[string]func(*json.Decoder) error{
 			"type": to(&p.kind), "name": to(&p.name), "unit": to(&p.unit), "startValue": to(&p.start), "endValue": to(&p.end),
 			"samples": func(d *json.Decoder) error {
-				return whole.Each(d, 8, func(int) error {
+				return whole.Each(d, 8, func(i int) error {
 					stack = stack[:0]
 					err := d.Decode(&stack)
 					p.frames = append(p.frames, stack...)
 					p.ends = append(p.ends, len(p.frames))
-					return err
+					r.frames += len(stack)
+					return cmp.Or(err, whole.Most(r.frames, whole.MaxFrames, "frames of call stacks"), whole.Most(i, maxSamples, "samples"))
 				})
 			},
 			"weights": func(d *json.Decoder) error {
-				return whole.Each(d, 3, func(int) error {
+				return whole.Each(d, 3, func(i int) error {
 					var v float64
 					err := d.Decode(&v)
 					p.weights = append(p.weights, v)
-					return err
+					return cmp.Or(err, whole.Most(i, maxSamples, "weights"))
 				})
 			},
 			"events": func(d *json.Decoder) error {
@@ -164,7 +170,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 						return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
 					}
 					p.events = append(p.events, change{e.At, e.Frame, e.Type == "O"})
-					return nil
+					return whole.Most(i, maxSamples, "events")
 				})
 			},
 		})

@@ -3,29 +3,54 @@ package valgrind
 
 import (
 	"math"
-	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// frame is an address, a function or ???, and its line or its file.
-var frame = regexp.MustCompile(`^0x([0-9A-Fa-f]+): (.*?)(?: \(in ([^()]+)\)| \(([^()]+):(\d+)\))?$`)
+// frame is what a text of the form "0xADDRESS: FUNCTION (FILE:LINE)" or "0xADDRESS: FUNCTION (in MODULE)" tells; what is in parentheses may
+// be missing.
+type frame struct{ address, function, module, file, line string }
+
+func parse(text string) (f frame, ok bool) {
+	rest, ok := strings.CutPrefix(text, "0x")
+	var colon bool
+	f.address, f.function, colon = strings.Cut(rest, ": ")
+	if !ok || !colon || f.address == "" || strings.Trim(f.address, "0123456789abcdefABCDEF") != "" || strings.Contains(text, "\n") {
+		return f, false
+	}
+	open := strings.LastIndex(f.function, " (")
+	inner, closed := strings.CutSuffix(f.function[max(open, 0):], ")")
+	if open < 0 || !closed {
+		return f, true
+	}
+	inner = inner[len(" ("):]
+	if strings.ContainsAny(inner, "()") {
+		return f, true
+	}
+	if module, in := strings.CutPrefix(inner, "in "); in && module != "" {
+		f.function, f.module = f.function[:open], module
+	} else if i := strings.LastIndexByte(inner, ':'); i > 0 && i+1 < len(inner) && strings.Trim(inner[i+1:], "0123456789") == "" {
+		f.function, f.file, f.line = f.function[:open], inner[:i], inner[i+1:]
+	}
+	return f, true
+}
 
 // PC returns the number of a frame, as Valgrind's tools write it. What is not written so is a function's name. False: it says that
 // nothing is known.
 func PC(t *merge.Told, text string) (int32, bool) {
-	m := frame.FindStringSubmatch(text)
-	if m == nil {
+	m, ok := parse(text)
+	if !ok {
 		return t.PC(merge.NoModule, 0, false, []event.Frame{{Function: text}}), true
 	}
-	address, err := strconv.ParseUint(m[1], 16, 64)
+	address, err := strconv.ParseUint(m.address, 16, 64)
 	if err != nil {
 		address = 0
 	}
-	f := event.Frame{Function: m[2], File: m[4]}
-	if n, err := strconv.ParseUint(m[5], 10, 64); err == nil {
+	f := event.Frame{Function: m.function, File: m.file}
+	if n, err := strconv.ParseUint(m.line, 10, 64); err == nil {
 		f.Line = uint32(min(n, math.MaxUint32))
 	}
 	switch f.Function {
@@ -37,8 +62,8 @@ func PC(t *merge.Told, text string) (int32, bool) {
 		f.Function = ""
 	}
 	module := merge.NoModule
-	if m[3] != "" {
-		module = t.Module(m[3], nil, 0)
+	if m.module != "" {
+		module = t.Module(m.module, nil, 0)
 	}
 	if f.Function == "" && f.File == "" {
 		return t.PC(module, address, false, nil), true

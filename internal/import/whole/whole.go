@@ -26,7 +26,9 @@ func Bytes(in io.Reader) ([]byte, error) {
 // Object reads one JSON object, which is all that there is: each field of a name that is known by its function, which takes the value from
 // the decoder; others are left out. No more of it than one value is in memory. An error says at which byte.
 func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
-	d := json.NewDecoder(in)
+	from := &source{in: in}
+	d := json.NewDecoder(from)
+	from.d = d
 	err := Fields(d, fields)
 	if err == nil {
 		if _, end := d.Token(); end == nil {
@@ -46,6 +48,40 @@ func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 		return fmt.Errorf("byte %d: the file ends too early", d.InputOffset())
 	case err != nil:
 		return fmt.Errorf("byte %d: %w", d.InputOffset(), err)
+	}
+	return nil
+}
+
+// maxValue is how many bytes a value may have that is taken as one: not a list of which the elements are taken. It is kept in memory until it
+// ends.
+const maxValue = 16 << 20
+
+// source is what a decoder reads.
+type source struct {
+	in   io.Reader
+	d    *json.Decoder
+	read int64
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.read-s.d.InputOffset() > maxValue {
+		return 0, fmt.Errorf("a value of more than %d MB", maxValue>>20)
+	}
+	n, err := s.in.Read(p)
+	s.read += int64(n)
+	return n, err
+}
+
+// MaxFrames is how many frames all call stacks of a file may have.
+const MaxFrames = 1 << 24
+
+// MaxEntries is how many frames a table of these may have, and how many call stacks a file: no more are kept.
+const MaxEntries = 1 << 20
+
+// Most holds that there are no more than so many of something.
+func Most(n, most int, of string) error {
+	if n > most {
+		return fmt.Errorf("more than %d %s", most, of)
 	}
 	return nil
 }
