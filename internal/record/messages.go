@@ -42,7 +42,7 @@ type eventsLost struct {
 
 func (m *eventsLost) deliver(w *worker) {
 	if p := w.process(m.stream); p != nil {
-		p.lost += m.events
+		p.health.lost += m.events
 	}
 }
 
@@ -55,7 +55,7 @@ type streamEnded struct {
 func (m *streamEnded) deliver(w *worker) {
 	if p := w.process(m.stream); p != nil {
 		if m.lost > 0 {
-			p.lostBy[m.stream.UID] = m.lost
+			p.health.byStream[m.stream.UID] = m.lost
 		}
 		delete(p.streams, m.stream.UID)
 		if m.stream.Level == 0 && m.stream.Known {
@@ -191,7 +191,8 @@ type sampleTaken struct {
 func (m *sampleTaken) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
 		m.sample.Time = p.order.Clock.Since(m.mono)
-		p.sample(m.sample)
+		p.memory.sample(m.sample)
+		p.watch.Sample(&m.sample)
 	}
 }
 
@@ -204,7 +205,7 @@ type pagesRead struct {
 
 func (m *pagesRead) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
-		p.resident(p.order.Clock.Since(m.mono), m.list)
+		p.memory.resident(p.order.Clock.Since(m.mono), m.list)
 	}
 }
 
@@ -217,7 +218,7 @@ type stacksRead struct {
 
 func (m *stacksRead) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
-		p.stacksRead(p.order.Clock.Since(m.mono), m.list)
+		p.memory.stacks(p.order.Clock.Since(m.mono), m.list, len(p.threads.started))
 	}
 }
 

@@ -23,7 +23,7 @@ func (p *process) loadModules() {
 			continue
 		}
 		if m.Apart != 0 {
-			p.past(m)
+			p.unseen.module(m)
 			continue
 		}
 		if m.Unload {

@@ -20,7 +20,7 @@ func (p *process) takeNote(kind uint8, r *order.Record) {
 	case wire.KMark:
 		p.notes.Mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.Thread})
 	case wire.KThreadName:
-		p.out.Thread(s.Thread, event.Thread{TID: s.TID, Name: name, Start: p.started[s.Thread]})
+		p.threads.rename(s, name)
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
 		if x != nil {

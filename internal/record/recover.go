@@ -105,25 +105,13 @@ func (p *process) restore(s *journal.Saved) {
 		return
 	}
 	defer old.Close()
-	for i, t := range old.Threads() {
-		p.out.Thread(uint32(i), t)
-		p.started[uint32(i)] = t.Start
-		p.numbers = uint32(i) + 1
-	}
-	for _, st := range s.Streams {
-		if st.Known {
-			key := threadKey{st.TID, st.Start}
-			if _, ok := p.threads[key]; !ok || st.Level == 0 {
-				p.threads[key] = st.Thread
-			}
-		}
-	}
+	p.threads.restore(old.Threads(), s.Streams)
 	p.stacks.Restore(old)
 	for _, m := range old.Samples() {
 		p.out.Sample(m)
 	}
 	for _, u := range old.StackUse() {
-		p.stackUse(u)
+		p.memory.use(u, len(p.threads.started))
 	}
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
@@ -162,7 +150,7 @@ func (p *process) restore(s *journal.Saved) {
 	})
 	if err != nil || events < s.Events {
 		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.Events-events)
-		p.lost += s.Events - events
+		p.health.lost += s.Events - events
 	}
 	p.ledger.Restore(seqOf(live), allocs, latest, p.order.Time, s.Backings)
 }
@@ -197,7 +185,7 @@ func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 		p.note("The last %d events of %s are the first of this recording, too.", last-s.Events, filepath.Base(s.Recording))
 	case last < s.Events:
 		p.note("Between both, %d events are missing.", s.Events-last)
-		p.lost += s.Events - last
+		p.health.lost += s.Events - last
 	}
 }
 

@@ -295,7 +295,7 @@ func (p *process) publish(r *roundEnded) {
 	g.events.Store(p.out.Handed())
 	g.live.Store(bytes)
 	g.blocks.Store(blocks)
-	g.lost.Store(p.lost)
+	g.lost.Store(p.health.lost)
 	g.round.Store(r.number)
 	g.at.Store(r.at.UnixNano())
 }

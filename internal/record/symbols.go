@@ -47,7 +47,7 @@ func (p *process) writeStatics() {
 	if p.uncreated || p.w.run.config.nameless {
 		return
 	}
-	variables, sections, residency := p.w.run.symbols.Statics(p.toName(), p.residency)
+	variables, sections, residency := p.w.run.symbols.Statics(p.toName(), p.memory.residency)
 	err := p.out.Variables(variables, sections)
 	if err == nil {
 		err = p.out.Residency(residency)

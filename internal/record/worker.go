@@ -103,8 +103,8 @@ const flushInterval = 5 * time.Second
 // stateFiles are the states of the spool's processes.
 func (w *worker) stateFiles() (names []string) {
 	for _, p := range w.procs {
-		if p != nil && p.state != nil {
-			names = append(names, p.state.Name())
+		if p != nil && p.checkpoints.state != nil {
+			names = append(names, p.checkpoints.state.Name())
 		}
 	}
 	return names
