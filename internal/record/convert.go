@@ -14,9 +14,9 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// Convert turns a spool that was left behind, by a process without recorder or by a recorder that died, into a recording.
-// A spool that is still written to gives what it holds now. Children that the process forked get recordings of their own
-// beside it. The spool stays as it is.
+// Convert turns a spool that was left behind, by a process without recorder or by a recorder that died, into a
+// recording. A spool that is still written to gives what it holds now. Children that the process forked get recordings
+// of their own beside it. The spool stays as it is.
 func Convert(ctx context.Context, spoolPath, outPath string) error {
 	return convert(ctx, spoolPath, Config{Output: strings.ReplaceAll(outPath, "%", "%%")})
 }

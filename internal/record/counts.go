@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// writeCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is written replaces what
-// was written before, but that stays in the file.
+// writeCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is
+// written replaces what was written before, but that stays in the file.
 func (p *process) writeCounts(final bool) {
 	now := time.Now()
 	if !final && now.Before(p.countsNext) {

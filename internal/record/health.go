@@ -46,8 +46,9 @@ func (h *health) unknownKind(kind uint8) {
 	}
 }
 
-// result is what the recording says. The header's counters c are the whole spool's: all its processes share the costs, and the
-// first one has the other counters. others is how many events the writers of the other processes' streams have lost.
+// result is what the recording says. The header's counters c are the whole spool's: all its processes share the costs,
+// and the first one has the other counters. others is how many events the writers of the other processes' streams have
+// lost.
 func (h *health) result(c *[wire.Counters]uint64, first bool, others uint64, clock *ticks.Map) event.Health {
 	own := h.ofStreams()
 	r := event.Health{LostEvents: h.lost + own, LateEvents: h.late, Notes: h.sentences}

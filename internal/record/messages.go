@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// message is what the drain and the sampler have for a worker. It is delivered in the worker's goroutine, in the order in
-// which messages were pushed.
+// message is what the drain and the sampler have for a worker. It is delivered in the worker's goroutine, in the order
+// in which messages were pushed.
 type message interface{ deliver(w *worker) }
 
 // piecesArrived are records of streams. Nearly all messages would be one piece; as a list they cost next to nothing.

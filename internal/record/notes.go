@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not known
-// here is of a newer agent, and skipped.
+// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not
+// known here is of a newer agent, and skipped.
 func (p *process) takeNote(kind uint8, r *order.Record) {
 	s, x := r.Stream, r.Extras
 	p.order.Latest = max(p.order.Latest, r.Time)

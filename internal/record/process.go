@@ -66,8 +66,9 @@ type process struct {
 	ended                   bool
 }
 
-// clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead while it waits
-// for another core's cache line. Observed: less than 200 ns. It is also how long the ledger waits for evidence.
+// clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead
+// while it waits for another core's cache line. Observed: less than 200 ns. It is also how long the ledger waits for
+// evidence.
 const clockSkew = 2000
 
 // recoveredSuffix ends the name of a recording that will take the place of another one.

@@ -15,8 +15,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder, and
-// removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it is.
+// Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder,
+// and removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it
+// is.
 func Recover(ctx context.Context, spoolPath string, config Config) error {
 	config.inPlace = true
 	dirs := []string{config.SpillDir}
@@ -94,8 +95,8 @@ func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	return []message{arrived}, nil
 }
 
-// restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that it
-// counts, and the addresses that the state has.
+// restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that
+// it counts, and the addresses that the state has.
 func (p *process) restore(s *journal.Saved) {
 	old, err := recording.Open(s.Recording)
 	if err != nil {
@@ -158,8 +159,8 @@ func (p *process) restore(s *journal.Saved) {
 // restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
 const restSuffix = ".rest.htap"
 
-// folded reports whether events of a recording were folded. Then its live blocks are not known any more, and what comes next
-// goes to a recording of its own; the old one stays as it is.
+// folded reports whether events of a recording were folded. Then its live blocks are not known any more, and what comes
+// next goes to a recording of its own; the old one stays as it is.
 func folded(s *journal.Saved) bool {
 	old, err := recording.Open(s.Recording)
 	if err != nil {

@@ -70,8 +70,8 @@ type addressed struct {
 	m    *member
 }
 
-// addressees are the processes that a request is about: a process, or, if it is not known by its id, all of its spool; without one, all
-// of the run.
+// addressees are the processes that a request is about: a process, or, if it is not known by its id, all of its spool;
+// without one, all of the run.
 func (r *run) addressees(q *control.Request) (list []addressed) {
 	exact := false
 	for _, o := range r.sources {
@@ -147,7 +147,8 @@ func (r *run) do(q *control.Request) func() control.Reply {
 	return func() control.Reply { return control.Reply{Processes: statuses()} }
 }
 
-// flush has everything written that has happened up to now. The request's stack is one of the first process's: it becomes the recording's.
+// flush has everything written that has happened up to now. The request's stack is one of the first process's: it
+// becomes the recording's.
 func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	r.round()
 	r.round() // what came in the first one is final by the second
@@ -300,8 +301,8 @@ func (p *process) publish(r *roundEnded) {
 	g.at.Store(r.at.UnixNano())
 }
 
-// statuses returns what tells how processes stand, at the time when it is called. Any goroutine may do that, the spools' ends notwithstanding:
-// what they say is read here.
+// statuses returns what tells how processes stand, at the time when it is called. Any goroutine may do that, the
+// spools' ends notwithstanding: what they say is read here.
 func (r *run) statuses(list []addressed) func() []control.Process {
 	out := make([]control.Process, len(list))
 	for i, a := range list {

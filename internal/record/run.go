@@ -69,8 +69,8 @@ type run struct {
 	reports sync.Mutex // one report at a time
 }
 
-// Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
-// not begin: all else goes to Config.Report.
+// Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that
+// could not begin: all else goes to Config.Report.
 func Run(ctx context.Context, config Config) error {
 	folder, err := private.OpenFolder(config.RunDir)
 	if err != nil {
@@ -353,11 +353,12 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
 }
 
-// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever was stopped
-// himself may have to catch up on a busy machine. A run that has died is not waited for.
+// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever
+// was stopped himself may have to catch up on a busy machine. A run that has died is not waited for.
 const statusPatience = 30 * time.Second
 
-// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes takes some 20 ms.
+// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes
+// takes some 20 ms.
 const missedInterval = 30 * time.Second
 
 func (r *run) tellMissed() {
@@ -465,8 +466,8 @@ func (r *run) over(now time.Time) bool {
 	return r.quiet(r.quietFrom)
 }
 
-// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has made one and
-// ended between the looks.
+// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has
+// made one and ended between the looks.
 func (r *run) quiet(since time.Time) bool {
 	if !r.census.Quiet(since) {
 		return false
@@ -511,7 +512,8 @@ func (r *run) settled() bool {
 			}
 		}
 		if o.dead && !o.closed {
-			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be closed.
+			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be
+			// closed.
 			seen := r.census.Mappers(o.inode, o.deadSince)
 			running = append(running, seen...)
 			busy = busy || len(seen) == 0

@@ -43,7 +43,8 @@ func (p *process) Settle(b *order.Batch) {
 	}
 }
 
-// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their number.
+// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their
+// number.
 func (p *process) settlePlain(list []event.Plain) int {
 	allocs, bytes := p.ledger.Sums()
 	n := p.ledger.Plain(list)

@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// unseen says which allocations of a process do not come to the agent. The recording and the run's summary (Report.Unseen)
-// have a sentence about them.
+// unseen says which allocations of a process do not come to the agent. The recording and the run's summary
+// (Report.Unseen) have a sentence about them.
 type unseen struct {
 	health    *health
 	ownMalloc bool   // the executable exports one
@@ -43,8 +43,8 @@ func (u *unseen) add(format string, args ...any) {
 	}
 }
 
-// judgeMalloc adds a sentence if the program has a malloc of its own. The agent sees one that is exported. One that is not is
-// found by symbols, if there was no other allocation in mode exact.
+// judgeMalloc adds a sentence if the program has a malloc of its own. The agent sees one that is exported. One that is
+// not is found by symbols, if there was no other allocation in mode exact.
 func (u *unseen) judgeMalloc(exe string, mode uint8, allocations uint64) {
 	if !u.ownMalloc && (allocations > 0 || mode != wire.ModeExact) {
 		return

@@ -118,8 +118,8 @@ func (w *worker) at(slot uint32) *process {
 	return nil
 }
 
-// process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there (its
-// slot was overwritten) is the first one's.
+// process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there
+// (its slot was overwritten) is the first one's.
 func (w *worker) process(s *order.Stream) *process {
 	slot := s.Proc
 	if slot >= uint32(len(w.procs)) || w.procs[slot] == nil {

@@ -31,8 +31,8 @@ func OriginOf(inode uint64, st *spool.Stream) Origin {
 	return Origin{Spool: inode, UID: st.UID, Start: st.Start, TID: st.TID, Proc: st.Proc, Level: st.Level, At: Position{seq, off}}
 }
 
-// encode writes the header of a piece of n bytes, which take packed bytes if that is not 0. Its layout is that of a chunk's
-// header.
+// encode writes the header of a piece of n bytes, which take packed bytes if that is not 0. Its layout is that of a
+// chunk's header.
 func (o *Origin) encode(b []byte, n, packed int) {
 	le := binary.LittleEndian
 	le.PutUint32(b, wire.ChunkMagic)

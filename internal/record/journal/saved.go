@@ -228,8 +228,8 @@ func readOwned(path string, owner uint32) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Clean removes a spool and all that a recorder has left of it, in the run's folder and in folders for spill files. What the
-// run's spools have in common is removed with the last one.
+// Clean removes a spool and all that a recorder has left of it, in the run's folder and in folders for spill files.
+// What the run's spools have in common is removed with the last one.
 func Clean(spoolPath string, spillDirs []string) {
 	base := strings.TrimSuffix(filepath.Base(spoolPath), ".spool")
 	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*")

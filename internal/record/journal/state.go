@@ -15,9 +15,10 @@ import (
 	"github.com/heaptap/heaptap/internal/private"
 )
 
-// State is a file in the run's folder about one process's recording: which of the journal's records are in the recording,
-// and where the live blocks lie, since a recording need not have addresses. A checkpoint is appended to it after each block
-// of events that was written. Events that no checkpoint covers do not count: their records are still in the journal.
+// State is a file in the run's folder about one process's recording: which of the journal's records are in the
+// recording, and where the live blocks lie, since a recording need not have addresses. A checkpoint is appended to it
+// after each block of events that was written. Events that no checkpoint covers do not count: their records are still
+// in the journal.
 type State struct {
 	f       *os.File
 	folder  *private.Folder // the run's
@@ -106,7 +107,8 @@ func (s *State) append() {
 	s.size.Add(int64(len(b)))
 }
 
-// Births takes the addresses of the blocks that were allocated in a block of events. It is called by the recording's writer.
+// Births takes the addresses of the blocks that were allocated in a block of events. It is called by the recording's
+// writer.
 func (s *State) Births(first uint64, addrs []uint64) {
 	last := uint64(0)
 	for i, a := range addrs {
@@ -135,9 +137,9 @@ func appendStream(b []byte, s *StreamState) []byte {
 	return b
 }
 
-// Checkpoint prepares a checkpoint: of the recording, so many events count, and the streams that have moved since the one
-// before are there. write appends it, and is to be called when these events have been written. If whole is true, the ledger
-// must not change before that.
+// Checkpoint prepares a checkpoint: of the recording, so many events count, and the streams that have moved since the
+// one before are there. write appends it, and is to be called when these events have been written. If whole is true,
+// the ledger must not change before that.
 func (s *State) Checkpoint(events uint64, moved []StreamState, l *ledger.Ledger) (write func(), whole bool) {
 	entry := binary.AppendUvarint([]byte{}, events)
 	entry = binary.AppendUvarint(entry, uint64(len(moved)))

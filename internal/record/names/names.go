@@ -50,8 +50,8 @@ func (t *Template) Folder() string {
 	return d
 }
 
-// Next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
-// 2 on; a file of an earlier run is replaced.
+// Next returns the name of the recording of a process. A name that this run has used gets a number before its ending,
+// from 2 on; a file of an earlier run is replaced.
 func (t *Template) Next(pid int, meta *spool.Meta) string {
 	program := Program(meta)
 	rank := "none"
@@ -110,8 +110,9 @@ func Program(meta *spool.Meta) string {
 	return program
 }
 
-// expand puts values for the placeholders of a path. Programs and hosts choose their names themselves: so a value never adds an element
-// to the path, and an element with a placeholder is never "", "." or "..", nor longer than a file's name may be.
+// expand puts values for the placeholders of a path. Programs and hosts choose their names themselves: so a value never
+// adds an element to the path, and an element with a placeholder is never "", "." or "..", nor longer than a file's
+// name may be.
 func expand(template string, values map[byte]string) string {
 	elements := strings.Split(template, "/")
 	for i, e := range elements {

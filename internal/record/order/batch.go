@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before anybody else sees them, so that each of the loops that they go through is short, and
-// where the ledger's table is large, the processor waits for many places of it at once.
+// Records are merged into a batch before anybody else sees them, so that each of the loops that they go through is
+// short, and where the ledger's table is large, the processor waits for many places of it at once.
 
 // BatchSize is how many records a batch has at most.
 const BatchSize = 256

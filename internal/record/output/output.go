@@ -1,8 +1,8 @@
-// Package output makes the files of recordings, and keeps them: somebody may remove or replace a recording, or the folder that
-// it is in, while it is being written.
+// Package output makes the files of recordings, and keeps them: somebody may remove or replace a recording, or the
+// folder that it is in, while it is being written.
 //
-// The rule: what was recorded is not lost. The recorder has the file open, and in the end writes it anew where its name leads
-// elsewhere.
+// The rule: what was recorded is not lost. The recorder has the file open, and in the end writes it anew where its name
+// leads elsewhere.
 package output
 
 import (
@@ -78,7 +78,8 @@ func (f *File) Remove() {
 	_ = os.Remove(f.Path)
 }
 
-// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another one.
+// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another
+// one.
 func (f *File) elsewhere(create func(path string) error) (string, error) {
 	dir, name := filepath.Split(f.Path)
 	err := os.MkdirAll(dir, 0o777)

@@ -146,7 +146,8 @@ func (f *Family) forked(parent, child int, at time.Duration) {
 	}
 }
 
-// overrun is called when the kernel has dropped reports: some members may have ended, and their ids may be others' by now.
+// overrun is called when the kernel has dropped reports: some members may have ended, and their ids may be others' by
+// now.
 func (f *Family) overrun() {
 	for pid, m := range f.members {
 		if _, born, ok := parentOf(pid); ok && (m.reported && max(born-m.born, m.born-born) <= near || born == m.born) {
@@ -219,8 +220,8 @@ func connectorMessage(data []byte) []byte {
 	return append(b, data...)
 }
 
-// acknowledged waits for the kernel's answer, which comes at once if at all: an event of no kind that says whether there was
-// an error. Events may come before it; none of them is about a member, since there is none yet.
+// acknowledged waits for the kernel's answer, which comes at once if at all: an event of no kind that says whether
+// there was an error. Events may come before it; none of them is about a member, since there is none yet.
 func acknowledged(fd int) bool {
 	deadline := time.Now().Add(5 * time.Millisecond)
 	for time.Now().Before(deadline) {

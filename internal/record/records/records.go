@@ -1,5 +1,5 @@
-// Package records says what the agent's records mean in the ledger's terms: the kinds of records, and the extra records that
-// come before a record and belong to it.
+// Package records says what the agent's records mean in the ledger's terms: the kinds of records, and the extra records
+// that come before a record and belong to it.
 //
 // The rule: what is of a kind that this heaptap does not know is skipped, since newer agents may write more.
 package records

@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// What of the modules' writable segments is in memory is read from the kernel's page map: now and then, for a hundredth of the
-// time at most. What was read last goes into the recording.
+// What of the modules' writable segments is in memory is read from the kernel's page map: now and then, for a hundredth
+// of the time at most. What was read last goes into the recording.
 const (
 	residencyDuty     = 100
 	residencyInterval = 250 * time.Millisecond
@@ -120,7 +120,8 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 	return list
 }
 
-// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is room for.
+// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is
+// room for.
 func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
 	const present = 1 << 63
 	if g.buf == nil {
