@@ -116,7 +116,7 @@ type Report struct {
 	Threads int           // Finished
 	Health  event.Health  // Finished
 	Elapsed time.Duration // Finished: of the recorded process
-	Unseen  string        // Finished: a sentence, also in Health.Notes, on allocations that went past the agent; "": none are known
+	Unseen  string        // Finished: a sentence, also in Health.Notes, on allocations that were not seen; ""
 	Text    string        // Note
 	Running []int         // Settled
 	Seen    int           // Settled: images whose agent came up

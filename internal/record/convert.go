@@ -118,7 +118,8 @@ func spillDir(s *spool.Spool) string {
 		return ""
 	}
 	for _, e := range meta.Env {
-		if dir, ok := strings.CutPrefix(e, "HEAPTAP_SPILL_DIR="); ok && exist(filepath.Join(dir, filepath.Base(s.SpillPath()))) {
+		dir, ok := strings.CutPrefix(e, "HEAPTAP_SPILL_DIR=")
+		if ok && exist(filepath.Join(dir, filepath.Base(s.SpillPath()))) {
 			return dir
 		}
 	}

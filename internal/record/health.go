@@ -81,8 +81,9 @@ func forbidden(calls, events uint64) []string {
 			"a seccomp filter forbids system calls that heaptap would have made: it did without, %d times", calls))
 	}
 	if events > 0 {
-		list = append(list, fmt.Sprintf("%d of the events that could not be recorded are those of threads that may not read "+
-			"the processor's clock (SECCOMP_MODE_STRICT or PR_SET_TSC)", events))
+		list = append(list, fmt.Sprintf(
+			"%d of the events that could not be recorded are those of threads that may not read "+
+				"the processor's clock (SECCOMP_MODE_STRICT or PR_SET_TSC)", events))
 	}
 	return list
 }

@@ -147,7 +147,8 @@ type markSet struct {
 func (m *markSet) deliver(w *worker) {
 	for slot, p := range w.procs {
 		if p != nil && !p.ended && (m.slot == allSlots || m.slot == uint32(slot)) {
-			p.notes.Mark(event.Mark{Name: m.name, Time: p.order.Clock.Since(m.mono), Cut: event.NoCut, Source: m.source})
+			at := p.order.Clock.Since(m.mono)
+			p.notes.Mark(event.Mark{Name: m.name, Time: at, Cut: event.NoCut, Source: m.source})
 		}
 	}
 }

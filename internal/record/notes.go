@@ -29,7 +29,9 @@ func (p *process) takeNote(kind uint8, r *order.Record) {
 		p.notes.Region(s.Thread, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:
 		if x != nil && x.OldLen > 0 {
-			p.notes.Range(event.NamedRange{Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name})
+			p.notes.Range(event.NamedRange{
+				Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name,
+			})
 		}
 	}
 }

@@ -237,7 +237,8 @@ func (p *process) finish(status Status) {
 	p.writeCounts(true)
 	_ = p.out.Pools(p.pools.List()) // its error is seen at the end
 	if n := p.pairs.Unknown; n > 0 {
-		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
+		p.note("Of %d deallocations it is not known which size or alignment they were told: "+
+			"whether these are the blocks' was not judged.", n)
 	}
 	if err := p.out.Pairs(p.pairs.List()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
@@ -279,7 +280,8 @@ func (p *process) finish(status Status) {
 	}
 	p.checkpoints.finish()
 	p.w.run.report(Report{
-		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
+		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
+		Totals:  &totals,
 		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.first,
 	})
 	p.close()

@@ -179,11 +179,13 @@ func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 	at, _ := old.TimeAt(last)
 	p.order.Time = at / recording.Quantum
 	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.order.Time, s.Backings)
-	p.note("This is the rest of %s, whose recorder was killed after %.1f s: deallocations of blocks from before count as unmatched.",
+	p.note("This is the rest of %s, whose recorder was killed after %.1f s: "+
+		"deallocations of blocks from before count as unmatched.",
 		filepath.Base(s.Recording), float64(at)/1e9)
 	switch {
 	case last > s.Events:
-		p.note("The last %d events of %s are the first of this recording, too.", last-s.Events, filepath.Base(s.Recording))
+		p.note("The last %d events of %s are the first of this recording, too.",
+			last-s.Events, filepath.Base(s.Recording))
 	case last < s.Events:
 		p.note("Between both, %d events are missing.", s.Events-last)
 		p.health.lost += s.Events - last

@@ -201,7 +201,9 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 }
 
 // modeNames are the modes as people call them.
-var modeNames = map[uint8]string{wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off"}
+var modeNames = map[uint8]string{
+	wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off",
+}
 
 // modeFor is the mode that a request asks for.
 func (o *source) modeFor(q *control.Request) (mode uint8, ok bool) {
@@ -315,7 +317,8 @@ func (r *run) statuses(list []addressed) func() []control.Process {
 			if g == nil {
 				continue
 			}
-			s.File, s.Events, s.LiveBytes, s.LiveBlocks, s.LostEvents = g.path, g.events.Load(), g.live.Load(), g.blocks.Load(), g.lost.Load()
+			s.File, s.Events, s.LostEvents = g.path, g.events.Load(), g.lost.Load()
+			s.LiveBytes, s.LiveBlocks = g.live.Load(), g.blocks.Load()
 			if g.round.Load() < a.o.sent.Load() {
 				s.LagNS = max(0, time.Now().UnixNano()-g.at.Load())
 			}

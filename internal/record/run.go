@@ -141,7 +141,8 @@ func (r *run) openDoor() {
 		most = 4 << 30
 	}
 	var err error
-	r.door, err = procs.OpenDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	note := func(text string) { r.report(Report{Kind: Note, Text: text}) }
+	r.door, err = procs.OpenDoor(r.folder, r.family, most, note)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -151,7 +152,8 @@ func newRun(ctx context.Context, config Config) *run {
 	r := &run{
 		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, sampler: sampler.New(), symbols: symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
+		expedited: true, global: true, sampler: sampler.New(),
+		symbols:  symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
 		requests: newRequests(), markedAt: time.Now(),
 	}
 	for _, path := range config.Taken {
@@ -447,9 +449,11 @@ func (r *run) tellHidden(o *source) {
 	if n > 1 {
 		programs, they = fmt.Sprint(n, " programs"), "they"
 	}
-	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf("%s executed %s where heaptap's library is not to be seen, "+
-		"as in a sandbox or another root, so that %s ran unrecorded; "+
-		"`heaptap help agent` tells how to install the library where it is seen", names.Program(&o.w.meta), programs, they)})
+	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf(
+		"%s executed %s where heaptap's library is not to be seen, "+
+			"as in a sandbox or another root, so that %s ran unrecorded; "+
+			"`heaptap help agent` tells how to install the library where it is seen",
+		names.Program(&o.w.meta), programs, they)})
 }
 
 // over says whether the run is.

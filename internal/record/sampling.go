@@ -26,7 +26,8 @@ func (p *process) sampled(v uint64) {
 		p.sampling = s
 		p.out.Sampling(s)
 	default:
-		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): their estimates are wrong.", s, p.sampling)
+		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): "+
+			"their estimates are wrong.", s, p.sampling)
 	}
 }
 

@@ -48,10 +48,10 @@ func (p *process) writeStatics() {
 	if p.uncreated || p.w.run.config.nameless {
 		return
 	}
-	variables, sections, residency := p.w.run.symbols.Statics(p.toName(), p.memory.residency)
-	err := p.out.Variables(variables, sections)
+	s := p.w.run.symbols.Statics(p.toName(), p.memory.residency)
+	err := p.out.Variables(s.Variables, s.Sections)
 	if err == nil {
-		err = p.out.Residency(residency)
+		err = p.out.Residency(s.Residency)
 	}
 	if err != nil {
 		p.note("The static variables could not be written: %v.", err)

@@ -30,7 +30,8 @@ func (u *unseen) module(m *spool.Module) {
 			"What it allocates and others free counts as deallocations of addresses that were not live; "+
 			"what others allocate and it frees, as leaked.", filepath.Base(name))
 	case wire.ApartNamespace:
-		u.add("%s was opened by dlmopen: in its namespace it has a C library of its own, whose malloc and free are not seen.",
+		u.add("%s was opened by dlmopen: in its namespace it has a C library of its own, "+
+			"whose malloc and free are not seen.",
 			filepath.Base(name))
 	}
 }
@@ -58,13 +59,15 @@ func (u *unseen) judgeMalloc(exe string, mode uint8, allocations uint64) {
 		allocator = " (" + own.name + ")"
 	}
 	if !u.ownMalloc {
-		u.add("%s has its own malloc%s, to which its calls are bound: what it allocates there is not recorded. Build it without that allocator.",
+		u.add("%s has its own malloc%s, to which its calls are bound: what it allocates there is not recorded. "+
+			"Build it without that allocator.",
 			exe, allocator)
 		return
 	}
 	hook := ""
 	if len(own.exports) > 0 {
-		hook = " To record it all the same, the functions that it exports would have to be patched in the running process: " +
+		hook = " To record it all the same, the functions that it exports would have to be patched " +
+			"in the running process: " +
 			strings.Join(own.exports, ", ") + "."
 	}
 	u.add("%s has its own malloc%s, which comes before any preloaded one: what is allocated there is not recorded. "+

@@ -28,7 +28,10 @@ type Origin struct {
 // OriginOf is the place that a spool's reader is at in a stream.
 func OriginOf(inode uint64, st *spool.Stream) Origin {
 	seq, off := st.Position()
-	return Origin{Spool: inode, UID: st.UID, Start: st.Start, TID: st.TID, Proc: st.Proc, Level: st.Level, At: Position{seq, off}}
+	return Origin{
+		Spool: inode, UID: st.UID, Start: st.Start, TID: st.TID, Proc: st.Proc, Level: st.Level,
+		At: Position{seq, off},
+	}
 }
 
 // encode writes the header of a piece of n bytes, which take packed bytes if that is not 0. Its layout is that of a

@@ -118,7 +118,9 @@ func decodeBackings(b []byte) (list []ledger.Backing) {
 			}
 			v[i], b = x, b[n:]
 		}
-		list = append(list, ledger.Backing{Pool: v[0], Addr: v[1], Size: v[2], Ref: v[3], Parent: uint8(v[4] >> 1), Over: v[4]&1 != 0})
+		list = append(list, ledger.Backing{
+			Pool: v[0], Addr: v[1], Size: v[2], Ref: v[3], Parent: uint8(v[4] >> 1), Over: v[4]&1 != 0,
+		})
 	}
 	return list
 }
@@ -141,8 +143,9 @@ func ReadStates(spoolPath string) map[uint32]*Saved {
 	}
 	defer folder.Close()
 	names, _ := folder.Names()
+	prefix := strings.TrimSuffix(filepath.Base(spoolPath), ".spool") + "."
 	for _, name := range names {
-		if !strings.HasPrefix(name, strings.TrimSuffix(filepath.Base(spoolPath), ".spool")+".") || !strings.HasSuffix(name, stateSuffix) {
+		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, stateSuffix) {
 			continue
 		}
 		if s, err := readState(folder, name); err == nil {

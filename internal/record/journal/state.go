@@ -67,7 +67,8 @@ const (
 // CreateState makes the state of a process of a spool, whose recording is at a path; nil if it cannot.
 func CreateState(folder *private.Folder, spoolPath string, info StateInfo) *State {
 	base := strings.TrimSuffix(filepath.Base(spoolPath), ".spool")
-	s := &State{folder: folder, name: base + "." + strconv.Itoa(int(info.Slot)) + stateSuffix, streams: map[uint64]StreamState{}}
+	name := base + "." + strconv.Itoa(int(info.Slot)) + stateSuffix
+	s := &State{folder: folder, name: name, streams: map[uint64]StreamState{}}
 	var err error
 	if s.f, err = s.folder.Create(s.name); err != nil {
 		return nil
@@ -131,7 +132,9 @@ func appendStream(b []byte, s *StreamState) []byte {
 	if s.Known {
 		thread = uint64(s.Thread) + 1
 	}
-	for _, v := range [...]uint64{s.UID, s.Start, uint64(s.TID), uint64(s.Proc), uint64(s.Level), s.At.Seq, uint64(s.At.Off), thread} {
+	for _, v := range [...]uint64{
+		s.UID, s.Start, uint64(s.TID), uint64(s.Proc), uint64(s.Level), s.At.Seq, uint64(s.At.Off), thread,
+	} {
 		b = binary.AppendUvarint(b, v)
 	}
 	return b

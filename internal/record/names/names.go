@@ -58,7 +58,9 @@ func (t *Template) Next(pid int, meta *spool.Meta) string {
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
 	}
-	path := expand(t.template, map[byte]string{'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%"})
+	path := expand(t.template, map[byte]string{
+		'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%",
+	})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)

@@ -67,7 +67,8 @@ func (n *Notes) Event(e *event.Event, moves uint32) {
 		return
 	}
 	x := event.RegionNote{
-		Time: e.Time, Thread: e.Thread, Event: n.out.Handed(), Alloc: n.out.Allocations(), Late: event.LateAlloc, Back: back,
+		Time: e.Time, Thread: e.Thread, Event: n.out.Handed(), Alloc: n.out.Allocations(),
+		Late: event.LateAlloc, Back: back,
 	}
 	if e.Kind == event.Free {
 		x.Late = event.LateFree

@@ -81,7 +81,10 @@ func (b *Batch) Record(c *Cursor, at int) *Record {
 		c.run++
 	}
 	e, r := &b.list[at], &b.current
-	*r = Record{Stream: b.runs[c.run].stream, Word: b.raw[at].word, Time: b.raw[at].time, Size: uint32(e.Size), Stack: e.Stack, Count: e.Born}
+	*r = Record{
+		Stream: b.runs[c.run].stream, Word: b.raw[at].word, Time: b.raw[at].time,
+		Size: uint32(e.Size), Stack: e.Stack, Count: e.Born,
+	}
 	if c.more < len(b.more) && b.more[c.more].at == at {
 		r.Extras = &b.more[c.more].Extras
 		c.more++

@@ -132,7 +132,8 @@ func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 	e.Thread = s.Thread
 	e.Way = meaning.Plain
 	e.Func = meaning.Func
-	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra || e.Ref == wire.SlackExtra && meaning.Plain == event.PlainAlloc {
+	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra ||
+		e.Ref == wire.SlackExtra && meaning.Plain == event.PlainAlloc {
 		e.Way = event.NotPlain
 	} else {
 		bt.time = max(bt.time, m.Clock.Units(t))

@@ -46,7 +46,10 @@ type Stream struct {
 
 // Resume is a stream that goes on from where a recorder that was killed has left it.
 func Resume(s *journal.StreamState) *Stream {
-	return &Stream{UID: s.UID, Start: s.Start, Proc: s.Proc, TID: s.TID, Level: s.Level, done: s.At, Known: s.Known, Thread: s.Thread}
+	return &Stream{
+		UID: s.UID, Start: s.Start, Proc: s.Proc, TID: s.TID, Level: s.Level, Known: s.Known, Thread: s.Thread,
+		done: s.At,
+	}
 }
 
 // Position is how far the stream is, for the purpose of going on from there: the begin of a realloc whose result has

@@ -39,7 +39,8 @@ func (f *File) Create(again bool, desc event.Process, opts recording.Options) (o
 			return err
 		})
 		if failed == nil {
-			f.note(path, fmt.Sprintf("the folder %s was removed while programs were being recorded; the recording is %s",
+			f.note(path, fmt.Sprintf(
+				"the folder %s was removed while programs were being recorded; the recording is %s",
 				filepath.Dir(f.Path), path))
 			f.Path = path
 		}
@@ -67,7 +68,8 @@ func (f *File) PutBack() error {
 	if err != nil {
 		return fmt.Errorf("%s was removed while it was being written, and cannot be written anew: %w", f.Path, err)
 	}
-	f.note(path, fmt.Sprintf("%s was removed or replaced while it was being written; all that was recorded is in %s", f.Path, path))
+	f.note(path, fmt.Sprintf(
+		"%s was removed or replaced while it was being written; all that was recorded is in %s", f.Path, path))
 	f.Path = path
 	return nil
 }

@@ -159,7 +159,8 @@ func (c *Checker) End(e *event.Event, b *event.Block) {
 		return
 	}
 	c.add(&event.Pair{
-		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack, Time: e.Time, Thread: e.Thread, Size: b.Size,
+		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack,
+		Time: e.Time, Thread: e.Thread, Size: b.Size,
 		FreeSize: size, Align: align, FreeAlign: with.align,
 	})
 }
@@ -198,7 +199,8 @@ func (c *Checker) List() []event.Pair {
 		list = append(list, *q)
 	}
 	slices.SortFunc(list, func(a, b event.Pair) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.FreeStack, b.FreeStack), cmp.Compare(a.Free, b.Free))
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Stack, b.Stack),
+			cmp.Compare(a.FreeStack, b.FreeStack), cmp.Compare(a.Free, b.Free))
 	})
 	if c.rest.Count > 0 {
 		list = append(list, c.rest)

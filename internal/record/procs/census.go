@@ -176,7 +176,8 @@ func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 			return gone, false
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		soon = (err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00")) || executing(pid)) && c.related(pid)
+		carries := err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		soon = (carries || executing(pid)) && c.related(pid)
 		if old {
 			if soon && !steppedAside(env) {
 				c.miss(pid)
@@ -285,7 +286,8 @@ func (c *Census) mapsSpool(maps []byte) bool {
 	names, _ := c.folder.Names()
 	for inode, d := range c.spoolsIn(maps) {
 		for _, name := range names {
-			if d == device && unix.Fstatat(c.folder.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == inode {
+			if d == device && unix.Fstatat(c.folder.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+				st.Ino == inode {
 				return true
 			}
 		}

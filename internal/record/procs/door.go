@@ -137,7 +137,8 @@ func (d *Door) admit(conn *net.UnixConn) error {
 	who := fmt.Sprintf("process %d%s of user %d", g.pid, nameOf(g.pid), g.uid)
 	// The process that the descriptor stands for must live at the end, so that it is the one with the id all the time.
 	if !d.family.Has(g.pid) || readable(g.fd) {
-		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: it is not recorded", who)
+		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: "+
+			"it is not recorded", who)
 	}
 	if d.room(g.uid) != nil {
 		d.Sweep()

@@ -103,7 +103,8 @@ func (l *Life) Check(now time.Time, mapped func(since time.Time) bool) {
 func (l *Life) ended(now time.Time, mapped func(since time.Time) bool) bool {
 	if !l.Verified {
 		// It may have been dead already when it was first looked at, and a zombie shows nothing to verify.
-		if trusted := l.peers.trusted(l); trusted && l.Exited() { // in this order: a parent shows its namespace only while it lives
+		// In this order: a parent shows its namespace only while it lives.
+		if trusted := l.peers.trusted(l); trusted && l.Exited() {
 			return true
 		}
 		if l.since.IsZero() {

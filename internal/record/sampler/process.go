@@ -130,7 +130,8 @@ func (p *Process) read(now time.Time) {
 
 // pace slows down while nothing changes.
 func (p *Process) pace(smp *event.Sample) {
-	if l := &p.latest; p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+	l := &p.latest
+	if p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		p.pause = 0
 	} else {
 		p.pause = min(max(2*p.pause, minInterval), maxInterval)

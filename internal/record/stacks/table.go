@@ -39,7 +39,9 @@ type Table struct {
 
 // New returns a table that writes what it adds. Stacks have at most maxDepth frames; 0: all that there are.
 func New(of Process, tables *spool.Tables, out *recording.Writer, maxDepth int) *Table {
-	return &Table{Known: make([]uint32, 1), of: of, spool: tables, out: out, maxDepth: maxDepth, byPC: map[event.PC]uint32{}}
+	return &Table{
+		Known: make([]uint32, 1), of: of, spool: tables, out: out, maxDepth: maxDepth, byPC: map[event.PC]uint32{},
+	}
 }
 
 // PCs are the program counters, by the recording's numbers.
