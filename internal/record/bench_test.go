@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkPipeline takes events from a spool to a recording on disk: merge, ledger, tally, columns, compression. All but
-// the names of functions. Shapes: a loop with a window of 8 blocks; a program with many call stacks and a heap that
+// BenchmarkPipeline takes events from a spool to a recording on disk: merge, ledger, tally, columns, compression. All
+// but the names of functions. Shapes: a loop with a window of 8 blocks; a program with many call stacks and a heap that
 // grows; the same by 4 threads at once.
 func BenchmarkPipeline(b *testing.B) {
 	for _, bench := range []struct {

@@ -8,7 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestCallocs follows the first argument of callocs to the recording, whatever way they take, and where their records are.
+// TestCallocs follows the first argument of callocs to the recording, whatever way they take, and where their records
+// are.
 func TestCallocs(t *testing.T) {
 	c := newScript(t)
 	count := func(n uint64) wire.Record { return wire.Record{Kind: wire.XCount, Value: n} }

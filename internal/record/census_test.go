@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestReady: a process that begins as soon as the recorder says that it is ready, and has not made a spool yet, is waited for.
+// TestReady: a process that begins as soon as the recorder says that it is ready, and has not made a spool yet, is
+// waited for.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	dir := runDir(t)

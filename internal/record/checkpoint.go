@@ -11,14 +11,44 @@ type overPiece struct {
 	piece  journal.Piece
 }
 
-// Over takes a piece that was read to its end.
-func (p *process) Over(s *order.Stream, q *journal.Piece) {
-	if p.state == nil {
+// checkpoints note how far a process's recording is, for Recover.
+type checkpoints struct {
+	state *journal.State // nil: none
+	overs []overPiece
+}
+
+// over takes a piece that was read to its end.
+func (c *checkpoints) over(s *order.Stream, q *journal.Piece) {
+	if c.state == nil {
 		q.Release()
 		return
 	}
-	p.overs = append(p.overs, overPiece{s, *q})
+	c.overs = append(c.overs, overPiece{s, *q})
 	*q = journal.Piece{}
+}
+
+// finish says that nothing has to be recovered any more.
+func (c *checkpoints) finish() {
+	c.state.Finish()
+	for i := range c.overs {
+		c.overs[i].piece.Release()
+	}
+	c.overs = nil
+}
+
+// covered returns the pieces whose records are all before where their streams are.
+func (c *checkpoints) covered() (free []journal.Piece) {
+	kept := c.overs[:0]
+	for _, o := range c.overs {
+		if o.stream.Position().Before(o.piece.End()) {
+			kept = append(kept, o)
+		} else {
+			free = append(free, o.piece)
+		}
+	}
+	clear(c.overs[len(kept):])
+	c.overs = kept
+	return free
 }
 
 // flush has the recording written, and calls then.
@@ -32,29 +62,19 @@ const maxOvers = 1024
 
 // checkpoint has everything written that was merged, and then notes how far that is.
 func (p *process) checkpoint(flush func(then func())) {
-	if p.state == nil {
+	if p.checkpoints.state == nil {
 		flush(func() {})
 		return
 	}
-	if !p.ledger.Settled() && len(p.overs) < maxOvers {
+	if !p.ledger.Settled() && len(p.checkpoints.overs) < maxOvers {
 		return // ops wait that are in no event yet; they are settled in a moment
 	}
 	var moved []journal.StreamState
 	for _, s := range p.order.Moved() {
 		moved = append(moved, s.State())
 	}
-	var free []journal.Piece
-	kept := p.overs[:0]
-	for _, o := range p.overs {
-		if o.stream.Position().Before(o.piece.End()) {
-			kept = append(kept, o)
-		} else {
-			free = append(free, o.piece)
-		}
-	}
-	clear(p.overs[len(kept):])
-	p.overs = kept
-	write, whole := p.state.Checkpoint(p.out.Handed(), moved, p.ledger)
+	free := p.checkpoints.covered()
+	write, whole := p.checkpoints.state.Checkpoint(p.out.Handed(), moved, p.ledger)
 	if whole {
 		flush = p.flush
 	}

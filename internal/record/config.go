@@ -14,10 +14,11 @@ import (
 
 // Config says what to record and where to.
 type Config struct {
-	// RunDir is the folder in which the run's agents make their spools. It is removed at the end, if nothing is left in it.
+	// RunDir is the folder in which the run's agents make their spools. It is removed at the end, if nothing is left in
+	// it.
 	RunDir string
-	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent sign, or
-	// an existing folder. "" means "%n.%p.htap" in the working directory.
+	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent
+	// sign, or an existing folder. "" means "%n.%p.htap" in the working directory.
 	Output string
 	// OutputMode are the recordings' permissions; 0: only their owner may read them.
 	OutputMode fs.FileMode
@@ -28,8 +29,8 @@ type Config struct {
 	SpillDir string
 	// SpillLimit bounds what the recorder keeps there, in bytes; 0 means half of the free disk, at most 4 GiB.
 	SpillLimit int64
-	// Launcher is the process that starts the target: root's recorder admits its descendants to the run, whoever they have become; 0: only
-	// who can enter RunDir is recorded.
+	// Launcher is the process that starts the target: root's recorder admits its descendants to the run, whoever they
+	// have become; 0: only who can enter RunDir is recorded.
 	Launcher int
 	// Main delivers the process id of the process that was started, once. Closed without one, or nil: there is none to
 	// wait for, and the run is over when no recorded process is left.
@@ -37,11 +38,12 @@ type Config struct {
 	// MainEnded delivers how the main process ended, once; it may be nil. If it is closed or silent, the recording does
 	// not say.
 	MainEnded <-chan Status
-	// Flush bounds how long events stay in the recorder's memory before they are in the file; 0 means flushInterval. Short
-	// times make blocks small and files larger: they are for those who read a recording while it is being written.
+	// Flush bounds how long events stay in the recorder's memory before they are in the file; 0 means flushInterval.
+	// Short times make blocks small and files larger: they are for those who read a recording while it is being
+	// written.
 	Flush time.Duration
-	// Keep and MaxSize bound what long runs leave on disk: events older than Keep at the latest one, and the oldest ones of a
-	// recording that takes more than MaxSize bytes on disk, are folded into sums. 0: no bound.
+	// Keep and MaxSize bound what long runs leave on disk: events older than Keep at the latest one, and the oldest
+	// ones of a recording that takes more than MaxSize bytes on disk, are folded into sums. 0: no bound.
 	Keep    time.Duration
 	MaxSize int64
 	// MaxDepth is how many frames of a call stack are kept, the innermost ones; 0: all.
@@ -52,7 +54,8 @@ type Config struct {
 	MarkWhen []watch.Condition
 	// Marks delivers names of marks that are to be set in every recording; it may be nil.
 	Marks <-chan string
-	// MinEvents is how many events a process other than the main one must have: of one that has fewer, no recording is kept.
+	// MinEvents is how many events a process other than the main one must have: of one that has fewer, no recording is
+	// kept.
 	MinEvents uint64
 	// NotMain says to Recover that the spool's first process is not the main one.
 	NotMain bool
@@ -60,12 +63,13 @@ type Config struct {
 	Addresses bool
 	// Version of heaptap, noted in the recordings.
 	Version string
-	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is called from other
-	// goroutines. nil: such requests are errors.
+	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is
+	// called from other goroutines. nil: such requests are errors.
 	Dump func(recording string, q control.Request) ([]byte, error)
 	// Names keeps the names of functions for the next run; nil: none are kept.
 	Names *namecache.Cache
-	// Fetch is asked for the debug files that are not on this machine, see symbolize.Options, when a recording ends; nil: nobody is asked.
+	// Fetch is asked for the debug files that are not on this machine, see symbolize.Options, when a recording ends;
+	// nil: nobody is asked.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
 	Report func(Report)
@@ -112,7 +116,7 @@ type Report struct {
 	Threads int           // Finished
 	Health  event.Health  // Finished
 	Elapsed time.Duration // Finished: of the recorded process
-	Unseen  string        // Finished: a sentence, also in Health.Notes, on allocations that went past the agent; "": none are known
+	Unseen  string        // Finished: a sentence, also in Health.Notes, on allocations that were not seen; ""
 	Text    string        // Note
 	Running []int         // Settled
 	Seen    int           // Settled: images whose agent came up

@@ -14,9 +14,9 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// Convert turns a spool that was left behind, by a process without recorder or by a recorder that died, into a recording.
-// A spool that is still written to gives what it holds now. Children that the process forked get recordings of their own
-// beside it. The spool stays as it is.
+// Convert turns a spool that was left behind, by a process without recorder or by a recorder that died, into a
+// recording. A spool that is still written to gives what it holds now. Children that the process forked get recordings
+// of their own beside it. The spool stays as it is.
 func Convert(ctx context.Context, spoolPath, outPath string) error {
 	return convert(ctx, spoolPath, Config{Output: strings.ReplaceAll(outPath, "%", "%%")})
 }
@@ -118,7 +118,8 @@ func spillDir(s *spool.Spool) string {
 		return ""
 	}
 	for _, e := range meta.Env {
-		if dir, ok := strings.CutPrefix(e, "HEAPTAP_SPILL_DIR="); ok && exist(filepath.Join(dir, filepath.Base(s.SpillPath()))) {
+		dir, ok := strings.CutPrefix(e, "HEAPTAP_SPILL_DIR=")
+		if ok && exist(filepath.Join(dir, filepath.Base(s.SpillPath()))) {
 			return dir
 		}
 	}

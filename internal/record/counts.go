@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// writeCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is written replaces what
-// was written before, but that stays in the file.
+// writeCounts writes what the process's threads have counted, if they have. While it runs, ever more seldom: what is
+// written replaces what was written before, but that stays in the file.
 func (p *process) writeCounts(final bool) {
 	now := time.Now()
 	if !final && now.Before(p.countsNext) {
@@ -38,7 +38,8 @@ func (p *process) writeCounts(final bool) {
 // count translates a row.
 func (p *process) count(n *spool.Count) event.Count {
 	m := &records.Meanings[n.Kind]
-	c := event.Count{TID: n.TID, Name: n.Name, Func: m.Func, Frees: n.Kind&wire.KStacked != 0, Calls: n.Calls, Failed: n.Failed,
+	c := event.Count{
+		TID: n.TID, Name: n.Name, Func: m.Func, Frees: n.Kind&wire.KStacked != 0, Calls: n.Calls, Failed: n.Failed,
 		Bytes: n.Bytes, Usable: n.Usable, Time: p.order.Clock.Duration(n.Ticks), Timed: n.Timed}
 	c.Sizes, c.Times = classes(n.Sizes[:]), classes(n.Times[:])
 	return c

@@ -8,8 +8,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// FuzzRecords: whatever a target writes into its streams, the recording of it is right in itself. A piece of the input is the number of a
-// stream, how many records of 8 bytes follow, and these; so notes of regions, marks and names come in any order, and cut short.
+// FuzzRecords: whatever a target writes into its streams, the recording of it is right in itself. A piece of the input
+// is the number of a stream, how many records of 8 bytes follow, and these; so notes of regions, marks and names come
+// in any order, and cut short.
 func FuzzRecords(f *testing.F) {
 	piece := func(uid byte, list ...wire.Record) []byte {
 		var b []byte

@@ -8,6 +8,67 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
+// memory is what was read of a process's memory.
+type memory struct {
+	out       *recording.Writer
+	rss       int64                         // the largest resident set that was sampled
+	residency map[uint32]event.Residency    // by module, as last seen
+	deepest   uint64                        // bytes of the deepest stack that a thread had at an event
+	most      [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+}
+
+// use keeps a reading of a stack if it is more than those of the same thread before: a signal handler's stream begins
+// anew.
+func (m *memory) use(u event.StackUse, threads int) {
+	if int(u.Thread) >= threads {
+		return
+	}
+	if n := threads - len(m.most); n > 0 {
+		m.most = append(m.most, make([][event.StackMeasures]uint64, n)...)
+	}
+	most := &m.most[u.Thread][u.Measure]
+	if u.Bytes <= *most {
+		return
+	}
+	*most = u.Bytes
+	m.out.StackUse(u)
+}
+
+// stacks takes what was read of the threads' stacks.
+func (m *memory) stacks(now int64, list []sampler.StackReading, threads int) {
+	for _, r := range list {
+		m.use(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackSize, Bytes: r.Size}, threads)
+		m.use(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackTouched, Bytes: r.Touched}, threads)
+	}
+}
+
+// resident takes which pages of the modules are in memory, instead of what was read before.
+func (m *memory) resident(now int64, list []event.Residency) {
+	if m.residency == nil {
+		m.residency = map[uint32]event.Residency{}
+	}
+	for _, r := range list {
+		r.Time = now
+		m.residency[r.Module] = r
+	}
+}
+
+// sample takes how much memory the process has.
+func (m *memory) sample(s event.Sample) {
+	m.rss = max(m.rss, s.RSS)
+	m.out.Sample(s)
+}
+
+// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has
+// come near its end.
+func (m *memory) peakAtEnd(most, end int64) {
+	if most > m.rss {
+		s := sampler.Unknown
+		s.Time, s.RSS = end, most
+		m.out.Sample(s)
+	}
+}
+
 // deepened takes a record that a thread's stack has become deeper than ever before.
 func (p *process) deepened(r *order.Record) {
 	s, size := r.Stream, uint64(r.Size)
@@ -16,61 +77,10 @@ func (p *process) deepened(r *order.Record) {
 	}
 	now := p.order.Now(r.Time) * recording.Quantum
 	p.layout.PutStack(sampler.Stack{TID: s.TID, Thread: s.Thread, Top: r.Addr() + size})
-	p.stackUse(event.StackUse{Thread: s.Thread, Time: now, Measure: event.StackDeepest, Bytes: size, Stack: r.Stack})
-	if size > p.deepest {
-		p.deepest = size
+	u := event.StackUse{Thread: s.Thread, Time: now, Measure: event.StackDeepest, Bytes: size, Stack: r.Stack}
+	p.memory.use(u, len(p.threads.started))
+	if size > p.memory.deepest {
+		p.memory.deepest = size
 		p.watch.Stack(size, now)
-	}
-}
-
-// stackUse keeps a reading if it is more than those of the same thread before: a signal handler's stream begins anew.
-func (p *process) stackUse(u event.StackUse) {
-	if u.Thread >= p.numbers {
-		return
-	}
-	if n := int(p.numbers) - len(p.stackMost); n > 0 {
-		p.stackMost = append(p.stackMost, make([][event.StackMeasures]uint64, n)...)
-	}
-	most := &p.stackMost[u.Thread][u.Measure]
-	if u.Bytes <= *most {
-		return
-	}
-	*most = u.Bytes
-	p.out.StackUse(u)
-}
-
-// stacksRead takes what was read of the threads' stacks.
-func (p *process) stacksRead(now int64, list []sampler.StackReading) {
-	for _, r := range list {
-		p.stackUse(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackSize, Bytes: r.Size})
-		p.stackUse(event.StackUse{Thread: r.Thread, Time: now, Measure: event.StackTouched, Bytes: r.Touched})
-	}
-}
-
-// resident takes which pages of the modules are in memory, instead of what was read before.
-func (p *process) resident(now int64, list []event.Residency) {
-	if p.residency == nil {
-		p.residency = map[uint32]event.Residency{}
-	}
-	for _, r := range list {
-		r.Time = now
-		p.residency[r.Module] = r
-	}
-}
-
-// sample takes how much memory the process has.
-func (p *process) sample(s event.Sample) {
-	p.mostRSS = max(p.mostRSS, s.RSS)
-	p.out.Sample(s)
-	p.watch.Sample(&s)
-}
-
-// peakAtEnd adds the largest resident set that the kernel has counted of a process that has ended, if no sample has
-// come near its end.
-func (p *process) peakAtEnd(most, end int64) {
-	if most > p.mostRSS {
-		s := sampler.Unknown
-		s.Time, s.RSS = end, most
-		p.out.Sample(s)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// message is what the drain and the sampler have for a worker. It is delivered in the worker's goroutine, in the order in
-// which messages were pushed.
+// message is what the drain and the sampler have for a worker. It is delivered in the worker's goroutine, in the order
+// in which messages were pushed.
 type message interface{ deliver(w *worker) }
 
 // piecesArrived are records of streams. Nearly all messages would be one piece; as a list they cost next to nothing.
@@ -42,7 +42,7 @@ type eventsLost struct {
 
 func (m *eventsLost) deliver(w *worker) {
 	if p := w.process(m.stream); p != nil {
-		p.lost += m.events
+		p.health.lost += m.events
 	}
 }
 
@@ -55,7 +55,7 @@ type streamEnded struct {
 func (m *streamEnded) deliver(w *worker) {
 	if p := w.process(m.stream); p != nil {
 		if m.lost > 0 {
-			p.lostBy[m.stream.UID] = m.lost
+			p.health.byStream[m.stream.UID] = m.lost
 		}
 		delete(p.streams, m.stream.UID)
 		if m.stream.Level == 0 && m.stream.Known {
@@ -147,7 +147,8 @@ type markSet struct {
 func (m *markSet) deliver(w *worker) {
 	for slot, p := range w.procs {
 		if p != nil && !p.ended && (m.slot == allSlots || m.slot == uint32(slot)) {
-			p.notes.Mark(event.Mark{Name: m.name, Time: p.order.Clock.Since(m.mono), Cut: event.NoCut, Source: m.source})
+			at := p.order.Clock.Since(m.mono)
+			p.notes.Mark(event.Mark{Name: m.name, Time: at, Cut: event.NoCut, Source: m.source})
 		}
 	}
 }
@@ -191,7 +192,8 @@ type sampleTaken struct {
 func (m *sampleTaken) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
 		m.sample.Time = p.order.Clock.Since(m.mono)
-		p.sample(m.sample)
+		p.memory.sample(m.sample)
+		p.watch.Sample(&m.sample)
 	}
 }
 
@@ -204,7 +206,7 @@ type pagesRead struct {
 
 func (m *pagesRead) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
-		p.resident(p.order.Clock.Since(m.mono), m.list)
+		p.memory.resident(p.order.Clock.Since(m.mono), m.list)
 	}
 }
 
@@ -217,7 +219,7 @@ type stacksRead struct {
 
 func (m *stacksRead) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
-		p.stacksRead(p.order.Clock.Since(m.mono), m.list)
+		p.memory.stacks(p.order.Clock.Since(m.mono), m.list, len(p.threads.started))
 	}
 }
 

@@ -13,8 +13,8 @@ func (p *process) HasModule(id uint32) bool {
 	return p.modules[id] != nil
 }
 
-// loadModules takes the modules that were logged since the last time: the process's own, and those that its parent had when
-// it was forked.
+// loadModules takes the modules that were logged since the last time: the process's own, and those that its parent had
+// when it was forked.
 func (p *process) loadModules() {
 	p.w.readModules()
 	for ; p.moduleAt < len(p.w.modules); p.moduleAt++ {
@@ -23,7 +23,7 @@ func (p *process) loadModules() {
 			continue
 		}
 		if m.Apart != 0 {
-			p.past(m)
+			p.unseen.module(m)
 			continue
 		}
 		if m.Unload {

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not known
-// here is of a newer agent, and skipped.
+// takeNote takes what the program says about itself in a stream, in the order of events. A note of a kind that is not
+// known here is of a newer agent, and skipped.
 func (p *process) takeNote(kind uint8, r *order.Record) {
 	s, x := r.Stream, r.Extras
 	p.order.Latest = max(p.order.Latest, r.Time)
@@ -20,7 +20,7 @@ func (p *process) takeNote(kind uint8, r *order.Record) {
 	case wire.KMark:
 		p.notes.Mark(event.Mark{Name: name, Time: now, Cut: p.out.Handed(), Thread: s.Thread})
 	case wire.KThreadName:
-		p.out.Thread(s.Thread, event.Thread{TID: s.TID, Name: name, Start: p.started[s.Thread]})
+		p.threads.rename(s, name)
 	case wire.KRegionBegin, wire.KRegionEnd:
 		var ids []uint64
 		if x != nil {
@@ -29,7 +29,9 @@ func (p *process) takeNote(kind uint8, r *order.Record) {
 		p.notes.Region(s.Thread, kind == wire.KRegionBegin, name, ids, now)
 	case wire.KRangeName:
 		if x != nil && x.OldLen > 0 {
-			p.notes.Range(event.NamedRange{Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name})
+			p.notes.Range(event.NamedRange{
+				Time: now, Thread: s.Thread, Event: p.out.Handed(), Start: x.OldAddr, Size: x.OldLen, Name: name,
+			})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -23,80 +22,64 @@ import (
 	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
-	"github.com/heaptap/heaptap/internal/wire"
 )
 
 // process is one process's way from merged records to a recording. It belongs to its spool's worker.
 type process struct {
-	w         *worker
-	slot      uint32
-	info      spool.Process
-	parent    *process
-	layout    *sampler.Layout // for those who sample the process
-	main      bool
-	file      *output.File
-	out       *recording.Writer
-	err       error // why nothing, or nothing more, is written
-	order     *order.Merger
-	ledger    *ledger.Ledger
-	tick      uint64         // clock of the round of the ledger's latest Barrier
-	state     *journal.State // what Recover needs; nil: nothing
-	overs     []overPiece
-	emit      func(*ledger.Event)
-	pairs     pairs.Checker
-	pools     pools.Books
-	notes     *notes.Notes
-	watch     *watch.Watch                  // nil: for nothing
-	started   map[uint32]int64              // when each thread began, in ns
-	deepest   uint64                        // bytes of the deepest stack that a thread had at an event
-	stackMost [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	w           *worker
+	slot        uint32
+	info        spool.Process
+	parent      *process
+	layout      *sampler.Layout // for those who sample the process
+	main        bool
+	file        *output.File
+	out         *recording.Writer
+	err         error // why nothing, or nothing more, is written
+	order       *order.Merger
+	ledger      *ledger.Ledger
+	tick        uint64 // clock of the round of the ledger's latest Barrier
+	checkpoints checkpoints
+	threads     threads
+	memory      memory
+	health      health
+	unseen      unseen
+	emit        func(*ledger.Event)
+	pairs       pairs.Checker
+	pools       pools.Books
+	notes       *notes.Notes
+	watch       *watch.Watch // nil: for nothing
 
 	streams map[uint64]*order.Stream // by uid, those that have not ended
 	counted uint32                   // streams ever
-	threads map[threadKey]uint32
-	numbers uint32 // threads ever
 
-	stacks    *stacks.Table
-	named     int // the names of the first program counters are written
-	modules   map[uint32]*event.Module
-	residency map[uint32]event.Residency // by module, as last seen
-	moduleAt  int                        // modules of the worker's list that were looked at
+	stacks   *stacks.Table
+	named    int // the names of the first program counters are written
+	modules  map[uint32]*event.Module
+	moduleAt int // modules of the worker's list that were looked at
 
 	sampling                event.Sampling
 	countsBegan, countsNext time.Time // see tellCounts
-	mostRSS                 int64     // of its samples
-	lost                    uint64    // events that could not be read
-	lostBy                  map[uint64]uint64
-	lateEvents              uint64
-	strange                 bool
 	progress                *namedProgress
-	sentences               []string // for the user
-	ownMalloc               bool     // the executable exports one
-	unseen                  string   // whose allocations were not seen, and why: see Report.Unseen
-	failed                  bool     // the user was told that the recording cannot be written
-	uncreated               bool     // there is no file
-	rest                    bool     // it is what came after a recording that cannot be continued, which stays
+	failed                  bool // the user was told that the recording cannot be written
+	uncreated               bool // there is no file
+	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
 }
 
-// clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead while it waits
-// for another core's cache line. Observed: less than 200 ns. It is also how long the ledger waits for evidence.
+// clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead
+// while it waits for another core's cache line. Observed: less than 200 ns. It is also how long the ledger waits for
+// evidence.
 const clockSkew = 2000
 
 // recoveredSuffix ends the name of a recording that will take the place of another one.
 const recoveredSuffix = ".recovered"
 
-type threadKey struct {
-	tid   uint32
-	start uint64
-}
-
 func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
 		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
-		streams: map[uint64]*order.Stream{}, threads: map[threadKey]uint32{},
+		streams: map[uint64]*order.Stream{},
 		modules: map[uint32]*event.Module{},
-		lostBy:  map[uint64]uint64{}, started: map[uint32]int64{},
+		health:  health{byStream: map[uint64]uint64{}},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	si := w.spool.Info()
@@ -148,16 +131,18 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	}}
 	if w.run.journal != nil {
 		info := journal.StateInfo{Recording: path, SpillDir: w.run.store.Dir(), Slot: p.slot}
-		if p.state = journal.CreateState(w.run.folder, w.spool.Path(), info); p.state != nil {
-			opts.Births = p.state.Births
+		if s := journal.CreateState(w.run.folder, w.spool.Path(), info); s != nil {
+			p.checkpoints.state, opts.Births = s, s.Births
 		}
 	}
 	p.out, p.err = p.file.Create(w.run.hadOutput, desc, opts)
+	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
+	p.memory.out, p.unseen.health = p.out, &p.health
 	p.notes = notes.New(p.out, p.note)
 	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
 	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
 	p.pools.Innermost = p.stacks.Innermost
-	p.order = order.New(&w.work, clock, &p.stacks.Known, p.state != nil, p)
+	p.order = order.New(&w.work, clock, &p.stacks.Known, p.checkpoints.state != nil, p)
 	if p.err != nil {
 		p.failed, p.uncreated = true, true
 	}
@@ -176,12 +161,10 @@ func (p *process) Note(format string, args ...any) { p.note(format, args...) }
 // Final says whether nobody writes to the spool any more.
 func (p *process) Final() bool { return p.w.final }
 
-func (p *process) note(format string, args ...any) {
-	n := fmt.Sprintf(format, args...)
-	if len(p.sentences) < 32 && !slices.Contains(p.sentences, n) {
-		p.sentences = append(p.sentences, n)
-	}
-}
+func (p *process) note(format string, args ...any) { p.health.note(format, args...) }
+
+// Over takes a piece that was read to its end.
+func (p *process) Over(s *order.Stream, q *journal.Piece) { p.checkpoints.over(s, q) }
 
 // fail tells, once, that the recording cannot be written.
 func (p *process) fail(err error) {
@@ -212,28 +195,9 @@ func (p *process) round(r *roundEnded) {
 	}
 }
 
-// Begin finds or adds the thread of a stream. All streams of a thread, one for each level of interruption, are one.
+// Begin sets the thread of a stream.
 func (p *process) Begin(s *order.Stream, now int64) {
-	now *= recording.Quantum
-	s.Known = true
-	key := threadKey{s.TID, s.Start}
-	if s.Level != 0 {
-		// A higher level's stream begins later than its thread: it is the latest thread with that id.
-		for k := range p.threads {
-			if k.tid == s.TID && k.start <= s.Start && (key.start == s.Start || k.start > key.start) {
-				key = k
-			}
-		}
-	}
-	i, ok := p.threads[key]
-	if !ok {
-		i = p.numbers
-		p.numbers++
-		p.threads[key] = i
-		p.started[i] = now
-		p.out.Thread(i, event.Thread{TID: s.TID, Name: s.Name, Start: now})
-	}
-	s.Thread = i
+	s.Known, s.Thread = true, p.threads.of(s, now*recording.Quantum)
 }
 
 // Stack returns the recording's number of a spool's stack.
@@ -241,7 +205,7 @@ func (p *process) Stack(id uint32) uint32 { return p.stacks.Number(id) }
 
 // Lost counts events that cannot be read.
 func (p *process) Lost(events uint64, why string) {
-	p.lost += events
+	p.health.lost += events
 	if why != "" {
 		p.note("%s", why)
 	}
@@ -261,7 +225,7 @@ func (p *process) finish(status Status) {
 	})
 	p.ledger.Finish(p.emit)
 	end := max(p.order.Time*recording.Quantum, p.end())
-	p.peakAtEnd(status.MaxRSS, end)
+	p.memory.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
 	if p.dropped() {
@@ -273,7 +237,8 @@ func (p *process) finish(status Status) {
 	p.writeCounts(true)
 	_ = p.out.Pools(p.pools.List()) // its error is seen at the end
 	if n := p.pairs.Unknown; n > 0 {
-		p.note("Of %d deallocations it is not known which size or alignment they were told: whether these are the blocks' was not judged.", n)
+		p.note("Of %d deallocations it is not known which size or alignment they were told: "+
+			"whether these are the blocks' was not judged.", n)
 	}
 	if err := p.out.Pairs(p.pairs.List()); err != nil {
 		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
@@ -282,10 +247,18 @@ func (p *process) finish(status Status) {
 	for _, text := range p.w.spool.Doubts() {
 		p.note("%s", text)
 	}
-	p.judgeMalloc(totals.Allocations)
+	mode, _ := p.w.spool.Mode()
+	p.unseen.judgeMalloc(p.w.meta.Exe, mode, totals.Allocations)
+	others := uint64(0)
+	for _, q := range p.w.procs {
+		if q != nil && q != p {
+			others += q.health.ofStreams()
+		}
+	}
+	counters := p.w.spool.Counters()
 	e := recording.Ending{
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
-		Health: p.health(),
+		Health: p.health.result(&counters, p.slot == 0, others, p.order.Clock),
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.modules)) {
 		p.out.Module(*p.modules[id])
@@ -305,21 +278,13 @@ func (p *process) finish(status Status) {
 			p.file.Path = name
 		}
 	}
-	p.leave()
+	p.checkpoints.finish()
 	p.w.run.report(Report{
-		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err, Totals: &totals,
-		Threads: int(p.numbers), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen,
+		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
+		Totals:  &totals,
+		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.first,
 	})
 	p.close()
-}
-
-// leave ends the state: nothing has to be recovered any more.
-func (p *process) leave() {
-	p.state.Finish()
-	for i := range p.overs {
-		p.overs[i].piece.Release()
-	}
-	p.overs = nil
 }
 
 // dropped ends a recording that is too short to be kept, if it is.
@@ -333,7 +298,7 @@ func (p *process) dropped() bool {
 		_ = os.Remove(name)
 		p.file.Path = name
 	}
-	p.leave()
+	p.checkpoints.finish()
 	p.w.run.report(Report{Kind: Finished, Path: p.file.Path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()
 	return true
@@ -354,57 +319,4 @@ func (p *process) end() int64 {
 		return 0
 	}
 	return p.order.Clock.At(p.w.endCounter)
-}
-
-// cost is the mean of so many events that took n ticks, in ns, to a tenth. All processes of a spool share it.
-func (p *process) cost(n, events uint64) float64 {
-	if events == 0 {
-		return 0
-	}
-	return math.Round(10*float64(p.order.Clock.Duration(n))/float64(events)) / 10
-}
-
-// health says what is missing. The header's counters are the whole spool's; they are told with its first process.
-func (p *process) health() event.Health {
-	h := event.Health{LostEvents: p.lost, LateEvents: p.lateEvents, Notes: p.sentences}
-	var own uint64
-	for _, n := range p.lostBy {
-		own += n
-	}
-	h.LostEvents += own
-	c := p.w.spool.Counters()
-	h.AllocCost = p.cost(c[wire.CAllocTicks], c[wire.CAllocTimed])
-	h.FreeCost = p.cost(c[wire.CFreeTicks], c[wire.CFreeTimed])
-	if p.slot != 0 {
-		return h
-	}
-	others := uint64(0)
-	for _, q := range p.w.procs {
-		if q != nil && q != p {
-			for _, n := range q.lostBy {
-				others += n
-			}
-		}
-	}
-	if c[wire.CLost] > own+others {
-		h.LostEvents += c[wire.CLost] - own - others
-	}
-	h.TruncatedStacks, h.BadCFI, h.GuessedFrames = c[wire.CTruncated], c[wire.CBadCFI], c[wire.CGuessed]
-	h.TableFull, h.NoThread, h.SpilledChunks = c[wire.CTableFull], c[wire.CNoThread], c[wire.CSpilled]
-	h.Waits, h.FullSteps, h.BootAllocations = c[wire.CWaits], c[wire.CFullSteps], c[wire.CBoot]
-	h.Notes = slices.Concat(h.Notes, forbidden(c[wire.CForbidden], c[wire.CStopped]))
-	return h
-}
-
-// forbidden says what the program has forbidden itself, and so the agent: system calls, and events of threads that may not read the
-// clock.
-func forbidden(calls, events uint64) []string {
-	var list []string
-	if calls > 0 {
-		list = append(list, fmt.Sprintf("a seccomp filter forbids system calls that heaptap would have made: it did without, %d times", calls))
-	}
-	if events > 0 {
-		list = append(list, fmt.Sprintf("%d of the events that could not be recorded are those of threads that may not read the processor's clock (SECCOMP_MODE_STRICT or PR_SET_TSC)", events))
-	}
-	return list
 }

@@ -2,8 +2,8 @@ package record
 
 import "sync"
 
-// queue carries messages from the drain and the sampler to one worker. It is not bounded: what is large in it lies in the
-// store, which is.
+// queue carries messages from the drain and the sampler to one worker. It is not bounded: what is large in it lies in
+// the store, which is.
 type queue struct {
 	mu     sync.Mutex
 	cond   *sync.Cond

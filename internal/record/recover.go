@@ -15,8 +15,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder, and
-// removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it is.
+// Recover completes the recordings of a spool whose recorder was killed, with what that has left in the run's folder,
+// and removes the spool. Nobody must write to it any more. With an error, all that could not be recovered stays as it
+// is.
 func Recover(ctx context.Context, spoolPath string, config Config) error {
 	config.inPlace = true
 	dirs := []string{config.SpillDir}
@@ -94,8 +95,8 @@ func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	return []message{arrived}, nil
 }
 
-// restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that it
-// counts, and the addresses that the state has.
+// restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that
+// it counts, and the addresses that the state has.
 func (p *process) restore(s *journal.Saved) {
 	old, err := recording.Open(s.Recording)
 	if err != nil {
@@ -105,25 +106,13 @@ func (p *process) restore(s *journal.Saved) {
 		return
 	}
 	defer old.Close()
-	for i, t := range old.Threads() {
-		p.out.Thread(uint32(i), t)
-		p.started[uint32(i)] = t.Start
-		p.numbers = uint32(i) + 1
-	}
-	for _, st := range s.Streams {
-		if st.Known {
-			key := threadKey{st.TID, st.Start}
-			if _, ok := p.threads[key]; !ok || st.Level == 0 {
-				p.threads[key] = st.Thread
-			}
-		}
-	}
+	p.threads.restore(old.Threads(), s.Streams)
 	p.stacks.Restore(old)
 	for _, m := range old.Samples() {
 		p.out.Sample(m)
 	}
 	for _, u := range old.StackUse() {
-		p.stackUse(u)
+		p.memory.use(u, len(p.threads.started))
 	}
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
@@ -162,7 +151,7 @@ func (p *process) restore(s *journal.Saved) {
 	})
 	if err != nil || events < s.Events {
 		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.Events-events)
-		p.lost += s.Events - events
+		p.health.lost += s.Events - events
 	}
 	p.ledger.Restore(seqOf(live), allocs, latest, p.order.Time, s.Backings)
 }
@@ -170,8 +159,8 @@ func (p *process) restore(s *journal.Saved) {
 // restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
 const restSuffix = ".rest.htap"
 
-// folded reports whether events of a recording were folded. Then its live blocks are not known any more, and what comes next
-// goes to a recording of its own; the old one stays as it is.
+// folded reports whether events of a recording were folded. Then its live blocks are not known any more, and what comes
+// next goes to a recording of its own; the old one stays as it is.
 func folded(s *journal.Saved) bool {
 	old, err := recording.Open(s.Recording)
 	if err != nil {
@@ -190,14 +179,16 @@ func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 	at, _ := old.TimeAt(last)
 	p.order.Time = at / recording.Quantum
 	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.order.Time, s.Backings)
-	p.note("This is the rest of %s, whose recorder was killed after %.1f s: deallocations of blocks from before count as unmatched.",
+	p.note("This is the rest of %s, whose recorder was killed after %.1f s: "+
+		"deallocations of blocks from before count as unmatched.",
 		filepath.Base(s.Recording), float64(at)/1e9)
 	switch {
 	case last > s.Events:
-		p.note("The last %d events of %s are the first of this recording, too.", last-s.Events, filepath.Base(s.Recording))
+		p.note("The last %d events of %s are the first of this recording, too.",
+			last-s.Events, filepath.Base(s.Recording))
 	case last < s.Events:
 		p.note("Between both, %d events are missing.", s.Events-last)
-		p.lost += s.Events - last
+		p.health.lost += s.Events - last
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestRegions: a note lies between the events of its thread that it lay between, whatever other threads do; an end leaves all down to the innermost
-// region of its name, and one of a name that is not there does nothing.
+// TestRegions: a note lies between the events of its thread that it lay between, whatever other threads do; an end
+// leaves all down to the innermost region of its name, and one of a name that is not there does nothing.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)
@@ -38,8 +38,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestContestedRegion: thread 2 gets the block's address before the recorder has seen thread 1 free it, and leaves its region before that is settled.
-// What waited belongs to the region in which it happened, the deallocation too.
+// TestContestedRegion: thread 2 gets the block's address before the recorder has seen thread 1 free it, and leaves its
+// region before that is settled. What waited belongs to the region in which it happened, the deallocation too.
 func TestContestedRegion(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)

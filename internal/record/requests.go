@@ -70,8 +70,8 @@ type addressed struct {
 	m    *member
 }
 
-// addressees are the processes that a request is about: a process, or, if it is not known by its id, all of its spool; without one, all
-// of the run.
+// addressees are the processes that a request is about: a process, or, if it is not known by its id, all of its spool;
+// without one, all of the run.
 func (r *run) addressees(q *control.Request) (list []addressed) {
 	exact := false
 	for _, o := range r.sources {
@@ -147,7 +147,8 @@ func (r *run) do(q *control.Request) func() control.Reply {
 	return func() control.Reply { return control.Reply{Processes: statuses()} }
 }
 
-// flush has everything written that has happened up to now. The request's stack is one of the first process's: it becomes the recording's.
+// flush has everything written that has happened up to now. The request's stack is one of the first process's: it
+// becomes the recording's.
 func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	r.round()
 	r.round() // what came in the first one is final by the second
@@ -200,7 +201,9 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 }
 
 // modeNames are the modes as people call them.
-var modeNames = map[uint8]string{wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off"}
+var modeNames = map[uint8]string{
+	wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off",
+}
 
 // modeFor is the mode that a request asks for.
 func (o *source) modeFor(q *control.Request) (mode uint8, ok bool) {
@@ -295,13 +298,13 @@ func (p *process) publish(r *roundEnded) {
 	g.events.Store(p.out.Handed())
 	g.live.Store(bytes)
 	g.blocks.Store(blocks)
-	g.lost.Store(p.lost)
+	g.lost.Store(p.health.lost)
 	g.round.Store(r.number)
 	g.at.Store(r.at.UnixNano())
 }
 
-// statuses returns what tells how processes stand, at the time when it is called. Any goroutine may do that, the spools' ends notwithstanding:
-// what they say is read here.
+// statuses returns what tells how processes stand, at the time when it is called. Any goroutine may do that, the
+// spools' ends notwithstanding: what they say is read here.
 func (r *run) statuses(list []addressed) func() []control.Process {
 	out := make([]control.Process, len(list))
 	for i, a := range list {
@@ -314,7 +317,8 @@ func (r *run) statuses(list []addressed) func() []control.Process {
 			if g == nil {
 				continue
 			}
-			s.File, s.Events, s.LiveBytes, s.LiveBlocks, s.LostEvents = g.path, g.events.Load(), g.live.Load(), g.blocks.Load(), g.lost.Load()
+			s.File, s.Events, s.LostEvents = g.path, g.events.Load(), g.lost.Load()
+			s.LiveBytes, s.LiveBlocks = g.live.Load(), g.blocks.Load()
 			if g.round.Load() < a.o.sent.Load() {
 				s.LagNS = max(0, time.Now().UnixNano()-g.at.Load())
 			}

@@ -69,8 +69,8 @@ type run struct {
 	reports sync.Mutex // one report at a time
 }
 
-// Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that could
-// not begin: all else goes to Config.Report.
+// Run records until the run is over or ctx ends; then what can be finished is finished. The only error is a run that
+// could not begin: all else goes to Config.Report.
 func Run(ctx context.Context, config Config) error {
 	folder, err := private.OpenFolder(config.RunDir)
 	if err != nil {
@@ -141,7 +141,8 @@ func (r *run) openDoor() {
 		most = 4 << 30
 	}
 	var err error
-	r.door, err = procs.OpenDoor(r.folder, r.family, most, func(text string) { r.report(Report{Kind: Note, Text: text}) })
+	note := func(text string) { r.report(Report{Kind: Note, Text: text}) }
+	r.door, err = procs.OpenDoor(r.folder, r.family, most, note)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -151,7 +152,8 @@ func newRun(ctx context.Context, config Config) *run {
 	r := &run{
 		config: config, names: names.NewTemplate(config.Output), seen: map[string]bool{},
 		images:    map[int]int{},
-		expedited: true, global: true, sampler: sampler.New(), symbols: symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
+		expedited: true, global: true, sampler: sampler.New(),
+		symbols:  symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
 		requests: newRequests(), markedAt: time.Now(),
 	}
 	for _, path := range config.Taken {
@@ -353,11 +355,12 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
 }
 
-// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever was stopped
-// himself may have to catch up on a busy machine. A run that has died is not waited for.
+// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever
+// was stopped himself may have to catch up on a busy machine. A run that has died is not waited for.
 const statusPatience = 30 * time.Second
 
-// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes takes some 20 ms.
+// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes
+// takes some 20 ms.
 const missedInterval = 30 * time.Second
 
 func (r *run) tellMissed() {
@@ -446,9 +449,11 @@ func (r *run) tellHidden(o *source) {
 	if n > 1 {
 		programs, they = fmt.Sprint(n, " programs"), "they"
 	}
-	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf("%s executed %s where heaptap's library is not to be seen, "+
-		"as in a sandbox or another root, so that %s ran unrecorded; "+
-		"`heaptap help agent` tells how to install the library where it is seen", names.Program(&o.w.meta), programs, they)})
+	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf(
+		"%s executed %s where heaptap's library is not to be seen, "+
+			"as in a sandbox or another root, so that %s ran unrecorded; "+
+			"`heaptap help agent` tells how to install the library where it is seen",
+		names.Program(&o.w.meta), programs, they)})
 }
 
 // over says whether the run is.
@@ -465,8 +470,8 @@ func (r *run) over(now time.Time) bool {
 	return r.quiet(r.quietFrom)
 }
 
-// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has made one and
-// ended between the looks.
+// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has
+// made one and ended between the looks.
 func (r *run) quiet(since time.Time) bool {
 	if !r.census.Quiet(since) {
 		return false
@@ -511,7 +516,8 @@ func (r *run) settled() bool {
 			}
 		}
 		if o.dead && !o.closed {
-			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be closed.
+			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be
+			// closed.
 			seen := r.census.Mappers(o.inode, o.deadSince)
 			running = append(running, seen...)
 			busy = busy || len(seen) == 0

@@ -16,7 +16,8 @@ func (p *process) samplingOf(v uint64) event.Sampling {
 	return s
 }
 
-// sampled takes note of how an allocation was chosen. A recording knows one way: the first sample's, unless it began as a sampled one.
+// sampled takes note of how an allocation was chosen. A recording knows one way: the first sample's, unless it began as
+// a sampled one.
 func (p *process) sampled(v uint64) {
 	s := p.samplingOf(v)
 	switch p.sampling {
@@ -25,7 +26,8 @@ func (p *process) sampled(v uint64) {
 		p.sampling = s
 		p.out.Sampling(s)
 	default:
-		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): their estimates are wrong.", s, p.sampling)
+		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): "+
+			"their estimates are wrong.", s, p.sampling)
 	}
 }
 

@@ -31,7 +31,8 @@ func converted(t *testing.T, g *spooltest.Agent) *recording.Reader {
 
 func sampled(v uint64) []wire.Record { return []wire.Record{{Kind: wire.XSampled, Value: v}} }
 
-// TestSampledSpool: samples keep their flag to their end and through a realloc, what was not recorded is told apart, and what was exact stays so.
+// TestSampledSpool: samples keep their flag to their end and through a realloc, what was not recorded is told apart,
+// and what was exact stays so.
 func TestSampledSpool(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} { // that it is sampled, when the recording begins

@@ -43,7 +43,8 @@ func (p *process) Settle(b *order.Batch) {
 	}
 }
 
-// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their number.
+// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their
+// number.
 func (p *process) settlePlain(list []event.Plain) int {
 	allocs, bytes := p.ledger.Sums()
 	n := p.ledger.Plain(list)
@@ -66,11 +67,7 @@ func (p *process) settleSlow(r *order.Record) {
 		p.deepened(r)
 		return
 	case !m.Known:
-		p.lost++
-		if !p.strange {
-			p.strange = true
-			p.note("Some events are of a kind (%d) that this heaptap does not know and are missing.", kind)
-		}
+		p.health.unknownKind(kind)
 		return
 	}
 	op := &p.w.op
@@ -105,7 +102,7 @@ func (p *process) translate(op *ledger.Op, m *records.Meaning, r *order.Record) 
 	*op = ledger.Op{Kind: m.Op, Func: m.Func, Stream: s.Index, Thread: s.Thread, Addr: r.Addr(), Count: r.Count}
 	if r.Time < p.order.Latest {
 		op.Late = true
-		p.lateEvents++
+		p.health.late++
 	} else {
 		p.order.Latest = r.Time
 	}

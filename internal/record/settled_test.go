@@ -34,8 +34,8 @@ func TestSampleStranger(t *testing.T) {
 	}
 }
 
-// TestSettledElsewhere has a process that lives where ids mean something else: nothing is settled until it was seen to have
-// ended, or to go on after the main process's end; then it goes by its id here.
+// TestSettledElsewhere has a process that lives where ids mean something else: nothing is settled until it was seen to
+// have ended, or to go on after the main process's end; then it goes by its id here.
 func TestSettledElsewhere(t *testing.T) {
 	// Not in parallel: a child that another test is just starting has our memory mapped, the spool included.
 	dir := runDir(t)

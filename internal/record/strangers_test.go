@@ -63,8 +63,8 @@ func TestStrangersDoNotHoldARun(t *testing.T) {
 	}
 }
 
-// TestPlanted has links and pipes lie in the run's folder and beside the recordings, where the recorder makes and reads files: it neither
-// follows nor waits for them.
+// TestPlanted has links and pipes lie in the run's folder and beside the recordings, where the recorder makes and reads
+// files: it neither follows nor waits for them.
 func TestPlanted(t *testing.T) {
 	dir := runDir(t)
 	config, reps, _ := testConfig(t, dir)

@@ -5,7 +5,8 @@ import (
 	"github.com/heaptap/heaptap/internal/record/symbols"
 )
 
-// fetch is Config.Fetch, or nil while other processes of the spool go on: their records come to this goroutine, and would wait.
+// fetch is Config.Fetch, or nil while other processes of the spool go on: their records come to this goroutine, and
+// would wait.
 func (p *process) fetch() symbols.Fetch {
 	for _, o := range p.w.procs {
 		if o != nil && !o.ended && !p.w.final {
@@ -47,10 +48,10 @@ func (p *process) writeStatics() {
 	if p.uncreated || p.w.run.config.nameless {
 		return
 	}
-	variables, sections, residency := p.w.run.symbols.Statics(p.toName(), p.residency)
-	err := p.out.Variables(variables, sections)
+	s := p.w.run.symbols.Statics(p.toName(), p.memory.residency)
+	err := p.out.Variables(s.Variables, s.Sections)
 	if err == nil {
-		err = p.out.Residency(residency)
+		err = p.out.Residency(s.Residency)
 	}
 	if err != nil {
 		p.note("The static variables could not be written: %v.", err)

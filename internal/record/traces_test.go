@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkTraces does what BenchmarkPipeline does with spools of real programs: those in the folders of HEAPTAP_TRACES, one
-// in each, as a program leaves them that was started with the agent and without a recorder.
+// BenchmarkTraces does what BenchmarkPipeline does with spools of real programs: those in the folders of
+// HEAPTAP_TRACES, one in each, as a program leaves them that was started with the agent and without a recorder.
 func BenchmarkTraces(b *testing.B) {
 	found, _ := filepath.Glob(filepath.Join(os.Getenv("HEAPTAP_TRACES"), "*", "*.spool"))
 	if os.Getenv("HEAPTAP_TRACES") == "" || len(found) == 0 {

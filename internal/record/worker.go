@@ -103,8 +103,8 @@ const flushInterval = 5 * time.Second
 // stateFiles are the states of the spool's processes.
 func (w *worker) stateFiles() (names []string) {
 	for _, p := range w.procs {
-		if p != nil && p.state != nil {
-			names = append(names, p.state.Name())
+		if p != nil && p.checkpoints.state != nil {
+			names = append(names, p.checkpoints.state.Name())
 		}
 	}
 	return names
@@ -118,8 +118,8 @@ func (w *worker) at(slot uint32) *process {
 	return nil
 }
 
-// process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there (its
-// slot was overwritten) is the first one's.
+// process returns the process of a stream, and makes the stream known to it. A stream of a process that is not there
+// (its slot was overwritten) is the first one's.
 func (w *worker) process(s *order.Stream) *process {
 	slot := s.Proc
 	if slot >= uint32(len(w.procs)) || w.procs[slot] == nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is the memory of a run's store, as a file in the run's folder, so that it outlives the recorder. nil is none: then the
-// store's memory is the recorder's own.
+// File is the memory of a run's store, as a file in the run's folder, so that it outlives the recorder. nil is none:
+// then the store's memory is the recorder's own.
 type File struct {
 	folder *private.Folder // the run's
 	file   *os.File
@@ -61,8 +61,8 @@ func (f *File) block() (b []byte, at int64) {
 	return b, at
 }
 
-// fill makes sure that every page of a block is there before it is touched: a full file system is an error here and not a fault
-// there.
+// fill makes sure that every page of a block is there before it is touched: a full file system is an error here and not
+// a fault there.
 func (f *File) fill(at int64) bool {
 	if err := unix.Fallocate(int(f.file.Fd()), 0, at, blockSize); err != nil {
 		f.broken = true

@@ -13,8 +13,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestJournalOfAnotherVersion packs pieces into a spill file that outlives the recorder: they come back whole, from the piece and
-// from the file; and if another version of heaptap has packed them, that is an error that names the file.
+// TestJournalOfAnotherVersion packs pieces into a spill file that outlives the recorder: they come back whole, from the
+// piece and from the file; and if another version of heaptap has packed them, that is an error that names the file.
 func TestJournalOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	folder, err := private.OpenFolder(dir)

@@ -28,11 +28,14 @@ type Origin struct {
 // OriginOf is the place that a spool's reader is at in a stream.
 func OriginOf(inode uint64, st *spool.Stream) Origin {
 	seq, off := st.Position()
-	return Origin{Spool: inode, UID: st.UID, Start: st.Start, TID: st.TID, Proc: st.Proc, Level: st.Level, At: Position{seq, off}}
+	return Origin{
+		Spool: inode, UID: st.UID, Start: st.Start, TID: st.TID, Proc: st.Proc, Level: st.Level,
+		At: Position{seq, off},
+	}
 }
 
-// encode writes the header of a piece of n bytes, which take packed bytes if that is not 0. Its layout is that of a chunk's
-// header.
+// encode writes the header of a piece of n bytes, which take packed bytes if that is not 0. Its layout is that of a
+// chunk's header.
 func (o *Origin) encode(b []byte, n, packed int) {
 	le := binary.LittleEndian
 	le.PutUint32(b, wire.ChunkMagic)

@@ -39,11 +39,12 @@ func (p *Piece) End() Position { return Position{p.At.Seq, p.At.Off + uint32(p.S
 // OnDisk says whether Load needs a buffer.
 func (p *Piece) OnDisk() bool { return p.data == nil }
 
-// roomFor is how large a stream's buffer is made for n bytes: no larger than it must be, since each of many threads has one.
+// roomFor is how large a stream's buffer is made for n bytes: no larger than it must be, since each of many threads has
+// one.
 func roomFor(n int) int { return 1 << bits.Len(uint(n-1)) }
 
-// Load returns the records of a piece; what is on disk is read into buf, or a larger one. A chunk at a time is cheapest: its
-// copy stays in the cache, and mapping the file takes longer than reading it.
+// Load returns the records of a piece; what is on disk is read into buf, or a larger one. A chunk at a time is
+// cheapest: its copy stays in the cache, and mapping the file takes longer than reading it.
 func (p *Piece) Load(buf []byte) ([]byte, error) {
 	if p.data != nil {
 		return p.data, nil

@@ -118,7 +118,9 @@ func decodeBackings(b []byte) (list []ledger.Backing) {
 			}
 			v[i], b = x, b[n:]
 		}
-		list = append(list, ledger.Backing{Pool: v[0], Addr: v[1], Size: v[2], Ref: v[3], Parent: uint8(v[4] >> 1), Over: v[4]&1 != 0})
+		list = append(list, ledger.Backing{
+			Pool: v[0], Addr: v[1], Size: v[2], Ref: v[3], Parent: uint8(v[4] >> 1), Over: v[4]&1 != 0,
+		})
 	}
 	return list
 }
@@ -141,8 +143,9 @@ func ReadStates(spoolPath string) map[uint32]*Saved {
 	}
 	defer folder.Close()
 	names, _ := folder.Names()
+	prefix := strings.TrimSuffix(filepath.Base(spoolPath), ".spool") + "."
 	for _, name := range names {
-		if !strings.HasPrefix(name, strings.TrimSuffix(filepath.Base(spoolPath), ".spool")+".") || !strings.HasSuffix(name, stateSuffix) {
+		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, stateSuffix) {
 			continue
 		}
 		if s, err := readState(folder, name); err == nil {
@@ -228,8 +231,8 @@ func readOwned(path string, owner uint32) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// Clean removes a spool and all that a recorder has left of it, in the run's folder and in folders for spill files. What the
-// run's spools have in common is removed with the last one.
+// Clean removes a spool and all that a recorder has left of it, in the run's folder and in folders for spill files.
+// What the run's spools have in common is removed with the last one.
 func Clean(spoolPath string, spillDirs []string) {
 	base := strings.TrimSuffix(filepath.Base(spoolPath), ".spool")
 	list, _ := filepath.Glob(escapeGlob(strings.TrimSuffix(spoolPath, ".spool")) + ".*")

@@ -15,9 +15,10 @@ import (
 	"github.com/heaptap/heaptap/internal/private"
 )
 
-// State is a file in the run's folder about one process's recording: which of the journal's records are in the recording,
-// and where the live blocks lie, since a recording need not have addresses. A checkpoint is appended to it after each block
-// of events that was written. Events that no checkpoint covers do not count: their records are still in the journal.
+// State is a file in the run's folder about one process's recording: which of the journal's records are in the
+// recording, and where the live blocks lie, since a recording need not have addresses. A checkpoint is appended to it
+// after each block of events that was written. Events that no checkpoint covers do not count: their records are still
+// in the journal.
 type State struct {
 	f       *os.File
 	folder  *private.Folder // the run's
@@ -66,7 +67,8 @@ const (
 // CreateState makes the state of a process of a spool, whose recording is at a path; nil if it cannot.
 func CreateState(folder *private.Folder, spoolPath string, info StateInfo) *State {
 	base := strings.TrimSuffix(filepath.Base(spoolPath), ".spool")
-	s := &State{folder: folder, name: base + "." + strconv.Itoa(int(info.Slot)) + stateSuffix, streams: map[uint64]StreamState{}}
+	name := base + "." + strconv.Itoa(int(info.Slot)) + stateSuffix
+	s := &State{folder: folder, name: name, streams: map[uint64]StreamState{}}
 	var err error
 	if s.f, err = s.folder.Create(s.name); err != nil {
 		return nil
@@ -106,7 +108,8 @@ func (s *State) append() {
 	s.size.Add(int64(len(b)))
 }
 
-// Births takes the addresses of the blocks that were allocated in a block of events. It is called by the recording's writer.
+// Births takes the addresses of the blocks that were allocated in a block of events. It is called by the recording's
+// writer.
 func (s *State) Births(first uint64, addrs []uint64) {
 	last := uint64(0)
 	for i, a := range addrs {
@@ -129,15 +132,17 @@ func appendStream(b []byte, s *StreamState) []byte {
 	if s.Known {
 		thread = uint64(s.Thread) + 1
 	}
-	for _, v := range [...]uint64{s.UID, s.Start, uint64(s.TID), uint64(s.Proc), uint64(s.Level), s.At.Seq, uint64(s.At.Off), thread} {
+	for _, v := range [...]uint64{
+		s.UID, s.Start, uint64(s.TID), uint64(s.Proc), uint64(s.Level), s.At.Seq, uint64(s.At.Off), thread,
+	} {
 		b = binary.AppendUvarint(b, v)
 	}
 	return b
 }
 
-// Checkpoint prepares a checkpoint: of the recording, so many events count, and the streams that have moved since the one
-// before are there. write appends it, and is to be called when these events have been written. If whole is true, the ledger
-// must not change before that.
+// Checkpoint prepares a checkpoint: of the recording, so many events count, and the streams that have moved since the
+// one before are there. write appends it, and is to be called when these events have been written. If whole is true,
+// the ledger must not change before that.
 func (s *State) Checkpoint(events uint64, moved []StreamState, l *ledger.Ledger) (write func(), whole bool) {
 	entry := binary.AppendUvarint([]byte{}, events)
 	entry = binary.AppendUvarint(entry, uint64(len(moved)))

@@ -23,8 +23,8 @@ const (
 )
 
 // memBlock is memory for several pieces; it goes back to the store when the last one is released. It is part of the
-// journal, if the store has one: each piece has a header before it, and what was drained before the recorder was killed is
-// still there.
+// journal, if the store has one: each piece has a header before it, and what was drained before the recorder was killed
+// is still there.
 type memBlock struct {
 	store *Store
 	b     []byte

@@ -50,15 +50,17 @@ func (t *Template) Folder() string {
 	return d
 }
 
-// Next returns the name of the recording of a process. A name that this run has used gets a number before its ending, from
-// 2 on; a file of an earlier run is replaced.
+// Next returns the name of the recording of a process. A name that this run has used gets a number before its ending,
+// from 2 on; a file of an earlier run is replaced.
 func (t *Template) Next(pid int, meta *spool.Meta) string {
 	program := Program(meta)
 	rank := "none"
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
 	}
-	path := expand(t.template, map[byte]string{'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%"})
+	path := expand(t.template, map[byte]string{
+		'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%",
+	})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)
@@ -110,8 +112,9 @@ func Program(meta *spool.Meta) string {
 	return program
 }
 
-// expand puts values for the placeholders of a path. Programs and hosts choose their names themselves: so a value never adds an element
-// to the path, and an element with a placeholder is never "", "." or "..", nor longer than a file's name may be.
+// expand puts values for the placeholders of a path. Programs and hosts choose their names themselves: so a value never
+// adds an element to the path, and an element with a placeholder is never "", "." or "..", nor longer than a file's
+// name may be.
 func expand(template string, values map[byte]string) string {
 	elements := strings.Split(template, "/")
 	for i, e := range elements {

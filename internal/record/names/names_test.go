@@ -41,7 +41,8 @@ func TestProgramName(t *testing.T) {
 	}
 }
 
-// TestNamesStayInTheirFolder has a host and a program choose names that lead elsewhere: a placeholder's value is a part of one element.
+// TestNamesStayInTheirFolder has a host and a program choose names that lead elsewhere: a placeholder's value is a part
+// of one element.
 func TestNamesStayInTheirFolder(t *testing.T) {
 	hostile := []string{"../../X", "..", ".", "", "/", "/etc/passwd", "a\x00b", "\x1b[31mred", "a\nb", strings.Repeat("x", 5000), strings.Repeat("ü", 200),
 		"\xff\xfe", "a\u202eb", "%p", "%h"}

@@ -59,15 +59,16 @@ func (r *regions) moved(thread uint32) {
 	r.moves[thread]++
 }
 
-// Event takes an event that happened when its thread had made so many moves. If the event has waited in the ledger while its
-// thread entered or left regions, a note says so: it does not belong to the regions where it lies.
+// Event takes an event that happened when its thread had made so many moves. If the event has waited in the ledger
+// while its thread entered or left regions, a note says so: it does not belong to the regions where it lies.
 func (n *Notes) Event(e *event.Event, moves uint32) {
 	back := n.regions.moves[e.Thread] - moves
 	if back == 0 || e.Kind > event.Free || n.regions.notes >= maxRegions {
 		return
 	}
 	x := event.RegionNote{
-		Time: e.Time, Thread: e.Thread, Event: n.out.Handed(), Alloc: n.out.Allocations(), Late: event.LateAlloc, Back: back,
+		Time: e.Time, Thread: e.Thread, Event: n.out.Handed(), Alloc: n.out.Allocations(),
+		Late: event.LateAlloc, Back: back,
 	}
 	if e.Kind == event.Free {
 		x.Late = event.LateFree

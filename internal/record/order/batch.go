@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Records are merged into a batch before anybody else sees them, so that each of the loops that they go through is short, and
-// where the ledger's table is large, the processor waits for many places of it at once.
+// Records are merged into a batch before anybody else sees them, so that each of the loops that they go through is
+// short, and where the ledger's table is large, the processor waits for many places of it at once.
 
 // BatchSize is how many records a batch has at most.
 const BatchSize = 256
@@ -81,7 +81,10 @@ func (b *Batch) Record(c *Cursor, at int) *Record {
 		c.run++
 	}
 	e, r := &b.list[at], &b.current
-	*r = Record{Stream: b.runs[c.run].stream, Word: b.raw[at].word, Time: b.raw[at].time, Size: uint32(e.Size), Stack: e.Stack, Count: e.Born}
+	*r = Record{
+		Stream: b.runs[c.run].stream, Word: b.raw[at].word, Time: b.raw[at].time,
+		Size: uint32(e.Size), Stack: e.Stack, Count: e.Born,
+	}
 	if c.more < len(b.more) && b.more[c.more].at == at {
 		r.Extras = &b.more[c.more].Extras
 		c.more++

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// decodePlain adds the stream's next records to the batch, as long as there is room for them and none of them is one that only
-// decodeSlow understands. It returns true if the next record is not older than limit.
+// decodePlain adds the stream's next records to the batch, as long as there is room for them and none of them is one
+// that only decodeSlow understands. It returns true if the next record is not older than limit.
 func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 	bt, c, nodes, thread := &m.work.batch, m.Clock, *m.stacks, s.Thread
 	latest, now := bt.latest, bt.time
@@ -25,7 +25,8 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		if class > wire.ClassShort {
 			break
 		}
-		// What is known is written at once, whatever comes of the record: a composite literal, or all in the end, takes longer than all else.
+		// What is known is written at once, whatever comes of the record: a composite literal, or all in the end, takes
+		// longer than all else.
 		r, e, brief := &bt.raw[n], &bt.list[n], &records.Briefs[uint8(w0>>wire.KindShift)]
 		r.word = w0
 		e.Way = brief.Way
@@ -79,8 +80,8 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 	return done
 }
 
-// decodeSlow adds the stream's next record, of which 16 bytes are there, to the batch, or takes what comes before it. It
-// returns true if it is not older than limit.
+// decodeSlow adds the stream's next record, of which 16 bytes are there, to the batch, or takes what comes before it.
+// It returns true if it is not older than limit.
 func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 	bt, b := &m.work.batch, s.b[s.at:]
 	w0, w1 := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
@@ -131,7 +132,8 @@ func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 	e.Thread = s.Thread
 	e.Way = meaning.Plain
 	e.Func = meaning.Func
-	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra || e.Ref == wire.SlackExtra && meaning.Plain == event.PlainAlloc {
+	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra ||
+		e.Ref == wire.SlackExtra && meaning.Plain == event.PlainAlloc {
 		e.Way = event.NotPlain
 	} else {
 		bt.time = max(bt.time, m.Clock.Units(t))

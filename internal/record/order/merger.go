@@ -12,7 +12,8 @@ import (
 type Sink interface {
 	// Stack returns the recording's number of a spool's stack that was not known yet; 0 if there is none.
 	Stack(id uint32) uint32
-	// Begin is called before the first record of a stream, with its time in the recording's units, and sets the stream's Thread.
+	// Begin is called before the first record of a stream, with its time in the recording's units, and sets the
+	// stream's Thread.
 	Begin(s *Stream, time int64)
 	// Settle takes a batch. It keeps the Merger's Past up to date.
 	Settle(b *Batch)
@@ -53,8 +54,8 @@ type Merger struct {
 	moved  []*Stream
 }
 
-// New returns a merger of no streams. stacks are the recording's numbers of the spool's stacks, 0 for those that the sink is
-// to be asked for. track says whether Moved will be called.
+// New returns a merger of no streams. stacks are the recording's numbers of the spool's stacks, 0 for those that the
+// sink is to be asked for. track says whether Moved will be called.
 func New(work *Workspace, clock *ticks.Map, stacks *[]uint32, track bool, to Sink) *Merger {
 	return &Merger{Past: Past{Clock: clock}, work: work, stacks: stacks, track: track, to: to}
 }
@@ -68,8 +69,8 @@ func (m *Merger) Arrive(s *Stream, p journal.Piece) {
 	}
 }
 
-// Round merges everything that is final by a look at all streams that has begun at a clock reading; busy are the process's
-// streams whose writers were busy with an event. It returns before which time everything is merged.
+// Round merges everything that is final by a look at all streams that has begun at a clock reading; busy are the
+// process's streams whose writers were busy with an event. It returns before which time everything is merged.
 func (m *Merger) Round(number, clock uint64, busy []*Stream) (limit uint64) {
 	limit = clock
 	for _, s := range busy {
@@ -109,8 +110,8 @@ func (m *Merger) Moved() []*Stream {
 	return list
 }
 
-// merge hands on everything that is older than limit, in order. A stream whose writer is busy may have more than what is here:
-// it stops the merge where it ends.
+// merge hands on everything that is older than limit, in order. A stream whose writer is busy may have more than what
+// is here: it stops the merge where it ends.
 func (m *Merger) merge(limit uint64, round uint64) {
 	defer m.settle()
 	for len(m.heap) > 0 {

@@ -2,8 +2,8 @@ package order
 
 import "fmt"
 
-// isLater says whether the stream's next piece begins at limit or later. Then it is not loaded before its time has come:
-// of many threads, each would hold a piece in memory.
+// isLater says whether the stream's next piece begins at limit or later. Then it is not loaded before its time has
+// come: of many threads, each would hold a piece in memory.
 func (m *Merger) isLater(s *Stream, limit uint64) bool {
 	m.finishPiece(s)
 	if s.head == len(s.pieces) || !s.x.None() {

@@ -35,7 +35,8 @@ type Stream struct {
 	held    uint64 // latest round in which its writer was busy with an event
 	pending bool   // it is in the heap
 
-	// Up to where its records were handed on, where the latest of them begins, and whether that is the begin of a realloc.
+	// Up to where its records were handed on, where the latest of them begins, and whether that is the begin of a
+	// realloc.
 	done, latest journal.Position
 	began        bool
 	moved        bool // since Merger.Moved
@@ -45,11 +46,14 @@ type Stream struct {
 
 // Resume is a stream that goes on from where a recorder that was killed has left it.
 func Resume(s *journal.StreamState) *Stream {
-	return &Stream{UID: s.UID, Start: s.Start, Proc: s.Proc, TID: s.TID, Level: s.Level, done: s.At, Known: s.Known, Thread: s.Thread}
+	return &Stream{
+		UID: s.UID, Start: s.Start, Proc: s.Proc, TID: s.TID, Level: s.Level, Known: s.Known, Thread: s.Thread,
+		done: s.At,
+	}
 }
 
-// Position is how far the stream is, for the purpose of going on from there: the begin of a realloc whose result has not come
-// is read again.
+// Position is how far the stream is, for the purpose of going on from there: the begin of a realloc whose result has
+// not come is read again.
 func (s *Stream) Position() journal.Position {
 	if s.began {
 		return s.latest

@@ -1,8 +1,8 @@
-// Package output makes the files of recordings, and keeps them: somebody may remove or replace a recording, or the folder that
-// it is in, while it is being written.
+// Package output makes the files of recordings, and keeps them: somebody may remove or replace a recording, or the
+// folder that it is in, while it is being written.
 //
-// The rule: what was recorded is not lost. The recorder has the file open, and in the end writes it anew where its name leads
-// elsewhere.
+// The rule: what was recorded is not lost. The recorder has the file open, and in the end writes it anew where its name
+// leads elsewhere.
 package output
 
 import (
@@ -39,7 +39,8 @@ func (f *File) Create(again bool, desc event.Process, opts recording.Options) (o
 			return err
 		})
 		if failed == nil {
-			f.note(path, fmt.Sprintf("the folder %s was removed while programs were being recorded; the recording is %s",
+			f.note(path, fmt.Sprintf(
+				"the folder %s was removed while programs were being recorded; the recording is %s",
 				filepath.Dir(f.Path), path))
 			f.Path = path
 		}
@@ -67,7 +68,8 @@ func (f *File) PutBack() error {
 	if err != nil {
 		return fmt.Errorf("%s was removed while it was being written, and cannot be written anew: %w", f.Path, err)
 	}
-	f.note(path, fmt.Sprintf("%s was removed or replaced while it was being written; all that was recorded is in %s", f.Path, path))
+	f.note(path, fmt.Sprintf(
+		"%s was removed or replaced while it was being written; all that was recorded is in %s", f.Path, path))
 	f.Path = path
 	return nil
 }
@@ -78,7 +80,8 @@ func (f *File) Remove() {
 	_ = os.Remove(f.Path)
 }
 
-// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another one.
+// elsewhere has a file made where the recording should be, in a folder that is made again if need be, or in another
+// one.
 func (f *File) elsewhere(create func(path string) error) (string, error) {
 	dir, name := filepath.Split(f.Path)
 	err := os.MkdirAll(dir, 0o777)

@@ -1,7 +1,8 @@
-// Package pairs finds allocations and deallocations that do not belong together: new and free, a size that is not the block's.
+// Package pairs finds allocations and deallocations that do not belong together: new and free, a size that is not the
+// block's.
 //
-// The rule: a deallocation is judged by the size and the alignment that it was called with itself. The ledger may settle it
-// later than others, so what it was called with waits until its event comes.
+// The rule: a deallocation is judged by the size and the alignment that it was called with itself. The ledger may
+// settle it later than others, so what it was called with waits until its event comes.
 package pairs
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// maxPairs bounds how many different pairs are counted one by one; a program with more has them in a few places of its code
-// that are called from everywhere.
+// maxPairs bounds how many different pairs are counted one by one; a program with more has them in a few places of its
+// code that are called from everywhere.
 const maxPairs = 1 << 14
 
 // Checker finds the pairs of one process.
@@ -38,7 +39,8 @@ type dealloc struct {
 	fn     event.Func
 }
 
-// maxWaits bounds what is remembered of deallocations that wait. The ledger settles the oldest beyond some 65,000 operations.
+// maxWaits bounds what is remembered of deallocations that wait. The ledger settles the oldest beyond some 65,000
+// operations.
 const maxWaits = 1 << 17
 
 type pairKey struct {
@@ -157,7 +159,8 @@ func (c *Checker) End(e *event.Event, b *event.Block) {
 		return
 	}
 	c.add(&event.Pair{
-		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack, Time: e.Time, Thread: e.Thread, Size: b.Size,
+		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack,
+		Time: e.Time, Thread: e.Thread, Size: b.Size,
 		FreeSize: size, Align: align, FreeAlign: with.align,
 	})
 }
@@ -196,7 +199,8 @@ func (c *Checker) List() []event.Pair {
 		list = append(list, *q)
 	}
 	slices.SortFunc(list, func(a, b event.Pair) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.FreeStack, b.FreeStack), cmp.Compare(a.Free, b.Free))
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Stack, b.Stack),
+			cmp.Compare(a.FreeStack, b.FreeStack), cmp.Compare(a.Free, b.Free))
 	})
 	if c.rest.Count > 0 {
 		list = append(list, c.rest)

@@ -1,7 +1,7 @@
 // Package pools keeps books of the pools of a process: what was allocated in each, and how much memory serves it.
 //
-// The rule: pools of one name are one, whatever ids the name has. A PC stands for them, as the innermost one of the call
-// stacks of what was allocated there.
+// The rule: pools of one name are one, whatever ids the name has. A PC stands for them, as the innermost one of the
+// call stacks of what was allocated there.
 package pools
 
 import (

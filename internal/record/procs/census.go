@@ -14,15 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading the maps of
-// every process takes a while, so it is done beside the drain, and only while somebody asks. Its methods may be called from
-// any goroutine.
+// Census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading the maps
+// of every process takes a while, so it is done beside the drain, and only while somebody asks. Its methods may be
+// called from any goroutine.
 type Census struct {
 	dir    string
 	folder *private.Folder
 	before map[int]bool // processes older than the run: none of them is part of it
 	ring   func()       // called after each look
-	// Of root's run: the processes that it has started. Others can map files of whatever name, and name the run in their environment.
+	// Of root's run: the processes that it has started. Others can map files of whatever name, and name the run in
+	// their environment.
 	family *Family
 
 	mu         sync.Mutex
@@ -37,8 +38,8 @@ type Census struct {
 	unreported []string       // of these, what Missed has not returned yet
 }
 
-// NewCensus notes which processes there are: none of them is part of the run. family is nil unless root records. ring is
-// called after each look.
+// NewCensus notes which processes there are: none of them is part of the run. family is nil unless root records. ring
+// is called after each look.
 func NewCensus(folder *private.Folder, family *Family, ring func()) *Census {
 	c := &Census{
 		dir: folder.Path(), folder: folder, family: family, ring: ring,
@@ -136,8 +137,8 @@ func (c *Census) Look() {
 // maxLists bounds how often a look lists the processes, where processes of others come and go all the time.
 const maxLists = 32
 
-// scan looks at all processes, until a list of them has no new process that is part of the run or has ended: a process that
-// forks and ends before its turn comes has a child by then.
+// scan looks at all processes, until a list of them has no new process that is part of the run or has ended: a process
+// that forks and ends before its turn comes has a child by then.
 func (c *Census) scan() (inodes map[uint64][]int, young bool) {
 	inodes = map[uint64][]int{}
 	self := os.Getpid()
@@ -163,8 +164,8 @@ func (c *Census) scan() (inodes map[uint64][]int, young bool) {
 	return inodes, young
 }
 
-// inspect adds the spools that a process maps. It returns whether the process is part of the run, or has ended and may have
-// been part of it, and whether it may be about to make a spool.
+// inspect adds the spools that a process maps. It returns whether the process is part of the run, or has ended and may
+// have been part of it, and whether it may be about to make a spool.
 func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	dir := []byte(c.dir + "/")
 	maps, err := readProc(pid, "maps")
@@ -175,7 +176,8 @@ func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 			return gone, false
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		soon = (err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00")) || executing(pid)) && c.related(pid)
+		carries := err == nil && bytes.Contains(env, []byte("HEAPTAP_RUN="+c.dir+"\x00"))
+		soon = (carries || executing(pid)) && c.related(pid)
 		if old {
 			if soon && !steppedAside(env) {
 				c.miss(pid)
@@ -195,7 +197,8 @@ func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	return true, false
 }
 
-// spoolsIn yields the inodes and devices of what is mapped from the run's folder, judged by name. An inode may come many times.
+// spoolsIn yields the inodes and devices of what is mapped from the run's folder, judged by name. An inode may come
+// many times.
 func (c *Census) spoolsIn(maps []byte) iter.Seq2[uint64, string] {
 	dir := []byte(c.dir + "/")
 	return func(yield func(uint64, string) bool) {
@@ -252,7 +255,8 @@ func (c *Census) Missed() (list []string) {
 	return list
 }
 
-// related says whether a process may be part of the run. Others could pretend that; root's own processes have no reason to.
+// related says whether a process may be part of the run. Others could pretend that; root's own processes have no reason
+// to.
 func (c *Census) related(pid int) bool {
 	return c.family == nil || isRoot(pid) || c.family.Has(pid)
 }
@@ -282,7 +286,8 @@ func (c *Census) mapsSpool(maps []byte) bool {
 	names, _ := c.folder.Names()
 	for inode, d := range c.spoolsIn(maps) {
 		for _, name := range names {
-			if d == device && unix.Fstatat(c.folder.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == inode {
+			if d == device && unix.Fstatat(c.folder.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+				st.Ino == inode {
 				return true
 			}
 		}
@@ -305,8 +310,8 @@ func pids() (list []int) {
 	return list
 }
 
-// executing says whether a process is in the middle of execve, when its environment cannot be read yet. On a busy machine
-// that may take long.
+// executing says whether a process is in the middle of execve, when its environment cannot be read yet. On a busy
+// machine that may take long.
 func executing(pid int) bool {
 	const environEnd = 51 // proc(5): env_end in stat; 0 until it is laid out
 	f, ok := statFields(pid)
@@ -317,8 +322,8 @@ func executing(pid int) bool {
 	return err == nil
 }
 
-// statFields returns the fields of a process's stat file, from its state (the third field in proc(5)) on. False if they cannot
-// be read, or the process has ended.
+// statFields returns the fields of a process's stat file, from its state (the third field in proc(5)) on. False if they
+// cannot be read, or the process has ended.
 func statFields(pid int) ([]string, bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

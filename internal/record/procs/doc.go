@@ -5,6 +5,7 @@
 //   - The Family knows which processes the run's program has forked, directly or not.
 //   - The Door gives spools to processes of the run that cannot make one themselves.
 //
-// The rule: nothing that a process says of itself is believed where another process could say the same. A process id counts
-// only if it is known to mean the same process here, and of root's runs, only members of the family are part of the run.
+// The rule: nothing that a process says of itself is believed where another process could say the same. A process id
+// counts only if it is known to mean the same process here, and of root's runs, only members of the family are part of
+// the run.
 package procs

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Door is a socket of root's run, in a folder beside the run's that everybody may reach. A process of the run that has given
-// up its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
+// Door is a socket of root's run, in a folder beside the run's that everybody may reach. A process of the run that has
+// given up its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
 // docs/design/0007-the-runs-folder.md). Nothing that it sends is believed: the kernel says who it is, and the family
 // whether the run has forked it. All methods may be called on nil, which is no door.
 type Door struct {
@@ -52,8 +52,8 @@ const (
 	mostRefused = 5
 )
 
-// OpenDoor listens at a run's door; nil if it has none. Each user's spools may take most bytes on disk. note is called with
-// sentences about processes that are not admitted.
+// OpenDoor listens at a run's door; nil if it has none. Each user's spools may take most bytes on disk. note is called
+// with sentences about processes that are not admitted.
 func OpenDoor(spools *private.Folder, family *Family, most int64, note func(string)) (*Door, error) {
 	folder, err := private.OpenFolder(spools.Path() + DoorSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,8 @@ func (d *Door) admit(conn *net.UnixConn) error {
 	who := fmt.Sprintf("process %d%s of user %d", g.pid, nameOf(g.pid), g.uid)
 	// The process that the descriptor stands for must live at the end, so that it is the one with the id all the time.
 	if !d.family.Has(g.pid) || readable(g.fd) {
-		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: it is not recorded", who)
+		return fmt.Errorf("%s asked to be recorded, but no process of this run is known to have started it: "+
+			"it is not recorded", who)
 	}
 	if d.room(g.uid) != nil {
 		d.Sweep()
@@ -212,8 +213,8 @@ func (d *Door) written(name string) bool {
 	return unix.Fstatat(d.spools.FD(), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Blocks > 0
 }
 
-// Guest returns which process was sent a spool that the caller has opened; false if none was. What the spool itself says
-// may be wrong.
+// Guest returns which process was sent a spool that the caller has opened; false if none was. What the spool itself
+// says may be wrong.
 func (d *Door) Guest(name string) (pid int, uid uint32, ok bool) {
 	if d == nil {
 		return 0, 0, false

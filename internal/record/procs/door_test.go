@@ -32,8 +32,8 @@ func needRoot(t *testing.T) {
 // guestVariable names the run's folder for TestGuest.
 const guestVariable = "HEAPTAP_TEST_GUEST"
 
-// TestGuest is what the tests below run as other users: it asks at a run's door, tries what it should not be able to, and prints what came
-// of it, a word for each.
+// TestGuest is what the tests below run as other users: it asks at a run's door, tries what it should not be able to,
+// and prints what came of it, a word for each.
 func TestGuest(t *testing.T) {
 	dir := os.Getenv(guestVariable)
 	if dir == "" {
@@ -117,7 +117,8 @@ func as(uid uint32, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// ask runs TestGuest as a user, by way of a shell's script, in which "$@" is the guest's command; it returns what the guest says.
+// ask runs TestGuest as a user, by way of a shell's script, in which "$@" is the guest's command; it returns what the
+// guest says.
 func ask(t *testing.T, dir, guest string, uid uint32, script string) string {
 	t.Helper()
 	cmd := as(uid, exec.Command("/bin/sh", "-c", script, "sh", guest, "-test.run=^TestGuest$", "-test.count=1"))
@@ -176,8 +177,8 @@ func somebody(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// TestDoor admits processes that the run has started, whoever they are now, and nobody else, whatever they carry. Neither can do
-// anything in the folders.
+// TestDoor admits processes that the run has started, whoever they are now, and nobody else, whatever they carry.
+// Neither can do anything in the folders.
 func TestDoor(t *testing.T) {
 	needRoot(t)
 	const directly, orphaned = `exec "$@"`, `(setsid sh -c '(sleep 0.2; exec "$@") & exit' sh "$@" &) | cat`
@@ -214,8 +215,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestDoorWithoutTheKernel is for containers, where the kernel does not tell of forks: who has a living parent of the run's is admitted,
-// and who was met while it had one; others are not.
+// TestDoorWithoutTheKernel is for containers, where the kernel does not tell of forks: who has a living parent of the
+// run's is admitted, and who was met while it had one; others are not.
 func TestDoorWithoutTheKernel(t *testing.T) {
 	needRoot(t)
 	dir, command := doors(t)

@@ -146,7 +146,8 @@ func (f *Family) forked(parent, child int, at time.Duration) {
 	}
 }
 
-// overrun is called when the kernel has dropped reports: some members may have ended, and their ids may be others' by now.
+// overrun is called when the kernel has dropped reports: some members may have ended, and their ids may be others' by
+// now.
 func (f *Family) overrun() {
 	for pid, m := range f.members {
 		if _, born, ok := parentOf(pid); ok && (m.reported && max(born-m.born, m.born-born) <= near || born == m.born) {
@@ -194,7 +195,8 @@ func listenForks() (fd int, err error) {
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, forksBuffer)
 	// With a list of events, which kernels before 6.6 do not know and do not answer; then without.
 	for _, order := range [][]byte{{connectorListen, 0, 0, 0, eventFork, 0, 0, 0}, {connectorListen, 0, 0, 0}} {
-		if err = unix.Sendto(fd, connectorMessage(order), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		to := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
+		if err = unix.Sendto(fd, connectorMessage(order), 0, to); err != nil {
 			break
 		}
 		if acknowledged(fd) {
@@ -219,8 +221,8 @@ func connectorMessage(data []byte) []byte {
 	return append(b, data...)
 }
 
-// acknowledged waits for the kernel's answer, which comes at once if at all: an event of no kind that says whether there was
-// an error. Events may come before it; none of them is about a member, since there is none yet.
+// acknowledged waits for the kernel's answer, which comes at once if at all: an event of no kind that says whether
+// there was an error. Events may come before it; none of them is about a member, since there is none yet.
 func acknowledged(fd int) bool {
 	deadline := time.Now().Add(5 * time.Millisecond)
 	for time.Now().Before(deadline) {
@@ -254,7 +256,8 @@ func forkIn(b []byte) (parent, child int, at time.Duration, ok bool) {
 	if len(e) < 32 || le.Uint32(e) != eventFork {
 		return 0, 0, 0, false
 	}
-	var boot, mono unix.Timespec // the event has the time without that of a suspended machine, and /proc the time with it
+	// The event's time does not count while the machine is suspended; that of /proc does.
+	var boot, mono unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono)
 	at = time.Duration(le.Uint64(e[8:])) + time.Duration(boot.Nano()-mono.Nano())

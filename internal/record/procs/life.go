@@ -14,9 +14,9 @@ import (
 
 // Life tells whether a process that writes to a spool still runs the image that made the spool.
 //
-// The process id is the process's own, so in a container it may be another process's id here. It counts once the process
-// with that id was seen to have the AT_RANDOM bytes at the address that the agent reported. A process for which that was
-// never seen counts as alive as long as anybody has the spool mapped (see Census).
+// The process id is the process's own, so in a container it may be another process's id here. It counts once the
+// process with that id was seen to have the AT_RANDOM bytes at the address that the agent reported. A process for which
+// that was never seen counts as alive as long as anybody has the spool mapped (see Census).
 type Life struct {
 	PID      int
 	Random   uint64
@@ -68,8 +68,8 @@ func (l *Life) open() error {
 	return err
 }
 
-// trusted says whether a process's id means the same here as to itself: it was seen to, or its parent's does and the parent
-// has not unshared the ids of its children.
+// trusted says whether a process's id means the same here as to itself: it was seen to, or its parent's does and the
+// parent has not unshared the ids of its children.
 func (p *Peers) trusted(l *Life) bool {
 	switch {
 	case l.Verified:
@@ -103,7 +103,8 @@ func (l *Life) Check(now time.Time, mapped func(since time.Time) bool) {
 func (l *Life) ended(now time.Time, mapped func(since time.Time) bool) bool {
 	if !l.Verified {
 		// It may have been dead already when it was first looked at, and a zombie shows nothing to verify.
-		if trusted := l.peers.trusted(l); trusted && l.Exited() { // in this order: a parent shows its namespace only while it lives
+		// In this order: a parent shows its namespace only while it lives.
+		if trusted := l.peers.trusted(l); trusted && l.Exited() {
 			return true
 		}
 		if l.since.IsZero() {

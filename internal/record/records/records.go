@@ -1,5 +1,5 @@
-// Package records says what the agent's records mean in the ledger's terms: the kinds of records, and the extra records that
-// come before a record and belong to it.
+// Package records says what the agent's records mean in the ledger's terms: the kinds of records, and the extra records
+// that come before a record and belong to it.
 //
 // The rule: what is of a kind that this heaptap does not know is skipped, since newer agents may write more.
 package records
@@ -54,8 +54,11 @@ func makeMeanings() (m [256]Meaning) {
 	for k, f := range allocs {
 		m[k] = Meaning{Op: ledger.OpAlloc, Func: f, Slack: true, Known: true, Plain: event.PlainAlloc}
 	}
-	m[wire.KRealloc] = Meaning{Op: ledger.OpReallocResult, Func: event.ReallocFunc, Slack: true, Known: true, Plain: event.NotPlain}
-	m[wire.KReallocarray] = Meaning{Op: ledger.OpReallocResult, Func: event.Reallocarray, Slack: true, Known: true, Plain: event.NotPlain}
+	result := Meaning{Op: ledger.OpReallocResult, Func: event.ReallocFunc, Slack: true, Known: true}
+	result.Plain = event.NotPlain
+	m[wire.KRealloc] = result
+	result.Func = event.Reallocarray
+	m[wire.KReallocarray] = result
 	maps := map[uint8]event.Func{
 		wire.KMmap: event.Mmap, wire.KMunmap: event.Munmap, wire.KMremap: event.Mremap, wire.KBrk: event.Brk,
 	}
@@ -64,11 +67,13 @@ func makeMeanings() (m [256]Meaning) {
 	}
 	frees := map[uint8]event.Func{
 		wire.KFree: event.FreeFunc, wire.KCfree: event.Cfree, wire.KFreeSized: event.FreeSized,
-		wire.KFreeAlignedSized: event.FreeAlignedSized, wire.KDelete: event.Delete, wire.KDeleteArray: event.DeleteArray,
+		wire.KFreeAlignedSized: event.FreeAlignedSized, wire.KDelete: event.Delete,
+		wire.KDeleteArray: event.DeleteArray,
 		wire.KDeleteSized: event.DeleteSized, wire.KDeleteArraySized: event.DeleteArraySized,
 		wire.KDeleteNothrow: event.DeleteNothrow, wire.KDeleteArrayNothrow: event.DeleteArrayNothrow,
 		wire.KDeleteAligned: event.DeleteAligned, wire.KDeleteArrayAligned: event.DeleteArrayAligned,
-		wire.KDeleteSizedAligned: event.DeleteSizedAligned, wire.KDeleteArraySizedAligned: event.DeleteArraySizedAligned,
+		wire.KDeleteSizedAligned:        event.DeleteSizedAligned,
+		wire.KDeleteArraySizedAligned:   event.DeleteArraySizedAligned,
 		wire.KDeleteAlignedNothrow:      event.DeleteAlignedNothrow,
 		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
 	}
@@ -77,10 +82,13 @@ func makeMeanings() (m [256]Meaning) {
 		m[wire.KStacked|k&31] = Meaning{Op: ledger.OpFree, Func: f, Stacked: true, Known: true, Plain: event.NotPlain}
 	}
 	pools := map[uint8]Meaning{
-		wire.KPoolAlloc: {Op: ledger.OpAlloc, Func: event.PoolAlloc}, wire.KPoolMove: {Op: ledger.OpReallocResult, Func: event.PoolMove},
-		wire.KPoolFree: {Op: ledger.OpFree, Func: event.PoolFree}, wire.KPoolMoveBegin: {Op: ledger.OpReallocBegin, Func: event.PoolMove},
-		wire.KPoolBacking: {Op: ledger.OpBacking, Func: event.PoolBacking}, wire.KPoolClear: {Op: ledger.OpPoolClear, Func: event.PoolClear},
-		wire.KPoolDestroy: {Op: ledger.OpPoolDestroy, Func: event.PoolDestroy},
+		wire.KPoolAlloc:     {Op: ledger.OpAlloc, Func: event.PoolAlloc},
+		wire.KPoolMove:      {Op: ledger.OpReallocResult, Func: event.PoolMove},
+		wire.KPoolFree:      {Op: ledger.OpFree, Func: event.PoolFree},
+		wire.KPoolMoveBegin: {Op: ledger.OpReallocBegin, Func: event.PoolMove},
+		wire.KPoolBacking:   {Op: ledger.OpBacking, Func: event.PoolBacking},
+		wire.KPoolClear:     {Op: ledger.OpPoolClear, Func: event.PoolClear},
+		wire.KPoolDestroy:   {Op: ledger.OpPoolDestroy, Func: event.PoolDestroy},
 	}
 	for k, v := range pools {
 		v.Known, v.Pool, v.Plain = true, true, event.NotPlain
@@ -103,7 +111,7 @@ type Extras struct {
 	Size, Usable, Align, Count, OldAddr, OldLen uint64
 	Sampling, Pool                              uint64
 	ids                                         [event.RegionIDs]uint64 // of a note
-	noted                                       uint8                   // how many of them; Count may be anything that the target says
+	noted                                       uint8                   // how many of them; Count may be anything
 }
 
 // Add takes one extra record.

@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Layout is what is known of a process's memory: its modules, and the stacks of its threads. Threads come and go much more
-// often than a sampler looks. Its methods may be called from any goroutine.
+// Layout is what is known of a process's memory: its modules, and the stacks of its threads. Threads come and go much
+// more often than a sampler looks. Its methods may be called from any goroutine.
 type Layout struct {
 	mu      sync.Mutex
 	modules []event.Module
@@ -59,7 +59,8 @@ func (l *Layout) Modules() []event.Module {
 	return slices.Clone(l.modules)
 }
 
-// Stacks returns the stacks of the threads that live, as far as is known: of several threads with one id, the last one lives.
+// Stacks returns the stacks of the threads that live, as far as is known: of several threads with one id, the last one
+// lives.
 func (l *Layout) Stacks() []Stack {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// What of the modules' writable segments is in memory is read from the kernel's page map: now and then, for a hundredth of the
-// time at most. What was read last goes into the recording.
+// What of the modules' writable segments is in memory is read from the kernel's page map: now and then, for a hundredth
+// of the time at most. What was read last goes into the recording.
 const (
 	residencyDuty     = 100
 	residencyInterval = 250 * time.Millisecond
@@ -105,7 +105,8 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 	f, err := elfx.Open(m.Path)
 	if err == nil && (len(m.BuildID) == 0 || bytes.Equal(f.BuildID(), m.BuildID)) {
 		for _, s := range f.Writable() {
-			a := event.AddrRange{Start: (s.Start + m.Bias) &^ (size - 1), End: (s.End + m.Bias + size - 1) &^ (size - 1)}
+			a := event.AddrRange{Start: (s.Start + m.Bias) &^ (size - 1)}
+			a.End = (s.End + m.Bias + size - 1) &^ (size - 1)
 			if n := len(list); n > 0 && a.Start < list[n-1].End {
 				list[n-1].End = max(list[n-1].End, a.End) // they share a page
 			} else if a.Start < a.End {
@@ -120,7 +121,8 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 	return list
 }
 
-// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is room for.
+// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is
+// room for.
 func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
 	const present = 1 << 63
 	if g.buf == nil {
@@ -137,8 +139,11 @@ func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
 				if binary.LittleEndian.Uint64(b)&present != 0 {
 					if k := len(r.Resident); k > 0 && r.Resident[k-1].End == at {
 						r.Resident[k-1].End += r.PageSize
-					} else if r.Resident = append(r.Resident, event.AddrRange{Start: at, End: at + r.PageSize}); k >= runs {
-						return false
+					} else {
+						r.Resident = append(r.Resident, event.AddrRange{Start: at, End: at + r.PageSize})
+						if k >= runs {
+							return false
+						}
 					}
 				}
 				at += r.PageSize

@@ -41,8 +41,9 @@ type Process struct {
 	most   int64  // the largest resident set that was sampled, or that the kernel has seen
 }
 
-// Sampling begins at minInterval and slows down as the run gets longer, so that a recording holds a few thousand samples.
-// While nothing changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water mark.
+// Sampling begins at minInterval and slows down as the run gets longer, so that a recording holds a few thousand
+// samples. While nothing changes, it slows down to maxInterval; a peak in between is known from the kernel's high-water
+// mark.
 const (
 	minInterval = 10 * time.Millisecond
 	sampleCount = 2000
@@ -129,7 +130,8 @@ func (p *Process) read(now time.Time) {
 
 // pace slows down while nothing changes.
 func (p *Process) pace(smp *event.Sample) {
-	if l := &p.latest; p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
+	l := &p.latest
+	if p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		p.pause = 0
 	} else {
 		p.pause = min(max(2*p.pause, minInterval), maxInterval)
@@ -166,8 +168,8 @@ func (p *Process) file(name string) []byte {
 	return p.buf[:n]
 }
 
-// sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay that
-// of the image for which it was opened, while the other files are those of the image that runs.
+// sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay
+// that of the image for which it was opened, while the other files are those of the image that runs.
 func (p *Process) sameImage() bool {
 	fd, err := unix.Open(p.dir+"/auxv", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

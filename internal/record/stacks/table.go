@@ -39,7 +39,9 @@ type Table struct {
 
 // New returns a table that writes what it adds. Stacks have at most maxDepth frames; 0: all that there are.
 func New(of Process, tables *spool.Tables, out *recording.Writer, maxDepth int) *Table {
-	return &Table{Known: make([]uint32, 1), of: of, spool: tables, out: out, maxDepth: maxDepth, byPC: map[event.PC]uint32{}}
+	return &Table{
+		Known: make([]uint32, 1), of: of, spool: tables, out: out, maxDepth: maxDepth, byPC: map[event.PC]uint32{},
+	}
 }
 
 // PCs are the program counters, by the recording's numbers.
@@ -149,8 +151,8 @@ func (t *Table) node(parent, pc uint32, truncated bool) uint32 {
 	return id
 }
 
-// A record may refer to a node that another thread has just claimed and not filled in yet. That takes some ns, unless the
-// thread was interrupted; so wait, but not for ever.
+// A record may refer to a node that another thread has just claimed and not filled in yet. That takes some ns, unless
+// the thread was interrupted; so wait, but not for ever.
 const (
 	nodeWait     = 200 * time.Microsecond
 	nodeWaits    = 50
@@ -215,9 +217,10 @@ func (t *Table) localPC(e event.PC) uint32 {
 	return local
 }
 
-// addShort is add where call stacks have at most a given number of frames (--max-depth): the innermost ones stay, and the
-// others become one root that all stacks share. So a node of the agent's tree stands for itself only as the innermost frame
-// of a stack; as a caller it may occur in many places. path has one node more than deepest if the stack has more.
+// addShort is add where call stacks have at most a given number of frames (--max-depth): the innermost ones stay, and
+// the others become one root that all stacks share. So a node of the agent's tree stands for itself only as the
+// innermost frame of a stack; as a caller it may occur in many places. path has one node more than deepest if the stack
+// has more.
 func (t *Table) addShort(path []spool.Step, deepest int) uint32 {
 	up := uint32(0)
 	if len(path) > deepest {

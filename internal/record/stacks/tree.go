@@ -2,9 +2,9 @@ package stacks
 
 import "slices"
 
-// tree finds the nodes of the recording's calling-context tree by parent and program counter. Nearly all new nodes have a
-// parent that is new, too, and has no children yet: lists of children then cost nothing, while every look-up in a large map
-// misses the cache.
+// tree finds the nodes of the recording's calling-context tree by parent and program counter. Nearly all new nodes have
+// a parent that is new, too, and has no children yet: lists of children then cost nothing, while every look-up in a
+// large map misses the cache.
 type tree struct {
 	nodes []treeNode        // by id; [0] is the parent of the roots
 	far   map[uint64]uint32 // children beyond the first of those that have many

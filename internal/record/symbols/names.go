@@ -18,8 +18,8 @@ const fetchTime = namesTime / 2
 
 var errFetchTime = fmt.Errorf("the downloads for one recording may take no more than %s", fetchTime)
 
-// Names finds the names of program counters, by their indexes, and returns sentences for the user. With fetch that may take
-// minutes.
+// Names finds the names of program counters, by their indexes, and returns sentences for the user. With fetch that may
+// take minutes.
 func (f *Finder) Names(of Process, pcs []event.PC, fetch Fetch) (frames map[uint32][]event.Frame, notes []string) {
 	f.running <- struct{}{}
 	defer func() { <-f.running }()
@@ -86,8 +86,8 @@ func newNameCache() *nameCache {
 	return &nameCache{files: map[fileKey]uint32{}, frames: map[placeKey][]event.Frame{}}
 }
 
-// find fills in what is known, and returns the places of all pcs and the indexes of those that are not known. Code outside of
-// files is never known: it differs between processes.
+// find fills in what is known, and returns the places of all pcs and the indexes of those that are not known. Code
+// outside of files is never known: it differs between processes.
 func (c *nameCache) find(modules map[uint32]*event.Module, pcs []event.PC, frames map[uint32][]event.Frame) (
 	keys []placeKey, missing []uint32) {
 	c.mu.Lock()

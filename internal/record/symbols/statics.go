@@ -51,9 +51,15 @@ func (c *staticsCache) add(k fileKey, f fileStatics) {
 	}
 }
 
+// Statics is the static data of a process.
+type Statics struct {
+	Variables []event.Variable
+	Sections  []event.DataSection
+	Residency []event.Residency
+}
+
 // Statics returns what static data the process's files have, and what was last seen of it in memory.
-func (f *Finder) Statics(of Process, seen map[uint32]event.Residency) (variables []event.Variable, sections []event.DataSection,
-	residency []event.Residency) {
+func (f *Finder) Statics(of Process, seen map[uint32]event.Residency) (s Statics) {
 	f.running <- struct{}{}
 	defer func() { <-f.running }()
 	ctx, cancel := context.WithTimeout(f.config.Context, staticsTime)
@@ -67,7 +73,7 @@ func (f *Finder) Statics(of Process, seen map[uint32]event.Residency) (variables
 			continue
 		}
 		if r, ok := seen[m.ID]; ok {
-			residency = append(residency, r)
+			s.Residency = append(s.Residency, r)
 		}
 		if done[k] { // it was loaded several times
 			continue
@@ -82,12 +88,12 @@ func (f *Finder) Statics(of Process, seen map[uint32]event.Residency) (variables
 		}
 		for _, v := range data.variables {
 			v.Module = m.ID
-			variables = append(variables, v)
+			s.Variables = append(s.Variables, v)
 		}
-		for _, s := range data.sections {
-			s.Module = m.ID
-			sections = append(sections, s)
+		for _, x := range data.sections {
+			x.Module = m.ID
+			s.Sections = append(s.Sections, x)
 		}
 	}
-	return variables, sections, residency
+	return s
 }

@@ -1,8 +1,8 @@
-// Package symbols finds what recordings say about code and static data: the names of program counters, and the variables of
-// the files that a process has loaded. One Finder serves all processes of a run.
+// Package symbols finds what recordings say about code and static data: the names of program counters, and the
+// variables of the files that a process has loaded. One Finder serves all processes of a run.
 //
-// The rule: what is known of a file, by its build id, is remembered for the run's other processes. Code outside of files is
-// not, since it differs between processes.
+// The rule: what is known of a file, by its build id, is remembered for the run's other processes. Code outside of
+// files is not, since it differs between processes.
 package symbols
 
 import (

@@ -1,7 +1,7 @@
 // Package ticks converts the timestamps of a processor's counter to the time since a recording's start.
 //
-// The rule: time is continuous and never goes back. The rate follows later readings of both clocks, so that time neither
-// jumps nor drifts.
+// The rule: time is continuous and never goes back. The rate follows later readings of both clocks, so that time
+// neither jumps nor drifts.
 package ticks
 
 import (
@@ -89,8 +89,8 @@ func (m *Map) Units(counter uint64) int64 {
 	return m.Far(counter)
 }
 
-// Near is Units for a timestamp soon after the latest one that Far has converted; false for others. It is short enough to
-// become part of a loop.
+// Near is Units for a timestamp soon after the latest one that Far has converted; false for others. It is short enough
+// to become part of a loop.
 func (m *Map) Near(counter uint64) (units int64, ok bool) {
 	d := counter - m.from
 	return m.unit + int64((m.part+d*m.rate)/(recording.Quantum<<rateShift)), d < m.span

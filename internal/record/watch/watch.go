@@ -1,7 +1,7 @@
 // Package watch sets marks when a condition about a process's memory becomes true, such as rss>1GiB.
 //
-// The rule: a mark of a condition about the events is exact to the event. So a batch of events that might cross a limit, by an
-// upper bound of what it can add, has to be settled event by event; other batches pay one comparison.
+// The rule: a mark of a condition about the events is exact to the event. So a batch of events that might cross a
+// limit, by an upper bound of what it can add, has to be settled event by event; other batches pay one comparison.
 package watch
 
 import (
@@ -23,8 +23,8 @@ type Condition struct {
 // Measure is what a Condition is about.
 type Measure uint8
 
-// The measures. Live, Allocations and StackDepth are looked at with every event, the others whenever the process's memory is
-// sampled.
+// The measures. Live, Allocations and StackDepth are looked at with every event, the others whenever the process's
+// memory is sampled.
 const (
 	RSS         Measure = iota // resident set
 	Virtual                    // address space
@@ -112,8 +112,8 @@ func (w *Watch) Sums(now int64) {
 	w.see(Allocations, w.out.Allocations(), at)
 }
 
-// MayMark says whether events may make a condition about sums true, or false again: then Sums has to look at each of them. more
-// says that what the events have allocated may be more than they say.
+// MayMark says whether events may make a condition about sums true, or false again: then Sums has to look at each of
+// them. more says that what the events have allocated may be more than they say.
 func (w *Watch) MayMark(list []event.Plain, more bool) bool {
 	if w == nil || !w.sums {
 		return false
