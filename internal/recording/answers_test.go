@@ -95,7 +95,9 @@ func questions(r *Reader, n uint64) (list []reply) {
 		levels, err := r.Levels(ctx, from, to, 3)
 		add(levels, err, "levels %d to %d", from, to)
 		var series [][]Change
-		err = r.Series(ctx, from, to, 2, func(cut uint64, l []Change) { series = append(series, append(byStack(l), Change{Allocs: cut})) })
+		err = r.Series(ctx, from, to, 2, func(cut uint64, l []Change) {
+			series = append(series, append(byStack(l), Change{Allocs: cut}))
+		})
 		add(series, err, "series %d to %d", from, to)
 	}
 	for _, cut := range []uint64{n / 3, n - n/4, n} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -15,7 +16,7 @@ type appender struct {
 	name    string
 	f       file
 	pay     *column.Payload
-	pack    packing
+	pack    block.Packer
 	kept    tables // what could not be written yet
 	blocks  []indexEntry
 	out     []byte
@@ -32,15 +33,15 @@ type appender struct {
 }
 
 type indexEntry struct {
-	block
-	head eventsHead  // of an events block
-	sum  summaryHead // of a summary
+	header
+	head block.Head        // of an events block
+	sum  block.SummaryHead // of a summary
 }
 
 func newAppender(f file, name string) (*appender, error) { return newAppenderFlags(f, name, 0) }
 
 func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error) {
-	a = &appender{name: name, f: f, end: headerSize}
+	a = &appender{name: name, f: f, end: fileHeaderLength}
 	if a.pay, err = column.NewPayload(); err != nil {
 		return a, err
 	}
@@ -52,18 +53,18 @@ func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error
 }
 
 // events appends a block of events, and the summaries that it completes.
-func (a *appender) events(s *sealed) error {
+func (a *appender) events(s *block.Sealed) error {
 	if a.err == nil {
-		a.pack.pack(s, a.pay)
+		a.pack.Pack(s, a.pay)
 	}
 	if a.err != nil || a.block(blockEvents, a.pay.Bytes()) != nil {
-		a.lost += s.head.events
+		a.lost += s.Head.Events
 		return a.err
 	}
-	a.blocks[len(a.blocks)-1].head = s.head
-	a.written += s.head.events
-	a.latest = s.head.end
-	a.summarise(&s.head, a.count, s.stacks)
+	a.blocks[len(a.blocks)-1].head = s.Head
+	a.written += s.Head.Events
+	a.latest = s.Head.End
+	a.summarise(&s.Head, a.count, s.Stacks)
 	a.count++
 	return a.err
 }
@@ -147,7 +148,7 @@ func (a *appender) cut(n int) (lost uint64, ok bool) {
 	}
 	for _, b := range a.blocks[n:] {
 		if b.typ == blockEvents {
-			lost += b.head.events
+			lost += b.head.Events
 			a.dropped = true
 		}
 	}
@@ -182,7 +183,7 @@ func (a *appender) block(t blockType, payload []byte) error {
 		a.err = fmt.Errorf("%s: a block of %s would be %d bytes, more than %d", a.name, t, len(payload), maxPayload)
 		return a.err
 	}
-	b := block{typ: t, seq: a.seq, length: uint32(len(payload)), checksum: checksum(payload), offset: a.end}
+	b := header{typ: t, seq: a.seq, length: uint32(len(payload)), checksum: checksum(payload), offset: a.end}
 	a.out = append(b.encode(a.out[:0]), payload...)
 	if _, err := a.f.WriteAt(a.out, a.end); err != nil {
 		a.err = fmt.Errorf("cannot write the recording %s: %w", a.name, err)
@@ -191,7 +192,7 @@ func (a *appender) block(t blockType, payload []byte) error {
 		}
 		return a.err
 	}
-	a.blocks = append(a.blocks, indexEntry{block: b})
+	a.blocks = append(a.blocks, indexEntry{header: b})
 	a.end = b.end()
 	a.seq++
 	return nil

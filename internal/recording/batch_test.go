@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // TestPlacesAreUsedAgain: an event has nothing of the one that had its place in a batch before, of whatever kinds they are.
@@ -16,10 +17,10 @@ func TestPlacesAreUsedAgain(t *testing.T) {
 		e.Time = int64(len(events)) * Quantum
 		events = append(events, e)
 	}
-	for i := range uint64(batchEvents) {
+	for i := range uint64(block.BatchEvents) {
 		add(event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef, Addr: 0x1000 + 64*i, Size: 48, Usable: 56, Flags: event.HasUsable, Stack: 1})
 	}
-	for range batchEvents / 4 {
+	for range block.BatchEvents / 4 {
 		add(event.Event{Kind: event.Fail, Func: event.Malloc, Ref: event.NoRef, Size: 48, Stack: 1})
 		add(event.Event{Kind: event.Map, Func: event.Mmap, Ref: event.NoRef, Size: 48, Stack: 1})
 		add(event.Event{Kind: event.Inherited, Func: event.FreeFunc, Ref: event.NoRef, Stack: 1})

@@ -1,13 +1,14 @@
 package recording
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
@@ -155,41 +156,30 @@ func TestColumnBytes(t *testing.T) {
 	if os.Getenv("HEAPTAP_COLUMNS") == "" {
 		t.Skip("prints a table; set HEAPTAP_COLUMNS=1")
 	}
-	names := map[column.ID]string{colThreads: "threads", colRuns: "runs", colTimes: "times", colStacks: "stacks",
-		colShapes: "shapes", colSparse: "sparse", colClass: "class", colStack0: "stack0", colStack1: "stack1",
-		colStack2: "stack2", colSize: "size", colShape: "shape", colFreeShape: "freeshape", colSlack: "slack",
-		colWideSlack: "wideslack", colRef: "ref", colFar0: "far0", colFar1: "far1", colFarSize: "farsize",
-		colFarSlack: "farslack", colBorn: "born", colBornBy: "bornby", colAddr: "addr", colDistance: "distance", colFarAddr: "faraddr"}
 	for _, name := range shapes {
-		x := newEncoder(Options{})
-		p, err := column.NewPayload()
+		path := filepath.Join(t.TempDir(), "a.htap")
+		write(t, path, programs[name].run(1, benchEvents), Options{})
+		r, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, packed := map[column.ID]int{}, map[column.ID]int{}
-		var s column.Set
-		var block sealed
-		var pack packing
-		events := programs[name].run(1, benchEvents)
-		for i := range events {
-			x.add(&events[i])
-			if !x.room() || i == len(events)-1 {
-				x.seal(&block)
-				pack.pack(&block, p)
-				if err := s.Parse(p.Bytes()); err != nil {
-					t.Fatal(err)
-				}
-				for _, id := range s.IDs {
-					raw[id] += int(s.Raw(id))
-					packed[id] += s.Stored(id)
-				}
+		defer r.Close()
+		raw, packed := map[string]int64{}, map[string]int64{}
+		for i, b := range r.Blocks() {
+			if b.Type != blockEvents.String() {
+				continue
+			}
+			list, err := r.Columns(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range list {
+				raw[c.Name] += c.Unpacked
+				packed[c.Name] += c.Stored
 			}
 		}
-		for id := range colEnd {
-			if raw[id] > 0 {
-				t.Logf("%-10s %-10s raw %6.3f packed %6.3f B/event", name, names[id], float64(raw[id])/benchEvents,
-					float64(packed[id])/benchEvents)
-			}
+		for _, column := range slices.Sorted(maps.Keys(raw)) {
+			t.Logf("%-10s %-32s raw %6.3f packed %6.3f B/event", name, column, float64(raw[column])/benchEvents, float64(packed[column])/benchEvents)
 		}
 	}
 }

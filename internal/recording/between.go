@@ -2,13 +2,12 @@ package recording
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // part is a stretch of a recording whose changes are had in one go.
@@ -22,23 +21,23 @@ type part struct {
 // parts divides what lies between two cuts into as few parts as possible, in order.
 func (r *Reader) parts(from, to uint64) (list []part) {
 	i := r.blockOf(from)
-	for i < len(r.events) && r.events[i].head.firstEvent < to {
+	for i < len(r.events) && r.events[i].head.FirstEvent < to {
 		h := &r.events[i].head
-		if from <= h.firstEvent {
+		if from <= h.FirstEvent {
 			if s := r.largest(i, to); s != nil {
 				list = append(list, part{summary: s})
-				i += int(s.sum.blocks)
+				i += int(s.sum.Blocks)
 				continue
 			}
 		}
-		p := part{block: i, to: h.events}
-		if from > h.firstEvent {
-			p.from = from - h.firstEvent
+		p := part{block: i, to: h.Events}
+		if from > h.FirstEvent {
+			p.from = from - h.FirstEvent
 		}
-		if to < h.firstEvent+h.events {
-			p.to = to - h.firstEvent
+		if to < h.FirstEvent+h.Events {
+			p.to = to - h.FirstEvent
 		}
-		p.whole = p.from == 0 && p.to == h.events
+		p.whole = p.from == 0 && p.to == h.Events
 		list = append(list, p)
 		i++
 	}
@@ -47,12 +46,12 @@ func (r *Reader) parts(from, to uint64) (list []part) {
 
 // above returns the summaries that begin with events block i and end at or before a cut.
 func (r *Reader) above(i int, to uint64) (list []*indexEntry) {
-	for _, s := range r.sums[r.events[i].head.firstEvent] {
-		end := i + int(s.sum.blocks)
-		if s.sum.firstEvent+s.sum.events > to || end > len(r.events) || r.folded(s) {
+	for _, s := range r.sums[r.events[i].head.FirstEvent] {
+		end := i + int(s.sum.Blocks)
+		if s.sum.FirstEvent+s.sum.Events > to || end > len(r.events) || r.folded(s) {
 			continue
 		}
-		if last := &r.events[end-1].head; last.firstEvent+last.events == s.sum.firstEvent+s.sum.events {
+		if last := &r.events[end-1].head; last.FirstEvent+last.Events == s.sum.FirstEvent+s.sum.Events {
 			list = append(list, s)
 		}
 	}
@@ -62,7 +61,7 @@ func (r *Reader) above(i int, to uint64) (list []*indexEntry) {
 // largest returns the largest of those; nil if there is none.
 func (r *Reader) largest(i int, to uint64) (best *indexEntry) {
 	for _, s := range r.above(i, to) {
-		if best == nil || s.sum.blocks >= best.sum.blocks {
+		if best == nil || s.sum.Blocks >= best.sum.Blocks {
 			best = s
 		}
 	}
@@ -74,7 +73,7 @@ func (r *Reader) changes(p part) ([]Change, error) {
 	switch {
 	case p.summary != nil:
 		return r.summaryChanges(p.summary)
-	case p.whole && r.events[p.block].head.flags&headChanges != 0 && !r.folded(&r.events[p.block]):
+	case p.whole && r.events[p.block].head.HasChanges() && !r.folded(&r.events[p.block]):
 		return r.blockChanges(p.block)
 	}
 	var sum Changes
@@ -84,102 +83,34 @@ func (r *Reader) changes(p part) ([]Change, error) {
 			return true
 		}
 		if n <= p.to {
-			sum.event(e)
+			sum.AddEvent(e)
 		}
 		return n < p.to
 	})
-	return sum.list, err
+	return sum.List(), err
 }
 
-// event adds an event.
-func (s *Changes) event(e *event.Event) {
-	switch e.Kind {
-	case event.Alloc:
-		c := s.At(e.Stack)
-		n, bytes := e.Weight()
-		c.Allocs += n
-		c.Bytes += bytes
-		if net := c.Net(); net > int64(c.Top) {
-			c.Top = uint64(net)
-		}
-	case event.Free:
-		c := s.At(e.Stack)
-		n, bytes := e.Weight()
-		c.Frees += n
-		c.FreedBytes += bytes
-		if e.Flags&event.Temporary != 0 {
-			c.Temporary++
-		}
-	}
-}
-
+// summaryChanges returns what happened in the blocks that a summary tells of.
 func (r *Reader) summaryChanges(e *indexEntry) ([]Change, error) {
-	fail := func(err error) ([]Change, error) {
-		return nil, fmt.Errorf("%s: the summary at offset %d: %w", r.name, e.offset, err)
-	}
-	b, err := r.payload(e.block, nil)
-	if err != nil {
-		return fail(err)
-	}
-	var s column.Set
-	if err := s.Parse(b); err != nil {
-		return fail(err)
-	}
-	var h summaryHead
-	s.Head.Fields(h.fields)
-	if s.Head.Bad || h != e.sum {
-		return fail(errChanges)
-	}
-	ids, err := s.Unpack(colChangeStacks, nil)
-	if err != nil {
-		return fail(err)
-	}
-	c := column.Cursor{Data: ids}
-	last := int64(-1)
-	list, err := decodeChanges(&s, h.changes, r.room(), func(int) uint32 {
-		id := max(last, 0) + c.Int()
-		if id <= last || id > 1<<32-1 || !r.known(uint32(id)) {
-			c.Bad = true
-			return 0
+	p, err := r.payload(e.header, nil)
+	if err == nil {
+		var list []Change
+		if list, err = block.DecodeSummary(p, &e.sum, r.room(), r.known); err == nil {
+			return list, nil
 		}
-		last = id
-		return uint32(id)
-	})
-	if err == nil && c.Bad {
-		err = errChanges
 	}
-	if err != nil {
-		return fail(err)
-	}
-	return list, nil
+	return nil, fmt.Errorf("%s: the summary at offset %d: %w", r.name, e.offset, err)
 }
 
-func (r *Reader) blockChanges(i int) ([]Change, error) {
-	e := &r.events[i]
-	fail := func(err error) ([]Change, error) {
-		return nil, fmt.Errorf("%s: the block of events at offset %d: %w", r.name, e.offset, err)
-	}
+// blockChanges returns what happened in a block of events that says so.
+func (r *Reader) blockChanges(i int) (list []Change, err error) {
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	b, err := r.payload(e.block, d.buf)
-	if err != nil {
-		return fail(err)
-	}
-	d.buf = b
-	if err := d.open(b); err != nil {
-		return fail(err)
-	}
-	if d.head != e.head {
-		return fail(errors.New("its head is not the one that the index has"))
-	}
-	if err := d.dictionaries(); err != nil {
-		return fail(err)
-	}
-	list, err := decodeChanges(&d.cols, d.head.stacks, r.room(), func(i int) uint32 { return d.stacks[i].id })
-	if err != nil {
-		return fail(err)
-	}
-	return list, nil
+	err = r.openBlock(d, i, func() error {
+		list, err = d.Changes(r.room())
+		return err
+	})
+	return list, err
 }
 
 // Changes returns what happened between two cuts at each call stack. The zero Changes, and all that could be read, come with
@@ -250,7 +181,7 @@ func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
 		return list, nil
 	}
 	before, err := r.Changes(ctx, 0, cut)
-	for _, c := range before.list {
+	for _, c := range before.List() {
 		if c.Allocs != c.Frees || c.Bytes != c.FreedBytes {
 			list = append(list, Live{c.Stack, c.Allocs - c.Frees, c.Bytes - c.FreedBytes})
 		}
@@ -295,12 +226,12 @@ func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Blo
 // History returns the allocation with that number and the event that ended it, with their numbers among all events; nil if the
 // recording has none.
 func (r *Reader) History(ctx context.Context, ref uint64) (born, died *event.Event, bornAt, diedAt uint64, err error) {
-	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.firstAlloc+r.events[i].head.allocs > ref })
-	if i == len(r.events) || r.events[i].head.firstAlloc > ref {
+	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.FirstAlloc+r.events[i].head.Allocs > ref })
+	if i == len(r.events) || r.events[i].head.FirstAlloc > ref {
 		return nil, nil, 0, 0, nil
 	}
 	_, last := r.Cuts()
-	err = r.EventsBetween(ctx, r.events[i].head.firstEvent, last, func(n, about uint64, e *event.Event) bool {
+	err = r.EventsBetween(ctx, r.events[i].head.FirstEvent, last, func(n, about uint64, e *event.Event) bool {
 		if about == ref {
 			v := *e
 			switch e.Kind {

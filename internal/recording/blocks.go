@@ -1,8 +1,10 @@
 package recording
 
 import (
-	"github.com/heaptap/heaptap/internal/recording/column"
 	"strconv"
+
+	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // Block tells of one block of a recording's file.
@@ -33,12 +35,12 @@ func (r *Reader) Blocks() []Block {
 		switch e.typ {
 		case blockEvents:
 			h := &e.head
-			b.Events, b.FirstEvent, b.Begin, b.End = h.events, h.firstEvent, int64(h.begin)*q, int64(h.end)*q
-			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads = h.live, h.liveCount, h.peak, h.stacks, h.threads
+			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, int64(h.Begin)*q, int64(h.End)*q
+			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads = h.Live, h.LiveCount, h.Peak, h.Stacks, h.Threads
 		case blockSummary:
 			h := &e.sum
-			b.Events, b.FirstEvent, b.Begin, b.End = h.events, h.firstEvent, int64(h.begin)*q, int64(h.end)*q
-			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Level = h.live, h.liveCount, h.peak, h.changes, int(h.level)
+			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, int64(h.Begin)*q, int64(h.End)*q
+			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Level = h.Live, h.LiveCount, h.Peak, h.Changes, int(h.Level)
 		}
 		list[i] = b
 	}
@@ -55,7 +57,7 @@ type Column struct {
 // Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none, nor has what was
 // folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
-	b := r.blocks[i].block
+	b := r.blocks[i].header
 	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.folded(&r.blocks[i]) {
 		return nil, nil
 	}
@@ -77,7 +79,7 @@ func (r *Reader) Columns(i int) ([]Column, error) {
 	return list, nil
 }
 
-// columnNames name the columns of each type of block, as doc.go does.
+// columnNames name the columns of each type of block, as doc.go does; package block names those of events and summaries.
 var columnNames = map[blockType]map[column.ID]string{
 	blockThreads:      {1: "index", 2: "kernel's id", 3: "start", column.Texts: "names"},
 	blockModules:      {1: "id", 2: "addresses", 3: "times", column.Texts: "paths, build ids"},
@@ -98,28 +100,20 @@ var columnNames = map[blockType]map[column.ID]string{
 	blockPools:        {2: "sums", 3: "names", column.Texts: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
 		23: "memory available", 24: "cached", 25: "threads"},
-	blockEvents: {
-		colThreads: "threads", colRuns: "runs of threads", colTimes: "times of allocations",
-		colFreeTimes: "times of other events", colLongTimes: "long times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
-		colChangeAllocs: "changes: allocations", colChangeFrees: "changes: deallocations", colChangeBytes: "changes: bytes",
-		colChangeFreed: "changes: freed bytes", colChangeTop: "changes: tops", colChangeTemp: "changes: temporary",
-		colClass: "runs of allocations and others", colLongRun: "long runs",
-		colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
-		colSize: "size", colShape: "kind", colFreeShape: "kind of deallocation", colSlack: "slack", colWideSlack: "large slack",
-		colRef: "allocation that ended", colFarRef: "allocation that ended, not near", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
-		colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
-		colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
-		colAddr: "address", colDistance: "address, not near", colFarAddr: "far: address", colCount: "count",
-	},
-	blockSummary: {
-		colChangeStacks: "stacks", colChangeAllocs: "allocations", colChangeFrees: "deallocations", colChangeBytes: "bytes",
-		colChangeFreed: "freed bytes", colChangeTop: "tops", colChangeTemp: "temporary",
-	},
 }
 
 func columnName(t blockType, id column.ID) string {
-	if name, ok := columnNames[t][id]; ok {
-		return name
+	name := ""
+	switch t {
+	case blockEvents:
+		name = block.EventColumnNames[id]
+	case blockSummary:
+		name = block.SummaryColumnNames[id]
+	default:
+		name = columnNames[t][id]
 	}
-	return "column " + strconv.Itoa(int(id))
+	if name == "" {
+		name = "column " + strconv.Itoa(int(id))
+	}
+	return name
 }

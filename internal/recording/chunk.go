@@ -1,8 +1,6 @@
 package recording
 
-import (
-	"github.com/heaptap/heaptap/internal/event"
-)
+import "github.com/heaptap/heaptap/internal/event"
 
 // chunk is consecutive events on their way to the columns, with what was added to the tables since the chunk before.
 // The caller of a Writer fills one while a goroutine encodes those before.
@@ -83,7 +81,7 @@ func (w *Writer) sendChunk(last bool, then func()) {
 func (w *Writer) encodeAll() {
 	for s := range w.chunks {
 		w.encode(s)
-		if s.last || !w.enc.room() {
+		if s.last || !w.enc.Room() {
 			w.submitBlock(s.then)
 			s.then = nil
 		}
@@ -96,14 +94,14 @@ func (w *Writer) encode(s *chunk) {
 	w.due.moveFrom(&s.tables)
 	x, list, others := w.enc, s.list[:s.n], s.others
 	for len(list) > 0 {
-		if !x.room() {
+		if !x.Room() {
 			w.submitBlock(nil)
 		}
 		if list[0].Way != event.NotPlain {
-			list = list[x.plains(list):]
+			list = list[x.AddPlain(list):]
 			continue
 		}
-		x.add(&others[0])
+		x.Add(&others[0])
 		list, others = list[1:], others[1:]
 	}
 	s.n, s.others = 0, s.others[:0]

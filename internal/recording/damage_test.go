@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -103,7 +104,7 @@ func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	}
 	// A block in the middle is lost: the one after it is read all the same, and the loss is told.
 	b := bytes.Clone(good)
-	b[r.events[0].offset+blockHeader+10] ^= 1
+	b[r.events[0].offset+headerLength+10] ^= 1
 	a, _, err = ask(b, 80)
 	var damage *DamageError
 	if !errors.As(err, &damage) || len(a.Events) != 30 {
@@ -175,7 +176,7 @@ func TestForgedLengths(t *testing.T) {
 	bomb := p.Bytes()
 	file := fileHeader{major: 1, quantum: 100}.encode()
 	for i := range 200 {
-		b := block{typ: blockNodes, seq: uint32(i), length: uint32(len(bomb)), checksum: checksum(bomb)}
+		b := header{typ: blockNodes, seq: uint32(i), length: uint32(len(bomb)), checksum: checksum(bomb)}
 		file = append(b.encode(file), bomb...)
 	}
 	var before, after runtime.MemStats
@@ -205,7 +206,7 @@ func TestForgedBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		build(p)
-		b := block{typ: typ, seq: 99, length: uint32(len(p.Bytes())), checksum: checksum(p.Bytes())}
+		b := header{typ: typ, seq: 99, length: uint32(len(p.Bytes())), checksum: checksum(p.Bytes())}
 		return append(b.encode(file), p.Bytes()...)
 	}
 	for name, c := range map[string]struct {
@@ -213,17 +214,17 @@ func TestForgedBlocks(t *testing.T) {
 		want string
 	}{
 		"summary": {forge(blockSummary, func(p *column.Payload) {
-			h := summaryHead{level: 1, blocks: 1, changes: huge, events: 6}
-			p.Fields(h.fields)
-			p.Column(colChangeStacks, bytes.Repeat([]byte{2}, huge))
-			for id := colChangeAllocs; id <= colChangeTemp; id++ {
+			h := block.SummaryHead{Level: 1, Blocks: 1, Changes: huge, Events: 6}
+			p.Fields(h.Fields)
+			p.Column(1, bytes.Repeat([]byte{2}, huge))
+			for id := column.ID(8); id <= 13; id++ {
 				p.Column(id, zeros)
 			}
 		}), "summary would unpack to more than"},
 		"threads": {forge(blockEvents, func(p *column.Payload) {
-			h := eventsHead{events: BlockEvents, firstEvent: 6, firstAlloc: 6, begin: 1 << 40, end: 1 << 40, threads: BlockEvents}
-			p.Fields(h.fields)
-			p.Column(colThreads, bytes.Repeat(zeros, 4)[:threadColumns*BlockEvents])
+			h := block.Head{Events: BlockEvents, FirstEvent: 6, FirstAlloc: 6, Begin: 1 << 40, End: 1 << 40, Threads: BlockEvents}
+			p.Fields(h.Fields)
+			p.Column(1, bytes.Repeat(zeros, 4)[:25*BlockEvents])
 		}), "its head is invalid"},
 	} {
 		var before, after runtime.MemStats
@@ -269,19 +270,19 @@ func TestUnknownBlocks(t *testing.T) {
 // fixChecksums makes the blocks of b valid, as far as their lengths make sense.
 func fixChecksums(b []byte) []byte {
 	b = bytes.Clone(b)
-	if len(b) < headerSize {
+	if len(b) < fileHeaderLength {
 		return b
 	}
 	copy(b, fileHeader{major: 1, quantum: 100}.encode())
-	for at := headerSize; at+blockHeader <= len(b); {
+	for at := fileHeaderLength; at+headerLength <= len(b); {
 		h := b[at:]
 		typ := blockType(h[4]) | blockType(h[5])<<8
 		length := uint32(h[8]) | uint32(h[9])<<8 | uint32(h[10])<<16 | uint32(h[11])<<24
-		rest := uint32(len(b) - at - blockHeader)
+		rest := uint32(len(b) - at - headerLength)
 		length = min(length, rest)
-		x := block{typ: typ, length: length, seq: uint32(h[12]), checksum: checksum(b[at+blockHeader:][:length])}
+		x := header{typ: typ, length: length, seq: uint32(h[12]), checksum: checksum(b[at+headerLength:][:length])}
 		copy(h, x.encode(nil))
-		at += blockHeader + int(length)
+		at += headerLength + int(length)
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // PeakBetween returns the largest number of bytes that were live at any moment between two cuts, the ends included, and the
@@ -14,9 +15,9 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 	if err := r.hasEvents(); err != nil {
 		return 0, 0, err
 	}
-	if i := r.blockOf(from); from >= to && (i == len(r.events) || r.events[i].head.firstEvent >= from) {
+	if i := r.blockOf(from); from >= to && (i == len(r.events) || r.events[i].head.FirstEvent >= from) {
 		if i < len(r.events) {
-			return uint64(max(r.events[i].head.live, 0)), from, nil
+			return uint64(max(r.events[i].head.Live, 0)), from, nil
 		}
 		sum, err := r.Tally()
 		if err != nil {
@@ -27,25 +28,25 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 	best, at := int64(-1), uint64(0)
 	exact := true
 	where := 0
-	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
+	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.FirstEvent < to; i++ {
 		h := &r.events[i].head
-		if from <= h.firstEvent && h.firstEvent+h.events <= to {
+		if from <= h.FirstEvent && h.FirstEvent+h.Events <= to {
 			// Whole: its head knows the peak, and only if it is the largest is the moment looked for.
-			if h.live > best {
-				best, at, exact = h.live, h.firstEvent, true
+			if h.Live > best {
+				best, at, exact = h.Live, h.FirstEvent, true
 			}
-			if h.peak > best {
-				best, where, exact = h.peak, i, false
+			if h.Peak > best {
+				best, where, exact = h.Peak, i, false
 			}
 			continue
 		}
-		live, n := h.live, h.firstEvent
+		live, n := h.Live, h.FirstEvent
 		if n >= from && live > best {
 			best, at, exact = live, n, true
 		}
 		err = r.decodeBlock(i, Sizes, func(_, _ uint64, e *event.Event) bool {
 			n++
-			live += delta(e)
+			live += block.Delta(e)
 			if n >= from && live > best {
 				best, at, exact = live, n, true
 			}
@@ -67,30 +68,18 @@ func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut u
 	if !exact {
 		h := &r.events[where].head
 		if r.folded(&r.events[where]) {
-			cut := h.firstEvent + h.events
+			cut := h.FirstEvent + h.Events
 			return uint64(best), cut, r.foldedError(math.MaxUint64)
 		}
-		live, n := h.live, h.firstEvent
+		live, n := h.Live, h.FirstEvent
 		err = r.decodeBlock(where, Sizes, func(_, _ uint64, e *event.Event) bool {
 			n++
-			live += delta(e)
+			live += block.Delta(e)
 			at = n
 			return live < best
 		})
 	}
 	return uint64(max(best, 0)), at, err
-}
-
-// delta is by how many bytes an event changes what is live.
-func delta(e *event.Event) int64 {
-	_, bytes := e.Weight()
-	switch e.Kind {
-	case event.Alloc:
-		return int64(bytes)
-	case event.Free:
-		return -int64(bytes)
-	}
-	return 0
 }
 
 // Level is what was live around a moment.
@@ -127,9 +116,9 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 	}
 	step := max(1, (to-from+uint64(max(n, 1))-1)/uint64(max(n, 1)))
 	h := &r.events[first].head
-	live, count := h.live, h.liveCount
+	live, count := h.Live, h.LiveCount
 	l := Level{}
-	err := r.EventsBetween(ctx, h.firstEvent, to, func(k, _ uint64, e *event.Event) bool {
+	err := r.EventsBetween(ctx, h.FirstEvent, to, func(k, _ uint64, e *event.Event) bool {
 		blocks, _ := e.Weight()
 		switch e.Kind {
 		case event.Alloc:
@@ -137,7 +126,7 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 		case event.Free:
 			count -= int64(blocks)
 		}
-		live += delta(e)
+		live += block.Delta(e)
 		if k < from {
 			return true
 		}
@@ -159,11 +148,11 @@ func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, e
 func (r *Reader) level(i, end int) (l Level) {
 	for ; i < end; i++ {
 		h := &r.events[i].head
-		l.Top = max(l.Top, uint64(max(h.peak, h.live)))
-		l.Cut, l.Time = h.firstEvent+h.events, int64(h.end)*int64(r.header.quantum)
+		l.Top = max(l.Top, uint64(max(h.Peak, h.Live)))
+		l.Cut, l.Time = h.FirstEvent+h.Events, int64(h.End)*int64(r.header.quantum)
 	}
 	if i < len(r.events) {
-		l.Bytes, l.Blocks = uint64(r.events[i].head.live), uint64(r.events[i].head.liveCount)
+		l.Bytes, l.Blocks = uint64(r.events[i].head.Live), uint64(r.events[i].head.LiveCount)
 	} else if sum, err := r.Tally(); err == nil {
 		l.Bytes, l.Blocks = sum.Totals.LiveBytes, sum.Totals.LiveBlocks
 	}
@@ -181,14 +170,14 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	if err := r.answers(to); err != nil {
 		return err
 	}
-	take(from, before.list)
+	take(from, before.List())
 	first, end := r.blockOf(from), r.blockOf(to)
 	n = max(n, 1)
 	if end-first >= n {
 		// The coarsest parts of which there are enough.
 		fan := 1
-		for (end-first)/(fan*summaryFan) >= n {
-			fan *= summaryFan
+		for (end-first)/(fan*block.Fan) >= n {
+			fan *= block.Fan
 		}
 		return r.seriesOfParts(ctx, from, to, fan, take)
 	}
@@ -202,10 +191,10 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	var sum Changes
 	step := max(1, (to-from+uint64(n)-1)/uint64(n))
 	return r.EventsBetween(ctx, from, to, func(k, _ uint64, e *event.Event) bool {
-		sum.event(e)
+		sum.AddEvent(e)
 		if (k+1-from)%step == 0 || k+1 == to {
-			take(k+1, sum.list)
-			sum.reset()
+			take(k+1, sum.List())
+			sum.Reset()
 		}
 		return true
 	})
@@ -219,7 +208,7 @@ func (r *Reader) seriesOfParts(ctx context.Context, from, to uint64, fan int, ta
 		i := r.blockOf(at)
 		stop := to
 		if j := (i/fan + 1) * fan; j < len(r.events) {
-			_, stop = r.Around(min(stop, r.events[j].head.firstEvent))
+			_, stop = r.Around(min(stop, r.events[j].head.FirstEvent))
 		}
 		if stop <= at {
 			break
@@ -235,13 +224,13 @@ func (r *Reader) seriesOfParts(ctx context.Context, from, to uint64, fan int, ta
 		}
 		var cut uint64
 		if p.summary != nil {
-			cut = p.summary.sum.firstEvent + p.summary.sum.events
+			cut = p.summary.sum.FirstEvent + p.summary.sum.Events
 		} else {
-			cut = r.events[p.block].head.firstEvent + p.to
+			cut = r.events[p.block].head.FirstEvent + p.to
 		}
 		if cut >= stops[0] {
-			take(cut, sum.list)
-			sum.reset()
+			take(cut, sum.List())
+			sum.Reset()
 			stops = stops[1:]
 		}
 	})

@@ -163,12 +163,12 @@
 //
 //	1   threads: for each thread of the block, in order of first appearance, varint index, and the length of its part of
 //	    columns 16 to 40, 25 varints
-//	2   runs: halves, thread (its place in column 1) in the high one, number of events of it until another thread comes in
-//	    the low one; then, where a half is 15, varint the rest: of the number, of the thread
-//	3   times before events of class 0: for each a half, the difference to the event before, of any class; the block's first
-//	    event's is 0. Two events share a byte, the first has the low half
+//	2   runs: nibbles, thread (its place in column 1) in the high one, number of events of it until another thread comes in
+//	    the low one; then, where a nibble is 15, varint the rest: of the number, of the thread
+//	3   times before events of class 0: for each a nibble, the difference to the event before, of any class; the block's first
+//	    event's is 0. Two events share a byte, the first has the low nibble
 //	14  times before other events, likewise
-//	15  for each half of columns 3 and 14 that is 15, in the order of the events: varint the rest
+//	15  for each nibble of columns 3 and 14 that is 15, in the order of the events: varint the rest
 //	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
 //	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
 //	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254. Flag 32 says
@@ -179,10 +179,10 @@
 //	    what the event has without them, after all else about it is known.
 //	7   with addresses: zigzag distances, where a code of column 36 asks for one, in the order of the events
 //	8 to 13  with flag 2: changes of each stack, see below
-//	16  runs of classes: halves, number of events of class 0 in the low one (only the first may be 0), number of events of other
+//	16  runs of classes: nibbles, number of events of class 0 in the low one (only the first may be 0), number of events of other
 //	    classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched,
 //	    Inherited and Unrecorded: whether an event is of class 1 or 2, its shape tells
-//	39  for each half of column 16 that is 15: varint the rest
+//	39  for each nibble of column 16 that is 15: varint the rest
 //
 // Class 0, for each event:
 //
@@ -220,7 +220,7 @@
 //	32  thread of birth: varint; 0 is the same thread, else index plus 1
 //	37  with addresses: zigzag difference to the thread's far Free before
 //
-// A half is four bits, a number from 0 to 14, or 15: 15 and the rest, which is elsewhere.
+// A nibble is four bits, a number from 0 to 14, or 15: 15 and the rest, which is elsewhere.
 //
 // Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps have
 // an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.

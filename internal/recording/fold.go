@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -43,7 +44,7 @@ type layer struct {
 	level uint64 // of summaries, else 0
 }
 
-func (e *indexEntry) layer() layer { return layer{e.typ, e.sum.level} }
+func (e *indexEntry) layer() layer { return layer{e.typ, e.sum.Level} }
 
 // foldedHead is the head of a folded block: all blocks of a layer with a number below one are folded.
 type foldedHead struct {
@@ -67,12 +68,12 @@ func (d *folder) hole(e *indexEntry) (off, n int64) {
 	var p column.Payload
 	switch e.typ {
 	case blockEvents:
-		p.Fields(e.head.fields)
+		p.Fields(e.head.Fields)
 	case blockSummary:
-		p.Fields(e.sum.fields)
+		p.Fields(e.sum.Fields)
 	}
 	head := len(binary.AppendUvarint(p.Head, uint64(len(p.Head))))
-	off = (e.offset + blockHeader + int64(head) + d.grain - 1) &^ (d.grain - 1)
+	off = (e.offset + headerLength + int64(head) + d.grain - 1) &^ (d.grain - 1)
 	return off, max(0, e.end()&^(d.grain-1)-off)
 }
 
@@ -80,10 +81,10 @@ func (d *folder) hole(e *indexEntry) (off, n int64) {
 type folder struct {
 	Fold
 	f       holed
-	until   [summaryLevels + 1]int // by level, 0 being events: number in appender.blocks before which all is folded
-	counts  int                    // where the latest statistics are in it; 0: none
-	awaited atomic.Bool            // there is something to fold: the statistics are needed
-	excess  bool                   // the user knows that MaxSize cannot be kept
+	until   [block.Levels + 1]int // by level, 0 being events: number in appender.blocks before which all is folded
+	counts  int                   // where the latest statistics are in it; 0: none
+	awaited atomic.Bool           // there is something to fold: the statistics are needed
+	excess  bool                  // the user knows that MaxSize cannot be kept
 	failed  bool
 }
 
@@ -116,15 +117,15 @@ func (d *folder) notice(format string, args ...any) {
 
 // groups goes through what can be folded of a level, from the oldest on: all of its blocks before a summary of the next
 // level, behind which is next in blocks, and so on. size is the disk that each group gives back.
-func (a *appender) groups(level int, group func(s *summaryHead, next int, size int64) (more bool)) {
+func (a *appender) groups(level int, group func(s *block.SummaryHead, next int, size int64) (more bool)) {
 	size := int64(0)
 	for i := a.fold.until[level]; i < len(a.blocks); i++ {
 		e := &a.blocks[i]
 		switch {
-		case level == 0 && e.typ == blockEvents, level > 0 && e.typ == blockSummary && e.sum.level == uint64(level):
+		case level == 0 && e.typ == blockEvents, level > 0 && e.typ == blockSummary && e.sum.Level == uint64(level):
 			_, n := a.fold.hole(e)
 			size += n
-		case e.typ == blockSummary && e.sum.level == uint64(level)+1:
+		case e.typ == blockSummary && e.sum.Level == uint64(level)+1:
 			if !group(&e.sum, i+1, size) {
 				return
 			}
@@ -151,7 +152,7 @@ func (a *appender) tend(counts *tally.Summary) {
 }
 
 // plan decides how far each level is to be folded, and whether that is worth the statistics that have to be written for it.
-func (a *appender) plan() (until [summaryLevels + 1]int, worth bool) {
+func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	d := a.fold
 	until = d.until
 	var need, used int64
@@ -164,9 +165,9 @@ func (a *appender) plan() (until [summaryLevels + 1]int, worth bool) {
 	now, keep := a.latest, uint64(d.Keep)/Quantum
 	free := int64(0)
 	// A level is only come to when all below it is folded that can be.
-	for level := 0; level < summaryLevels; level++ {
-		a.groups(level, func(s *summaryHead, next int, size int64) bool {
-			old := level == 0 && d.Keep > 0 && now > keep && s.end < now-keep
+	for level := 0; level < block.Levels; level++ {
+		a.groups(level, func(s *block.SummaryHead, next int, size int64) bool {
+			old := level == 0 && d.Keep > 0 && now > keep && s.End < now-keep
 			if !old && free >= need {
 				return false
 			}
@@ -209,7 +210,7 @@ func (a *appender) countsSize() int64 {
 }
 
 // foldUntil folds each level up to a place in a.blocks, and the statistics that these replace.
-func (a *appender) foldUntil(until [summaryLevels + 1]int, counts *tally.Summary) {
+func (a *appender) foldUntil(until [block.Levels + 1]int, counts *tally.Summary) {
 	d := a.fold
 	if a.counts(counts) != nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -223,9 +224,9 @@ func (x *inquiry) ask(ctx context.Context) (coarse, refused int) {
 	}
 	for _, list := range r.sums {
 		for _, s := range list {
-			end := s.sum.firstEvent + s.sum.events
+			end := s.sum.FirstEvent + s.sum.Events
 			if before, _ := r.Around(end); before != end && !r.folded(s) {
-				t.Fatalf("seed %d: no answers at %d, where a summary of level %d ends", x.seed, end, s.sum.level)
+				t.Fatalf("seed %d: no answers at %d, where a summary of level %d ends", x.seed, end, s.sum.Level)
 			}
 		}
 	}
@@ -400,7 +401,7 @@ func (m model) highest(a, b uint64) (best, at uint64) {
 	top := live
 	at = a
 	for c := a; c < b; c++ {
-		if live += delta(&m[c]); live > top {
+		if live += block.Delta(&m[c]); live > top {
 			top, at = live, c+1
 		}
 	}
@@ -421,7 +422,7 @@ func TestFoldCrash(t *testing.T) {
 	f := newSieve()
 	steps, folded := 0, 0
 	f.after = func() {
-		if len(f.data) <= headerSize {
+		if len(f.data) <= fileHeaderLength {
 			return
 		}
 		steps++

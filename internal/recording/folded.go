@@ -54,7 +54,7 @@ func (r *Reader) DetailFrom() (cut uint64, time int64) {
 		return 0, 0
 	}
 	h := &r.events[i-1].head
-	return h.firstEvent + h.events, int64(h.end) * int64(r.header.quantum)
+	return h.FirstEvent + h.Events, int64(h.End) * int64(r.header.quantum)
 }
 
 // detail returns the first block of events that is not folded.
@@ -102,7 +102,7 @@ func (r *Reader) endBefore(cut uint64) int64 {
 	if i == 0 {
 		return 0
 	}
-	return int64(r.events[i-1].head.end) * int64(r.header.quantum)
+	return int64(r.events[i-1].head.End) * int64(r.header.quantum)
 }
 
 func (r *Reader) folded(e *indexEntry) bool { return uint64(e.seq) < r.folds[e.layer()] }
@@ -113,7 +113,7 @@ func (r *Reader) loadFolded(blocks []indexEntry) {
 		if b.typ != blockFolded {
 			continue
 		}
-		p, err := r.payload(b.block, nil)
+		p, err := r.payload(b.header, nil)
 		var s column.Set
 		if err == nil {
 			err = s.Parse(p)
@@ -140,11 +140,11 @@ func (r *Reader) findCuts() {
 	r.cuts = r.cuts[:0]
 	detail, _ := r.DetailFrom()
 	for i, n := 0, r.detail(); i < n; {
-		r.cuts = append(r.cuts, r.events[i].head.firstEvent)
+		r.cuts = append(r.cuts, r.events[i].head.FirstEvent)
 		step := 1 // without a summary, which only damage can take away
 		for _, s := range r.above(i, detail) {
-			if step == 1 || int(s.sum.blocks) < step {
-				step = int(s.sum.blocks)
+			if step == 1 || int(s.sum.Blocks) < step {
+				step = int(s.sum.Blocks)
 			}
 		}
 		i += step

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -15,7 +16,7 @@ const (
 )
 
 // Quantum is the resolution of times in a recording, in nanoseconds.
-const Quantum = 100
+const Quantum = block.Quantum
 
 // Quantise rounds a time down to the resolution of a recording, as a Writer does with Time and Born of every event: so a reader gets the
 // times back that it would give.
@@ -27,15 +28,15 @@ func Quantise(ns int64) int64 {
 }
 
 // BlockEvents is the largest number of events in a block.
-const BlockEvents = 1 << 18
+const BlockEvents = block.MaxEvents
 
 const (
-	fileMagic   = "\x89HTAP\r\n\x1a"
-	headerSize  = 32
-	blockMagic  = 0x4b4c4248 // "HBLK"
-	blockHeader = 24
-	endMagic    = "HTAPEND\n"
-	trailerSize = 16
+	fileMagic        = "\x89HTAP\r\n\x1a"
+	fileHeaderLength = 32
+	blockMagic       = 0x4b4c4248 // "HBLK"
+	headerLength     = 24
+	endMagic         = "HTAPEND\n"
+	trailerSize      = 16
 
 	maxPayload = 64 << 20 // of a block, as stored
 
@@ -164,7 +165,7 @@ type fileHeader struct {
 }
 
 func (h fileHeader) encode() []byte {
-	b := make([]byte, headerSize)
+	b := make([]byte, fileHeaderLength)
 	copy(b, fileMagic)
 	binary.LittleEndian.PutUint16(b[8:], h.major)
 	binary.LittleEndian.PutUint16(b[10:], h.minor)
@@ -184,9 +185,9 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 		return h, fmt.Errorf("%s: not a heaptap recording (it does not begin with the mark of a .htap file); "+
 			"record one with: heaptap run -- COMMAND", name)
 	}
-	if len(b) < headerSize {
+	if len(b) < fileHeaderLength {
 		return h, fmt.Errorf("%s: the file ends within its header (%d of %d bytes): nothing was recorded", name, len(b),
-			headerSize)
+			fileHeaderLength)
 	}
 	h.major = binary.LittleEndian.Uint16(b[8:])
 	h.minor = binary.LittleEndian.Uint16(b[10:])
@@ -209,7 +210,7 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 }
 
 // block is a block's header and where it lies.
-type block struct {
+type header struct {
 	typ      blockType
 	seq      uint32 // number of the block in the file, from 0
 	length   uint32 // of the payload
@@ -217,9 +218,9 @@ type block struct {
 	offset   int64  // of the header
 }
 
-func (b block) end() int64 { return b.offset + blockHeader + int64(b.length) }
+func (b header) end() int64 { return b.offset + headerLength + int64(b.length) }
 
-func (b block) encode(dst []byte) []byte {
+func (b header) encode(dst []byte) []byte {
 	n := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, blockMagic)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(b.typ))
@@ -231,12 +232,12 @@ func (b block) encode(dst []byte) []byte {
 }
 
 // decodeBlock reports whether p begins with a whole, valid block header.
-func decodeBlock(p []byte, offset int64) (block, bool) {
-	if len(p) < blockHeader || binary.LittleEndian.Uint32(p) != blockMagic ||
-		checksum(p[:blockHeader-4]) != binary.LittleEndian.Uint32(p[blockHeader-4:]) {
-		return block{}, false
+func decodeBlock(p []byte, offset int64) (header, bool) {
+	if len(p) < headerLength || binary.LittleEndian.Uint32(p) != blockMagic ||
+		checksum(p[:headerLength-4]) != binary.LittleEndian.Uint32(p[headerLength-4:]) {
+		return header{}, false
 	}
-	b := block{
+	b := header{
 		typ:      blockType(binary.LittleEndian.Uint16(p[4:])),
 		length:   binary.LittleEndian.Uint32(p[8:]),
 		seq:      binary.LittleEndian.Uint32(p[12:]),

@@ -27,9 +27,9 @@ var indexTable = column.Table[indexEntry]{
 		r.Fixed32(colSums, &x.checksum)
 		switch x.typ {
 		case blockEvents:
-			x.head.fields(r, colHeads)
+			x.head.Fields(r, colHeads)
 		case blockSummary:
-			x.sum.fields(r, colAbove)
+			x.sum.Fields(r, colAbove)
 		}
 		r.Check(x.length <= maxPayload, errIndex)
 	},
@@ -58,9 +58,9 @@ func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := int64(headerSize)
+	at := int64(fileHeaderLength)
 	for i := range list {
-		b := &list[i].block
+		b := &list[i].header
 		b.seq, b.offset = uint32(i), at
 		if at = b.end(); at > offset {
 			return nil, errIndex

@@ -21,14 +21,14 @@ func TestFirstBlockMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from, _ := r.Cuts(); from != second.firstEvent || second.firstAlloc == 0 {
-		t.Fatalf("the events begin at %d, want %d", from, second.firstEvent)
+	if from, _ := r.Cuts(); from != second.FirstEvent || second.FirstAlloc == 0 {
+		t.Fatalf("the events begin at %d, want %d", from, second.FirstEvent)
 	}
 	_, last := r.Cuts()
 	n := 0
 	if err := r.BlocksAt(t.Context(), last, func(b *event.Block) bool {
 		born, _, _, _, err := r.History(t.Context(), b.Ref)
-		if err != nil || born == nil || born.Size != b.Size || b.Ref < second.firstAlloc {
+		if err != nil || born == nil || born.Size != b.Size || b.Ref < second.FirstAlloc {
 			t.Errorf("block %+v was born by %+v, %v", *b, born, err)
 		}
 		n++

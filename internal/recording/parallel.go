@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // Stretch is a block of events, as Scan goes through it.
@@ -28,16 +30,16 @@ func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	}
 	first := r.blockOf(from)
 	end := first
-	for end < len(r.events) && r.events[end].head.firstEvent < to {
+	for end < len(r.events) && r.events[end].head.FirstEvent < to {
 		end++
 	}
 	return ahead(ctx, end-first, func(i int, stopped *atomic.Bool) (func(), error) {
 		h := &r.events[first+i].head
-		each, done := begin(Stretch{First: h.firstEvent, FirstAlloc: h.firstAlloc, Events: h.events, Allocs: h.allocs})
+		each, done := begin(Stretch{First: h.FirstEvent, FirstAlloc: h.FirstAlloc, Events: h.Events, Allocs: h.Allocs})
 		d := r.decoder()
 		defer r.decoders.Put(d)
-		d.stopped, d.wanted = stopped, f
-		_, err := r.decodeWith(d, first+i, between(h, 0, to, each))
+		d.Stopped, d.Wanted = stopped, f
+		_, err := r.decodeWith(d, first+i, block.Between(h, 0, to, each))
 		return done, err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // seen is an event as Scan and Walk tell it.
@@ -23,7 +24,7 @@ type seen struct {
 func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
 	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(*Batch) bool, func()) {
 		var part []seen
-		return oneByOne(func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }), func() {
+		return block.OneByOne(func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }), func() {
 			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
 				panic("blocks are not in order")
 			}
@@ -50,15 +51,15 @@ func TestScan(t *testing.T) {
 		case 1: // some blocks are damaged: their checksum tells
 			for range 1 + rng.IntN(3) {
 				e := &r.events[rng.IntN(len(r.events))]
-				b[e.offset+blockHeader+rng.Int64N(int64(e.length))] ^= 1
+				b[e.offset+headerLength+rng.Int64N(int64(e.length))] ^= 1
 			}
 		case 2: // events cannot be decoded from somewhere on: that is found out only then
 			e := &r.events[rng.IntN(len(r.events))]
-			p := b[e.offset+blockHeader:][:e.length]
+			p := b[e.offset+headerLength:][:e.length]
 			p[len(p)*9/10+rng.IntN(len(p)/10)] ^= 1 << rng.IntN(8)
 			e.checksum = checksum(p)
 		case 3:
-			if r, err = NewReader(bytes.NewReader(b), int64(headerSize+rng.IntN(len(b)-headerSize)), "x.htap"); err != nil {
+			if r, err = NewReader(bytes.NewReader(b), int64(fileHeaderLength+rng.IntN(len(b)-fileHeaderLength)), "x.htap"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,8 +71,8 @@ func TestScan(t *testing.T) {
 			alloc := uint64(0)
 			start := from
 			if i := r.blockOf(from); i < len(r.events) {
-				start = min(from, r.events[i].head.firstEvent)
-				alloc = r.events[i].head.firstAlloc
+				start = min(from, r.events[i].head.FirstEvent)
+				alloc = r.events[i].head.FirstAlloc
 			}
 			wantErr := r.EventsBetween(t.Context(), start, to, func(n, _ uint64, e *event.Event) bool {
 				s := seen{n, e.Ref, *e}

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // Moments of a recording are cuts: a cut is a number of events, and what it separates are the events before it from those
@@ -24,7 +25,7 @@ func (r *Reader) Cuts() (first, last uint64) {
 		return 0, 0
 	}
 	h := &r.events[len(r.events)-1].head
-	return r.events[0].head.firstEvent, h.firstEvent + h.events
+	return r.events[0].head.FirstEvent, h.FirstEvent + h.Events
 }
 
 // CutAt returns the cut after all events up to and including time t, in ns. Where a block of events that was folded begins at that
@@ -38,24 +39,24 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 	}
 	u := uint64(t) / uint64(r.header.quantum)
 	// The first block that ends later than t.
-	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.end > u })
+	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.End > u })
 	if i == len(r.events) {
 		_, last := r.Cuts()
 		return last, nil
 	}
 	h := &r.events[i].head
-	if h.begin > u {
-		return h.firstEvent, nil
+	if h.Begin > u {
+		return h.FirstEvent, nil
 	}
 	if r.folded(&r.events[i]) {
-		if h.begin == u {
-			return h.firstEvent, nil
+		if h.Begin == u {
+			return h.FirstEvent, nil
 		}
-		in := h.firstEvent + h.events/2
+		in := h.FirstEvent + h.Events/2
 		before, _ := r.Around(in)
 		return before, r.foldedError(in)
 	}
-	cut := h.firstEvent
+	cut := h.FirstEvent
 	err := r.blockTimes(i, func(n, time uint64) bool {
 		if time > u {
 			return false
@@ -85,7 +86,7 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 	if sum, ok := r.peakAt(cut); ok {
 		return sum.Totals.Peak.Time, nil
 	}
-	if i < len(r.events) && r.events[i].head.firstEvent < cut {
+	if i < len(r.events) && r.events[i].head.FirstEvent < cut {
 		var t uint64
 		err := r.blockTimes(i, func(n, time uint64) bool {
 			t = time
@@ -104,10 +105,10 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 			return 0, nil
 		}
 		h := &r.events[i-1].head
-		return h.firstAlloc + h.allocs, nil
+		return h.FirstAlloc + h.Allocs, nil
 	}
-	before := r.events[i].head.firstAlloc
-	if r.events[i].head.firstEvent >= cut {
+	before := r.events[i].head.FirstAlloc
+	if r.events[i].head.FirstEvent >= cut {
 		return before, nil
 	}
 	err := r.decodeBlock(i, 0, func(n, ref uint64, e *event.Event) bool {
@@ -122,7 +123,7 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 // blockOf returns the first events block that ends after a cut: the cut is in it or before it.
 func (r *Reader) blockOf(cut uint64) int {
 	return sort.Search(len(r.events), func(i int) bool {
-		return r.events[i].head.firstEvent+r.events[i].head.events > cut
+		return r.events[i].head.FirstEvent+r.events[i].head.Events > cut
 	})
 }
 
@@ -130,17 +131,17 @@ func (r *Reader) blockOf(cut uint64) int {
 func (r *Reader) decodeBlock(i int, f Fields, yield func(n, ref uint64, e *event.Event) bool) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	d.wanted = f
-	_, err := r.decodeWith(d, i, oneByOne(yield))
+	d.Wanted = f
+	_, err := r.decodeWith(d, i, block.OneByOne(yield))
 	return err
 }
 
 // decodeWith returns what yield returned last.
-func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err error) {
+func (r *Reader) decodeWith(d *block.Decoder, i int, yield block.Yield) (more bool, err error) {
 	more = true
 	err = r.openBlock(d, i, func() error {
 		var err error
-		more, err = d.decode(yield)
+		more, err = d.Decode(yield)
 		return err
 	})
 	return more || err != nil, err
@@ -150,20 +151,20 @@ func (r *Reader) decodeWith(d *eventDecoder, i int, yield take) (more bool, err 
 func (r *Reader) blockTimes(i int, yield func(n, time uint64) bool) error {
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	return r.openBlock(d, i, func() error { return d.eventTimes(yield) })
+	return r.openBlock(d, i, func() error { return d.EventTimes(yield) })
 }
 
 // openBlock reads a block of events for something to be decoded of it.
-func (r *Reader) openBlock(d *eventDecoder, i int, decode func() error) error {
+func (r *Reader) openBlock(d *block.Decoder, i int, decode func() error) error {
 	b := &r.events[i]
 	if r.folded(b) {
 		return r.foldedError(math.MaxUint64)
 	}
-	p, err := r.payload(b.block, d.buf)
+	p, err := r.payload(b.header, d.Buf)
 	if err == nil {
-		d.buf = p
-		if err = d.open(p); err == nil {
-			if d.head != b.head {
+		d.Buf = p
+		if err = d.Open(p); err == nil {
+			if d.Head != b.head {
 				err = errors.New("its head is not the one that the index has")
 			} else {
 				err = decode()
@@ -176,12 +177,12 @@ func (r *Reader) openBlock(d *eventDecoder, i int, decode func() error) error {
 	return nil
 }
 
-func (r *Reader) decoder() *eventDecoder {
-	d, ok := r.decoders.Get().(*eventDecoder)
+func (r *Reader) decoder() *block.Decoder {
+	d, ok := r.decoders.Get().(*block.Decoder)
 	if !ok {
-		d = &eventDecoder{quantum: int64(r.header.quantum), maxTime: math.MaxInt64 / uint64(r.header.quantum), known: r.known}
+		d = &block.Decoder{Quantum: int64(r.header.quantum), MaxTime: math.MaxInt64 / uint64(r.header.quantum), Known: r.known}
 	}
-	d.threadCount, d.sampling, d.stopped, d.wanted = len(r.threads), r.process.Sampling, nil, AllFields
+	d.ThreadCount, d.Sampling, d.Stopped, d.Wanted = len(r.threads), r.process.Sampling, nil, AllFields
 	return d
 }
 
@@ -189,7 +190,7 @@ func (r *Reader) decoder() *eventDecoder {
 // of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for another one. A block that
 // is damaged ends it.
 func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
-	return r.Batches(ctx, from, to, oneByOne(yield))
+	return r.Batches(ctx, from, to, block.OneByOne(yield))
 }
 
 // Batches is EventsBetween for who goes through many events: it yields them in batches.
@@ -199,11 +200,11 @@ func (r *Reader) Batches(ctx context.Context, from, to uint64, yield func(*Batch
 	}
 	d := r.decoder()
 	defer r.decoders.Put(d)
-	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
+	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.FirstEvent < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, yield))
+		more, err := r.decodeWith(d, i, block.Between(&r.events[i].head, from, to, yield))
 		if err != nil || !more {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // model answers questions by going through all events.
@@ -52,7 +53,7 @@ func byStack(list []Change) []Change {
 
 func (m model) live(cut uint64) (bytes int64) {
 	for i := range cut {
-		bytes += delta(&m[i])
+		bytes += block.Delta(&m[i])
 	}
 	return bytes
 }

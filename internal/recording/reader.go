@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -109,7 +110,7 @@ func Open(path string) (*Reader, error) {
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r := &Reader{name: name, f: f, size: size, frames: make(map[uint32][]event.Frame), seen: make(map[string]bool),
 		budget: roomOf(size)}
-	h := make([]byte, headerSize)
+	h := make([]byte, fileHeaderLength)
 	n, err := readFull(f, h, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", name, err)
@@ -124,7 +125,7 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	if ok {
 		r.scanned = size
 	} else {
-		r.scanned = headerSize
+		r.scanned = fileHeaderLength
 		blocks = r.scan(0)
 	}
 	r.load(blocks)
@@ -170,7 +171,7 @@ func (r *Reader) load(blocks []indexEntry) {
 		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.folded(&b) {
 			continue
 		}
-		p, err := r.payload(b.block, nil)
+		p, err := r.payload(b.header, nil)
 		switch {
 		case err != nil:
 		case b.typ == blockProcess:
@@ -258,12 +259,12 @@ func (r *Reader) addEvents(b indexEntry) {
 	h := &b.head
 	if n := len(r.events); n > 0 {
 		last := &r.events[n-1].head
-		if h.firstEvent < last.firstEvent+last.events || h.begin < last.end || h.firstAlloc < last.firstAlloc+last.allocs {
+		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End || h.FirstAlloc < last.FirstAlloc+last.Allocs {
 			r.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
 			return
 		}
 	}
-	if h.events == 0 || h.end < h.begin || h.firstEvent > math.MaxUint64/2 {
+	if h.Events == 0 || h.End < h.Begin || h.FirstEvent > math.MaxUint64/2 {
 		r.damaged("the block of events at offset %d: its head is invalid", b.offset)
 		return
 	}
@@ -271,14 +272,14 @@ func (r *Reader) addEvents(b indexEntry) {
 }
 
 func (r *Reader) addSummary(b indexEntry) {
-	if !b.sum.valid() {
+	if !b.sum.Valid() {
 		r.damaged("the summary at offset %d: its head is invalid", b.offset)
 		return
 	}
 	if r.sums == nil {
 		r.sums = make(map[uint64][]*indexEntry)
 	}
-	r.sums[b.sum.firstEvent] = append(r.sums[b.sum.firstEvent], &b)
+	r.sums[b.sum.FirstEvent] = append(r.sums[b.sum.FirstEvent], &b)
 }
 
 func (r *Reader) setThreads(list []entry[event.Thread]) {
@@ -494,7 +495,7 @@ func (r *Reader) Recount() (*tally.Summary, error) {
 }
 
 // adding counts events.
-func adding(t *tally.Tally) take {
+func adding(t *tally.Tally) block.Yield {
 	return func(b *Batch) bool {
 		for i := range b.Events {
 			t.Add(&b.Events[i])

@@ -45,7 +45,7 @@ func TestRefresh(t *testing.T) {
 	for _, step := range []int{thinner, 7 * thinner, 100, 997} {
 		whole := levels(t, 20, true)
 		g := grow(t)
-		g.upTo(whole, headerSize)
+		g.upTo(whole, fileHeaderLength)
 		r, err := Open(g.path)
 		if err != nil {
 			t.Fatal(err)

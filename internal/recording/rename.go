@@ -187,7 +187,7 @@ func (n *renamer) inputs(e *indexEntry) error {
 }
 
 func (n *renamer) columns(e *indexEntry) (*column.Set, error) {
-	p, err := n.r.payload(e.block, nil)
+	p, err := n.r.payload(e.header, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (n *renamer) columns(e *indexEntry) (*column.Set, error) {
 }
 
 func renameJSON[T any](n *renamer, e *indexEntry, rename func(*T)) error {
-	p, err := n.r.payload(e.block, nil)
+	p, err := n.r.payload(e.header, nil)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func renameTable[T any](n *renamer, e *indexEntry, t *column.Table[T], rename fu
 // copy copies a block. What was folded stays a hole.
 func (n *renamer) copy(e *indexEntry) error {
 	if !n.r.folded(e) {
-		p, err := n.r.payload(e.block, n.buf)
+		p, err := n.r.payload(e.header, n.buf)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (n *renamer) copy(e *indexEntry) error {
 		return n.a.block(e.typ, p)
 	}
 	a := n.a
-	b := block{typ: e.typ, seq: a.seq, length: e.length, checksum: e.checksum, offset: a.end}
+	b := header{typ: e.typ, seq: a.seq, length: e.length, checksum: e.checksum, offset: a.end}
 	if _, err := a.f.WriteAt(b.encode(nil), a.end); err != nil {
 		return err
 	}
@@ -243,17 +243,17 @@ func (n *renamer) copy(e *indexEntry) error {
 	buf := make([]byte, page)
 	for at := int64(0); at < int64(e.length); at += page {
 		part := buf[:min(page, int64(e.length)-at)]
-		if _, err := readFull(n.r.f, part, e.offset+blockHeader+at); err != nil {
+		if _, err := readFull(n.r.f, part, e.offset+headerLength+at); err != nil {
 			return err
 		}
 		if bytes.Count(part, []byte{0}) == len(part) {
 			continue
 		}
-		if _, err := a.f.WriteAt(part, a.end+blockHeader+at); err != nil {
+		if _, err := a.f.WriteAt(part, a.end+headerLength+at); err != nil {
 			return err
 		}
 	}
-	a.blocks = append(a.blocks, indexEntry{block: b})
+	a.blocks = append(a.blocks, indexEntry{header: b})
 	a.end = b.end()
 	a.seq++
 	return nil

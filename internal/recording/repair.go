@@ -65,7 +65,7 @@ func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repa
 
 func (r *Reader) addresses() bool {
 	for i := range r.events {
-		if r.events[i].head.flags&headAddresses != 0 {
+		if r.events[i].head.HasAddresses() {
 			return true
 		}
 	}

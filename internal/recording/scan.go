@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"github.com/heaptap/heaptap/internal/recording/column"
 	"io"
+
+	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // readFull reads len(p) bytes at off; fewer only at the end of the file.
@@ -19,7 +21,7 @@ func readFull(f io.ReaderAt, p []byte, off int64) (int, error) {
 
 // findIndex returns the blocks that the index at the end of the file names, or false if there is no whole index.
 func (r *Reader) findIndex() ([]indexEntry, bool) {
-	if r.size < headerSize+blockHeader+trailerSize {
+	if r.size < fileHeaderLength+headerLength+trailerSize {
 		return nil, false
 	}
 	var t [trailerSize]byte
@@ -27,7 +29,7 @@ func (r *Reader) findIndex() ([]indexEntry, bool) {
 		return nil, false
 	}
 	at := int64(binary.LittleEndian.Uint64(t[:]))
-	if at < headerSize || at > r.size-blockHeader-trailerSize {
+	if at < fileHeaderLength || at > r.size-headerLength-trailerSize {
 		return nil, false
 	}
 	b, ok := r.blockAt(at)
@@ -39,20 +41,20 @@ func (r *Reader) findIndex() ([]indexEntry, bool) {
 		return nil, false
 	}
 	list, err := decodeIndex(p, at)
-	return append(list, indexEntry{block: b}), err == nil
+	return append(list, indexEntry{header: b}), err == nil
 }
 
-func (r *Reader) blockAt(at int64) (block, bool) {
-	var h [blockHeader]byte
+func (r *Reader) blockAt(at int64) (header, bool) {
+	var h [headerLength]byte
 	n, err := readFull(r.f, h[:], at)
 	if err != nil || n < len(h) {
-		return block{}, false
+		return header{}, false
 	}
 	return decodeBlock(h[:], at)
 }
 
 // payload reads and checks a block's payload, into buf if that is large enough.
-func (r *Reader) payload(b block, buf []byte) ([]byte, error) {
+func (r *Reader) payload(b header, buf []byte) ([]byte, error) {
 	if b.end() > r.size {
 		return nil, fmt.Errorf("it is cut off by the end of the file")
 	}
@@ -60,7 +62,7 @@ func (r *Reader) payload(b block, buf []byte) ([]byte, error) {
 		buf = make([]byte, b.length)
 	}
 	buf = buf[:b.length]
-	n, err := readFull(r.f, buf, b.offset+blockHeader)
+	n, err := readFull(r.f, buf, b.offset+headerLength)
 	switch {
 	case err != nil:
 		return nil, err
@@ -92,7 +94,7 @@ func (r *Reader) scan(next uint32) []indexEntry {
 		}
 		if b.end() > r.size {
 			r.open = append(r.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at, b.typ,
-				r.size-at-blockHeader, b.length))
+				r.size-at-headerLength, b.length))
 			break
 		}
 		if b.seq != next {
@@ -106,25 +108,25 @@ func (r *Reader) scan(next uint32) []indexEntry {
 }
 
 // entry returns what the index would say of a block.
-func (r *Reader) entry(b block) indexEntry {
-	e := indexEntry{block: b}
+func (r *Reader) entry(b header) indexEntry {
+	e := indexEntry{header: b}
 	if b.typ != blockEvents && b.typ != blockSummary {
 		return e
 	}
 	var buf [512]byte
-	n, err := readFull(r.f, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+blockHeader)
+	n, err := readFull(r.f, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+headerLength)
 	if err != nil {
 		return e
 	}
 	c := column.Cursor{Data: buf[:n]}
 	c = column.Cursor{Data: c.Bytes(c.Uint())}
 	if b.typ == blockEvents {
-		c.Fields(e.head.fields)
+		c.Fields(e.head.Fields)
 	} else {
-		c.Fields(e.sum.fields)
+		c.Fields(e.sum.Fields)
 	}
 	if c.Bad {
-		e.head, e.sum = eventsHead{}, summaryHead{}
+		e.head, e.sum = block.Head{}, block.SummaryHead{}
 	}
 	return e
 }
@@ -135,13 +137,13 @@ func (r *Reader) resync(at int64) (int64, bool) {
 	buf := make([]byte, 64<<10)
 	for at < r.size {
 		n, err := readFull(r.f, buf, at)
-		if err != nil || n < blockHeader {
+		if err != nil || n < headerLength {
 			return 0, false
 		}
 		p := buf[:n]
 		for from := 0; ; {
 			i := bytes.Index(p[from:], mark)
-			if i < 0 || from+i+blockHeader > n {
+			if i < 0 || from+i+headerLength > n {
 				break
 			}
 			from += i
@@ -150,7 +152,7 @@ func (r *Reader) resync(at int64) (int64, bool) {
 			}
 			from++
 		}
-		at += int64(n - blockHeader + 1)
+		at += int64(n - headerLength + 1)
 	}
 	return 0, false
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // Piece is what happened in one step of a range of time, or in a part of it.
@@ -51,7 +52,7 @@ func (r *Reader) Whole(bounds []Bound) {
 	if n < 2 {
 		return
 	}
-	end := func(k int) int64 { return int64(r.events[k].head.end) * int64(r.header.quantum) }
+	end := func(k int) int64 { return int64(r.events[k].head.End) * int64(r.header.quantum) }
 	half := (bounds[n].Time - bounds[0].Time) / int64(n) / 2
 	for i := range bounds[1:n] {
 		b := &bounds[1:n][i]
@@ -60,7 +61,7 @@ func (r *Reader) Whole(bounds []Bound) {
 		for k := max(k-1, 0); k < len(r.events) && end(k) < at+near; k++ {
 			if away := max(end(k)-at, at-end(k)); away < near {
 				h := &r.events[k].head
-				*b, near = Bound{end(k), h.firstEvent + h.events}, away
+				*b, near = Bound{end(k), h.FirstEvent + h.Events}, away
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func (d *divider) step(time int64, n uint64) int {
 // tasks are to be done in any order; what they return follows in this one.
 func (d *divider) tasks() (list []func() ([]Piece, error)) {
 	r := d.r
-	for at := r.blockOf(d.from); at < len(r.events) && r.events[at].head.firstEvent < d.to; {
+	for at := r.blockOf(d.from); at < len(r.events) && r.events[at].head.FirstEvent < d.to; {
 		i, end, step := at, at, 0
 		for ; end < len(r.events); end++ {
 			s, ok := d.undivided(end)
@@ -101,7 +102,7 @@ func (d *divider) tasks() (list []func() ([]Piece, error)) {
 			continue
 		}
 		last := &r.events[end-1].head
-		for _, p := range r.parts(r.events[i].head.firstEvent, last.firstEvent+last.events) {
+		for _, p := range r.parts(r.events[i].head.FirstEvent, last.FirstEvent+last.Events) {
 			list = append(list, func() ([]Piece, error) { return d.whole(p, step) })
 		}
 		at = end
@@ -112,9 +113,9 @@ func (d *divider) tasks() (list []func() ([]Piece, error)) {
 // undivided returns the step of a block's first event, and whether all of the block lies in the range, and in that step.
 func (d *divider) undivided(i int) (step int, ok bool) {
 	h := &d.r.events[i].head
-	step = d.step(int64(h.begin)*d.quantum, h.firstEvent)
-	return step, d.from <= h.firstEvent && h.firstEvent+h.events <= d.to &&
-		step == d.step(int64(h.end)*d.quantum, h.firstEvent+h.events-1)
+	step = d.step(int64(h.Begin)*d.quantum, h.FirstEvent)
+	return step, d.from <= h.FirstEvent && h.FirstEvent+h.Events <= d.to &&
+		step == d.step(int64(h.End)*d.quantum, h.FirstEvent+h.Events-1)
 }
 
 // whole tells of one or more whole blocks.
@@ -123,17 +124,17 @@ func (d *divider) whole(p part, step int) ([]Piece, error) {
 	list, err := r.changes(p)
 	first, blocks := p.block, 1
 	if p.summary != nil {
-		first, blocks = r.blockOf(p.summary.sum.firstEvent), int(p.summary.sum.blocks)
+		first, blocks = r.blockOf(p.summary.sum.FirstEvent), int(p.summary.sum.Blocks)
 	}
 	first = min(first, len(r.events)-1)
 	end := min(first+blocks, len(r.events)) // of a forged recording, a summary's number of blocks may be anything
-	out := Piece{Step: step, First: r.events[first].head.firstEvent, Changes: list}
+	out := Piece{Step: step, First: r.events[first].head.FirstEvent, Changes: list}
 	for i := first; i < end; i++ {
 		h := &r.events[i].head
-		out.Top = max(out.Top, uint64(max(h.live, h.peak, 0)))
+		out.Top = max(out.Top, uint64(max(h.Live, h.Peak, 0)))
 	}
 	if end < len(r.events) {
-		out.Top = max(out.Top, uint64(max(r.events[end].head.live, 0)))
+		out.Top = max(out.Top, uint64(max(r.events[end].head.Live, 0)))
 	}
 	return []Piece{out}, err
 }
@@ -142,13 +143,13 @@ func (d *divider) whole(p part, step int) ([]Piece, error) {
 func (d *divider) divide(i int) (list []Piece, err error) {
 	r := d.r
 	if r.folded(&r.events[i]) {
-		return nil, r.foldedError(r.events[i].head.firstEvent)
+		return nil, r.foldedError(r.events[i].head.FirstEvent)
 	}
-	live := r.events[i].head.live
+	live := r.events[i].head.Live
 	var sum Changes
 	done := func() {
 		if len(list) > 0 {
-			list[len(list)-1].Changes = sum.list
+			list[len(list)-1].Changes = sum.List()
 		}
 		sum = Changes{}
 	}
@@ -163,12 +164,12 @@ func (d *divider) divide(i int) (list []Piece, err error) {
 				done()
 				list = append(list, Piece{Step: step, First: n, Top: uint64(max(live, 0))})
 			}
-			sum.event(e)
-			live += delta(e)
+			sum.AddEvent(e)
+			live += block.Delta(e)
 			last := &list[len(list)-1]
 			last.Top = max(last.Top, uint64(max(live, 0)))
 		} else {
-			live += delta(e)
+			live += block.Delta(e)
 		}
 		return n+1 < d.to
 	})

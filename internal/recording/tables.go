@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -245,7 +246,7 @@ var countTable = column.Table[event.Count]{Names: true, Err: errCounts, Fields: 
 	r.Delta32(1, &x.TID, before.TID)
 	fn := uint32(x.Func)
 	r.Flagged(2, &fn, &x.Frees)
-	r.Check(fn < 1<<funcBits, errCounts)
+	r.Check(fn < 1<<block.FuncBits, errCounts)
 	x.Func = event.Func(fn)
 	for _, v := range [...]*uint64{&x.Calls, &x.Failed, &x.Bytes, &x.Usable, &x.Time, &x.Timed} {
 		r.Uint(2, v)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
@@ -18,7 +19,7 @@ func (r *Reader) Events(yield func(*event.Event) bool) error {
 
 // Walk is Events between two cuts, with the numbers of EventsBetween. Where blocks are damaged, the numbers leap.
 func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
-	return r.WalkBatches(ctx, from, to, oneByOne(yield))
+	return r.WalkBatches(ctx, from, to, block.OneByOne(yield))
 }
 
 // WalkBatches is Walk for who goes through many events: it yields them in batches. None of them leaps.
@@ -35,7 +36,7 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 		enough = !yield(b)
 		return !enough
 	}
-	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.firstEvent < to; i++ {
+	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.FirstEvent < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -43,7 +44,7 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 			gone = r.foldedError(math.MaxUint64)
 			continue
 		}
-		_, err := r.decodeWith(d, i, between(&r.events[i].head, from, to, each))
+		_, err := r.decodeWith(d, i, block.Between(&r.events[i].head, from, to, each))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)

@@ -58,7 +58,7 @@ func TestWhole(t *testing.T) {
 			if d := max(b.Time-before[i].Time, before[i].Time-b.Time); 2*d >= now/int64(n) || i == 0 || i == n {
 				t.Errorf("%d steps: %d moved to %d", n, before[i].Time, b.Time)
 			}
-			if b.Cut%10 != 0 || b.Time != int64(r.events[b.Cut/10-1].head.end)*Quantum {
+			if b.Cut%10 != 0 || b.Time != int64(r.events[b.Cut/10-1].head.End)*Quantum {
 				t.Errorf("%d steps: %d is not the end of the block before event %d", n, b.Time, b.Cut)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -81,7 +82,7 @@ type Writer struct {
 	unused   []*chunk
 	inFlight int // chunks on their way
 
-	enc *encoder
+	enc *block.Encoder
 	due tables // to be written with the block that is being encoded, or before
 	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
 	// it and come back by spare. While none is on its way, app is that of who has enc.
@@ -94,7 +95,7 @@ type Writer struct {
 // job is a block to be written, and the tables that it refers to.
 type job struct {
 	tables tables
-	block  sealed
+	block  block.Sealed
 	counts *tally.Summary // what all events up to the block sum up to; nil: not needed
 	then   func()
 }
@@ -116,7 +117,7 @@ const OwnerOnly fs.FileMode = 0o600
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := private.Create(path, cmp.Or(opts.Mode, OwnerOnly))
 	if err != nil {
-		w := &Writer{name: path, enc: newEncoder(opts), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
+		w := &Writer{name: path, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
 			filling: new(chunk)}
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
@@ -138,7 +139,7 @@ func (w *Writer) Reopen() (*os.File, error) {
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: newEncoder(opts), opts: opts, process: p, sampling: p.Sampling, filling: new(chunk)}
+	w := &Writer{name: name, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, process: p, sampling: p.Sampling, filling: new(chunk)}
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -264,12 +265,52 @@ func (w *Writer) Events(events []event.Event) error {
 
 // Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is counted.
 func (w *Writer) Event(e *event.Event) error {
-	if e.Kind >= event.KindCount || e.Func >= 1<<funcBits || e.Flags >= 1<<flagBits {
+	if e.Kind >= event.KindCount || e.Func >= 1<<block.FuncBits || e.Flags >= 1<<block.FlagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
 	w.addSlow(e)
 	return w.Err()
+}
+
+// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few nanoseconds, and so do the
+// columns; what is written and counted is what Event would. Of them, allocs are allocations, and the others deallocations; by so many
+// bytes, modulo 2^64, there is more live after them.
+func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
+	w.allocs += allocs
+	w.liveBlocks += 2*allocs - uint64(len(list))
+	w.liveBytes += bytes
+	for {
+		s := w.filling
+		n := copy(s.list[s.n:], list)
+		s.n += n
+		if list = list[n:]; len(list) == 0 {
+			return
+		}
+		w.nextChunk()
+	}
+}
+
+// other adds an event of any kind.
+func (w *Writer) addSlow(e *event.Event) {
+	if e.Flags&event.Sampled != 0 {
+		ref := e.Ref
+		if e.Kind == event.Alloc {
+			ref = w.allocs
+		}
+		w.sampling.Weigh(e, ref)
+	}
+	w.next().Way = event.NotPlain
+	w.filling.others = append(w.filling.others, *e)
+	switch blocks, bytes := e.Weight(); {
+	case e.Kind == event.Alloc:
+		w.allocs++
+		w.liveBlocks += blocks
+		w.liveBytes += bytes
+	case e.Kind == event.Free:
+		w.liveBlocks -= blocks
+		w.liveBytes -= bytes
+	}
 }
 
 // Room is how many events the block that is being filled takes before it is handed over to be written.
@@ -313,9 +354,9 @@ func (w *Writer) job() *job {
 		j = <-w.spare
 		w.writing--
 	}
-	w.enc.seal(&j.block)
-	if j.block.head.events > 0 && w.app.fold.asks() {
-		j.counts = w.enc.tally.Summary()
+	w.enc.Seal(&j.block)
+	if j.block.Head.Events > 0 && w.app.fold.asks() {
+		j.counts = w.enc.Tally.Summary()
 	}
 	if w.closed {
 		w.due = tables{}
@@ -334,17 +375,17 @@ func (w *Writer) work() {
 // write appends what a job has.
 func (w *Writer) write(j *job) {
 	_ = w.check(w.app.tables(&j.tables))
-	if j.block.head.events > 0 {
+	if j.block.Head.Events > 0 {
 		_ = w.check(w.app.events(&j.block))
 		if w.opts.Births != nil {
-			w.opts.Births(j.block.head.firstAlloc, j.block.births)
+			w.opts.Births(j.block.Head.FirstAlloc, j.block.Births)
 		}
 	}
 	if j.then != nil {
 		j.then()
 		j.then = nil
 	}
-	if j.block.head.events > 0 {
+	if j.block.Head.Events > 0 {
 		w.app.tend(j.counts) // last, since it may take a while
 		_ = w.check(w.app.err)
 	}
@@ -379,7 +420,7 @@ func (w *Writer) Flush() error {
 }
 
 // Tally returns what the events up to the latest Flush sum up to, whether they could be written or not.
-func (w *Writer) Tally() *tally.Tally { return w.enc.tally }
+func (w *Writer) Tally() *tally.Tally { return w.enc.Tally }
 
 // Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
 func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
@@ -390,7 +431,7 @@ func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
 func (w *Writer) LostEvents() uint64 {
 	w.wait()
 	if w.Err() != nil {
-		return w.app.lost + w.enc.head.events
+		return w.app.lost + w.enc.Head.Events
 	}
 	return w.app.lost
 }
@@ -415,7 +456,7 @@ func (w *Writer) Finish(e Ending) error {
 		e.Health.Notes = append(e.Health.Notes, fmt.Sprintf("the recording could not be written to its end: %v", first))
 	}
 	if e.Tally == nil {
-		e.Tally = w.enc.tally
+		e.Tally = w.enc.Tally
 	}
 	if err := w.app.finish(e); first == nil {
 		first = err

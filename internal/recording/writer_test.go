@@ -130,7 +130,7 @@ func TestTally(t *testing.T) {
 	}
 	// The heads tell the same story.
 	h := r.events[1].head
-	if h.firstEvent != BlockEvents || h.events != 5000 || h.live <= 0 || uint64(h.peak) > stored.Totals.Peak.Bytes {
+	if h.FirstEvent != BlockEvents || h.Events != 5000 || h.Live <= 0 || uint64(h.Peak) > stored.Totals.Peak.Bytes {
 		t.Errorf("head of the second block: %+v", h)
 	}
 }

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"encoding/binary"
@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// sealed is a block that is complete and not packed yet.
-type sealed struct {
-	head    eventsHead
+// Sealed is a block that is complete and not packed yet.
+type Sealed struct {
+	Head    Head
 	threads []*threadColumnsOf
 	runs    []byte
 	times   [2]column.Nibbles
@@ -17,29 +17,29 @@ type sealed struct {
 	dict    []byte
 	shapes  []byte
 	sparse  []byte
-	stacks  []tally.Local
+	Stacks  []tally.Local
 	far     []byte // distances of addresses
-	births  []uint64
+	Births  []uint64
 }
 
-// seal counts the block, moves it into s and begins the next one, in the memory that s had.
-func (x *encoder) seal(s *sealed) {
+// Seal counts the block, moves it into s and begins the next one, in the memory that s had.
+func (x *Encoder) Seal(s *Sealed) {
 	if x.cur != nil {
 		x.endRun()
 	}
 	for _, t := range x.threads {
 		t.end()
 	}
-	h := &x.head
-	h.end, h.allocs, h.peak = x.last, x.nextAlloc-h.firstAlloc, int64(x.block.Most())
-	h.threads, h.stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
+	h := &x.Head
+	h.End, h.Allocs, h.Peak = x.last, x.nextAlloc-h.FirstAlloc, int64(x.block.Most())
+	h.Threads, h.Stacks, h.shapes = uint64(len(x.threads)), uint64(len(x.stacks)), uint64(x.shapeCount)
 	if x.place != nil {
 		h.flags |= headAddresses
 	}
-	if h.stacks*summaryRatio <= h.events {
+	if h.Stacks*summaryRatio <= h.Events {
 		h.flags |= headChanges
 	}
-	s.head = *h
+	s.Head = *h
 	x.threads, s.threads = s.threads, x.threads
 	x.runs, s.runs = s.runs, x.runs
 	x.times, s.times = s.times, x.times
@@ -48,22 +48,22 @@ func (x *encoder) seal(s *sealed) {
 	x.shapes, s.shapes = s.shapes, x.shapes
 	x.sparse, s.sparse = s.sparse, x.sparse
 	x.distances, s.far = s.far, x.distances
-	x.births, s.births = s.births[:0], x.births
-	s.stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.stacks)
-	x.nextEvent += h.events
+	x.births, s.Births = s.Births[:0], x.births
+	s.Stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.Stacks)
+	x.nextEvent += h.Events
 	x.begin()
 }
 
-// packing packs sealed blocks.
-type packing struct {
+// Packer packs sealed blocks.
+type Packer struct {
 	scratch []byte
 	changes changeColumns
 }
 
-// pack writes a block into p.
-func (k *packing) pack(s *sealed, p *column.Payload) {
+// Pack writes a block into p.
+func (k *Packer) Pack(s *Sealed, p *column.Payload) {
 	p.Reset()
-	p.Fields(s.head.fields)
+	p.Fields(s.Head.Fields)
 	list := k.scratch[:0]
 	for _, t := range s.threads {
 		list = binary.AppendUvarint(list, uint64(t.index))
@@ -81,9 +81,9 @@ func (k *packing) pack(s *sealed, p *column.Payload) {
 	p.Column(colShapes, s.shapes)
 	p.Column(colSparse, s.sparse)
 	p.Column(colDistance, s.far)
-	if s.head.flags&headChanges != 0 {
+	if s.Head.flags&headChanges != 0 {
 		k.changes.reset()
-		k.changes.locals(s.stacks)
+		k.changes.locals(s.Stacks)
 		k.changes.write(p)
 	}
 	for i := range threadColumns {

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"encoding/binary"
@@ -9,7 +9,7 @@ import (
 )
 
 // far tells of an allocation that lies in an earlier block what a near one is known by. Its time is in units.
-func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
+func (x *Encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 	c := &t.cols
 	local := x.local(b.Stack)
 	s := &x.stacks[local]
@@ -60,7 +60,7 @@ func (x *encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 }
 
 // allocFields says which of the rare fields a classAlloc or classFree event has.
-func (x *encoder) allocFields(e *event.Event) uint64 {
+func (x *Encoder) allocFields(e *event.Event) uint64 {
 	var f uint64
 	if e.Align != 0 {
 		f |= sparseAlign
@@ -88,7 +88,7 @@ func (x *encoder) allocFields(e *event.Event) uint64 {
 
 // otherFields says which fields a classOther event has. Its address is all that is known of it and is always kept,
 // except that of an inherited block: those are many in a forked child, and their addresses are the parent's.
-func (x *encoder) otherFields(e *event.Event) uint64 {
+func (x *Encoder) otherFields(e *event.Event) uint64 {
 	f := x.allocFields(e)
 	if e.Addr != 0 && (x.place != nil || e.Kind == event.Unmatched) {
 		f |= sparseAddr
@@ -114,11 +114,11 @@ func (x *encoder) otherFields(e *event.Event) uint64 {
 	return f &^ sparseFreeStack
 }
 
-func (x *encoder) rare(e *event.Event, fields uint64) {
+func (x *Encoder) rare(e *event.Event, fields uint64) {
 	if fields == 0 {
 		return
 	}
-	n := x.head.events - 1 // the number of this event in the block
+	n := x.Head.Events - 1 // the number of this event in the block
 	x.sparse = binary.AppendUvarint(x.sparse, n-x.sparseLast)
 	x.sparse = binary.AppendUvarint(x.sparse, fields)
 	x.sparseLast = n

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"encoding/binary"
@@ -9,21 +9,21 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
+// Encoder turns events into the columns of one block after another. It works as the events come; what it keeps is about
 // as large as the block will be before it is packed.
-type encoder struct {
+type Encoder struct {
 	place      *placement // nil: addresses are not kept
 	keepBirths bool
 	tracing    bool // addresses matter
 
 	// over the whole recording
-	tally     *tally.Tally
+	Tally     *tally.Tally
 	nextAlloc uint64
 	nextEvent uint64
 	last      uint64 // time of the last event, in units
 
 	// this block
-	head       eventsHead
+	Head       Head
 	threads    []*threadColumnsOf
 	threadAt   numbering // in threads, by index
 	idle       []*threadColumnsOf
@@ -75,29 +75,30 @@ type threadColumnsOf struct {
 	cols     [threadColumns][]byte
 }
 
-func newEncoder(opts Options) *encoder {
-	e := &encoder{keepBirths: opts.Births != nil, tally: tally.New()}
-	if opts.Addresses {
+// NewEncoder returns an encoder, which keeps the addresses of blocks if addresses asks for it, and of births, see sealed, if births does.
+func NewEncoder(addresses, births bool) *Encoder {
+	e := &Encoder{keepBirths: births, Tally: tally.New()}
+	if addresses {
 		e.place = new(placement)
 	}
 	e.tracing = e.keepBirths || e.place != nil
-	e.block = e.tally.Block()
+	e.block = e.Tally.Block()
 	e.begin()
 	return e
 }
 
 // begin starts a new block.
-func (x *encoder) begin() {
+func (x *Encoder) begin() {
 	bytes, blocks := x.block.Live()
-	x.head = eventsHead{firstEvent: x.nextEvent, firstAlloc: x.nextAlloc, begin: x.last, live: int64(bytes), liveCount: int64(blocks)}
+	x.Head = Head{FirstEvent: x.nextEvent, FirstAlloc: x.nextAlloc, Begin: x.last, Live: int64(bytes), LiveCount: int64(blocks)}
 	x.stackAt.forget()
 	x.threadAt.forget()
 	x.idle = append(x.idle, x.threads...)
 	x.threads = x.threads[:0]
 	x.cur, x.run = nil, 0
 	x.runs, x.longTimes, x.dict, x.shapes, x.sparse = x.runs[:0], x.longTimes[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
-	x.times[classAlloc].Reset(BlockEvents)
-	x.times[classFree].Reset(BlockEvents)
+	x.times[classAlloc].Reset(MaxEvents)
+	x.times[classFree].Reset(MaxEvents)
 	x.stacks = x.stacks[:0]
 	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
@@ -108,10 +109,10 @@ func (x *encoder) begin() {
 	}
 }
 
-// room reports whether the block takes another event.
-func (x *encoder) room() bool { return x.head.events < BlockEvents && x.shapeCount < maxShapes }
+// Room reports whether the block takes another event.
+func (x *Encoder) Room() bool { return x.Head.Events < MaxEvents && x.shapeCount < maxShapes }
 
-func (x *encoder) thread(index uint32) *threadColumnsOf {
+func (x *Encoder) thread(index uint32) *threadColumnsOf {
 	if x.cur != nil {
 		x.endRun()
 	}
@@ -128,8 +129,8 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 		for i := range cols {
 			cols[i] = cols[i][:0]
 		}
-		*t = threadColumnsOf{index: index, local: len(x.threads), lastRef: x.head.firstAlloc, lastNew: event.NoRef,
-			lastBorn: x.head.begin, cols: cols}
+		*t = threadColumnsOf{index: index, local: len(x.threads), lastRef: x.Head.FirstAlloc, lastNew: event.NoRef,
+			lastBorn: x.Head.Begin, cols: cols}
 		x.threadAt.set(index, uint32(len(x.threads)))
 		x.threads = append(x.threads, t)
 	}
@@ -137,7 +138,7 @@ func (x *encoder) thread(index uint32) *threadColumnsOf {
 	return t
 }
 
-func (x *encoder) endRun() {
+func (x *Encoder) endRun() {
 	local := uint64(x.cur.local)
 	x.runs = append(x.runs, byte(min(x.run, column.MaxNibble))|byte(min(local, column.MaxNibble))<<4)
 	if x.run >= column.MaxNibble {
@@ -183,14 +184,14 @@ func (t *threadColumnsOf) end() {
 }
 
 // local returns the number of a stack in the block, and puts the stack into the block's dictionary when it is new there.
-func (x *encoder) local(id uint32) uint32 {
+func (x *Encoder) local(id uint32) uint32 {
 	if n, ok := x.stackAt.of(id); ok {
 		return n
 	}
 	return x.newLocal(id)
 }
 
-func (x *encoder) newLocal(id uint32) uint32 {
+func (x *Encoder) newLocal(id uint32) uint32 {
 	n := uint32(len(x.stacks))
 	x.stackAt.set(id, n)
 	x.stacks = append(x.stacks, stackState{shape: x.newShape})
@@ -200,18 +201,18 @@ func (x *encoder) newLocal(id uint32) uint32 {
 	return n
 }
 
-func (x *encoder) newShapeOf(key uint32) uint8 {
+func (x *Encoder) newShapeOf(key uint32) uint8 {
 	x.shapeCount++
 	x.shapeOf[key] = uint8(x.shapeCount)
-	x.shapes = append(x.shapes, byte(key&(1<<kindBits-1)), byte(key>>kindBits&(1<<funcBits-1)), byte(key>>flagShift))
+	x.shapes = append(x.shapes, byte(key&(1<<kindBits-1)), byte(key>>kindBits&(1<<FuncBits-1)), byte(key>>flagShift))
 	return uint8(x.shapeCount)
 }
 
 // enter makes the thread of the next event, which is at time now, in units, the present one.
-func (x *encoder) enter(now uint64, thread uint32) *threadColumnsOf {
-	if x.head.events == 0 {
+func (x *Encoder) enter(now uint64, thread uint32) *threadColumnsOf {
+	if x.Head.Events == 0 {
 		x.last = uint64(max(int64(now), int64(x.last)))
-		x.head.begin = x.last
+		x.Head.Begin = x.last
 	}
 	if t := x.cur; t != nil && t.index == thread {
 		return t
@@ -221,7 +222,7 @@ func (x *encoder) enter(now uint64, thread uint32) *threadColumnsOf {
 
 // leap takes a time that is not simply a little later than the one before, and returns what of the difference goes into
 // the half of a byte.
-func (x *encoder) leap(now uint64) uint64 {
+func (x *Encoder) leap(now uint64) uint64 {
 	d := now - x.last
 	if int64(d) < 0 {
 		return 0
@@ -234,13 +235,13 @@ func (x *encoder) leap(now uint64) uint64 {
 	return d
 }
 
-// add appends an event. There must be room.
-func (x *encoder) add(e *event.Event) {
+// Add appends an event. There must be room.
+func (x *Encoder) Add(e *event.Event) {
 	class := classOf[e.Kind]
 	now := uint64(max(e.Time, 0)) / Quantum
 	t := x.enter(now, e.Thread)
 	x.times[min(class, classFree)].Append(x.leap(now))
-	x.head.events++
+	x.Head.Events++
 	x.run++
 	if (class == classAlloc) == (t.class == classAlloc) {
 		t.run++
@@ -265,7 +266,7 @@ func (x *encoder) add(e *event.Event) {
 	x.block.Add(int(local), e, Quantum)
 }
 
-func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
+func (x *Encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	size := e.Size
 	if size == math.MaxUint64 {
 		size = 0 // it is in the sparse column
@@ -287,7 +288,7 @@ func (x *encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 }
 
 // request writes what every event of classAlloc has: a stack, a size and a shape. It returns the stack's local number.
-func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uint32) uint32 {
+func (x *Encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uint32) uint32 {
 	local := x.local(stack)
 	c := &t.cols
 	c[colStack0-perThread] = append(c[colStack0-perThread], byte(local))
@@ -308,7 +309,7 @@ func (x *encoder) request(t *threadColumnsOf, stack uint32, size uint64, key uin
 }
 
 // uncommon writes of a request what is mostly predicted.
-func (x *encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32) {
+func (x *Encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32) {
 	c := &t.cols
 	if local > math.MaxUint16 {
 		c[colStack2-perThread] = column.AppendLazy(c[colStack2-perThread], t.allocs.N, byte(local>>16))
@@ -325,7 +326,7 @@ func (x *encoder) uncommon(t *threadColumnsOf, s *stackState, local, key uint32)
 }
 
 // usable writes how many bytes beyond its size a block has.
-func (x *encoder) usable(t *threadColumnsOf, size, slack uint64) {
+func (x *Encoder) usable(t *threadColumnsOf, size, slack uint64) {
 	s := &x.slack[size%uint64(len(x.slack))]
 	t.slacks.N++
 	if slack+1 == uint64(s.now) && s.other == s.now && slack < wideSlack-1 {
@@ -351,7 +352,7 @@ func (x *encoder) usable(t *threadColumnsOf, size, slack uint64) {
 }
 
 // count writes calloc's and reallocarray's first argument.
-func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
+func (x *Encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 	s := &x.stacks[local]
 	if count != s.predict(size) {
 		c := &t.cols[colCount-perThread]
@@ -364,7 +365,7 @@ func (x *encoder) count(t *threadColumnsOf, local uint32, size, count uint64) {
 }
 
 // born takes note of a block that came to life.
-func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
+func (x *Encoder) born(t *threadColumnsOf, size, addr uint64) {
 	t.lastNew = x.nextAlloc
 	x.nextAlloc++
 	if x.tracing {
@@ -373,7 +374,7 @@ func (x *encoder) born(t *threadColumnsOf, size, addr uint64) {
 }
 
 // trace keeps the address of an allocation.
-func (x *encoder) trace(t *threadColumnsOf, size, addr uint64) {
+func (x *Encoder) trace(t *threadColumnsOf, size, addr uint64) {
 	if x.keepBirths {
 		x.births = append(x.births, addr)
 	}
@@ -382,7 +383,7 @@ func (x *encoder) trace(t *threadColumnsOf, size, addr uint64) {
 	}
 }
 
-func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
+func (x *Encoder) freeShape(t *threadColumnsOf, key uint32) {
 	shape := x.shapeOf[key%shapeSpace]
 	if shape == 0 {
 		shape = x.newShapeOf(key)
@@ -393,7 +394,7 @@ func (x *encoder) freeShape(t *threadColumnsOf, key uint32) {
 	}
 }
 
-func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
+func (x *Encoder) freeStack(t *threadColumnsOf, id uint32) {
 	// 1 is added so that 0 stands for none.
 	local := x.local(id) + 1
 	for i := column.ID(0); i < 3; i++ {
@@ -403,13 +404,13 @@ func (x *encoder) freeStack(t *threadColumnsOf, id uint32) {
 	}
 }
 
-func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
+func (x *Encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	x.ends(t, e.Ref, key)
 	if e.FreeStack != 0 {
 		x.freeStack(t, e.FreeStack)
 	}
 	t.frees.N++
-	if e.Ref < x.head.firstAlloc || e.Ref >= x.nextAlloc {
+	if e.Ref < x.Head.FirstAlloc || e.Ref >= x.nextAlloc {
 		b := event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.BornBy, Ref: e.Ref,
 			Born: max(e.Born, 0) / Quantum}
 		x.far(t, e, &b)
@@ -420,7 +421,7 @@ func (x *encoder) free(t *threadColumnsOf, e *event.Event, key uint32) uint32 {
 	return x.local(e.Stack)
 }
 
-func (x *encoder) farRef(t *threadColumnsOf, ref uint64) uint64 {
+func (x *Encoder) farRef(t *threadColumnsOf, ref uint64) uint64 {
 	c := &t.cols[colFarRef-perThread]
 	*c = column.AppendUint(*c, column.Zigzag(int64(ref-t.lastRef)))
 	t.lastRef = ref
@@ -428,7 +429,7 @@ func (x *encoder) farRef(t *threadColumnsOf, ref uint64) uint64 {
 }
 
 // ends writes what every Free has: which allocation it ends, and a shape.
-func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
+func (x *Encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 	back := x.nextAlloc - 1 - ref
 	if back >= farRef {
 		back = x.farRef(t, ref)
@@ -444,8 +445,8 @@ func (x *encoder) ends(t *threadColumnsOf, ref uint64, key uint32) {
 }
 
 // ended forgets the address of an allocation.
-func (x *encoder) ended(ref uint64) {
-	i := ref - x.head.firstAlloc
+func (x *Encoder) ended(ref uint64) {
+	i := ref - x.Head.FirstAlloc
 	if i < uint64(len(x.births)) {
 		x.births[i] = 0
 	}

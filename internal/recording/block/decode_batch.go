@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"math"
@@ -24,12 +24,12 @@ func (b *batching) clear() {
 }
 
 // yieldBatch yields the batch, and begins the next one.
-func (x *eventDecoder) yieldBatch(yield take) (more bool) {
+func (x *Decoder) yieldBatch(yield Yield) (more bool) {
 	b := &x.batch
 	if b.n == 0 {
 		return true
 	}
-	b.out = Batch{x.head.firstEvent + x.number - uint64(b.n), b.events[:b.n], b.refs[:b.n]}
+	b.out = Batch{x.Head.FirstEvent + x.number - uint64(b.n), b.events[:b.n], b.refs[:b.n]}
 	more = yield(&b.out)
 	if b.rare {
 		b.clear()
@@ -39,10 +39,10 @@ func (x *eventDecoder) yieldBatch(yield take) (more bool) {
 }
 
 // decodeRun decodes the next events, which are all of one thread, and yields them as batches become full.
-func (x *eventDecoder) decodeRun(t *threadCursors, events uint64, yield take) (more, ok bool) {
+func (x *Decoder) decodeRun(t *threadCursors, events uint64, yield Yield) (more, ok bool) {
 	b := &x.batch
 	for events > 0 {
-		n, special := min(events, uint64(batchEvents-b.n)), x.nextSparse-x.number
+		n, special := min(events, uint64(BatchEvents-b.n)), x.nextSparse-x.number
 		if special < n {
 			n = special + 1
 		}
@@ -56,14 +56,14 @@ func (x *eventDecoder) decodeRun(t *threadCursors, events uint64, yield take) (m
 		}
 		if x.sampled {
 			for i := first; i < b.n; i++ {
-				x.sampling.Weigh(&b.events[i], b.refs[i])
+				x.Sampling.Weigh(&b.events[i], b.refs[i])
 			}
 		}
 		if !ok {
 			return true, false
 		}
 		events -= n
-		if b.n == batchEvents && !x.yieldBatch(yield) {
+		if b.n == BatchEvents && !x.yieldBatch(yield) {
 			return false, true
 		}
 	}
@@ -71,7 +71,7 @@ func (x *eventDecoder) decodeRun(t *threadCursors, events uint64, yield take) (m
 }
 
 // special gives the latest event its rare fields.
-func (x *eventDecoder) special() bool {
+func (x *Decoder) special() bool {
 	b := &x.batch
 	at, number := b.n-1, x.number-1
 	e := &b.events[at]

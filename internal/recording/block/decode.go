@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"errors"
@@ -9,17 +9,17 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// eventDecoder is the reading twin of encoder: it gives back the events of one block.
-type eventDecoder struct {
-	quantum     int64
-	maxTime     uint64                  // in units
-	known       func(stack uint32) bool // nil: all are
-	threadCount int                     // in the recording's table
-	sampling    event.Sampling
+// Decoder is the counterpart of Encoder: it gives back the events of one block.
+type Decoder struct {
+	Quantum     int64
+	MaxTime     uint64                  // in units
+	Known       func(stack uint32) bool // nil: all are
+	ThreadCount int                     // in the recording's table
+	Sampling    event.Sampling
 	sampled     bool // the block has Sampled events
 	cols        column.Set
-	head        eventsHead
-	buf         []byte // payload
+	Head        Head
+	Buf         []byte // payload
 	bufs        [256][]byte
 	threads     []threadCursors
 	stacks      []stackAt
@@ -37,8 +37,8 @@ type eventDecoder struct {
 	number      uint64        // of the next event in the block
 	nextSparse  uint64        // number of the next event that has rare fields
 	freeStacks  bool          // deallocations have call stacks of their own
-	stopped     *atomic.Bool  // the work is not wanted any more; nil: it is
-	wanted      Fields        // of events: the columns of others are not read
+	Stopped     *atomic.Bool  // the work is not wanted any more; nil: it is
+	Wanted      Fields        // of events: the columns of others are not read
 	fields      Fields        // of the events of this block, which may need more
 	batch       batching
 }
@@ -78,8 +78,8 @@ var errEvents = errors.New("its columns contradict each other")
 // stopEvery is after how many events a decoder looks whether its work is still wanted.
 const stopEvery = 1 << 12
 
-// decode yields the events of the block that was opened last, in order, until yield returns false.
-func (x *eventDecoder) decode(yield take) (more bool, err error) {
+// Decode yields the events of the block that was opened last, in order, until yield returns false.
+func (x *Decoder) Decode(yield Yield) (more bool, err error) {
 	if err := x.prepare(); err != nil {
 		return true, err
 	}
@@ -91,12 +91,12 @@ func (x *eventDecoder) decode(yield take) (more bool, err error) {
 }
 
 // eachRun calls each for runs of events of one thread, until it wants no more or finds damage.
-func (x *eventDecoder) eachRun(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
+func (x *Decoder) eachRun(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
 		return true, err
 	}
-	for left := x.head.events; left > 0; {
+	for left := x.Head.Events; left > 0; {
 		both := runs.Byte()
 		n, who := uint64(both&column.MaxNibble), uint64(both>>4)
 		if n == column.MaxNibble {
@@ -113,7 +113,7 @@ func (x *eventDecoder) eachRun(each func(t *threadCursors, events uint64) (more,
 		for n > 0 {
 			part := min(n, stopEvery)
 			n -= part
-			if x.stopped != nil && x.stopped.Load() {
+			if x.Stopped != nil && x.Stopped.Load() {
 				return false, nil
 			}
 			if more, ok := each(&x.threads[who], part); !ok {
@@ -127,11 +127,11 @@ func (x *eventDecoder) eachRun(each func(t *threadCursors, events uint64) (more,
 }
 
 // prepare makes ready to decode from the first event on.
-func (x *eventDecoder) prepare() (err error) {
+func (x *Decoder) prepare() (err error) {
 	if err := x.dictionaries(); err != nil {
 		return err
 	}
-	x.fields = x.head.needed(x.wanted, x.sampled)
+	x.fields = x.Head.needed(x.Wanted, x.sampled)
 	if err := x.threadTable(x.fields.need); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (x *eventDecoder) prepare() (err error) {
 	}
 	x.slack, x.newShape = slackTable{}, x.shapes[0]
 	// Each allocation has a byte in this column: no more than that need room.
-	room := min(x.head.allocs, x.cols.Raw(colStack0))
+	room := min(x.Head.Allocs, x.cols.Raw(colStack0))
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
 		x.news = make([]allocAt, 0, room)
 	}
@@ -162,7 +162,7 @@ func (x *eventDecoder) prepare() (err error) {
 	return nil
 }
 
-func (x *eventDecoder) stack(t *threadCursors, first column.ID) *stackAt {
+func (x *Decoder) stack(t *threadCursors, first column.ID) *stackAt {
 	c := (*[3]column.Cursor)(t.cols[first-perThread:])
 	at := c[0].At // and so is the second one
 	if at >= len(c[0].Data) || at >= len(c[1].Data) {
@@ -173,7 +173,7 @@ func (x *eventDecoder) stack(t *threadCursors, first column.ID) *stackAt {
 }
 
 // named returns a stack of the dictionary that an event names, or nil.
-func (x *eventDecoder) named(local uint32) *stackAt {
+func (x *Decoder) named(local uint32) *stackAt {
 	if uint(local) >= uint(len(x.stacks)) {
 		return nil
 	}
@@ -182,14 +182,14 @@ func (x *eventDecoder) named(local uint32) *stackAt {
 }
 
 // appear gives a stack a shape, if none of the events before named it. It returns whether that is one of classAlloc.
-func (x *eventDecoder) appear(s *stackAt) bool {
+func (x *Decoder) appear(s *stackAt) bool {
 	if s.shape.class == newClass {
 		s.shape = x.newShape
 	}
 	return s.shape.class == classAlloc
 }
 
-func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, learn bool) (uint64, bool) {
+func (x *Decoder) readUsable(t *threadCursors, size uint64, code uint8, learn bool) (uint64, bool) {
 	s := &x.slack[size%uint64(len(x.slack))]
 	if code == 0 {
 		code = s.now
@@ -206,7 +206,7 @@ func (x *eventDecoder) readUsable(t *threadCursors, size uint64, code uint8, lea
 }
 
 // count reads how many elements an allocation is of.
-func (x *eventDecoder) count(t *threadCursors, s *stackAt, e *event.Event) {
+func (x *Decoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 	c := &t.cols[colCount-perThread]
 	e.Count = predictCount(s.unit, e.Size)
 	if t.counts.Zeros == 0 {
@@ -221,7 +221,7 @@ func (x *eventDecoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 	}
 }
 
-func (x *eventDecoder) freeStack(t *threadCursors, e *event.Event) bool {
+func (x *Decoder) freeStack(t *threadCursors, e *event.Event) bool {
 	c := &t.cols
 	local := uint32(c[colFree0-perThread].Lazy()) | uint32(c[colFree1-perThread].Lazy())<<8 |
 		uint32(c[colFree2-perThread].Lazy())<<16

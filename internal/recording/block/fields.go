@@ -1,4 +1,4 @@
-package recording
+package block
 
 import "github.com/heaptap/heaptap/internal/recording/column"
 
@@ -24,7 +24,7 @@ var fieldColumns = [256]Fields{colBorn: Times, colSize: Sizes, colFarSize: Sizes
 func (f Fields) need(id column.ID) bool { return f&fieldColumns[id] == fieldColumns[id] }
 
 // needed returns the fields of a block that have to be read if some are wanted: what others are predicted by, or computed from.
-func (h *eventsHead) needed(f Fields, sampled bool) Fields {
+func (h *Head) needed(f Fields, sampled bool) Fields {
 	if h.flags&headAddresses == 0 {
 		f &^= Addresses
 	}

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"encoding/binary"
@@ -128,7 +128,7 @@ func (s *slackTable) usable(size uint64) uint64 {
 }
 
 // lies writes where a block lies that came to life.
-func (x *encoder) lies(t *threadColumnsOf, size, addr uint64) {
+func (x *Encoder) lies(t *threadColumnsOf, size, addr uint64) {
 	usable := x.slack.usable(size)
 	class := x.place.class(usable)
 	code, distance := x.place.classes[class].encode(addr, t.behind)
@@ -141,7 +141,7 @@ func (x *encoder) lies(t *threadColumnsOf, size, addr uint64) {
 }
 
 // addresses prepares for the addresses of the block, if it has them.
-func (x *eventDecoder) addresses() (err error) {
+func (x *Decoder) addresses() (err error) {
 	x.place = nil
 	if x.fields&Addresses == 0 {
 		return nil
@@ -156,7 +156,7 @@ func (x *eventDecoder) addresses() (err error) {
 }
 
 // lies tells where a new block lies.
-func (x *eventDecoder) lies(t *threadCursors, e *event.Event) (ok bool) {
+func (x *Decoder) lies(t *threadCursors, e *event.Event) (ok bool) {
 	usable := x.slack.usable(e.Size)
 	class := x.place.class(usable)
 	codes := &t.cols[colAddr-perThread]

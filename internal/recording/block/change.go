@@ -1,11 +1,11 @@
-package recording
+package block
 
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -145,42 +145,6 @@ func decodeChanges(s *column.Set, n uint64, room int64, stack func(i int) uint32
 	return dst, nil
 }
 
-// summaryHead is the head of a summary block: what a run of events blocks did, as one.
-type summaryHead struct {
-	level      uint64 // it tells of summaryFan^level events blocks
-	firstBlock uint64 // number of the first of them, counting events blocks from 0
-	blocks     uint64
-	changes    uint64 // stacks that changed
-	firstEvent uint64
-	events     uint64
-	begin, end uint64 // in units of time
-	live       int64  // before it
-	liveCount  int64
-	peak       int64 // largest number of live bytes within it, or before it
-}
-
-// summaryFan is how many events blocks, or summaries of one level, a summary of the next level tells of.
-const (
-	summaryFan    = 16
-	summaryLevels = 6 // 16^6 blocks are 4e12 events
-)
-
-// fields are those of a head: its block's own, or one of the index's.
-func (h *summaryHead) fields(r *column.Row, col column.ID) {
-	for _, v := range [...]*uint64{&h.level, &h.firstBlock, &h.blocks, &h.changes, &h.firstEvent, &h.events, &h.begin} {
-		r.Uint(col, v)
-	}
-	r.Offset(col, &h.end, h.begin)
-	for _, v := range [...]*int64{&h.live, &h.liveCount, &h.peak} {
-		r.Int(col, v)
-	}
-}
-
-func (h *summaryHead) valid() bool {
-	return h.level > 0 && h.level <= summaryLevels && h.blocks > 0 && h.blocks <= 1<<(4*h.level) && h.end >= h.begin &&
-		h.firstEvent <= math.MaxUint64-h.events
-}
-
 // Changes adds up changes, stack by stack. The zero value is empty.
 type Changes struct {
 	at   numbering // in list, by stack id
@@ -218,5 +182,39 @@ func (s *Changes) At(stack uint32) *Change {
 // Add adds what happened next at a stack.
 func (s *Changes) Add(c *Change) { s.At(c.Stack).then(c) }
 
-// reset empties it and keeps its memory.
-func (s *Changes) reset() { s.list = s.list[:0] }
+// Reset empties it and keeps its memory.
+func (s *Changes) Reset() { s.list = s.list[:0] }
+
+// AddEvent adds an event.
+func (s *Changes) AddEvent(e *event.Event) {
+	switch e.Kind {
+	case event.Alloc:
+		c := s.At(e.Stack)
+		n, bytes := e.Weight()
+		c.Allocs += n
+		c.Bytes += bytes
+		if net := c.Net(); net > int64(c.Top) {
+			c.Top = uint64(net)
+		}
+	case event.Free:
+		c := s.At(e.Stack)
+		n, bytes := e.Weight()
+		c.Frees += n
+		c.FreedBytes += bytes
+		if e.Flags&event.Temporary != 0 {
+			c.Temporary++
+		}
+	}
+}
+
+// Delta is by how many bytes an event changes what is live.
+func Delta(e *event.Event) int64 {
+	_, bytes := e.Weight()
+	switch e.Kind {
+	case event.Alloc:
+		return int64(bytes)
+	case event.Free:
+		return -int64(bytes)
+	}
+	return 0
+}

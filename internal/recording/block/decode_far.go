@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
+func (x *Decoder) far(t *threadCursors, e *event.Event) bool {
 	s := x.stack(t, colFar0)
 	if s == nil {
 		return false
@@ -26,10 +26,10 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 	}
 	e.Born = 0
 	if x.fields&Times != 0 {
-		if t.lastBorn += uint64(c[colBorn-perThread].Int()); t.lastBorn > x.maxTime {
+		if t.lastBorn += uint64(c[colBorn-perThread].Int()); t.lastBorn > x.MaxTime {
 			return false
 		}
-		e.Born = int64(t.lastBorn) * x.quantum
+		e.Born = int64(t.lastBorn) * x.Quantum
 	}
 	e.BornBy = t.index
 	if by := c[colBornBy-perThread].Uint(); by > math.MaxUint32+1 {
@@ -47,7 +47,7 @@ func (x *eventDecoder) far(t *threadCursors, e *event.Event) bool {
 		!c[colFarAddr-perThread].Bad
 }
 
-func (x *eventDecoder) rare(e *event.Event) bool {
+func (x *Decoder) rare(e *event.Event) bool {
 	fields := x.sparse.Uint()
 	if fields == 0 || fields&^uint64(sparseAll) != 0 {
 		return false
@@ -72,10 +72,10 @@ func (x *eventDecoder) rare(e *event.Event) bool {
 	read(sparseUsable, &e.Usable)
 	if fields&sparseBorn != 0 {
 		born := x.sparse.Uint()
-		if born > x.maxTime {
+		if born > x.MaxTime {
 			return false
 		}
-		e.Born = int64(born) * x.quantum
+		e.Born = int64(born) * x.Quantum
 	}
 	read32(sparseBornBy, &e.BornBy)
 	read(sparseRef, &e.Ref)

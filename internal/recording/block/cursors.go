@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"errors"
@@ -41,16 +41,16 @@ func (t *threadCursors) turn() bool {
 }
 
 // threadTable makes ready to read those columns that are wanted.
-func (x *eventDecoder) threadTable(wanted func(column.ID) bool) error {
-	h := &x.head
+func (x *Decoder) threadTable(wanted func(column.ID) bool) error {
+	h := &x.Head
 	c, err := x.column(colThreads)
 	if err != nil {
 		return err
 	}
-	if h.threads*uint64(threadColumns) > uint64(c.Left()) {
+	if h.Threads*uint64(threadColumns) > uint64(c.Left()) {
 		return errors.New("its list of threads is invalid")
 	}
-	x.threads = append(x.threads[:0], make([]threadCursors, h.threads)...)
+	x.threads = append(x.threads[:0], make([]threadCursors, h.Threads)...)
 	var lengths [threadColumns]column.Cursor
 	for i := range lengths {
 		if id := perThread + column.ID(i); wanted(id) {
@@ -62,10 +62,10 @@ func (x *eventDecoder) threadTable(wanted func(column.ID) bool) error {
 	for i := range x.threads {
 		t := &x.threads[i]
 		t.index = c.Uint32()
-		if t.index >= freeThreads && int64(t.index) >= int64(x.threadCount) {
-			return fmt.Errorf("it names thread %d of %d", t.index, x.threadCount)
+		if t.index >= freeThreads && int64(t.index) >= int64(x.ThreadCount) {
+			return fmt.Errorf("it names thread %d of %d", t.index, x.ThreadCount)
 		}
-		t.lastRef, t.lastNew, t.lastBorn, t.shape = h.firstAlloc, event.NoRef, h.begin, x.shapes[0]
+		t.lastRef, t.lastNew, t.lastBorn, t.shape = h.FirstAlloc, event.NoRef, h.Begin, x.shapes[0]
 		for j := range t.cols {
 			n := c.Uint()
 			if wanted(perThread + column.ID(j)) {

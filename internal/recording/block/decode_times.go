@@ -1,10 +1,10 @@
-package recording
+package block
 
 import "github.com/heaptap/heaptap/internal/recording/column"
 
-// eventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield returns false. It
+// EventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield returns false. It
 // unpacks only what it needs for that.
-func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
+func (x *Decoder) EventTimes(yield func(n, time uint64) bool) error {
 	err := x.threadTable(func(id column.ID) bool { return id == colClass || id == colLongRun })
 	if err != nil {
 		return err
@@ -31,15 +31,15 @@ func (x *eventDecoder) eventTimes(yield func(n, time uint64) bool) error {
 }
 
 // tick yields the times of the next events, which are of one class.
-func (x *eventDecoder) tick(times *column.NibbleReader, events uint64, yield func(n, time uint64) bool) (more, ok bool) {
-	h, now, end := *times, x.now, x.head.end
+func (x *Decoder) tick(times *column.NibbleReader, events uint64, yield func(n, time uint64) bool) (more, ok bool) {
+	h, now, end := *times, x.now, x.Head.End
 	for n := x.number; n < x.number+events; n++ {
 		d := h.Next()
 		if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 			return true, false
 		}
 		now += d
-		if !yield(x.head.firstEvent+n, now) {
+		if !yield(x.Head.FirstEvent+n, now) {
 			return false, true
 		}
 	}
@@ -48,7 +48,7 @@ func (x *eventDecoder) tick(times *column.NibbleReader, events uint64, yield fun
 }
 
 // clock makes ready to read times from the first event on.
-func (x *eventDecoder) clock() (err error) {
+func (x *Decoder) clock() (err error) {
 	for class, id := range [...]column.ID{classAlloc: colTimes, classFree: colFreeTimes} {
 		c, err := x.column(id)
 		if err != nil {
@@ -56,13 +56,13 @@ func (x *eventDecoder) clock() (err error) {
 		}
 		x.times[class] = column.NibbleReader{Data: c.Data}
 	}
-	x.now, x.number = x.head.begin, 0
+	x.now, x.number = x.Head.Begin, 0
 	x.long, err = x.column(colLongTimes)
 	return err
 }
 
 // longTime adds to a difference of times what the half of a byte does not hold.
-func (x *eventDecoder) longTime(d *uint64) bool {
+func (x *Decoder) longTime(d *uint64) bool {
 	if *d > column.MaxNibble {
 		return false
 	}

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
@@ -67,10 +67,10 @@ var classOf = [event.KindCount]uint8{
 const (
 	maxShapes   = 254
 	kindBits    = 3
-	funcBits    = 6
-	flagBits    = 6
-	shapeSpace  = 1 << (kindBits + funcBits + flagBits)
-	flagShift   = kindBits + funcBits
+	FuncBits    = 6
+	FlagBits    = 6
+	shapeSpace  = 1 << (kindBits + FuncBits + FlagBits)
+	flagShift   = kindBits + FuncBits
 	temporaryIn = uint32(event.Temporary) << flagShift
 	reallocIn   = uint32(event.Realloc) << flagShift
 	usableIn    = uint32(event.HasUsable) << flagShift
@@ -117,7 +117,7 @@ func (s *slackOf) learn(code uint8) {
 }
 
 // counted says of which functions the column of counts tells.
-var counted = [1 << funcBits]bool{event.Calloc: true, event.Reallocarray: true}
+var counted = [1 << FuncBits]bool{event.Calloc: true, event.Reallocarray: true}
 
 // predict returns the count that is likely with a size: elements at one stack have mostly one size.
 func (s *stackState) predict(size uint64) uint64 { return predictCount(s.unit, size) }
@@ -136,4 +136,19 @@ func learnUnit(size, count uint64) uint64 {
 		return 0
 	}
 	return size / count
+}
+
+// EventColumnNames name the columns of an events block, in words.
+var EventColumnNames = map[column.ID]string{
+	colThreads: "threads", colRuns: "runs of threads", colTimes: "times of allocations",
+	colFreeTimes: "times of other events", colLongTimes: "long times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
+	colChangeAllocs: "changes: allocations", colChangeFrees: "changes: deallocations", colChangeBytes: "changes: bytes",
+	colChangeFreed: "changes: freed bytes", colChangeTop: "changes: tops", colChangeTemp: "changes: temporary",
+	colClass: "runs of allocations and others", colLongRun: "long runs",
+	colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
+	colSize: "size", colShape: "kind", colFreeShape: "kind of deallocation", colSlack: "slack", colWideSlack: "large slack",
+	colRef: "allocation that ended", colFarRef: "allocation that ended, not near", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
+	colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
+	colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
+	colAddr: "address", colDistance: "address, not near", colFarAddr: "far: address", colCount: "count",
 }

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"errors"
@@ -12,16 +12,24 @@ import (
 // freeThreads is how many threads a block may name that are not in the recording's table: their block may be damaged.
 const freeThreads = 1 << 16
 
-// open prepares a block; decode then yields its events.
-func (x *eventDecoder) open(p []byte) error {
+// Changes returns what the block that was opened last says that it changes. Its columns may unpack to room bytes.
+func (x *Decoder) Changes(room int64) ([]Change, error) {
+	if err := x.dictionaries(); err != nil {
+		return nil, err
+	}
+	return decodeChanges(&x.cols, x.Head.Stacks, room, func(i int) uint32 { return x.stacks[i].id })
+}
+
+// Open prepares the block with this payload; decode then yields its events.
+func (x *Decoder) Open(p []byte) error {
 	if err := x.cols.Parse(p); err != nil {
 		return err
 	}
-	h := &x.head
-	x.cols.Head.Fields(h.fields)
-	if x.cols.Head.Bad || h.events == 0 || h.events > 4*BlockEvents || h.allocs > h.events ||
-		h.threads > min(h.events, max(freeThreads, uint64(x.threadCount))) ||
-		h.stacks > 2*h.events || h.shapes > maxShapes+1 || h.end < h.begin || h.end > x.maxTime {
+	h := &x.Head
+	x.cols.Head.Fields(h.Fields)
+	if x.cols.Head.Bad || h.Events == 0 || h.Events > 4*MaxEvents || h.Allocs > h.Events ||
+		h.Threads > min(h.Events, max(freeThreads, uint64(x.ThreadCount))) ||
+		h.Stacks > 2*h.Events || h.shapes > maxShapes+1 || h.End < h.Begin || h.End > x.MaxTime {
 		return errors.New("its head is invalid")
 	}
 	if h.flags&^(headAddresses|headChanges) != 0 {
@@ -30,26 +38,26 @@ func (x *eventDecoder) open(p []byte) error {
 	return nil
 }
 
-func (x *eventDecoder) column(id column.ID) (column.Cursor, error) {
+func (x *Decoder) column(id column.ID) (column.Cursor, error) {
 	b, err := x.cols.UnpackInto(id, &x.bufs[id])
 	return column.Cursor{Data: b}, err
 }
 
-func (x *eventDecoder) dictionaries() error {
-	h := &x.head
+func (x *Decoder) dictionaries() error {
+	h := &x.Head
 	c, err := x.column(colStacks)
 	if err != nil {
 		return err
 	}
 	x.stacks = x.stacks[:0]
 	last := int64(0)
-	for range h.stacks {
+	for range h.Stacks {
 		last += c.Int()
 		if c.Bad || last < 0 || last > math.MaxUint32 {
 			return errors.New("its list of stacks is invalid")
 		}
 		id := uint32(last)
-		if x.known != nil && !x.known(id) {
+		if x.Known != nil && !x.Known(id) {
 			id = 0
 		}
 		x.stacks = append(x.stacks, stackAt{id: id, shape: shapeAt{class: newClass}})
@@ -63,7 +71,7 @@ func (x *eventDecoder) dictionaries() error {
 	x.sampled = false
 	for i := range h.shapes {
 		k, f, fl := c.Byte(), c.Byte(), c.Byte()
-		if c.Bad || k >= uint8(event.KindCount) || f >= 1<<funcBits || fl >= 1<<flagBits {
+		if c.Bad || k >= uint8(event.KindCount) || f >= 1<<FuncBits || fl >= 1<<FlagBits {
 			return errors.New("its list of kinds of events is invalid")
 		}
 		s := &x.shapes[i+1] // they count from 1

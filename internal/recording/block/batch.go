@@ -1,4 +1,4 @@
-package recording
+package block
 
 import "github.com/heaptap/heaptap/internal/event"
 
@@ -9,15 +9,15 @@ type Batch struct {
 	Refs   []uint64 // for each of them the number of the allocation that it makes or ends (event.NoRef: neither)
 }
 
-// batchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they are looked at.
-const batchEvents = 128
+// BatchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they are looked at.
+const BatchEvents = 128
 
-// take gets events. It returns whether it wants more.
-type take func(b *Batch) bool
+// Yield gets events. It returns whether it wants more.
+type Yield func(b *Batch) bool
 
-// between yields of the events those between two cuts.
-func between(h *eventsHead, from, to uint64, yield take) take {
-	if from <= h.firstEvent && h.firstEvent+h.events <= to {
+// Between yields of the events those between two cuts.
+func Between(h *Head, from, to uint64, yield Yield) Yield {
+	if from <= h.FirstEvent && h.FirstEvent+h.Events <= to {
 		return yield
 	}
 	return func(b *Batch) bool {
@@ -37,8 +37,8 @@ func between(h *eventsHead, from, to uint64, yield take) take {
 	}
 }
 
-// oneByOne yields events one by one, with their numbers and that of the allocation that they make or end.
-func oneByOne(yield func(n, ref uint64, e *event.Event) bool) take {
+// OneByOne yields events one by one, with their numbers and that of the allocation that they make or end.
+func OneByOne(yield func(n, ref uint64, e *event.Event) bool) Yield {
 	return func(b *Batch) bool {
 		for i := range b.Events {
 			if !yield(b.First+uint64(i), b.Refs[i], &b.Events[i]) {

@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
@@ -7,7 +7,7 @@ import (
 
 // fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain; for these it has what changes
 // from one to the next in variables of its own, and asks a method only for what is rare.
-func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
+func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 	c := &t.cols
 	stack0, stack1 := c[colStack0-perThread].Data, c[colStack1-perThread].Data
 	stack0 = stack0[:min(len(stack0), len(stack1))]
@@ -17,9 +17,9 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 	third := c[colStack2-perThread].Left() > 0
 	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
 	stacks := x.stacks
-	news, now, number, quantum := x.news, x.now, x.number, x.quantum
+	news, now, number, quantum := x.news, x.now, x.number, x.Quantum
 	timed, sized, usable, counts := x.fields&Times != 0, x.fields&Sizes != 0, x.fields&Usable != 0, x.fields&Counts != 0
-	firstAlloc, end, thread := x.head.firstAlloc, x.head.end, t.index
+	firstAlloc, end, thread := x.Head.FirstAlloc, x.Head.End, t.index
 	b, place, ok := &x.batch, x.batch.n, true
 	for last := number + uint64(n); number < last; {
 		if t.allocs|t.others == 0 {
@@ -99,7 +99,7 @@ func (x *eventDecoder) fill(t *threadCursors, n int) (ok bool) {
 			if shape.kind == event.Alloc {
 				n := len(news)
 				ref = firstAlloc + uint64(n)
-				if n == cap(news) || uint64(n) == x.head.allocs || x.place != nil && !x.lies(t, e) {
+				if n == cap(news) || uint64(n) == x.Head.Allocs || x.place != nil && !x.lies(t, e) {
 					return false
 				}
 				t.lastNew = ref

@@ -1,4 +1,4 @@
-package recording
+package block
 
 // numbering gives ids numbers, and forgets all of them at once. Ids and numbers are mostly small: those have an array, the others a map.
 // The zero value is usable after the first forget.

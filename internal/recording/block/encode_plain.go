@@ -1,4 +1,4 @@
-package recording
+package block
 
 import (
 	"math"
@@ -7,51 +7,11 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few nanoseconds, and so do the
-// columns; what is written and counted is what Event would. Of them, allocs are allocations, and the others deallocations; by so many
-// bytes, modulo 2^64, there is more live after them.
-func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
-	w.allocs += allocs
-	w.liveBlocks += 2*allocs - uint64(len(list))
-	w.liveBytes += bytes
-	for {
-		s := w.filling
-		n := copy(s.list[s.n:], list)
-		s.n += n
-		if list = list[n:]; len(list) == 0 {
-			return
-		}
-		w.nextChunk()
-	}
-}
-
-// other adds an event of any kind.
-func (w *Writer) addSlow(e *event.Event) {
-	if e.Flags&event.Sampled != 0 {
-		ref := e.Ref
-		if e.Kind == event.Alloc {
-			ref = w.allocs
-		}
-		w.sampling.Weigh(e, ref)
-	}
-	w.next().Way = event.NotPlain
-	w.filling.others = append(w.filling.others, *e)
-	switch blocks, bytes := e.Weight(); {
-	case e.Kind == event.Alloc:
-		w.allocs++
-		w.liveBlocks += blocks
-		w.liveBytes += bytes
-	case e.Kind == event.Free:
-		w.liveBlocks -= blocks
-		w.liveBytes -= bytes
-	}
-}
-
-// plains appends plain events of one thread, and counts them: as many as come one after the other, if there is room. It returns their
+// AddPlain appends plain events of one thread, and counts them: as many as come one after the other, if there is room. It returns their
 // number. It is what add does for events of all kinds, and the loop that everything goes through.
-func (x *encoder) plains(list []event.Plain) int {
+func (x *Encoder) AddPlain(list []event.Plain) int {
 	t := x.enter(list[0].Time, list[0].Thread)
-	list = list[:min(uint64(len(list)), BlockEvents-x.head.events)]
+	list = list[:min(uint64(len(list)), MaxEvents-x.Head.Events)]
 	c := &t.cols
 	last := x.last
 	n := 0
@@ -100,7 +60,7 @@ func (x *encoder) plains(list []event.Plain) int {
 			} else {
 				x.usable(t, size, slack)
 			}
-			if counted[p.Func&(1<<funcBits-1)] {
+			if counted[p.Func&(1<<FuncBits-1)] {
 				x.count(t, local, size, p.Count())
 			}
 			t.lastNew = x.nextAlloc
@@ -136,7 +96,7 @@ func (x *encoder) plains(list []event.Plain) int {
 			x.freeShape(t, key)
 		}
 		t.frees.N++
-		if ref < x.head.firstAlloc {
+		if ref < x.Head.FirstAlloc {
 			x.far(t, nil, &event.Block{Addr: p.Addr, Size: size, Stack: p.Stack, Thread: p.BornBy, Ref: ref, Born: int64(p.Born)})
 		}
 		local, ok := x.stackAt.of(p.Stack)
@@ -147,7 +107,7 @@ func (x *encoder) plains(list []event.Plain) int {
 	}
 	x.last = last
 	x.run += uint64(n)
-	x.head.events += uint64(n)
+	x.Head.Events += uint64(n)
 	if n > 0 {
 		x.block.Plains(list[:n], Quantum)
 	}
