@@ -89,20 +89,23 @@ var mayImport = map[string][]string{
 	"internal/launch":             {"elfx", "event", "../agent", "escape"},
 	"cmd/heaptap":                 {"control", "debuginfod", "namecache", "source", "launch", "record", "recording", "symbolize", "profile", "view", "moment", "verify", "dump", "event", "wire", "query", "diff", "merge", "check", "export", "export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp", "push/parca", "push/pyroscope", "import", "scrub", "escape"},
 	"tests/programs":              {"event", "recording", "../tests/count"},
+	"tests/need":                  {},
+	"tests/kit":                   {"recording", "../tests/programs"},
+	"tests/golden":                {"../tests/kit"},
 	"tests/programs/run":          {"../tests/programs"},
 	"tests/programs/time":         {"../tests/programs"},
 	"tests/programs/unbiased":     {"../tests/programs"},
-	"tests/api":                   {"event", "recording", "spool", "wire", "../tests/programs"},
+	"tests/api":                   {"event", "recording", "spool", "wire", "../tests/kit", "../tests/need"},
 	"tests/api/examples/go":       {},
-	"tests/corpus":                {"event", "../tests/programs"},
+	"tests/corpus":                {"event", "../tests/kit"},
 	"tests/count":                 {},
-	"tests/e2e":                   {"event", "recording", "../tests/programs"},
-	"tests/endings":               {"event", "record", "recording", "../tests/programs"},
-	"tests/exports":               {"escape", "event", "recording", "../tests/programs"},
+	"tests/e2e":                   {"event", "recording", "../tests/kit", "../tests/need", "../tests/programs"},
+	"tests/endings":               {"event", "record", "recording", "../tests/kit", "../tests/programs"},
+	"tests/exports":               {"escape", "event", "recording", "../tests/kit", "../tests/need", "../tests/programs"},
 	"tests/exports/judges":        {},
-	"tests/order":                 {"event", "recording", "verify", "../tests/programs"},
-	"tests/sampled":               {"event", "recording", "spool", "wire", "../tests/programs"},
-	"tests/stacks":                {"event", "recording", "../tests/programs"},
+	"tests/order":                 {"event", "recording", "verify", "../tests/kit"},
+	"tests/sampled":               {"event", "recording", "spool", "wire", "../tests/kit"},
+	"tests/stacks":                {"event", "recording", "../tests/kit", "../tests/need"},
 	"tests/symbols":               {"event", "elfx", "symbolize"},
 	"bench":                       {"event", "query", "recording", "view", "../tests/programs"},
 
@@ -111,7 +114,7 @@ var mayImport = map[string][]string{
 }
 
 // flags and terminals belong to these.
-var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/programs/run", "tests/programs/time", "tests/programs/unbiased"}
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time", "tests/programs/unbiased"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")
