@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // terminal is a pseudo-terminal with an interactive shell, as a user sits before it.
@@ -28,10 +30,7 @@ type terminal struct {
 // newTerminal starts bash with job control on a pseudo-terminal of its own.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash here")
-	}
+	bash := need.Tool(t, "bash")
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Skipf("there are no pseudo-terminals here: %v", err)

@@ -7,6 +7,7 @@ package kit
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,13 +18,24 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// Main runs tests and removes the kit's folder.
-func Main(m *testing.M) {
+// Main runs tests, then what is to be done after them, and removes the kit's folder.
+func Main(m *testing.M, after ...func()) {
 	status := m.Run()
+	for _, f := range after {
+		f()
+	}
 	if dir, err := folder(); err == nil {
 		os.RemoveAll(dir)
 	}
 	os.Exit(status)
+}
+
+// Prepare makes the kit's folder and heaptap for what is not done by one test: Dir and Binary return the same.
+func Prepare() (dir, heaptap string, err error) {
+	if dir, err = folder(); err == nil {
+		heaptap, err = binary()
+	}
+	return dir, heaptap, err
 }
 
 // folder makes the kit's folder. Everyone may read it: some programs run as other users.
@@ -35,12 +47,27 @@ var folder = sync.OnceValues(func() (string, error) {
 	return dir, err
 })
 
+// binary lies in the kit's folder even if it was not built there, for those who see no other.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := folder()
 	if err != nil {
 		return "", err
 	}
-	return programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
+	path, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
+	if err != nil || filepath.Dir(path) == dir {
+		return path, err
+	}
+	inside := filepath.Join(dir, "heaptap")
+	return inside, exec.Command("cp", path, inside).Run()
+})
+
+var library = sync.OnceValues(func() (string, error) {
+	path, err := binary()
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(filepath.Dir(path), "libheaptap.so")
+	return lib, exec.Command(path, "agent", "-o", lib).Run()
 })
 
 // Dir is a folder that is removed after all tests of the package.
@@ -53,6 +80,12 @@ func Dir(t testing.TB) string {
 func Binary(t testing.TB) string {
 	t.Helper()
 	return must(binary())(t)
+}
+
+// Library is the agent in a file, to be preloaded without a recorder.
+func Library(t testing.TB) string {
+	t.Helper()
+	return must(library())(t)
 }
 
 func must(path string, err error) func(testing.TB) string {

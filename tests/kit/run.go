@@ -27,7 +27,7 @@ type Command struct {
 // Run runs a program and returns what it prints on standard output.
 func (c Command) Run(t testing.TB, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
@@ -44,7 +44,12 @@ func tail(b []byte) []byte { return b[max(0, len(b)-4000):] }
 // Record runs a program under heaptap, with flags of heaptap run, and returns what it prints and its recording, which must be whole.
 func (c Command) Record(t testing.TB, flags []string, args ...string) (stdout string, r *recording.Reader) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.htap")
+	return c.RecordTo(t, filepath.Join(t.TempDir(), "run.htap"), flags, args...)
+}
+
+// RecordTo is Record into a file of this name.
+func (c Command) RecordTo(t testing.TB, path string, flags []string, args ...string) (stdout string, r *recording.Reader) {
+	t.Helper()
 	flags = append([]string{Binary(t), "run", "-q", "-o", path}, flags...)
 	stdout = c.Run(t, append(append(flags, "--"), args...)...)
 	r = Open(t, path)
@@ -70,14 +75,6 @@ func Record(t testing.TB, args ...string) (stdout string, r *recording.Reader) {
 func Heaptap(t testing.TB, args ...string) string {
 	t.Helper()
 	return Run(t, append([]string{Binary(t)}, args...)...)
-}
-
-// Library writes the agent to a file in the kit's folder, to be preloaded without a recorder.
-func Library(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "libheaptap.so")
-	Heaptap(t, "agent", "-o", path)
-	return path
 }
 
 // Open opens a recording for the time of the test.

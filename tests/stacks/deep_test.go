@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // The size of the blocks that src/deep.c allocates, one in each frame.
@@ -19,7 +20,7 @@ const deepSize = 21
 // much, and every stack must be one frame deeper than the one before, or as deep as --max-depth says.
 func TestDeep(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "deep")
-	compile(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", fmt.Sprintf("-DSIZE=%d", deepSize), "src/deep.c", "-o", program, "-pthread")
+	kit.Run(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", fmt.Sprintf("-DSIZE=%d", deepSize), "src/deep.c", "-o", program, "-pthread")
 	for _, c := range []struct {
 		name     string
 		flags    []string
