@@ -13,7 +13,7 @@ demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
 		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
-		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap valgrind:valgrind" ;;
+		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap valgrind:valgrind dwz:dwz llvm-symbolizer:llvm" ;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
@@ -84,7 +84,7 @@ if [ ${#packages[@]} -gt 0 ]; then
 	fi
 fi
 
-# A database that judges tables; not every release of Debian has it. Its server is not started: the tests start one of their own.
+# A database that judges tables; not every release of Debian has it. Without it its tests are left out, but in CI they fail. Its server is not started: the tests start one of their own.
 if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
 	echo "installing by apt-get: clickhouse-server"
 	apt-get update -qq
@@ -92,7 +92,7 @@ if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/
 		echo "apt-get cannot install clickhouse-server: its tests are left out"
 fi
 
-# Viewers that judge exports. Without them, or without npm, their tests are left out and say so.
+# Viewers that judge exports. Without them, or without npm, their tests are left out and say so; in CI they fail.
 if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; then
 	viewers=()
 	for p in speedscope hyparquet hyparquet-compressors; do

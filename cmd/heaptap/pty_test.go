@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // terminal is a pseudo-terminal with an interactive shell, as a user sits before it.
@@ -28,10 +30,7 @@ type terminal struct {
 // newTerminal starts bash with job control on a pseudo-terminal of its own.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash here")
-	}
+	bash := need.Tool(t, "bash")
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Skipf("there are no pseudo-terminals here: %v", err)
@@ -119,16 +118,28 @@ func (term *terminal) expect(pattern string) []string {
 	}
 }
 
+// awaitProgram waits until a process executes a program.
+func awaitProgram(t *testing.T, pid, name string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if comm, err := os.ReadFile("/proc/" + pid + "/comm"); err != nil || time.Now().After(end) {
+			t.Fatalf("process %s does not become %s: %v", pid, name, err)
+		} else if string(comm) == name+"\n" {
+			return
+		}
+	}
+}
+
 func TestTerminalCtrlC(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o c.htap sigtarget")
 	target := term.expect(`ready (\d+)`)
 	term.keys("\x03")
 	term.expect(`SIGINT\n`)
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(again)
 	term.keys("\x1c")
 	term.expect(`SIGQUIT\n`)
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(again)
 	pid := 0
 	fmt.Sscan(target[1], &pid)
 	unix.Kill(pid, unix.SIGUSR1)
@@ -141,9 +152,8 @@ func TestTerminalCtrlC(t *testing.T) {
 func TestTerminalCtrlCEnds(t *testing.T) {
 	term := newTerminal(t)
 	for _, c := range []struct{ key, status string }{{"\x03", "130"}, {"\x1c", "131"}} {
-		term.line("heaptap run -o dies.htap -- sh -c 'echo started; exec sleep 100'")
-		term.expect(`started\n`)
-		time.Sleep(300 * time.Millisecond) // until it is sleep
+		term.line("heaptap run -o dies.htap -- sh -c 'echo started $$; exec sleep 100'")
+		awaitProgram(t, term.expect(`started (\d+)\n`)[1], "sleep")
 		term.keys(c.key)
 		term.expect(`recording`) // what was recorded is kept
 		term.expect(`\$ $`)
@@ -176,7 +186,7 @@ func TestTerminalCtrlZ(t *testing.T) {
 	term.line("bg")
 	term.expect(`(?s:\$ .*goes on\n|goes on\n\$ )`) // the shell and the target, in any order
 	// It reads from the terminal in the background, and is stopped for that.
-	term.line("sleep 0.5; jobs -s | wc -l; fg")
+	term.line("until jobs -s | grep -q .; do sleep 0.02; done; jobs -s | wc -l; fg")
 	term.expect(`^1\n`)
 	term.line("three")
 	if shown := term.expect(`((?s:.*))read three\n`)[1]; strings.Count(shown, "\ngoes on\n") > 1 {
@@ -195,10 +205,9 @@ func TestTerminalKill(t *testing.T) {
 	target := term.expect(`ready (\d+)`)
 	term.line("kill -TERM %1")
 	term.expect(`SIGTERM\n`)
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(again)
 	term.line("kill -USR1 " + target[1])
 	term.expect(`end\n`)
-	time.Sleep(200 * time.Millisecond)
 	term.line("wait %1; echo status $?")
 	term.expect(`status 42\n`)
 	term.mu.Lock()
@@ -211,9 +220,8 @@ func TestTerminalKill(t *testing.T) {
 // TestTerminalClosed: the shell and its terminal go; the target is hung up upon, and what it did is kept.
 func TestTerminalClosed(t *testing.T) {
 	term := newTerminal(t)
-	term.line("heaptap run -q -o h.htap -- sh -c 'echo started; exec sleep 100'")
-	term.expect(`started\n`)
-	time.Sleep(200 * time.Millisecond)
+	term.line("heaptap run -q -o h.htap -- sh -c 'echo started $$; exec sleep 100'")
+	awaitProgram(t, term.expect(`started (\d+)\n`)[1], "sleep")
 	term.master.Close()
 	for range 200 {
 		b, _ := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h*.htap").Output()

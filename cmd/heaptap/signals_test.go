@@ -16,6 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// again is how long tests wait for a signal that must not come a second time: for that there is no condition to wait for.
+const again = 100 * time.Millisecond
+
 // sigtarget is a target that tells every signal it gets. SIGUSR1 ends it with status 42.
 func sigtarget() {
 	signals := make(chan os.Signal, 64)
@@ -26,7 +29,7 @@ func sigtarget() {
 		case unix.SIGURG, unix.SIGCHLD:
 			continue
 		case unix.SIGUSR1:
-			time.Sleep(300 * time.Millisecond) // whatever comes twice has come by then
+			time.Sleep(3 * again)
 			for len(signals) > 0 {
 				if s := <-signals; s != unix.SIGURG {
 					fmt.Println(unix.SignalName(s.(syscall.Signal)))
@@ -127,7 +130,7 @@ func TestSignalToGroupReachesTargetOnce(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGTERM} {
 		unix.Kill(-r.cmd.Process.Pid, sig)
 		r.expect(unix.SignalName(sig))
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(again)
 	}
 	// And the next one, to run alone, is passed on.
 	unix.Kill(r.cmd.Process.Pid, unix.SIGTERM)
@@ -144,7 +147,7 @@ func TestSignalsToGroupAtOnce(t *testing.T) {
 		if got := []string{r.line(), r.line()}; !slices.Contains(got, "SIGTERM") || !slices.Contains(got, "SIGINT") {
 			t.Fatalf("the target got %q", got)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(again)
 	}
 	r.end()
 }
@@ -156,7 +159,7 @@ func TestSignalToRunAndGroup(t *testing.T) {
 		unix.Kill(r.cmd.Process.Pid, unix.SIGTERM)
 		unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM)
 		r.expect("SIGTERM")
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(again)
 	}
 	r.end()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/spool/spooltest"
 	"github.com/heaptap/heaptap/internal/wire"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // TestSampleStranger has a spool whose process's id is another one's here.
@@ -97,8 +98,8 @@ int main(int argc, char **argv)
 	if err := os.WriteFile(prog, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := exec.Command("cc", "-o", prog+".out", prog).CombinedOutput(); err != nil {
-		t.Skipf("no C compiler: %v %s", err, b)
+	if b, err := exec.Command(need.Tool(t, "cc"), "-o", prog+".out", prog).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, b)
 	}
 	cmd := exec.Command(prog+".out", path)
 	out, err := cmd.StdoutPipe()

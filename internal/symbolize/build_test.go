@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // build compiles a source file of testdata and returns the program's path.
@@ -15,7 +17,7 @@ func build(t testing.TB, source, name string, compiler string, flags ...string) 
 	if err != nil {
 		home, _ := os.UserHomeDir()
 		if bin = filepath.Join(home, ".cargo", "bin", compiler); !exists(bin) {
-			t.Skipf("%s is not installed", compiler)
+			need.Lacks(t, compiler+" is not installed")
 		}
 	}
 	// Compiled elsewhere: the debug information then has absolute paths, and what compilers write beside the program is there.

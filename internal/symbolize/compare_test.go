@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/tests/need"
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
@@ -60,8 +61,8 @@ func TestAgainstAddr2lineC(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath("llvm-symbolizer"); err != nil && (c.name == "dwarf64" || c.name == "lto") {
-				t.Skip("llvm-symbolizer is not installed")
+			if c.name == "dwarf64" || c.name == "lto" {
+				need.Tool(t, "llvm-symbolizer")
 			}
 			compare(t, build(t, "plain.c", c.name, c.compiler, strings.Fields(c.flags)...), 0)
 		})

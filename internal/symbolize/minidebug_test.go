@@ -2,21 +2,19 @@ package symbolize
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/elfx"
+	"github.com/heaptap/heaptap/tests/need"
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
 // A stripped program with a small symbol table in .gnu_debugdata, made as Fedora makes it, has the names of the whole one.
 func TestMiniDebugInfo(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("xz"); err != nil {
-		t.Skip("xz is not installed")
-	}
+	need.Tool(t, "xz")
 	dir := t.TempDir()
 	whole := build(t, "shapes.cc", "whole", "g++", "-std=c++17", "-O1", "-Wl,--build-id=sha1")
 	mini, path := filepath.Join(dir, "mini"), filepath.Join(dir, "p")

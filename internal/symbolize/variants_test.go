@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/tests/need"
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
@@ -309,9 +309,7 @@ func covers(spans []span, a uint64) bool {
 // dwz moves what several files share to a third one, and within a file to partial units.
 func TestSupplementaryFile(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("dwz"); err != nil {
-		t.Skip("dwz is not installed")
-	}
+	need.Tool(t, "dwz")
 	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
 		one := build(t, "shapes.cc", "one", "g++", "-std=c++17", version, "-O2", "-Wl,--build-id=sha1")
 		two := build(t, "shapes.cc", "two", "g++", "-std=c++17", version, "-O1", "-Wl,--build-id=sha1")

@@ -2,7 +2,6 @@ package api
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // TestState asks each function with the agent and without, in programs that are linked in all ways.
@@ -27,16 +28,16 @@ func TestState(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			need(t, c.compiler)
+			need.Tool(t, c.compiler)
 			// Flags that say how the source is to be read come before it.
 			program := compileBy(t, c.compiler, "src/state.c", c.flags...)
-			run(t, 0, nil, program, "absent")
-			record(t, program, "loaded")
+			kit.Run(t, program, "absent")
+			kit.Record(t, program, "loaded")
 		})
 	}
 	t.Run("static", func(t *testing.T) {
 		t.Parallel()
-		run(t, 0, nil, compile(t, "src/state.c", "-static"), "absent")
+		kit.Run(t, compile(t, "src/state.c", "-static"), "absent")
 	})
 }
 
@@ -45,8 +46,8 @@ func TestPlugin(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "src/plugin.c", "-ldl")
 	plugin := compile(t, "src/plugin.c", "-DPLUGIN", "-fPIC", "-shared")
-	run(t, 0, nil, program, plugin, "-1")
-	record(t, program, plugin, "1")
+	kit.Run(t, program, plugin, "-1")
+	kit.Record(t, program, plugin, "1")
 }
 
 // TestFunctions measures each allocation function of each allocator.
@@ -62,27 +63,22 @@ func TestFunctions(t *testing.T) {
 			if allocator == "libmimalloc.so.2" {
 				args = []string{"aborts"}
 			}
-			record(t, append([]string{compile(t, "src/functions.cc", flags...)}, args...)...)
+			kit.Record(t, append([]string{compile(t, "src/functions.cc", flags...)}, args...)...)
 		})
 	}
 }
 
 func needLibrary(t *testing.T, name string) {
 	t.Helper()
-	out, err := exec.Command("gcc", "-print-file-name="+name).Output()
-	if err == nil && filepath.IsAbs(string(out)) {
-		return
+	if path := strings.TrimSpace(kit.Run(t, "gcc", "-print-file-name="+name)); !filepath.IsAbs(path) {
+		need.Lacks(t, "there is no "+name)
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("%s is needed", name)
-	}
-	t.Skipf("there is no %s", name)
 }
 
 // TestLibrary measures the C++ standard library.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
-	record(t, compile(t, "src/library.cc", "-fopenmp"))
+	kit.Record(t, compile(t, "src/library.cc", "-fopenmp"))
 }
 
 // TestModes measures and monitors whatever is recorded.
@@ -91,9 +87,9 @@ func TestModes(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
 			program := compile(t, source)
-			record(t, program)
+			kit.Record(t, program)
 			for _, mode := range []string{"sampled", "count", "off"} {
-				run(t, 0, nil, heaptapBinary(t), "run", "-q", "--mode", mode, "-o", filepath.Join(t.TempDir(), "run.htap"), "--", program)
+				kit.Heaptap(t, "run", "-q", "--mode", mode, "-o", filepath.Join(t.TempDir(), "run.htap"), "--", program)
 			}
 		})
 	}
@@ -102,7 +98,7 @@ func TestModes(t *testing.T) {
 // TestExcluded looks in the recording for what the program paused and stopped.
 func TestExcluded(t *testing.T) {
 	t.Parallel()
-	_, r := record(t, compile(t, "src/excluded.c"))
+	_, r := kit.Record(t, compile(t, "src/excluded.c"))
 	sizes, freed := map[uint64]int{}, map[uint64]int{}
 	if err := r.Events(func(e *event.Event) bool {
 		switch {
@@ -139,8 +135,8 @@ func TestCompat(t *testing.T) {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
 			program := compile(t, source)
-			run(t, 0, nil, program, "absent")
-			record(t, program, "loaded")
+			kit.Run(t, program, "absent")
+			kit.Record(t, program, "loaded")
 		})
 	}
 }
@@ -149,16 +145,16 @@ func TestCompat(t *testing.T) {
 func TestProfiler(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "src/profiler.cc", "-fno-optimize-sibling-calls")
-	run(t, 3, nil, program, "numbers")
+	kit.Command{Status: 3}.Run(t, program, "numbers")
 	for _, what := range []string{"numbers", "threads", "intervals", "final", "off"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			args := []string{heaptapBinary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap")}
+			args := []string{kit.Binary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap")}
 			if what == "off" {
 				args = append(args, "--start", "off")
 			}
-			stdout := runIn(t, dir, 0, nil, append(args, "--", program, what)...)
+			stdout := kit.Command{Dir: dir}.Run(t, append(args, "--", program, what)...)
 			var want string
 			switch what {
 			case "final":
@@ -188,7 +184,7 @@ $`
 	t.Run("without a recorder", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		stdout := run(t, 0, []string{"LD_PRELOAD=" + library(t, dir), "HEAPTAP_DIR=" + dir}, program, "final")
+		stdout := kit.Command{Env: []string{"LD_PRELOAD=" + kit.Library(t), "HEAPTAP_DIR=" + dir}}.Run(t, program, "final")
 		if !strings.HasSuffix(stdout, ",\n_mpTrace_;SmallAllocations $1$1000$1000$1000\n") {
 			t.Error(stdout)
 		}
@@ -200,7 +196,7 @@ func TestModules(t *testing.T) {
 	t.Parallel()
 	flags := []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-pthread", "-D_GNU_SOURCE", include(t)}
 	gcc := func(t *testing.T, args ...string) {
-		run(t, 0, nil, append(append([]string{"g++"}, flags...), args...)...)
+		kit.Run(t, append(append([]string{"g++"}, flags...), args...)...)
 	}
 	dir := t.TempDir()
 	var libraries []string
@@ -226,7 +222,7 @@ func TestModules(t *testing.T) {
 			gcc(t, append(e.link, "-o", program, object)...)
 			for _, library := range libraries {
 				with := func(env []string, args ...string) {
-					run(t, 0, env, append([]string{heaptapBinary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--"}, args...)...)
+					kit.Command{Env: env}.Run(t, append([]string{kit.Binary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--"}, args...)...)
 				}
 				with(nil, program, library)
 				with([]string{"LD_PRELOAD=" + library}, program, "preloaded")
@@ -242,13 +238,13 @@ func TestModules(t *testing.T) {
 func TestWrapped(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "src/wrapped.cc")
-	run(t, 0, nil, program, "absent")
-	stdout, _ := record(t, program, "loaded")
+	kit.Run(t, program, "absent")
+	stdout, _ := kit.Record(t, program, "loaded")
 	path := filepath.Join(t.TempDir(), "dump.pb.gz")
 	if err := os.WriteFile(path, []byte(stdout), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	raw := run(t, 0, nil, "go", "tool", "pprof", "-raw", path)
+	raw := kit.Run(t, "go", "tool", "pprof", "-raw", path)
 	if !regexp.MustCompile(`(?m)^ +1 +123456 +1 +123456 `).MatchString(raw) || strings.Contains(raw, "missing:") {
 		t.Errorf("go tool pprof -raw:\n%.3000s", raw)
 	}
@@ -258,6 +254,6 @@ func TestWrapped(t *testing.T) {
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "src/registry.cc", "-fsanitize=thread", "-rdynamic")
-	run(t, 0, nil, program)
-	run(t, 0, []string{"OLD_AGENT=1"}, program)
+	kit.Run(t, program)
+	kit.Command{Env: []string{"OLD_AGENT=1"}}.Run(t, program)
 }

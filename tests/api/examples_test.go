@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // Each example of docs/api.md runs without heaptap, and with it.
@@ -14,8 +17,8 @@ import (
 func TestHashMap(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "examples/hashmap.cc")
-	run(t, 0, nil, program)
-	out, _ := record(t, program)
+	kit.Run(t, program)
+	out, _ := kit.Record(t, program)
 	// 100,000 nodes of 16 bytes, and arrays of 8 bytes a bucket; __prime_list goes on 2357, 5087, 10273, 20753, 42043, 85229,
 	// 172933 after 1109, and 107897 is the first from 100000 on.
 	grown := 13 + 29 + 59 + 127 + 257 + 541 + 1109 + 2357 + 5087 + 10273 + 20753 + 42043 + 85229 + 172933
@@ -31,15 +34,15 @@ func TestHashMap(t *testing.T) {
 
 func TestFixture(t *testing.T) {
 	t.Parallel()
-	needHeader(t, "/usr/include/gtest/gtest.h")
+	need.File(t, "/usr/include/gtest/gtest.h")
 	program := compile(t, "examples/fixture.cc", "-lgtest_main", "-lgtest")
-	if out := run(t, 0, nil, program); !strings.Contains(out, "SKIPPED") {
+	if out := kit.Run(t, program); !strings.Contains(out, "SKIPPED") {
 		t.Errorf("without the agent the tests are not skipped\n%s", out)
 	}
-	if out, _ := record(t, program); !strings.Contains(out, "[  PASSED  ] 2 tests") {
+	if out, _ := kit.Record(t, program); !strings.Contains(out, "[  PASSED  ] 2 tests") {
 		t.Errorf("the tests do not pass\n%s", out)
 	}
-	if out := run(t, 1, nil, heaptapBinary(t), "run", "-q", "-o", t.TempDir()+"/x.htap", "--", program,
+	if out := (kit.Command{Status: 1}).Run(t, kit.Binary(t), "run", "-q", "-o", t.TempDir()+"/x.htap", "--", program,
 		"--gtest_also_run_disabled_tests"); !strings.Contains(out, "the test keeps memory") {
 		t.Errorf("the leak is not reported\n%s", out)
 	}
@@ -47,13 +50,13 @@ func TestFixture(t *testing.T) {
 
 func TestCatch(t *testing.T) {
 	t.Parallel()
-	needHeader(t, "/usr/include/catch2/catch.hpp")
+	need.File(t, "/usr/include/catch2/catch.hpp")
 	program := compile(t, "examples/catch.cc", "-O0")
-	if out := run(t, 3, nil, program); !strings.Contains(out, "heaptap::loaded()") {
+	if out := (kit.Command{Status: 3}).Run(t, program); !strings.Contains(out, "heaptap::loaded()") {
 		t.Errorf("without the agent the tests do not say so\n%s", out)
 	}
-	record(t, program)
-	run(t, 1, nil, heaptapBinary(t), "run", "-q", "-o", t.TempDir()+"/x.htap", "--", program, "[.leaks]")
+	kit.Record(t, program)
+	kit.Command{Status: 1}.Run(t, kit.Binary(t), "run", "-q", "-o", t.TempDir()+"/x.htap", "--", program, "[.leaks]")
 }
 
 func TestHistogram(t *testing.T) {
@@ -61,8 +64,8 @@ func TestHistogram(t *testing.T) {
 	plugin := compile(t, "examples/histogram.cc", "-fPIC", "-shared")
 	program := compile(t, "src/excluded.c")
 	env := []string{"LD_PRELOAD=" + plugin}
-	run(t, 0, env, program)
-	out := run(t, 0, env, "sh", "-c", heaptapBinary(t)+" run -q -o "+t.TempDir()+"/x.htap "+program+" 2>&1")
+	kit.Command{Env: env}.Run(t, program)
+	out := kit.Command{Env: env}.Run(t, "sh", "-c", kit.Binary(t)+" run -q -o "+t.TempDir()+"/x.htap "+program+" 2>&1")
 	// What is paused is not recorded, but monitored: 1,000 blocks of 2004 bytes, and 14 others from 1024 bytes on.
 	if !regexp.MustCompile(`< 2\^11 bytes: 10\d\d\n`).MatchString(out) {
 		t.Errorf("printed:\n%s", out)
@@ -72,8 +75,8 @@ func TestHistogram(t *testing.T) {
 func TestFramework(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "examples/framework.cc")
-	run(t, 0, nil, program)
-	out, r := record(t, program)
+	kit.Run(t, program)
+	out, r := kit.Record(t, program)
 	for event := range 4 {
 		// glibc's usable size of 4 * (1000 + event) bytes.
 		want := fmt.Sprintf("event %d unpack: 1 allocations, added 0, peak %d\n", event, (4*(1000+event)+8+15)/16*16-8)
@@ -105,15 +108,15 @@ func TestOtherLanguages(t *testing.T) {
 		{"python", "python3", nil, []string{"python3", "examples/example.py"}, "loaded 1 largest True\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			need(t, c.tool)
+			need.Tool(t, c.tool)
 			if c.build != nil {
-				run(t, 0, []string{"CGO_ENABLED=1", "GOFLAGS="}, c.build...)
+				kit.Command{Env: []string{"CGO_ENABLED=1", "GOFLAGS="}}.Run(t, c.build...)
 			}
-			if out := run(t, 0, nil, c.run...); !strings.HasPrefix(out, "loaded 0") {
+			if out := kit.Run(t, c.run...); !strings.HasPrefix(out, "loaded 0") {
 				t.Errorf("without the agent: %q", out)
 			}
 			path := filepath.Join(dir, c.name+".%p.htap")
-			out := run(t, 0, nil, append([]string{heaptapBinary(t), "run", "-q", "-o", path, "--"}, c.run...)...)
+			out := kit.Heaptap(t, append([]string{"run", "-q", "-o", path, "--"}, c.run...)...)
 			if out != c.want {
 				t.Errorf("printed %q, want %q", out, c.want)
 			}

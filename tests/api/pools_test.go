@@ -2,34 +2,25 @@ package api
 
 import (
 	"bufio"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // poolsOf runs src/pools.c with further flags of heaptap run, and has its recording verified.
 func poolsOf(t *testing.T, program []string, flags ...string) *recording.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.htap")
-	args := append([]string{heaptapBinary(t), "run", "-q", "-o", path}, flags...)
-	run(t, 0, nil, append(append(args, "--"), program...)...)
-	run(t, 0, nil, heaptapBinary(t), "verify", path)
-	r, err := recording.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
+	kit.Heaptap(t, append(append(append([]string{"run", "-q", "-o", path}, flags...), "--"), program...)...)
+	kit.Heaptap(t, "verify", path)
+	return kit.Open(t, path)
 }
 
 func poolNames(list []event.Pool) map[string]event.Pool {
@@ -55,7 +46,7 @@ var wantPools = map[string]event.Pool{
 func TestPools(t *testing.T) {
 	t.Parallel()
 	program := []string{compile(t, "src/pools.c")}
-	run(t, 0, nil, program...)
+	kit.Run(t, program...)
 	for _, c := range []struct {
 		name      string
 		unmatched uint64 // of samples, only that of a block which the agent knows to have been recorded
@@ -189,8 +180,8 @@ func TestPoolsCounted(t *testing.T) {
 func TestPoolExample(t *testing.T) {
 	t.Parallel()
 	program := compile(t, "examples/pool.cc")
-	run(t, 0, nil, program)
-	out, r := record(t, program)
+	kit.Run(t, program)
+	out, r := kit.Record(t, program)
 	if out != "3000 words\n" {
 		t.Errorf("printed %q", out)
 	}
@@ -218,7 +209,7 @@ func TestPoolExample(t *testing.T) {
 func TestPoolsRecovered(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.htap")
-	cmd := exec.Command(heaptapBinary(t), "run", "-q", "-o", path, "--", compile(t, "src/pools.c"), "outlast")
+	cmd := exec.Command(kit.Binary(t), "run", "-q", "-o", path, "--", compile(t, "src/pools.c"), "outlast")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -229,24 +220,14 @@ func TestPoolsRecovered(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "half\n" {
 		t.Errorf("%q, %v", line, err)
 	}
-	killed := 0
-	for _, pid := range childrenOf(cmd.Process.Pid) {
-		if s, err := unix.Getsid(pid); err == nil && s == pid { // the recorder
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Error(err)
-			}
-			killed++
-		}
-	}
-	if err := cmd.Wait(); err != nil || killed != 1 {
-		t.Fatalf("%v; %d recorders were killed", err, killed)
-	}
-	run(t, 0, nil, heaptapBinary(t), "verify", path)
-	r, err := recording.Open(path)
-	if err != nil {
+	if err := syscall.Kill(kit.Recorder(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	kit.Heaptap(t, "verify", path)
+	r := kit.Open(t, path)
 	want := map[string]event.Pool{
 		"freed":   {Name: "freed", PeakBacking: 100000, Allocations: 1001, Frees: 1001, PeakLive: 51000, Bytes: 51000},
 		"cleared": {Name: "cleared", PeakBacking: 100000, Allocations: 1000, Frees: 1000, PeakLive: 100000, Bytes: 100000},
@@ -263,18 +244,4 @@ func TestPoolsRecovered(t *testing.T) {
 		t.Errorf("leaked %d, unmatched %d, unseen %d", a.LeakedBytes(), a.Unmatched, a.Unseen)
 	}
 	byStack(t, r)
-}
-
-func childrenOf(pid int) (pids []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, task := range tasks {
-		b, _ := os.ReadFile(task)
-		for _, f := range strings.Fields(string(b)) {
-			var child int
-			if _, err := fmt.Sscan(f, &child); err == nil {
-				pids = append(pids, child)
-			}
-		}
-	}
-	return pids
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,13 +10,14 @@ import (
 
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestRegions reads the notes off the spool that the agent leaves without a recorder.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	program, dir := compile(t, "src/regions.cc"), t.TempDir()
-	run(t, 0, []string{"LD_PRELOAD=" + library(t, dir), "HEAPTAP_DIR=" + dir}, program)
+	kit.Command{Env: []string{"LD_PRELOAD=" + kit.Library(t), "HEAPTAP_DIR=" + dir}}.Run(t, program)
 	spools, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
 	if len(spools) != 1 {
 		t.Fatalf("spools %v", spools)
@@ -113,7 +113,7 @@ func TestRegionsInTheRecording(t *testing.T) {
 func recorded(t *testing.T, program, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, 0, nil, heaptapBinary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--", program)
+	kit.Heaptap(t, "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--", program)
 	return filepath.Join(dir, name)
 }
 
@@ -132,12 +132,8 @@ type regionRow struct {
 
 func regionRows(t *testing.T, path string) []regionRow {
 	t.Helper()
-	run(t, 0, nil, heaptapBinary(t), "verify", path)
-	var table struct{ Rows []regionRow }
-	if err := json.Unmarshal([]byte(run(t, 0, nil, heaptapBinary(t), "regions", "--json", path)), &table); err != nil {
-		t.Fatal(err)
-	}
-	return table.Rows
+	kit.Heaptap(t, "verify", path)
+	return kit.JSON[struct{ Rows []regionRow }](t, "regions", "--json", path)[0].Rows
 }
 
 func same(t *testing.T, what string, got, want []string) {

@@ -1,19 +1,16 @@
 package corpus
 
 import (
-	"bytes"
-	"context"
 	"embed"
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
@@ -30,8 +27,7 @@ type program struct {
 
 // run is a recorded run of a program, with what was asked of it already.
 type run struct {
-	t       *testing.T
-	heaptap string
+	t *testing.T
 	*program
 	recording string
 	reported  *report
@@ -39,13 +35,11 @@ type run struct {
 	stacks    map[uint32][]frame
 }
 
+func TestMain(m *testing.M) { kit.Main(m) }
+
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	heaptap, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := os.CopyFS(dir, sources); err != nil {
 		t.Fatal(err)
 	}
@@ -69,39 +63,25 @@ func TestCorpus(t *testing.T) {
 				if err := programs.Compile(filepath.Join(dir, name), p.path, level); err != nil {
 					t.Fatal(err)
 				}
-				record(t, heaptap, p).check()
+				record(t, p).check()
 			})
 		}
 	}
 }
 
 // record runs a program under heaptap run, and takes over the facts that it prints.
-func record(t *testing.T, heaptap string, p *program) *run {
-	r := &run{t: t, heaptap: heaptap, program: p, recording: p.path + ".htap"}
-	if err := p.facts.read(string(r.heaptapDoes("run", "-q", "-o", r.recording, p.path))); err != nil {
+func record(t *testing.T, p *program) *run {
+	r := &run{t: t, program: p, recording: p.path + ".htap"}
+	if err := p.facts.read(kit.Heaptap(t, "run", "-q", "-o", r.recording, p.path)); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// heaptapDoes runs a command of heaptap, which must succeed, and returns what it prints.
-func (r *run) heaptapDoes(args ...string) []byte {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, r.heaptap, args...)
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil || errs.Len() > 0 {
-		r.t.Fatalf("heaptap %s: %v\n%s", strings.Join(args, " "), err, errs.String())
-	}
-	return out.Bytes()
-}
-
 // json asks a question and reads the answer.
 func (r *run) json(answer any, args ...string) {
 	r.t.Helper()
-	if err := json.Unmarshal(r.heaptapDoes(append(args, "--json", r.recording)...), answer); err != nil {
+	if err := json.Unmarshal([]byte(kit.Heaptap(r.t, append(args, "--json", r.recording)...)), answer); err != nil {
 		r.t.Fatalf("heaptap %s: %v", strings.Join(args, " "), err)
 	}
 }

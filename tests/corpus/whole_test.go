@@ -1,10 +1,7 @@
 package corpus
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // report is what the corpus reads of `heaptap report --json`.
@@ -106,14 +103,7 @@ func (r *run) stack(id uint32) []frame {
 // lines reads what dump prints, one object a line.
 func lines[T any](r *run, part string, each func(T)) {
 	r.t.Helper()
-	d := json.NewDecoder(bytes.NewReader(r.heaptapDoes("dump", part, "--json", r.recording)))
-	for {
-		var v T
-		if err := d.Decode(&v); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			r.t.Fatal(err)
-		}
+	for _, v := range kit.JSON[T](r.t, "dump", part, "--json", r.recording) {
 		each(v)
 	}
 }

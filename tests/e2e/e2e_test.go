@@ -5,42 +5,31 @@ package e2e
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
+func TestMain(m *testing.M) { kit.Main(m) }
+
 var (
-	kitOnce sync.Once
-	kitDir  string
-	theKit  *programs.Kit
-	kitErr  error
+	buildOnce sync.Once
+	theBuild  *programs.Kit
+	buildErr  error
 )
 
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if kitDir != "" {
-		os.RemoveAll(kitDir)
-	}
-	os.Exit(status)
-}
-
-// kit builds heaptap and the programs once.
-func kit(t *testing.T) *programs.Kit {
+// built builds heaptap and the programs once.
+func built(t *testing.T) *programs.Kit {
 	t.Helper()
-	kitOnce.Do(func() {
-		if kitDir, kitErr = os.MkdirTemp("", "heaptap-e2e-"); kitErr == nil {
-			theKit, kitErr = programs.Build(kitDir, os.Getenv("HEAPTAP_BINARY"))
-		}
-	})
-	if kitErr != nil {
-		t.Fatal(kitErr)
+	buildOnce.Do(func() { theBuild, buildErr = programs.Build(kit.Dir(t), kit.Binary(t)) })
+	if buildErr != nil {
+		t.Fatal(buildErr)
 	}
-	return theKit
+	return theBuild
 }
 
 func deadline(t *testing.T, limit time.Duration) context.Context {
@@ -76,7 +65,7 @@ func report(t *testing.T, r *programs.Result) {
 
 func TestKnown(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	for _, c := range k.Known(0.02) {
 		t.Run(c.Name, func(t *testing.T) { record(t, k, c) })
 	}
@@ -84,13 +73,13 @@ func TestKnown(t *testing.T) {
 
 func TestReal(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	cases, missing := k.Real(0.03)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) { record(t, k, c) })
 	}
 	for _, m := range missing {
-		t.Run(m, func(t *testing.T) { t.Skip(m + " is not installed") })
+		t.Run(m, func(t *testing.T) { need.Lacks(t, m+" is not installed") })
 	}
 }
 
@@ -103,11 +92,4 @@ func one(t *testing.T, k *programs.Kit, c programs.Case) (*programs.Result, prog
 		t.Fatalf("%d recordings, want 1\n%s", len(r.Recordings), r.Stderr)
 	}
 	return r, r.Recordings[0]
-}
-
-func same(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
 }

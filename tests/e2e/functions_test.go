@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
@@ -19,7 +20,7 @@ type seen struct {
 // size, below the function that called it, and the agent listens on.
 func TestEveryFunction(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	_, rec := one(t, k, programs.Case{Name: "every", Args: []string{k.Path("every")}})
 	r, err := recording.Open(rec.Path)
 	if err != nil {
@@ -63,18 +64,18 @@ func TestEveryFunction(t *testing.T) {
 			t.Errorf("%s: nothing recorded", site.Name)
 			continue
 		}
-		same(t, site.Name, fmt.Sprintf("%q", got.events), fmt.Sprintf("%q", want))
-		same(t, site.Name+": events of after()", got.after, 4)
+		kit.Same(t, site.Name, fmt.Sprintf("%q", got.events), fmt.Sprintf("%q", want))
+		kit.Same(t, site.Name+": events of after()", got.after, 4)
 	}
 	if got := sites["site_realloc"]; got == nil {
 		t.Error("site_realloc: nothing recorded")
 	} else {
-		same(t, "site_realloc", fmt.Sprintf("%q", got.events), fmt.Sprintf("%q", []string{
+		kit.Same(t, "site_realloc", fmt.Sprintf("%q", got.events), fmt.Sprintf("%q", []string{
 			"alloc malloc 2001", "free realloc 2001 (realloc)", "alloc realloc 2002 (realloc)",
 			"free reallocarray 2002 (realloc)", "alloc reallocarray 30003 count 3 (realloc)",
 			"fail realloc", "free realloc 30003",
 		}))
-		same(t, "site_realloc: events of after()", got.after, 8)
+		kit.Same(t, "site_realloc: events of after()", got.after, 8)
 	}
 }
 
@@ -124,17 +125,17 @@ func siteOf(r *recording.Reader, stack uint32) (site string, after bool) {
 // TestThrow records ways out of operator new that are no return.
 func TestThrow(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	const n = 100
 	_, rec := one(t, k, programs.Case{Name: "throw", Args: []string{k.Path("throw"), fmt.Sprint(n)}})
 	// after() runs once for each of the three ways, each time, and once for the retry.
 	got := rec.Below("after")
-	same(t, "after(): allocations, deallocations", []uint64{got.Allocations, got.Deallocations}, []uint64{3*n + 1, 3*n + 1})
+	kit.Same(t, "after(): allocations, deallocations", []uint64{got.Allocations, got.Deallocations}, []uint64{3*n + 1, 3*n + 1})
 	got = rec.Below("handler_throws")
-	same(t, "handler_throws(): malloc(72) and what it throws", got.Allocations >= n && got.Deallocations == got.Allocations, true)
+	kit.Same(t, "handler_throws(): malloc(72) and what it throws", got.Allocations >= n && got.Deallocations == got.Allocations, true)
 	got = rec.Below("handler_frees")
-	same(t, "handler_frees(): allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes}, []uint64{1, 1, 73})
-	same(t, "failed: a new each, and nothing of the allocator's own attempts", rec.Totals.Failed, 3*n)
+	kit.Same(t, "handler_frees(): allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes}, []uint64{1, 1, 73})
+	kit.Same(t, "failed: a new each, and nothing of the allocator's own attempts", rec.Totals.Failed, 3*n)
 	got = rec.Below("retries")
-	same(t, "retries(): bytes of the reserve and the block", got.Bytes >= 2*(400<<20), true)
+	kit.Same(t, "retries(): bytes of the reserve and the block", got.Bytes >= 2*(400<<20), true)
 }

@@ -8,49 +8,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
-
-// recorderOf returns the pid of the recorder that works for a `heaptap run` started as run: the other process that
-// executes the same binary and has been started from it.
-func recorderOf(heaptap string, run int, limit time.Duration) (int, error) {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		names, err := filepath.Glob("/proc/[0-9]*/exe")
-		if err != nil {
-			return 0, err
-		}
-		for _, name := range names {
-			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
-			exe, err := os.Readlink(name)
-			if err != nil || exe != heaptap || pid == run {
-				continue
-			}
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil {
-				continue
-			}
-			// pid (comm) state ppid pgrp session
-			f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-			if parent, session := f[1], f[3]; parent == fmt.Sprint(run) && session == fmt.Sprint(pid) {
-				return pid, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("no recorder of process %d within %v", run, limit)
-}
 
 // TestStoppedRecorder stops the recorder in the middle of a run: the target finishes with its right result, and when the
 // recorder goes on, nothing is missing.
 func TestStoppedRecorder(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	out := t.TempDir()
 	const pairs = 3_000_000
 	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/", "--", k.Path("w"), "w1", fmt.Sprint(pairs), "1000")
@@ -63,11 +34,7 @@ func TestStoppedRecorder(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	pid, err := recorderOf(k.Heaptap, cmd.Process.Pid, 10*time.Second)
-	if err != nil {
-		_ = cmd.Process.Kill()
-		t.Fatal(err)
-	}
+	pid := kit.Recorder(t, cmd.Process.Pid)
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +75,9 @@ func TestStoppedRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Below("work")
-	same(t, "lost", *r.Lost, 0)
-	same(t, "unmatched", r.Totals.Unmatched, 0)
-	same(t, "allocations, deallocations, bytes, leaked, peak",
+	kit.Same(t, "lost", *r.Lost, 0)
+	kit.Same(t, "unmatched", r.Totals.Unmatched, 0)
+	kit.Same(t, "allocations, deallocations, bytes, leaked, peak",
 		[]uint64{got.Allocations, got.Deallocations, got.Bytes, got.LeakedBytes, got.PeakBytes},
 		[]uint64{truth.Allocations, truth.Deallocations, truth.Bytes, truth.LeakedBytes, truth.PeakBytes})
 }
@@ -155,7 +122,7 @@ func fullPipe() (read, write *os.File, err error) {
 // elsewhere: the target finishes with its right result all the same.
 func TestFullStderr(t *testing.T) {
 	t.Parallel()
-	k := kit(t)
+	k := built(t)
 	read, write, err := fullPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -175,14 +142,10 @@ func TestFullStderr(t *testing.T) {
 	}
 	write.Close()
 	var text []byte
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if text, err = os.ReadFile(result); err == nil && bytes.HasSuffix(text, []byte("\n")) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the target does not finish while nobody reads heaptap's standard error")
-		}
-	}
+	kit.Until(t, "the target's line, while nobody reads heaptap's standard error", func() bool {
+		text, err = os.ReadFile(result)
+		return err == nil && bytes.HasSuffix(text, []byte("\n"))
+	})
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
@@ -200,6 +163,6 @@ func TestFullStderr(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Below("main")
-	same(t, "allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes},
+	kit.Same(t, "allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes},
 		[]uint64{truth.Allocations, truth.Deallocations, truth.Bytes})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
@@ -13,30 +14,27 @@ import (
 func TestAloneAway(t *testing.T) {
 	t.Parallel()
 	away := program(t, "away")
-	library := filepath.Join(kitDir, "libheaptap.so")
-	run := prepare(t, true, nil, nil, heaptap, "agent", "-o", library)
-	same(t, "heaptap agent", run.run(t), 0)
 	for _, how := range []string{"stays", "closes", "chroot", "user", "everything"} {
 		t.Run(how, func(t *testing.T) {
 			r := prepare(t, true, nil, nil, away, how, "alone")
-			r.cmd.Env = append(r.cmd.Env, "LD_PRELOAD="+library, "HEAPTAP_DIR="+r.out)
+			r.cmd.Env = append(r.cmd.Env, "LD_PRELOAD="+kit.Library(t), "HEAPTAP_DIR="+r.out)
 			status := r.run(t)
 			if status == 77 {
 				t.Skip(r.stdout.String())
 			}
-			same(t, "exit status", status, 7)
+			kit.Same(t, "exit status", status, 7)
 			spools, _ := filepath.Glob(filepath.Join(r.out, "*.spool"))
 			spills, _ := filepath.Glob(filepath.Join(r.out, "*.spill"))
 			if len(spools) != 1 {
 				t.Fatalf("%d spools, want 1\n%s", len(spools), r.stderr.String())
 			}
-			same(t, "spill files", len(spills), map[string]int{"stays": 1, "closes": 1}[how])
-			report, err := (&programs.Kit{Heaptap: heaptap}).Report(spools[0])
+			kit.Same(t, "spill files", len(spills), map[string]int{"stays": 1, "closes": 1}[how])
+			report, err := (&programs.Kit{Heaptap: kit.Binary(t)}).Report(spools[0])
 			if err != nil {
 				t.Fatal(err)
 			}
 			got, want := report.Below("step_alloc"), r.page[0]
-			same(t, "allocations, deallocations, bytes, lost, unmatched",
+			kit.Same(t, "allocations, deallocations, bytes, lost, unmatched",
 				[]uint64{got.Allocations, got.Deallocations, got.Bytes, *report.Lost, report.Totals.Unmatched},
 				[]uint64{want.Allocations, want.Deallocations, want.Bytes, 0, 0})
 			st, _ := os.Stat(spools[0])

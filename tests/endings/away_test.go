@@ -1,6 +1,8 @@
 package endings
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestAway takes from a process what it would need to open a file, and then makes all arrays of its spool grow.
 func TestAway(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // cgroupHeadroom is what docs/guide.md says that a memory cgroup needs more if it holds the target, the recorder and run.
@@ -23,7 +25,7 @@ func memoryGroup(t *testing.T, limit int) []string {
 		t.Skipf("cannot make a memory cgroup: %v", err)
 	}
 	t.Cleanup(func() {
-		until(t, "an empty cgroup", func() bool { return os.Remove(dir) == nil })
+		kit.Until(t, "an empty cgroup", func() bool { return os.Remove(dir) == nil })
 	})
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(fmt.Sprint(limit)), 0); err != nil {
 		t.Skipf("cannot limit a memory cgroup: %v", err)
@@ -39,7 +41,7 @@ func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	ends := program(t, "ends")
 	r := prepare(t, false, memoryGroup(t, 300<<20), nil, ends, "oom", "10000")
-	same(t, "exit status", r.run(t), 128+9)
+	kit.Same(t, "exit status", r.run(t), 128+9)
 	if r.page[0].Bytes < 50<<20 {
 		t.Errorf("the target had allocated no more than %d bytes", r.page[0].Bytes)
 	}
@@ -54,7 +56,7 @@ func TestMemoryGroup(t *testing.T) {
 		t.Run(c[0], func(t *testing.T) {
 			need := 110 << 20
 			r := prepare(t, false, memoryGroup(t, need+cgroupHeadroom), nil, append([]string{ends}, c...)...)
-			same(t, "exit status", r.run(t), 7)
+			kit.Same(t, "exit status", r.run(t), 7)
 			r.judge(t, map[string]uint64{"threads-exit": 3}[c[0]])
 		})
 	}

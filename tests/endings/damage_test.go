@@ -11,21 +11,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/recording"
-	"golang.org/x/sys/unix"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestDamage flips bits of a spool, and of its spill file, that a process has left behind: what comes of them is what came before, or
 // the recording says that something is missing. What is excepted is in docs/design/0002-the-agent.md.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	library := filepath.Join(t.TempDir(), "libheaptap.so")
-	same(t, "heaptap agent", prepare(t, true, nil, nil, heaptap, "agent", "-o", library).run(t), 0)
 	r := prepare(t, true, nil, nil, program(t, "ends"), "return", "4000")
-	r.cmd.Env = append(r.cmd.Env, "LD_PRELOAD="+library, "HEAPTAP_DIR="+r.out)
-	same(t, "exit status", r.run(t), 7)
+	r.cmd.Env = append(r.cmd.Env, "LD_PRELOAD="+kit.Library(t), "HEAPTAP_DIR="+r.out)
+	kit.Same(t, "exit status", r.run(t), 7)
 	spools, _ := filepath.Glob(filepath.Join(r.out, "*.spool"))
 	spills, _ := filepath.Glob(filepath.Join(r.out, "*.spill"))
 	if len(spools) != 1 || len(spills) != 1 {

@@ -15,6 +15,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,59 +25,27 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-var (
-	kitDir  string
-	heaptap string
-	kitErr  error
-)
+func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestMain builds heaptap and the programs of src, where any user may go.
-func TestMain(m *testing.M) {
-	build()
-	status := m.Run()
-	if kitDir != "" {
-		os.RemoveAll(kitDir)
-	}
-	os.Exit(status)
-}
+var compileOnce sync.Once
 
-func build() {
-	if kitDir, kitErr = os.MkdirTemp("", "heaptap-endings-"); kitErr != nil {
-		return
-	}
-	if kitErr = os.Chmod(kitDir, 0o755); kitErr != nil {
-		return
-	}
-	if heaptap, kitErr = programs.BuildHeaptap(kitDir, os.Getenv("HEAPTAP_BINARY")); kitErr != nil {
-		return
-	}
-	if !strings.HasPrefix(heaptap, kitDir) {
-		var out []byte
-		if out, kitErr = exec.Command("cp", heaptap, kitDir+"/heaptap").CombinedOutput(); kitErr != nil {
-			kitErr = fmt.Errorf("%w: %s", kitErr, out)
-			return
-		}
-		heaptap = filepath.Join(kitDir, "heaptap")
-	}
-	sources, _ := filepath.Glob("src/*.c*")
-	for _, s := range sources {
-		out := strings.TrimSuffix(filepath.Base(s), filepath.Ext(s))
-		if err := programs.Compile(s, filepath.Join(kitDir, out)); err != nil {
-			kitErr = errors.Join(kitErr, err)
-		}
-	}
-}
-
-// program returns the path of a program of src.
+// program returns the path of a program of src. All are compiled once, where any user may go.
 func program(t *testing.T, name string) string {
 	t.Helper()
-	if kitErr != nil {
-		t.Fatal(kitErr)
-	}
-	return filepath.Join(kitDir, name)
+	compileOnce.Do(func() {
+		sources, _ := filepath.Glob("src/*.c*")
+		for _, s := range sources {
+			out := strings.TrimSuffix(filepath.Base(s), filepath.Ext(s))
+			if err := programs.Compile(s, filepath.Join(kit.Dir(t), out)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return filepath.Join(kit.Dir(t), name)
 }
 
 // steps is what a program says of one of its images or forked children: struct slot of src/step.h.
@@ -100,7 +69,7 @@ type target struct {
 // prepare makes the command line PREFIX... heaptap run FLAGS... -- ARGS..., or PREFIX... ARGS... if bare.
 func prepare(t *testing.T, bare bool, prefix, flags []string, args ...string) *target {
 	t.Helper()
-	dir, err := os.MkdirTemp(kitDir, "run-")
+	dir, err := os.MkdirTemp(kit.Dir(t), "run-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +93,7 @@ func prepare(t *testing.T, bare bool, prefix, flags []string, args ...string) *t
 	r := &target{page: unsafe.Slice((*steps)(unsafe.Pointer(unsafe.SliceData(b))), slots), out: filepath.Join(dir, "out")}
 	all := append([]string{}, prefix...)
 	if !bare {
-		all = append(append(append(all, heaptap, "run", "-q", "-o", r.out+"/"), flags...), "--")
+		all = append(append(append(all, kit.Binary(t), "run", "-q", "-o", r.out+"/"), flags...), "--")
 	}
 	all = append(all, args...)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -175,18 +144,11 @@ func recorded(t *testing.T, status int, args ...string) *target {
 		t.Skip(strings.TrimSpace(bare.stdout.String()))
 	}
 	r := prepare(t, false, nil, nil, args...)
-	same(t, "exit status without heaptap", got, status)
-	same(t, "exit status", r.run(t), status)
-	same(t, "standard output", r.stdout.String(), bare.stdout.String())
-	same(t, "standard error", r.stderr.String(), bare.stderr.String())
+	kit.Same(t, "exit status without heaptap", got, status)
+	kit.Same(t, "exit status", r.run(t), status)
+	kit.Same(t, "standard output", r.stdout.String(), bare.stdout.String())
+	kit.Same(t, "standard error", r.stderr.String(), bare.stderr.String())
 	return r
-}
-
-func same(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
 }
 
 // seen is what a recording holds.
@@ -295,7 +257,7 @@ func (r *target) said() (all []steps) {
 // complete waits until what run has left to the background is complete.
 func (r *target) complete(t *testing.T, n int) {
 	t.Helper()
-	until(t, fmt.Sprint(n, " complete recordings"), func() bool {
+	kit.Until(t, fmt.Sprint(n, " complete recordings"), func() bool {
 		all := r.recordings(t)
 		return len(all) == n && !slices.ContainsFunc(all, func(s seen) bool { return !s.Complete })
 	})
@@ -320,19 +282,19 @@ func (r *target) judge(t *testing.T, slack uint64) {
 	for i, want := range said {
 		g := got[i]
 		who := filepath.Base(g.Path)
-		same(t, who+": process id", g.PID, want.PID)
+		kit.Same(t, who+": process id", g.PID, want.PID)
 		within(t, who+": allocations", g.Allocations, want.Allocations, slack)
 		within(t, who+": deallocations", g.Deallocations, want.Deallocations, slack)
 		within(t, who+": inherited", g.Inherited, want.Inherited, 0)
 		if slack == 0 {
-			same(t, who+": bytes", g.Bytes, want.Bytes)
+			kit.Same(t, who+": bytes", g.Bytes, want.Bytes)
 		}
-		same(t, who+": lost, unmatched", []uint64{g.Health.LostEvents, g.Unmatched}, []uint64{0, 0})
-		same(t, who+": complete", g.Complete, true)
+		kit.Same(t, who+": lost, unmatched", []uint64{g.Health.LostEvents, g.Unmatched}, []uint64{0, 0})
+		kit.Same(t, who+": complete", g.Complete, true)
 		notes := slices.DeleteFunc(slices.Clone(g.Health.Notes), func(n string) bool {
 			return r.filtered && strings.HasPrefix(n, "a seccomp filter forbids system calls")
 		})
-		same(t, who+": notes", len(notes), 0)
+		kit.Same(t, who+": notes", len(notes), 0)
 		sum += want.Allocations + want.Deallocations + want.Inherited
 		events += g.Events
 		if t.Failed() && i > 20 {
@@ -359,15 +321,5 @@ func within(t *testing.T, what string, got, want, slack uint64) {
 	t.Helper()
 	if got > want || want-got > slack {
 		t.Errorf("%s: %d, want %d, or up to %d less", what, got, want, slack)
-	}
-}
-
-// until waits for something that comes soon.
-func until(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
 	}
 }

@@ -3,6 +3,8 @@ package endings
 import (
 	"syscall"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestEndings ends programs in every way that they have themselves.
@@ -36,11 +38,11 @@ func TestKilled(t *testing.T) {
 				if err := r.cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				until(t, "100,000 steps", func() bool { return r.page[0].Allocations > 100000 })
+				kit.Until(t, "100,000 steps", func() bool { return r.page[0].Allocations > 100000 })
 				if err := syscall.Kill(int(r.page[0].PID), sig); err != nil {
 					t.Fatal(err)
 				}
-				same(t, "exit status", r.wait(t), 128+int(sig))
+				kit.Same(t, "exit status", r.wait(t), 128+int(sig))
 				r.judge(t, map[string]uint64{"forever": 1, "threads-forever": 4}[how])
 			})
 		}

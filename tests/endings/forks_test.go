@@ -3,6 +3,8 @@ package endings
 import (
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestForks makes children in every way that there is: each has a recording of its own, in which its parent's blocks that it
@@ -24,7 +26,7 @@ func TestForks(t *testing.T) {
 func TestDaemon(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, false, nil, nil, program(t, "forks"), "daemon", "1", "20000")
-	same(t, "exit status", r.run(t), 0)
+	kit.Same(t, "exit status", r.run(t), 0)
 	r.complete(t, 3)
 	if s := r.stderr.String(); s != "" && !strings.Contains(s, "still run") {
 		t.Errorf("standard error: %s", s)

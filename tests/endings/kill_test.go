@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestDeadRecorder kills the recorder in the middle: the target finishes with its right result.
@@ -18,37 +20,15 @@ func TestDeadRecorder(t *testing.T) {
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "100,000 steps", func() bool { return r.page[0].Allocations > 100000 })
-	if err := syscall.Kill(recorderOf(t, r.cmd.Process.Pid), syscall.SIGKILL); err != nil {
+	kit.Until(t, "100,000 steps", func() bool { return r.page[0].Allocations > 100000 })
+	if err := syscall.Kill(kit.Recorder(t, r.cmd.Process.Pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "exit status", r.wait(t), 7)
-	same(t, "steps", r.page[0].Allocations, 3000000)
+	kit.Same(t, "exit status", r.wait(t), 7)
+	kit.Same(t, "steps", r.page[0].Allocations, 3000000)
 	if !strings.Contains(r.stderr.String(), "the recorder died") {
 		t.Errorf("standard error: %q", r.stderr.String())
 	}
-}
-
-// recorderOf finds run's child that leads a session.
-func recorderOf(t *testing.T, run int) (found int) {
-	t.Helper()
-	until(t, "a recorder", func() bool {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", run, run))
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", run))
-		for _, task := range tasks {
-			more, _ := os.ReadFile(task)
-			b = append(b, more...)
-		}
-		for _, f := range strings.Fields(string(b)) {
-			var pid int
-			_, _ = fmt.Sscan(f, &pid)
-			if s, err := unix.Getsid(pid); err == nil && s == pid {
-				found = pid
-			}
-		}
-		return found != 0
-	})
-	return found
 }
 
 // needRoot skips where it takes root to prepare a case.
@@ -80,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer unix.Unmount(small, unix.MNT_DETACH)
 	r := prepare(t, false, nil, []string{"-o", small + "/%n.%p.htap"}, program(t, "ends"), "return", "2000000")
-	same(t, "exit status", r.run(t), 7)
+	kit.Same(t, "exit status", r.run(t), 7)
 	r.out = small
 	all := r.recordings(t)
 	if len(all) != 1 {
@@ -110,7 +90,7 @@ func TestNoMemory(t *testing.T) {
 			if status == 99 {
 				t.Skip("cannot mount a tmpfs: " + r.stderr.String())
 			}
-			same(t, "exit status", status, 7)
+			kit.Same(t, "exit status", status, 7)
 			if n := strings.Count(r.stderr.String(), "\n"); n != 1 {
 				t.Errorf("%d lines say what is missing, want one:\n%s", n, r.stderr.String())
 			}
@@ -125,10 +105,10 @@ func TestFolders(t *testing.T) {
 	for _, option := range []string{"ro", "noexec"} {
 		t.Run(option, func(t *testing.T) {
 			// The programs are in /tmp themselves: so they get another way.
-			script := fmt.Sprintf("mount --bind %s /mnt && mount -t tmpfs -o %s none /tmp", kitDir, option)
+			script := fmt.Sprintf("mount --bind %s /mnt && mount -t tmpfs -o %s none /tmp", kit.Dir(t), option)
 			ends := program(t, "ends")
 			r := prepare(t, false, nil, nil, "/mnt/"+filepath.Base(ends), "return", "30000")
-			moved := func(s string) string { return strings.ReplaceAll(s, kitDir, "/mnt") }
+			moved := func(s string) string { return strings.ReplaceAll(s, kit.Dir(t), "/mnt") }
 			args := in(script)
 			for _, a := range r.cmd.Args {
 				args = append(args, moved(a))
@@ -139,7 +119,7 @@ func TestFolders(t *testing.T) {
 			if status == 99 {
 				t.Skip("cannot mount: " + r.stderr.String())
 			}
-			same(t, "exit status", status, 7)
+			kit.Same(t, "exit status", status, 7)
 			r.judge(t, 0)
 		})
 	}

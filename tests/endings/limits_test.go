@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // headroom is what docs/guide.md says that a limited address space needs more for the agent.
@@ -33,7 +35,7 @@ func TestAddressSpace(t *testing.T) {
 				return // the others fill whatever space they have
 			}
 			for mib := least; mib <= least+8; mib++ {
-				same(t, fmt.Sprintf("exit status in %d MiB", mib), prepare(t, false, nil, nil, under(mib<<20, c...)...).run(t), 7)
+				kit.Same(t, fmt.Sprintf("exit status in %d MiB", mib), prepare(t, false, nil, nil, under(mib<<20, c...)...).run(t), 7)
 			}
 		})
 	}
@@ -55,7 +57,7 @@ func TestLowers(t *testing.T) {
 			args := []string{lowers, how, fmt.Sprint(least + headroom>>20)}
 			recorded(t, 7, args...).judge(t, 0)
 			for _, mode := range []string{"sampled", "count", "off"} {
-				same(t, "exit status in mode "+mode, prepare(t, false, nil, []string{"--mode", mode}, args...).run(t), 7)
+				kit.Same(t, "exit status in mode "+mode, prepare(t, false, nil, []string{"--mode", mode}, args...).run(t), 7)
 			}
 		})
 	}
@@ -65,7 +67,7 @@ func TestLowers(t *testing.T) {
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, false, nil, nil, program(t, "blocked"), "64")
-	same(t, "exit status", r.run(t), 7)
+	kit.Same(t, "exit status", r.run(t), 7)
 	r.judge(t, 0)
 }
 
@@ -79,10 +81,10 @@ func TestShellLowers(t *testing.T) {
 	} {
 		for _, mode := range []string{"exact", "sampled", "count", "off"} {
 			bare, r := prepare(t, true, nil, nil, args...), prepare(t, false, nil, []string{"--mode", mode}, args...)
-			same(t, "exit status without heaptap", bare.run(t), 7)
-			same(t, args[0]+" in mode "+mode, r.run(t), 7)
-			same(t, args[0]+"'s output", r.stdout.String(), bare.stdout.String())
-			same(t, args[0]+"'s standard error", r.stderr.String(), bare.stderr.String())
+			kit.Same(t, "exit status without heaptap", bare.run(t), 7)
+			kit.Same(t, args[0]+" in mode "+mode, r.run(t), 7)
+			kit.Same(t, args[0]+"'s output", r.stdout.String(), bare.stdout.String())
+			kit.Same(t, args[0]+"'s standard error", r.stderr.String(), bare.stderr.String())
 		}
 	}
 }
@@ -94,13 +96,13 @@ func TestFileSize(t *testing.T) {
 	for _, limit := range []int{64 << 20, 1 << 20, 0} {
 		t.Run(fmt.Sprint(limit>>20, " MiB"), func(t *testing.T) {
 			r := prepare(t, false, nil, nil, limits, "fsize", fmt.Sprint(limit), ends, "return", "30000")
-			same(t, "exit status", r.run(t), 7)
+			kit.Same(t, "exit status", r.run(t), 7)
 			aside := strings.Count(r.stderr.String(), "1 of the executed programs ran unrecorded")
 			if limit >= 16<<20 {
 				r.judge(t, 0)
-				same(t, "told to be unrecorded", aside, 0)
+				kit.Same(t, "told to be unrecorded", aside, 0)
 			} else {
-				same(t, "told to be unrecorded", aside, 1)
+				kit.Same(t, "told to be unrecorded", aside, 1)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/record"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestRecovered kills the recorder again and again, at any moment: run completes the recordings from what it has left, and
@@ -23,11 +24,11 @@ func TestRecovered(t *testing.T) {
 			if err := r.cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "steps", func() bool { return r.page[0].Allocations+r.page[1].Allocations > after })
-			if err := syscall.Kill(recorderOf(t, r.cmd.Process.Pid), syscall.SIGKILL); err != nil {
+			kit.Until(t, "steps", func() bool { return r.page[0].Allocations+r.page[1].Allocations > after })
+			if err := syscall.Kill(kit.Recorder(t, r.cmd.Process.Pid), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "exit status", r.wait(t), 7)
+			kit.Same(t, "exit status", r.wait(t), 7)
 			if !strings.Contains(r.stderr.String(), "the recorder died") {
 				t.Errorf("standard error: %q", r.stderr.String())
 			}
@@ -35,7 +36,7 @@ func TestRecovered(t *testing.T) {
 			for _, g := range r.recordings(t) {
 				// Of the child that it forked nobody is left to tell.
 				main := g.PID == r.said()[0].PID
-				same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code}, []any{main, map[bool]int{true: 7}[main]})
+				kit.Same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code}, []any{main, map[bool]int{true: 7}[main]})
 			}
 			left, _ := filepath.Glob(filepath.Join(r.out, "*"))
 			hidden, _ := filepath.Glob(filepath.Join(r.out, ".*"))
@@ -53,8 +54,8 @@ func TestLeftAlone(t *testing.T) {
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "steps", func() bool { return r.page[0].Allocations > 200_000 })
-	target, rec := int(r.page[0].PID), recorderOf(t, r.cmd.Process.Pid)
+	kit.Until(t, "steps", func() bool { return r.page[0].Allocations > 200_000 })
+	target, rec := int(r.page[0].PID), kit.Recorder(t, r.cmd.Process.Pid)
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", target))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestLeftAlone(t *testing.T) {
 		}
 	}
 	r.wait(t)
-	until(t, "the target's end", func() bool { return syscall.Kill(target, 0) != nil })
+	kit.Until(t, "the target's end", func() bool { return syscall.Kill(target, 0) != nil })
 	spools, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
 	if len(spools) != 1 {
 		t.Fatalf("spools: %v", spools)
@@ -89,7 +90,7 @@ func TestLeftAlone(t *testing.T) {
 	rd.Close()
 	s := read(t, out)
 	said := r.said()
-	same(t, "allocations", s.Allocations, said[0].Allocations)
-	same(t, "deallocations", s.Deallocations, said[0].Deallocations)
-	same(t, "unmatched", s.Unmatched, 0)
+	kit.Same(t, "allocations", s.Allocations, said[0].Allocations)
+	kit.Same(t, "deallocations", s.Deallocations, said[0].Deallocations)
+	kit.Same(t, "unmatched", s.Unmatched, 0)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestThreads records what happens at the edges of the lives of threads and of the program: destructors of thread_local
@@ -29,7 +31,7 @@ func TestShortThreads(t *testing.T) {
 		n = 10000
 	}
 	r := prepare(t, false, nil, nil, program(t, "threads"), "short", fmt.Sprint(n))
-	same(t, "exit status", r.run(t), 7)
+	kit.Same(t, "exit status", r.run(t), 7)
 	var all, shared int // KiB
 	if _, err := fmt.Sscan(r.stderr.String(), &all, &shared); err != nil {
 		t.Fatalf("%q: %v", r.stderr.String(), err)
@@ -51,8 +53,8 @@ func TestManyThreads(t *testing.T) {
 		bare := prepare(t, true, nil, nil, args...)
 		r := prepare(t, false, nil, nil, args...)
 		r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "-q" }) // for the recorder's memory
-		same(t, "exit status without heaptap", bare.run(t), 7)
-		same(t, "exit status", r.run(t), 7)
+		kit.Same(t, "exit status without heaptap", bare.run(t), 7)
+		kit.Same(t, "exit status", r.run(t), 7)
 		// Each says what it took.
 		var alone, with, memory float64
 		_, err := fmt.Sscan(bare.stdout.String(), &alone)
@@ -82,7 +84,7 @@ func TestStackUse(t *testing.T) {
 	var used [2]int
 	for i, bare := range []bool{true, false} {
 		r := prepare(t, bare, nil, nil, program(t, "threads"), "handler", "1")
-		same(t, "exit status", r.run(t), 7)
+		kit.Same(t, "exit status", r.run(t), 7)
 		if _, err := fmt.Sscan(r.stderr.String(), &used[i]); err != nil {
 			t.Fatalf("%q: %v", r.stderr.String(), err)
 		}

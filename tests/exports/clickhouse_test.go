@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // clickhouse is a server of ClickHouse.
@@ -96,9 +98,7 @@ var (
 
 func theClickHouse(t *testing.T) *clickhouse {
 	t.Helper()
-	if _, err := exec.LookPath("clickhouse-server"); err != nil {
-		lacks(t, "clickhouse-server is not installed")
-	}
+	need.Tool(t, "clickhouse-server")
 	s, err := startClickHouse()
 	if err != nil {
 		t.Fatal(err)

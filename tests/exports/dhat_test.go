@@ -3,7 +3,6 @@ package exports
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 const viewer = "/usr/libexec/valgrind/dh_view.js" // Debian's
@@ -70,10 +70,7 @@ console.log(JSON.stringify({bytes: gRoot._totalBytes, allocations: gRoot._totalB
 
 // TestDHATPage has a browser show the viewer's page, and reads what stands on it.
 func TestDHATPage(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("needs chromium")
-	}
+	browser := need.Tool(t, "chromium")
 	t.Logf("%s", tool(t, browser, "--version"))
 	each(t, func(t *testing.T, name, path string) {
 		if name == "python" || name == "cc1plus" || name == "redis" {

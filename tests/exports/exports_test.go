@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 var (
@@ -17,34 +19,12 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
 	var err error
-	if dir, err = os.MkdirTemp("", "heaptap-exports-"); err != nil {
+	if dir, heaptap, err = kit.Prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer os.RemoveAll(dir)
-	heaptap = filepath.Join(dir, "heaptap")
-	build := exec.Command("go", "build", "-o", heaptap, "../../cmd/heaptap")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
-	}
-	defer func() { stopClickHouse() }()
-	return m.Run()
-}
-
-// lacks ends a test that needs what is not there: it is skipped, in continuous integration it fails.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
+	kit.Main(m, func() { stopClickHouse() })
 }
 
 // each runs a test on every recording.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // build builds a module of judges, once, which lies in a folder of its own with its own dependencies: those that modfile names.
@@ -39,7 +41,7 @@ func built(t *testing.T, build func() (string, error)) string {
 	t.Helper()
 	path, err := build()
 	if err != nil {
-		lacks(t, "the judges cannot be built here: "+err.Error())
+		need.Lacks(t, "the judges cannot be built here: "+err.Error())
 	}
 	return path
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 type parquetTable struct {
@@ -109,7 +110,7 @@ func TestHyparquet(t *testing.T) {
 	}
 	text, missing := os.ReadFile(filepath.Join(folder, "hyparquet/package.json"))
 	if err != nil && folder == "" || missing != nil {
-		t.Skip("hyparquet is not there: npm install -g hyparquet hyparquet-compressors, or their folder in $HYPARQUET")
+		need.Lacks(t, "hyparquet is not there: npm install -g hyparquet hyparquet-compressors, or their folder in $HYPARQUET")
 	}
 	var p struct{ Version string }
 	decode(t, text, &p)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // message is a message of Protocol Buffers: the values of its fields, by number, in order. A value is a number or bytes.
@@ -323,10 +325,7 @@ const perfettoSchema = "testdata/perfetto.proto"
 
 // TestPerfettoProtoc has protoc decode a trace: each field is known and of the right type.
 func TestPerfettoProtoc(t *testing.T) {
-	protoc, err := exec.LookPath("protoc")
-	if err != nil {
-		lacks(t, "protoc is not there: apt-get install protobuf-compiler")
-	}
+	protoc := need.Tool(t, "protoc")
 	each(t, func(t *testing.T, name, path string) {
 		in, err := os.Open(exported(t, "perfetto", path))
 		if err != nil {

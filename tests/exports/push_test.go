@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // duration is a profile's, ns.
@@ -321,10 +323,7 @@ func pushAgain(t *testing.T, args ...string) {
 
 // TestPushParca pushes to a server of Google's gRPC, and has protoc decode what came by Parca's public definition.
 func TestPushParca(t *testing.T) {
-	protoc, err := exec.LookPath("protoc")
-	if err != nil {
-		lacks(t, "protoc is not there: apt-get install protobuf-compiler")
-	}
+	protoc := need.Tool(t, "protoc")
 	list, err := recorded()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // imported is what speedscope has understood of a file.
@@ -34,7 +36,7 @@ func speedscope(t *testing.T, files ...string) (list []imported) {
 	}
 	text, missing := os.ReadFile(filepath.Join(folder, "package.json"))
 	if err != nil && folder == "speedscope" || missing != nil {
-		t.Skip("speedscope is not there: npm install -g speedscope, or its folder in $SPEEDSCOPE")
+		need.Lacks(t, "speedscope is not there: npm install -g speedscope, or its folder in $SPEEDSCOPE")
 	}
 	var p struct{ Version string }
 	decode(t, text, &p)

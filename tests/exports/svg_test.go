@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // drawn is a rectangle of a flame graph.
@@ -90,10 +92,7 @@ func TestSVG(t *testing.T) {
 
 // TestSVGInBrowser has Chromium run the script: after a click on a frame, it and its callers are as wide as the window.
 func TestSVGInBrowser(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not there")
-	}
+	chromium := need.Tool(t, "chromium")
 	version, _ := exec.Command(chromium, "--version").Output()
 	t.Logf("%s", version)
 	each(t, func(t *testing.T, name, path string) {

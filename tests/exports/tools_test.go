@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // TestImportTools records a program with other tools and imports what they write: their numbers are those that heaptap has counted of the
@@ -44,12 +46,9 @@ func TestImportTools(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.library != "" {
-				found, _ := filepath.Glob("/usr/lib/*/" + c.library)
-				if found == nil {
-					lacks(t, c.library+" is not there: tools/setup.sh test")
-				}
-			} else if _, err := exec.LookPath(c.tool); err != nil {
-				lacks(t, err.Error())
+				need.File(t, "/usr/lib/*/"+c.library)
+			} else {
+				need.Tool(t, c.tool)
 			}
 			dir := t.TempDir()
 			cmd := c.run(dir)
@@ -86,9 +85,7 @@ func TestImportTools(t *testing.T) {
 // jeprof holds live bytes to what jeprof says.
 func jeprof(t *testing.T, program, file string, live uint64) {
 	t.Helper()
-	if _, err := exec.LookPath("jeprof"); err != nil {
-		lacks(t, err.Error())
-	}
+	need.Tool(t, "jeprof")
 	out, _ := exec.Command("jeprof", "--show_bytes", "--text", program, file).Output()
 	total := regexp.MustCompile(`Total: (\d+) B`).FindSubmatch(out)
 	if total == nil {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/heaptap/heaptap/tests/programs"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // planted is a build that differs in one place of each kind.
@@ -30,15 +30,14 @@ esac
 exit $status
 `
 
+func TestMain(m *testing.M) { kit.Main(m) }
+
 // TestPlanted compares a build with itself, which must find nothing, and with one in which differences are planted: all are found, and
 // nothing else is.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	heaptap, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	heaptap := kit.Binary(t)
 	root, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)

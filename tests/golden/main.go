@@ -80,7 +80,7 @@ func golden(o options) (differences int, err error) {
 	if s.texts, err = s.lines("tests/golden/texts.txt"); err != nil {
 		return 0, err
 	}
-	for _, p := range allPrograms {
+	for _, p := range programs {
 		if strings.Contains(p.name, o.only) {
 			s.programs = append(s.programs, p)
 		}

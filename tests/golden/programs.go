@@ -21,7 +21,7 @@ type program struct {
 	sums string
 }
 
-var allPrograms = []program{
+var programs = []program{
 	{name: "every", source: "programs/src/every.cc", flags: []string{"--free-stacks", "--addresses"}},
 	{name: "copies", source: "corpus/src/copies.cc"},
 	{name: "stripped", source: "corpus/src/copies.cc", cc: []string{"-s"}, flags: []string{"--stack-min", "32", "--max-depth", "4"}},

@@ -16,53 +16,28 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/verify"
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
-// kit is what the tests run.
-var kit struct{ dir, heaptap, rings, pool string }
+func TestMain(m *testing.M) { kit.Main(m) }
 
-func TestMain(m *testing.M) {
-	status := 1
-	if err := build(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		status = m.Run()
-	}
-	os.RemoveAll(kit.dir)
-	os.Exit(status)
-}
+var flags = []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"}
 
-func build() (err error) {
-	if kit.dir, err = os.MkdirTemp("", "heaptap-order-"); err != nil {
-		return err
-	}
-	kit.rings, kit.pool = filepath.Join(kit.dir, "rings"), filepath.Join(kit.dir, "pool.so")
-	commands := [][]string{
-		{"gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", kit.rings, "src/rings.c"},
-		{"gcc", "-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-shared", "-fPIC", "-o", kit.pool, "src/pool.c"},
-	}
-	if kit.heaptap = os.Getenv("HEAPTAP_BINARY"); kit.heaptap == "" {
-		kit.heaptap = filepath.Join(kit.dir, "heaptap")
-		commands = append(commands, []string{"go", "build", "-o", kit.heaptap, "github.com/heaptap/heaptap/cmd/heaptap"})
-	}
-	for _, c := range commands {
-		cmd := exec.Command(c[0], c[1:]...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", strings.Join(c, " "), err, out)
-		}
-	}
-	return nil
+// pool makes an allocator, to be preloaded, that gives an address out again at once.
+func pool(t *testing.T) string {
+	t.Helper()
+	return kit.Compile(t, "gcc", append(flags, "-shared", "-fPIC", "src/pool.c")...)
 }
 
 // allocators are what the program runs on: a library to preload, or glibc's.
 func allocators(t *testing.T) map[string]string {
 	t.Helper()
-	list := map[string]string{"glibc": "", "pool": kit.pool}
+	list := map[string]string{"glibc": "", "pool": pool(t)}
 	for name, pattern := range map[string]string{"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4", "mimalloc": "libmimalloc.so.2*"} {
 		found, _ := filepath.Glob("/usr/lib/*/" + pattern)
 		if len(found) == 0 {
-			t.Logf("%s is not installed", name)
+			t.Run(name, func(t *testing.T) { need.Lacks(t, name+" is not installed") })
 			continue
 		}
 		list[name] = found[0]
@@ -84,7 +59,7 @@ func start(t *testing.T, preload string, operations, pace int) *run {
 	r := &run{truth: newTruth(t, filepath.Join(dir, "log"), operations), out: filepath.Join(dir, "rings.htap")}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	r.cmd = exec.CommandContext(ctx, kit.heaptap, "run", "-q", "-o", r.out, "--", kit.rings, r.path, fmt.Sprint(operations), fmt.Sprint(pace))
+	r.cmd = exec.CommandContext(ctx, kit.Binary(t), "run", "-q", "-o", r.out, "--", kit.Compile(t, "gcc", append(flags, "src/rings.c")...), r.path, fmt.Sprint(operations), fmt.Sprint(pace))
 	r.cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload)
 	r.cmd.Stderr = &r.stderr
 	if err := r.cmd.Start(); err != nil {

@@ -19,11 +19,11 @@ import (
 // TestStopped stops one thread after the other, amid malloc, realloc and free, while the others go on: for longer than the
 // agent waits for a recorder (200 ms), and for longer than anybody waits for anything (2 s).
 func TestStopped(t *testing.T) {
-	for name, preload := range map[string]string{"glibc": "", "pool": kit.pool} {
+	for name, preload := range map[string]string{"glibc": "", "pool": pool(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := start(t, preload, 400_000, 10)
-			tids := r.wait(t, 20*time.Second)
+			tids := r.wait(t)
 			var places []string
 			for i, s := range []struct {
 				where place

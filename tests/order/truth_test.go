@@ -5,10 +5,11 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // Of rings.c.
@@ -56,13 +57,9 @@ func (r *truth) word(i int) uint32 { return atomic.LoadUint32((*uint32)(unsafe.P
 func (r *truth) tid(thread int) uint32 { return r.word(4 + thread) }
 
 // wait waits until all threads are under way and returns their kernel ids.
-func (r *truth) wait(t *testing.T, limit time.Duration) (tids []int) {
+func (r *truth) wait(t *testing.T) (tids []int) {
 	t.Helper()
-	for end := time.Now().Add(limit); r.word(4+threads+threads-1) < 10; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the program does not start")
-		}
-	}
+	kit.Until(t, "all threads under way", func() bool { return r.word(4+threads+threads-1) >= 10 })
 	for i := range threads {
 		tids = append(tids, int(r.tid(i)))
 	}

@@ -2,7 +2,6 @@ package sampled
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -12,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heaptap/heaptap/tests/programs"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestControlled switches a program of four busy threads from sampled to exact and back, again and again, by heaptap ctl. It counts for
@@ -20,16 +19,8 @@ import (
 // be seen freed in the other; and the estimate of all that it allocates must be what it is.
 func TestControlled(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	heaptap, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	phases, file := filepath.Join(dir, "phases"), filepath.Join(dir, "phases.htap")
-	if out, err := exec.Command("gcc", "-O1", "-g", "-pthread", "-fno-builtin", "-o", phases, "src/phases.c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc (make test installs it): %v\n%s", err, out)
-	}
-	cmd := exec.Command(heaptap, "run", "-q", "--mode", "sampled", "--sample", "4K", "-o", file, phases)
+	phases, file := kit.Compile(t, "gcc", "-O1", "src/phases.c"), filepath.Join(t.TempDir(), "phases.htap")
+	cmd := exec.Command(kit.Binary(t), "run", "-q", "--mode", "sampled", "--sample", "4K", "-o", file, phases)
 	cmd.Stderr = os.Stderr
 	in, _ := cmd.StdinPipe()
 	out, err := cmd.StdoutPipe()
@@ -50,9 +41,7 @@ func TestControlled(t *testing.T) {
 	pid := say()
 	ctl := func(mode string) {
 		t.Helper()
-		if out, err := exec.Command(heaptap, "ctl", pid, "mode", mode).CombinedOutput(); err != nil {
-			t.Fatalf("heaptap ctl %s mode %s: %v\n%s", pid, mode, err, out)
-		}
+		kit.Heaptap(t, "ctl", pid, "mode", mode)
 		time.Sleep(100 * time.Millisecond) // the next event of any thread follows
 	}
 	const switches = 20
@@ -75,11 +64,7 @@ func TestControlled(t *testing.T) {
 
 	type counts struct{ Allocations, Deallocations, Leaked uint64 }
 	got := map[string]counts{}
-	text, err := exec.Command(heaptap, "report", "--json", file).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var report struct {
+	report := kit.JSON[struct {
 		Totals struct {
 			Unmatched uint64 `json:"unmatched_deallocations"`
 		}
@@ -89,10 +74,7 @@ func TestControlled(t *testing.T) {
 			Leaked                     uint64 `json:"leaked_blocks"`
 			Frames                     []struct{ Function string }
 		}
-	}
-	if err := json.Unmarshal(text, &report); err != nil {
-		t.Fatal(err)
-	}
+	}](t, "report", "--json", file)[0]
 	for _, s := range report.Stacks {
 		if len(s.Frames) > 0 {
 			c := got[s.Frames[0].Function]

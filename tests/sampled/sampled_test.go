@@ -3,18 +3,13 @@
 package sampled
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/heaptap/heaptap/tests/programs"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 const runs = 30
@@ -30,20 +25,12 @@ type sums struct {
 // TestUnbiased runs a program whose functions tell what they ask for.
 func TestUnbiased(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	heaptap, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sites := filepath.Join(dir, "sites")
-	if out, err := exec.Command("gcc", "-O1", "-g", "-pthread", "-o", sites, "src/sites.c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc (make test installs it): %v\n%s", err, out)
-	}
+	sites := kit.Compile(t, "gcc", "-O1", "src/sites.c")
 	for _, how := range [][]string{{"--sample", "64KiB"}, {"--sample-calls", "50"}} {
 		t.Run(strings.Join(how, " "), func(t *testing.T) {
 			j := &judge{}
 			for range runs {
-				j.run(t, heaptap, how, sites)
+				j.run(t, how, sites)
 			}
 			j.judge(t)
 		})
@@ -57,13 +44,10 @@ type judge struct {
 }
 
 // run records the program once. Its forked child does a quarter of what it does itself.
-func (j *judge) run(t *testing.T, heaptap string, how []string, sites string) {
+func (j *judge) run(t *testing.T, how []string, sites string) {
 	dir := t.TempDir()
 	args := append([]string{"run", "-q", "--mode", "sampled", "-o", dir + "/%p.htap"}, how...)
-	out, err := exec.Command(heaptap, append(args, sites, "1000")...).Output()
-	if err != nil {
-		t.Fatalf("heaptap run: %v", err)
-	}
+	out := kit.Heaptap(t, append(args, sites, "1000")...)
 	if j.truth == nil {
 		j.truth, j.estimates = truth(t, out), map[string][]sums{}
 	}
@@ -72,7 +56,7 @@ func (j *judge) run(t *testing.T, heaptap string, how []string, sites string) {
 		t.Fatalf("%d recordings, expected 2", len(files))
 	}
 	for _, f := range files {
-		found := estimate(t, heaptap, f)
+		found := estimate(t, f)
 		process := "child"
 		if found["handled"].samples > 0 {
 			process = "parent"
@@ -86,7 +70,7 @@ func (j *judge) run(t *testing.T, heaptap string, how []string, sites string) {
 }
 
 // truth reads what the program has printed.
-func truth(t *testing.T, out []byte) map[string]sums {
+func truth(t *testing.T, out string) map[string]sums {
 	m := map[string]sums{}
 	for line := range strings.Lines(string(out)) {
 		var name string
@@ -108,28 +92,28 @@ func truth(t *testing.T, out []byte) map[string]sums {
 
 // estimate adds up a recording's samples by the function that allocated, and checks that the table of functions says the same, to
 // the unit.
-func estimate(t *testing.T, heaptap, file string) map[string]sums {
+func estimate(t *testing.T, file string) map[string]sums {
 	innermost := map[int]string{}
-	lines(t, heaptap, []string{"dump", "--stacks", "--json", file}, func(l *struct {
+	for _, l := range kit.JSON[struct {
 		Stack  int
 		Frames []struct{ Function string }
-	}) {
+	}](t, "dump", "--stacks", "--json", file) {
 		if len(l.Frames) > 0 {
 			innermost[l.Stack] = l.Frames[0].Function
 		}
-	})
+	}
 	found := map[string]sums{}
-	lines(t, heaptap, []string{"dump", "--events", "--json", file}, func(e *struct {
+	for _, e := range kit.JSON[struct {
 		Kind         string
 		Stack        int
 		Size         float64
 		Sampled      bool
 		Weight       float64
 		Weight_bytes float64 //nolint:revive // as the field is called
-	}) {
+	}](t, "dump", "--events", "--json", file) {
 		sign := map[string]float64{"alloc": 1, "free": -1}[e.Kind]
 		if sign == 0 {
-			return
+			continue
 		}
 		if !e.Sampled {
 			e.Weight, e.Weight_bytes = 1, e.Size
@@ -142,8 +126,8 @@ func estimate(t *testing.T, heaptap, file string) map[string]sums {
 			s.bytes.add(e.Weight_bytes, e.Weight_bytes*(e.Weight_bytes-e.Size))
 		}
 		found[innermost[e.Stack]] = s
-	})
-	compare(t, heaptap, file, found)
+	}
+	compare(t, file, found)
 	return found
 }
 
@@ -152,35 +136,19 @@ func (s *sum) add(value, variance float64) {
 	s.variance += variance
 }
 
-func compare(t *testing.T, heaptap, file string, found map[string]sums) {
-	lines(t, heaptap, []string{"top", "--by", "function", "--limit", "100000", "--metric", "allocations,bytes,leaked", "--json", file}, func(l *struct {
+func compare(t *testing.T, file string, found map[string]sums) {
+	for _, l := range kit.JSON[struct {
 		Rows []struct {
 			Group struct{ Function string }
 			Self  struct{ Allocations, Bytes, Leaked float64 }
 		}
-	}) {
+	}](t, "top", "--by", "function", "--limit", "100000", "--metric", "allocations,bytes,leaked", "--json", file) {
 		for _, r := range l.Rows {
 			f := found[r.Group.Function]
 			if r.Self.Allocations != f.calls.value || r.Self.Bytes != f.bytes.value || r.Self.Leaked != f.leaked.value {
 				t.Errorf("%s: top says %+v, the events %+v", r.Group.Function, r.Self, f)
 			}
 		}
-	})
-}
-
-func lines[T any](t *testing.T, heaptap string, args []string, each func(*T)) {
-	out, err := exec.Command(heaptap, args...).Output()
-	if err != nil {
-		t.Fatalf("heaptap %v: %v", args, err)
-	}
-	s := bufio.NewScanner(bytes.NewReader(out))
-	s.Buffer(nil, 1<<26)
-	for s.Scan() {
-		var v T
-		if err := json.Unmarshal(s.Bytes(), &v); err != nil {
-			t.Fatalf("heaptap %v: %v in %s", args, err, s.Bytes())
-		}
-		each(&v)
 	}
 }
 

@@ -1,8 +1,6 @@
 package sampled
 
 import (
-	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,31 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/wire"
-	"github.com/heaptap/heaptap/tests/programs"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // TestSwitches changes the mode of a running program some hundred times. All that was recorded as allocated must have been
 // recorded as freed, in whatever mode that was, and no deallocation may be taken for a wrong one.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	heaptap, err := programs.BuildHeaptap(dir, os.Getenv("HEAPTAP_BINARY"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	churn := filepath.Join(dir, "churn")
-	if out, err := exec.Command("gcc", "-O1", "-g", "-pthread", "-o", churn, "src/churn.c").CombinedOutput(); err != nil {
-		t.Fatalf("gcc (make test installs it): %v\n%s", err, out)
-	}
-	library, err := exec.Command(heaptap, "agent", "-o", dir+"/libheaptap.so").CombinedOutput()
-	if err != nil {
-		t.Fatalf("heaptap agent: %v\n%s", err, library)
-	}
+	churn, library := kit.Compile(t, "gcc", "-O1", "src/churn.c"), kit.Library(t)
 	for _, first := range []string{"exact", "sampled", "off", "count"} {
 		t.Run("from "+first, func(t *testing.T) {
 			dir := t.TempDir()
 			cmd := exec.Command(churn, "700")
-			cmd.Env = append(os.Environ(), "LD_PRELOAD="+filepath.Dir(churn)+"/libheaptap.so", "HEAPTAP_DIR="+dir, "HEAPTAP_MODE="+first,
+			cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "HEAPTAP_DIR="+dir, "HEAPTAP_MODE="+first,
 				"HEAPTAP_SAMPLE=8K")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -57,7 +43,7 @@ func TestSwitches(t *testing.T) {
 					if switched < 50 {
 						t.Errorf("the mode was changed only %d times", switched)
 					}
-					books(t, heaptap, dir)
+					books(t, dir)
 					return
 				case <-time.After(3 * time.Millisecond):
 				}
@@ -131,26 +117,19 @@ func (s *spool) change(mode uint32) bool {
 }
 
 // books judges what was recorded of a program and its child, which have freed everything.
-func books(t *testing.T, heaptap, dir string) {
+func books(t *testing.T, dir string) {
 	spools, _ := filepath.Glob(dir + "/*.spool")
-	out, err := exec.Command(heaptap, "report", "--json", spools[0]).Output()
-	if err != nil {
-		t.Fatalf("heaptap report: %v", err)
-	}
-	processes, stacks := 0, 0
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); processes++ {
-		var report struct {
-			Totals struct {
-				Unmatched uint64 `json:"unmatched_deallocations"`
-			}
-			Stacks []struct {
-				Leaked uint64 `json:"leaked_blocks"`
-				Frames []struct{ Function string }
-			}
+	reports := kit.JSON[struct {
+		Totals struct {
+			Unmatched uint64 `json:"unmatched_deallocations"`
 		}
-		if err := d.Decode(&report); err != nil {
-			t.Fatal(err)
+		Stacks []struct {
+			Leaked uint64 `json:"leaked_blocks"`
+			Frames []struct{ Function string }
 		}
+	}](t, "report", "--json", spools[0])
+	stacks := 0
+	for _, report := range reports {
 		if n := report.Totals.Unmatched; n != 0 {
 			t.Errorf("%d deallocations were taken for wrong ones", n)
 		}
@@ -162,7 +141,7 @@ func books(t *testing.T, heaptap, dir string) {
 			}
 		}
 	}
-	if processes != 2 || stacks == 0 {
-		t.Errorf("%d processes, %d call stacks", processes, stacks)
+	if len(reports) != 2 || stacks == 0 {
+		t.Errorf("%d processes, %d call stacks", len(reports), stacks)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // The size of the blocks that src/deep.c allocates, one in each frame.
@@ -31,7 +32,7 @@ func TestDeep(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "deep")
-			compile(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fno-optimize-sibling-calls",
+			kit.Run(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fno-optimize-sibling-calls",
 				fmt.Sprintf("-DSIZE=%d", deepSize), fmt.Sprintf("-DROOM=%d", c.room), "src/deep.c", "-o", program, "-pthread")
 			once, twice := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			// On a busy machine even CPU time varies: the least of some tries counts.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
@@ -28,12 +29,12 @@ type amount struct{ allocations, bytes uint64 }
 func testPlugins(t *testing.T, mode string, rounds, threads, plugins int) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "plugins")
-	compile(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "src/plugins.c", "-o", program, "-pthread", "-ldl")
+	kit.Run(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "src/plugins.c", "-o", program, "-pthread", "-ldl")
 	args := []string{program, mode, fmt.Sprint(rounds), fmt.Sprint(threads)}
 	for i := range plugins {
 		name := string(rune('a' + i))
 		file := filepath.Join(dir, "plugin_"+name+".so")
-		compile(t, "gcc", "-O2", "-g", "-fPIC", "-shared", "-Wl,--build-id", "-DFUNCTION=make_"+name, `-DNAME="`+name+`"`,
+		kit.Run(t, "gcc", "-O2", "-g", "-fPIC", "-shared", "-Wl,--build-id", "-DFUNCTION=make_"+name, `-DNAME="`+name+`"`,
 			"src/plugin.c", "-o", file)
 		args = append(args, file, "make_"+name, fmt.Sprint(3+2*i))
 	}
@@ -59,7 +60,7 @@ func testPlugins(t *testing.T, mode string, rounds, threads, plugins int) {
 		t.Errorf("only %d of %d plugins took the place of the one before", same, loads)
 	}
 
-	report, err := (&programs.Kit{Heaptap: heaptapBinary(t)}).Report(filepath.Join(dir, "run.htap"))
+	report, err := (&programs.Kit{Heaptap: kit.Binary(t)}).Report(filepath.Join(dir, "run.htap"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // What is left out: events at any instruction (timers, steps), since there the target's own malloc may be at work; and
@@ -28,9 +29,7 @@ func TestWitness(t *testing.T) {
 	t.Run("builds", func(t *testing.T) {
 		for _, build := range builds {
 			t.Run(fmt.Sprint(build), func(t *testing.T) {
-				if _, err := exec.LookPath(build[0]); err != nil {
-					t.Skip(err)
-				}
+				need.Tool(t, build[0])
 				program := witness(t, build)
 				for _, s := range scenarios {
 					n := compareWith(t, program, s, events)
@@ -51,12 +50,12 @@ func witness(t *testing.T, build []string) string {
 	t.Helper()
 	dir := t.TempDir()
 	program, object, test := filepath.Join(dir, "witness"), filepath.Join(dir, "witness.o"), "../../agent/test/"
-	compile(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I", test, "-c", "src/witness.c", "-o", object)
+	kit.Run(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I", test, "-c", "src/witness.c", "-o", object)
 	args := append(slices.Clone(build), "-Wall", "-Wextra", object, "-o", program, "-pthread")
 	for _, source := range []string{"scenarios.cc", "tree.cc", "nonlocal_exits.cc", "generated.cc", "stepping.cc"} {
 		args = append(args, test+source)
 	}
-	compile(t, args...)
+	kit.Run(t, args...)
 	return program
 }
 

@@ -1,0 +1,9 @@
+package sampled
+
+import (
+	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
+)
+
+func TestMain(m *testing.M) { kit.Main(m) }
