@@ -1,8 +1,9 @@
-// Package dhat writes data files of DHAT, Valgrind's heap profiler, in version 2 of their form, as dh_view.html reads them: for each
-// call stack what was allocated there, its own peak, what was live at the process's peak and at the end, and how long it lived.
+// Package dhat writes data files of DHAT, Valgrind's heap profiler, in version 2 of their format, which dh_view.html
+// reads. For each call stack they have what was allocated there, its own peak, what was live at the process's peak and
+// at the end, and the lifetimes.
 //
-// Call stacks that read the same are one in the form, so their own peak is followed from event to event, as are lifetimes: as DHAT has
-// it, a block that was not freed lived to the end.
+// Call stacks with the same names are one in the format. Their common own peak and their lifetimes are therefore
+// computed from the events. As in DHAT, a block that was not freed lived to the end.
 package dhat
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is that of DHAT's data files.
+// Format is DHAT's data files.
 var Format = export.Format{
 	Name:      "dhat",
 	Tool:      "DHAT's viewer, dh_view.html",
@@ -78,8 +79,8 @@ func (p *point) write(w io.Writer) {
 	io.WriteString(w, "]}")
 }
 
-// text is a JSON string.
+// text returns a JSON string.
 func text(s string) []byte {
-	b, _ := json.Marshal(s) // a string always has one
+	b, _ := json.Marshal(s) // a string can always be encoded
 	return b
 }

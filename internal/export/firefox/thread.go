@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// thread is what the format calls RawThread, all but its allocations.
+// thread is the format's RawThread, without its allocations.
 type thread struct {
 	ProcessType  string        `json:"processType"`
 	Startup      milliseconds  `json:"processStartupTime"`
@@ -32,7 +32,7 @@ type thread struct {
 	Symbols      nativeSymbols `json:"nativeSymbols"`
 }
 
-// samples of where the thread was: one that is nowhere, since the profiler needs one.
+// samples are the thread's CPU samples. There is a single one, without a stack, because the profiler needs one.
 type samples struct {
 	Stack      []*int         `json:"stack"`
 	Time       []milliseconds `json:"time"`
@@ -51,7 +51,7 @@ type markers struct {
 	Length    int            `json:"length"`
 }
 
-// moment is what a marker tells.
+// moment is the data of a marker.
 type moment struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -121,10 +121,10 @@ func (m *markers) add(t *tables, name string, at int64, data moment) {
 	m.Length++
 }
 
-// counter is what the format calls Counter: here, of live bytes.
+// counter is the format's Counter, here of live bytes.
 type counter struct {
 	Name        string         `json:"name"`
-	Category    string         `json:"category"` // Memory: the profiler has a graph for it
+	Category    string         `json:"category"` // Memory, for which the profiler has a graph
 	Description string         `json:"description"`
 	PID         string         `json:"pid"`
 	Thread      int            `json:"mainThreadIndex"`
@@ -133,12 +133,12 @@ type counter struct {
 
 type counterSamples struct {
 	Time   []milliseconds `json:"time"`
-	Number []uint64       `json:"number"` // of allocations and deallocations since the sample before
-	Count  []int64        `json:"count"`  // by how much the live bytes changed since then
+	Number []uint64       `json:"number"` // of allocations and deallocations since the previous sample
+	Count  []int64        `json:"count"`  // change of the live bytes since then
 	Length int            `json:"length"`
 }
 
-// memoryCounter follows the live bytes in steps, and through the peak.
+// memoryCounter samples the live bytes in equal steps, and at the peak.
 func memoryCounter(ctx context.Context, in *export.Input, a *query.Answer) (*counter, error) {
 	c := &counter{Name: "malloc", Category: "Memory", Description: "live bytes", PID: strconv.Itoa(in.Reader.Process().PID),
 		Samples: counterSamples{Time: []milliseconds{}, Number: []uint64{}, Count: []int64{}}}

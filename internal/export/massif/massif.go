@@ -1,9 +1,9 @@
-// Package massif writes massif.out files: snapshots of what is live, over time, and of some of them trees that say which call stacks
-// it is of, as ms_print and massif-visualizer read them.
+// Package massif writes massif.out files, which ms_print and massif-visualizer read: snapshots of the live bytes over
+// time, some with a tree of their call stacks.
 //
-// There is a snapshot at the end of each of a hundred steps of equal time, one at the beginning, and one at the exact peak. Every
-// tenth, the peak, the last and that of --at have a tree, from the allocating functions to main. A merged recording knows no call stacks
-// but those of what each of its processes leaked, and no moment of a peak: its last snapshot tells of these.
+// There is a snapshot at the beginning, at the end of each of a hundred equal steps, and at the exact peak. Every
+// tenth, the peak, the last and that of --at have a tree, from the allocating functions to main. A merged recording has
+// no moment of the peak, and call stacks only for what its processes leaked: its last snapshot shows these.
 package massif
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is that of massif.out files.
+// Format is massif.out files.
 var Format = export.Format{
 	Name:      "massif",
 	Tool:      "ms_print and massif-visualizer",
@@ -34,13 +34,13 @@ var Format = export.Format{
 
 const (
 	steps    = 100 // of time
-	detailed = 10  // of how many snapshots one has a tree
-	// What is smaller than this share of a snapshot, or deeper, is not told apart. Massif itself leaves out more: 1 % and 30.
+	detailed = 10  // every so many snapshots, one has a tree
+	// Nodes below this share of a snapshot, or deeper than this, are merged. Massif itself leaves out more: 1 % and 30.
 	share = 0.001
 	depth = 100
 )
 
-// snapshot is a moment.
+// snapshot is the live bytes at a moment.
 type snapshot struct {
 	cut  uint64
 	time int64 // ns
@@ -66,7 +66,7 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	return w.Flush()
 }
 
-// snapshots are the moments, in order, and the time at which the range begins.
+// snapshots returns the snapshots in the order of time, and the time at which the range begins.
 func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error) {
 	series, err := in.Develop(ctx, steps)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *snapshot) write(ctx context.Context, t *trees, number int, begin int64)
 	fmt.Fprintf(t, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\nmem_heap_B=%d\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
 		number, (s.time-begin)/time.Millisecond.Nanoseconds(), s.live, tree)
 	switch {
-	case s.peak: // which is known even where events were folded
+	case s.peak: // the peak is known even where events were folded
 		return t.write(ctx, query.Peak, s.cut)
 	case s.tree:
 		return t.write(ctx, query.Live, s.cut)

@@ -1,7 +1,7 @@
 // Package speedscope writes the JSON that www.speedscope.app reads.
 //
-// A metric is a profile of its own. It is written as frames that open and close at running sums of the metric, so that a deep stack is
-// not repeated for each of the stacks that share it.
+// Each metric is a profile of its own. Frames open and close at running sums of the metric, so that frames shared by
+// many call stacks are written once.
 package speedscope
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is the JSON.
+// Format is speedscope's JSON.
 var Format = export.Format{
 	Name:      "speedscope",
 	Tool:      "www.speedscope.app",
@@ -28,14 +28,14 @@ var Format = export.Format{
 	Write:     write,
 }
 
-// frame is what speedscope tells frames apart by.
+// frame identifies a frame, as speedscope does.
 type frame struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Line uint32 `json:"line,omitempty"`
 }
 
-// file is a file while it is written.
+// file is a file that is being written.
 type file struct {
 	w      io.Writer
 	in     *export.Input
@@ -81,7 +81,7 @@ func (f *file) printf(format string, args ...any) {
 	}
 }
 
-// shared writes the frames.
+// shared writes the table of frames, which all profiles share.
 func (f *file) shared(parts []*query.Node) {
 	f.printf("\"shared\":{\"frames\":[")
 	for _, part := range parts {
@@ -99,7 +99,8 @@ func (f *file) shared(parts []*query.Node) {
 	f.printf("]},\n")
 }
 
-// frame is how a group is shown. What has no source file has its module instead: speedscope colours by it.
+// frame returns the frame of a group. Speedscope colours by file, so a group without a source file has its module
+// instead.
 func (f *file) frame(g *query.Group) frame {
 	name := *g
 	name.Line = 0
@@ -110,7 +111,7 @@ func (f *file) frame(g *query.Group) frame {
 	return out
 }
 
-// profile writes one metric of what is below a node.
+// profile writes a profile of one metric for the tree below a node.
 func (f *file) profile(name string, m query.Metric, root *query.Node) {
 	of := func(v *query.Values) uint64 {
 		n, _ := m.Integer(v)
@@ -134,7 +135,7 @@ func (f *file) profile(name string, m query.Metric, root *query.Node) {
 	f.printf("]}")
 }
 
-// unit is what speedscope calls it.
+// unit returns speedscope's name of a metric's unit.
 func unit(m query.Metric) string {
 	switch m.Unit() {
 	case query.ByteCount:
@@ -149,6 +150,6 @@ func quote(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // strings and numbers
+	_ = e.Encode(v) // strings and numbers can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Metrics are those of the table of stacks: all that a recording has without going through its events.
+// Metrics are those of the table of stacks: all that a recording answers without reading its events.
 var Metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Live, query.LiveBlocks,
 	query.Peak, query.PeakBlocks, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Temporary, query.TemporaryBytes,
 	query.ZeroSize, query.MinSize, query.MaxSize, query.Slack, query.Reallocations, query.MeanLifetime}
 
-// columnName is a metric's column.
+// columnName returns the name of a metric's column.
 func columnName(m query.Metric) string { return strings.ReplaceAll(m.String(), "-", "_") }
 
-// stacks is a row for each call stack, or for each call stack and group of blocks.
+// stacks returns a table with a row for each call stack, or for each call stack and group of blocks.
 func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 	answer, err := in.Stacks(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 	return t, nil
 }
 
-// joined is a call stack in one text, from main on, as folded stacks have it.
+// joined returns a call stack as one text, from main on, like a folded stack.
 func joined(list []profile.Frame) string {
 	if len(list) == 0 {
 		return export.Unknown
@@ -81,13 +81,14 @@ func joined(list []profile.Frame) string {
 	return strings.Join(names, ";")
 }
 
-// maxRows is how many rows a table of frames has, unless its call stacks have more than leastRows on average: deeper ones are cut.
+// maxRows bounds the rows of a table of frames. To stay below it, call stacks are cut, but each keeps at least
+// leastRows rows.
 const (
 	maxRows   = 6 << 20
 	leastRows = 10
 )
 
-// rowLimit is how many frames of a call stack have rows; 0: all.
+// rowLimit returns how many frames of a call stack get rows; 0: all.
 func rowLimit(in *export.Input, rows []query.StackRow) int {
 	if uint64(len(rows))*uint64(in.Reader.Nodes().Len()) <= maxRows {
 		return 0
@@ -99,7 +100,7 @@ func rowLimit(in *export.Input, rows []query.StackRow) int {
 	return profile.DepthLimit(list, maxRows, leastRows)
 }
 
-// frames is a row for each frame of the call stacks; depth counts from main, 0.
+// frames returns a table with a row for each frame of the call stacks. The depth of main is 0.
 func frames(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false}, {"function", Text, true},
 		{"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true}, {"module", Text, true}, {"offset", Text, true},
@@ -110,7 +111,7 @@ func frames(in *export.Input) *Table {
 			return err
 		}
 		limit := rowLimit(in, answer.Rows)
-		known := make(map[uint32][][]Value) // by pc, leaf to root: what rows have behind stack and depth
+		known := make(map[uint32][][]Value) // the columns after stack and depth; by pc, leaf to root
 		var list [][]Value
 		row := make([]Value, len(t.Columns))
 		for i := range answer.Rows {
@@ -119,7 +120,7 @@ func frames(in *export.Input) *Table {
 			left := limit
 			in.PCs(stack, func(pc uint32) bool {
 				if left--; left == -1 && limit > 0 {
-					in.TellCut()
+					in.ReportCut()
 					pc = export.CutPC
 				}
 				rows, ok := known[pc]
@@ -148,7 +149,7 @@ func frames(in *export.Input) *Table {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-// events is a row for each event.
+// events returns a table with a row for each event.
 func events(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false}, {"function", Text, false},
 		{"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false}, {"block", Uint, true}, {"size", Uint, false},

@@ -6,10 +6,10 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 )
 
-// steps is how many a timeline has.
+// steps is the number of steps of a timeline.
 const steps = 1000
 
-// timeline is a row for each step; the first is the beginning of the range.
+// timeline returns a table with a row for each step. The first row is the beginning of the range.
 func timeline(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"time_ns", Int, false}, {"live_bytes", Uint, false}, {"live_blocks", Uint, false},
 		{"most_live_bytes", Uint, false}, {"allocations", Uint, false}, {"bytes", Uint, false}, {"deallocations", Uint, false},
@@ -20,7 +20,7 @@ func timeline(in *export.Input) *Table {
 			return err
 		}
 		samples := in.Reader.Samples()
-		resident := Value{Null: true} // as it was last read
+		resident := Value{Null: true} // the last value that was read
 		row := make([]Value, len(t.Columns))
 		for i, p := range s.All.Points {
 			for ; len(samples) > 0 && samples[0].Time <= s.Times[i]; samples = samples[1:] {
