@@ -38,8 +38,8 @@ var GroupingsOfStacks = []query.By{query.ByStack, query.ByThread, query.BySizeCl
 
 // GroupingsOfTrees are the values of Format.By for formats that have trees of frames. Groups of blocks are above the
 // frames.
-var GroupingsOfTrees = []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
-	query.ByAllocation, query.ByRegion, query.ByRegionName}
+var GroupingsOfTrees = []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule,
+	query.ByThread, query.BySizeClass, query.ByAllocation, query.ByRegion, query.ByRegionName}
 
 // Variant is one of several variants of a format.
 type Variant struct {

@@ -28,9 +28,10 @@ var Format = export.Format{
 	Name:      "callgrind",
 	Tool:      "KCachegrind, QCachegrind and callgrind_annotate",
 	Extension: ".callgrind",
-	Keeps: "by function and line, self and inclusive: allocations, bytes, deallocations, live, peak, leaked, temporary; who calls whom; " +
-		"inlined functions as functions; modules",
-	Loses: "whole call stacks, threads, time, and how often functions were called: what stands for it is the allocations made through a call",
+	Keeps: "by function and line, self and inclusive: allocations, bytes, deallocations, live, peak, leaked, " +
+		"temporary; who calls whom; inlined functions as functions; modules",
+	Loses: "whole call stacks, threads, time, and how often functions were called: allocations made through a " +
+		"call replace it",
 	Write: write,
 }
 
@@ -77,7 +78,8 @@ type writer struct {
 
 func (w *writer) head(in *export.Input) {
 	p := in.Reader.Process()
-	fmt.Fprintf(w, "# callgrind format\nversion: 1\ncreator: heaptap\npid: %d\ncmd: %s\npart: 1\n", p.PID, clean(strings.Join(p.Args, " ")))
+	fmt.Fprintf(w, "# callgrind format\nversion: 1\ncreator: heaptap\npid: %d\ncmd: %s\npart: 1\n", p.PID,
+		clean(strings.Join(p.Args, " ")))
 	for _, fact := range in.Facts() {
 		fmt.Fprintf(w, "desc: %s\n", clean(fact))
 	}

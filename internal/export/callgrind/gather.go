@@ -85,7 +85,8 @@ type place struct {
 
 // gather returns all functions, sorted by key.
 func gather(in *export.Input, rows []query.StackRow) []*function {
-	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place), ids: make(map[uint32]int32)}
+	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place),
+		ids: make(map[uint32]int32)}
 	root := place{f: g.function(key{object: noFile, file: noFile, name: "[root]"})}
 	g.nodes = append(g.nodes, node{parent: -1, caller: root})
 	unknown := int32(0) // a node for call stacks without frames

@@ -21,7 +21,7 @@ var Format = export.Format{
 	Tool:      "spreadsheets, databases, pandas, R",
 	Extension: ".csv",
 	Keeps:     "as tables: all metrics by call stack, the frames, every event, the timeline",
-	Loses:     "nothing of what is in the table",
+	Loses:     "nothing that is in the table",
 	Variants:  table.Variants(".csv"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,

@@ -23,17 +23,19 @@ var Format = export.Format{
 	Name:      "dhat",
 	Tool:      "DHAT's viewer, dh_view.html",
 	Extension: ".dhat.json",
-	Keeps: "by call stack: allocations, bytes, own peak and blocks then, live at the peak and at the end, the sum of lifetimes in ns; " +
-		"lines, inlined functions",
-	In:    "all but lifetimes",
-	Loses: "temporary, reallocations, threads; what was read and written of a block is not known; needs the events of the whole range",
+	Keeps: "by call stack: allocations, bytes, own peak and blocks then, live at the peak and at the end, the sum of " +
+		"lifetimes in ns; lines, inlined functions",
+	In: "all but lifetimes",
+	Loses: "temporary, reallocations, threads; accesses to blocks, which are not recorded; needs the events of the " +
+		"whole range",
 	Write: write,
 }
 
 // shortLived is the mean lifetime, in ns, up to which the viewer calls blocks short-lived.
 const shortLived = 10_000
 
-var metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.Peak, query.PeakBlocks, query.Live, query.LiveBlocks}
+var metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.Peak, query.PeakBlocks,
+	query.Live, query.LiveBlocks}
 
 func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	t, err := in.Stacks(ctx, metrics...)
@@ -49,9 +51,10 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 		return err
 	}
 	w := bufio.NewWriter(out)
-	fmt.Fprintf(w, `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":true,"bkacc":false,"tu":"ns","Mtu":"ms","tuth":%d`, shortLived)
-	fmt.Fprintf(w, "\n,\"cmd\":%s,\"pid\":%d,\"te\":%d,\"tg\":%d\n,\"pps\":[", text(strings.Join(in.Reader.Process().Args, " ")),
-		in.Reader.Process().PID, t.Span, max(peakTime-t.Begin, 0))
+	fmt.Fprintf(w, `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated",`+
+		`"bklt":true,"bkacc":false,"tu":"ns","Mtu":"ms","tuth":%d`, shortLived)
+	fmt.Fprintf(w, "\n,\"cmd\":%s,\"pid\":%d,\"te\":%d,\"tg\":%d\n,\"pps\":[",
+		text(strings.Join(in.Reader.Process().Args, " ")), in.Reader.Process().PID, t.Span, max(peakTime-t.Begin, 0))
 	for i, pp := range p.list {
 		if i > 0 {
 			w.WriteString("\n,")
@@ -68,8 +71,8 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 
 func (p *point) write(w io.Writer) {
 	v := &p.Values
-	fmt.Fprintf(w, `{"tb":%d,"tbk":%d,"tl":%s,"mb":%d,"mbk":%d,"gb":%d,"gbk":%d,"eb":%d,"ebk":%d,"fs":[`, v.Bytes, v.Allocations,
-		p.lifetime.String(), p.most, p.mostBlocks, v.PeakBytes, v.PeakBlocks, v.LiveBytes, v.LiveBlocks)
+	fmt.Fprintf(w, `{"tb":%d,"tbk":%d,"tl":%s,"mb":%d,"mbk":%d,"gb":%d,"gbk":%d,"eb":%d,"ebk":%d,"fs":[`, v.Bytes,
+		v.Allocations, p.lifetime.String(), p.most, p.mostBlocks, v.PeakBytes, v.PeakBlocks, v.LiveBytes, v.LiveBlocks)
 	for i, f := range p.frames {
 		if i > 0 {
 			io.WriteString(w, ",")

@@ -18,8 +18,9 @@ type point struct {
 	frames           []int // indexes of names, leaf to root; 0 is the viewer's root
 	query.Values           // the sums of its call stacks
 	live, liveBlocks uint64
-	most, mostBlocks uint64    // the maximum of live bytes, and the live blocks at that moment
-	lifetime         tally.Sum // ns from allocation to deallocation or the range's end, of the blocks allocated in the range
+	most, mostBlocks uint64 // the maximum of live bytes, and the live blocks at that moment
+	// Sum of the lifetimes, ns, of the blocks that were allocated in the range: until their deallocation or its end.
+	lifetime tally.Sum
 }
 
 // points are the program points of a question.

@@ -128,7 +128,8 @@ func lotRows(lots map[lot]uint64, threads []event.Thread, a *query.Answer) []row
 		}
 	}
 	slices.SortFunc(keys, func(a, b lot) int {
-		return cmp.Or(cmp.Compare(a.born, b.born), cmp.Compare(a.died, b.died), cmp.Compare(a.stack, b.stack), cmp.Compare(a.thread, b.thread))
+		return cmp.Or(cmp.Compare(a.born, b.born), cmp.Compare(a.died, b.died), cmp.Compare(a.stack, b.stack),
+			cmp.Compare(a.thread, b.thread))
 	})
 	length := max(a.Span/steps, 1)
 	end := func(step uint32) int64 {
@@ -166,7 +167,8 @@ func sumRows(t *query.StackTable) (list []row) {
 	}
 	for i := range t.Rows {
 		if freed := min(t.Rows[i].FreedBytes, t.Rows[i].Bytes); freed > 0 {
-			list = append(list, row{at: t.Begin + t.Span, bytes: -int64(freed), stack: t.Rows[i].Stack, block: uint64(2 * i)})
+			list = append(list, row{at: t.Begin + t.Span, bytes: -int64(freed), stack: t.Rows[i].Stack,
+				block: uint64(2 * i)})
 		}
 	}
 	return list

@@ -26,12 +26,13 @@ var Format = export.Format{
 	Name:      "firefox",
 	Tool:      "profiler.firefox.com",
 	Extension: ".firefox.json",
-	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined functions, files and lines; " +
-		"live bytes over time; the peak, the end and marks as markers",
-	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (but with firefox:blocks); who frees; other metrics",
+	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined " +
+		"functions, files and lines; live bytes over time; the peak, the end and marks as markers",
+	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (except with " +
+		"firefox:blocks); the callers of free; other metrics",
 	Variants: []export.Variant{
-		{Name: inSteps, Text: "blocks of a call stack and a step are one"},
-		{Name: byBlock, Text: "every block for itself: a file that grows with the run"},
+		{Name: inSteps, Text: "merges the blocks of a call stack and a step"},
+		{Name: byBlock, Text: "every block separately: the file grows with the run"},
 	},
 	Write: write,
 }
@@ -156,8 +157,9 @@ var categories = []category{
 func metaOf(in *export.Input) *meta {
 	p := in.Reader.Process()
 	return &meta{
-		Interval: 1, StartTime: milliseconds(max(p.Started, 0)), OSCPU: "Linux " + p.Arch, Platform: "Linux", Categories: categories,
-		Extensions: extensions{[]string{}, []string{}, []string{}, 0}, Product: in.Title(), Stackwalk: 1, Version: gecko, Processed: version,
+		Interval: 1, StartTime: milliseconds(max(p.Started, 0)), OSCPU: "Linux " + p.Arch, Platform: "Linux",
+		Categories: categories, Extensions: extensions{[]string{}, []string{}, []string{}, 0}, Product: in.Title(),
+		Stackwalk: 1, Version: gecko, Processed: version,
 		Symbolicated: true, MarkerSchema: schemas, ImportedFrom: "heaptap", Arguments: strings.Join(p.Args, " "),
 		VisibleThreads: []int{0}, SelectedThreads: []int{0},
 	}

@@ -98,13 +98,15 @@ type node struct{ prefix, frame int }
 type function struct{ name, resource, file int }
 
 func newTables(in *export.Input) *tables {
-	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int), leaves: make(map[uint32]int), inner: make(map[uint32]int), libs: []lib{}}
+	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int),
+		leaves: make(map[uint32]int), inner: make(map[uint32]int), libs: []lib{}}
 	list := in.Reader.Modules()
 	for i := range list {
 		t.modules[list[i].ID] = &list[i]
 	}
 	t.stacks = stackTable{[]int{}, []*int{}, []int{}, []int{}, 0}
-	t.frames = frameTable{Address: []int64{}, InlineDepth: []int{}, Category: []int{}, Subcategory: []int{}, Func: []int{}, NativeSymbol: []*int{},
+	t.frames = frameTable{Address: []int64{}, InlineDepth: []int{}, Category: []int{}, Subcategory: []int{},
+		Func: []int{}, NativeSymbol: []*int{},
 		InnerWindowID: []int{}, Implementation: []*string{}, Line: []*uint32{}, Column: []*int{}}
 	t.funcs = funcTable{[]int{}, []bool{}, []bool{}, []int{}, []*int{}, []*int{}, []*int{}, 0}
 	t.resourceList = resourceTable{[]int{}, []int{}, []*int{}, []int{}, 0}
@@ -249,7 +251,8 @@ func (t *tables) resource(m *event.Module) int {
 }
 
 func libOf(arch, name string, m *event.Module) lib {
-	l := lib{Arch: arch, Name: name, Path: m.Path, DebugName: name, DebugPath: m.Path, BreakpadID: breakpadID(m.BuildID)}
+	l := lib{Arch: arch, Name: name, Path: m.Path, DebugName: name, DebugPath: m.Path,
+		BreakpadID: breakpadID(m.BuildID)}
 	if len(m.BuildID) > 0 {
 		id := hex.EncodeToString(m.BuildID)
 		l.CodeID = &id

@@ -80,21 +80,25 @@ const momentType = "heaptap"
 var schemas = []markerSchema{{
 	Name: momentType, TooltipLabel: "{marker.name}", TableLabel: "{marker.data.text}", ChartLabel: "{marker.name}",
 	Display: []string{"marker-chart", "marker-table", "timeline-overview", "timeline-memory"},
-	Data:    []markerField{{"text", "What", "string", true}, {"bytes", "Live bytes", "bytes", false}, {"blocks", "Live blocks", "integer", false}},
+	Data: []markerField{{"text", "What", "string", true}, {"bytes", "Live bytes", "bytes", false},
+		{"blocks", "Live blocks", "integer", false}},
 }}
 
 func threadOf(in *export.Input, t *tables, a *query.Answer) *thread {
 	p := in.Reader.Process()
 	name := in.Title()
 	th := &thread{
-		ProcessType: "default", Startup: 0, Registered: 0, PausedRanges: []struct{}{}, Name: name, Main: true, ProcessName: in.Program(),
-		PID: strconv.Itoa(p.PID), TID: p.PID,
-		Samples: samples{Stack: []*int{nil}, Time: []milliseconds{milliseconds(a.Begin)}, WeightType: "samples", Length: 1},
-		Markers: markers{Data: []moment{}, Name: []int{}, StartTime: []milliseconds{}, EndTime: []*int{}, Phase: []int{}, Category: []int{}},
+		ProcessType: "default", Startup: 0, Registered: 0, PausedRanges: []struct{}{}, Name: name, Main: true,
+		ProcessName: in.Program(), PID: strconv.Itoa(p.PID), TID: p.PID,
+		Samples: samples{Stack: []*int{nil}, Time: []milliseconds{milliseconds(a.Begin)}, WeightType: "samples",
+			Length: 1},
+		Markers: markers{Data: []moment{}, Name: []int{}, StartTime: []milliseconds{}, EndTime: []*int{},
+			Phase: []int{}, Category: []int{}},
 		Symbols: nativeSymbols{[]int{}, []int{}, []int{}, []*int{}, 0},
 	}
 	if at, ok := in.PeakTime(a); ok {
-		th.Markers.add(t, "peak", at, moment{Text: "most live bytes", Bytes: a.Total.PeakBytes, Blocks: a.Total.PeakBlocks})
+		th.Markers.add(t, "peak", at, moment{Text: "most live bytes", Bytes: a.Total.PeakBytes,
+			Blocks: a.Total.PeakBlocks})
 	}
 	marks, names := a.Marks(in.Source)
 	for i := range marks {
@@ -116,7 +120,8 @@ func threadOf(in *export.Input, t *tables, a *query.Answer) *thread {
 
 func (m *markers) add(t *tables, name string, at int64, data moment) {
 	data.Type = momentType
-	m.Data, m.Name, m.StartTime = append(m.Data, data), append(m.Name, t.string(name)), append(m.StartTime, milliseconds(at))
+	m.Data, m.Name, m.StartTime = append(m.Data, data), append(m.Name, t.string(name)),
+		append(m.StartTime, milliseconds(at))
 	m.EndTime, m.Phase, m.Category = append(m.EndTime, nil), append(m.Phase, 0), append(m.Category, other)
 	m.Length++
 }
@@ -140,7 +145,8 @@ type counterSamples struct {
 
 // memoryCounter samples the live bytes in equal steps, and at the peak.
 func memoryCounter(ctx context.Context, in *export.Input, a *query.Answer) (*counter, error) {
-	c := &counter{Name: "malloc", Category: "Memory", Description: "live bytes", PID: strconv.Itoa(in.Reader.Process().PID),
+	c := &counter{Name: "malloc", Category: "Memory", Description: "live bytes",
+		PID:     strconv.Itoa(in.Reader.Process().PID),
 		Samples: counterSamples{Time: []milliseconds{}, Number: []uint64{}, Count: []int64{}}}
 	s, err := in.Develop(ctx, points)
 	if err != nil {

@@ -23,11 +23,14 @@ var Format = export.Format{
 	Tool:      "flamegraph.pl, speedscope and most viewers of flame graphs",
 	Extension: ".folded",
 	Keeps:     "one metric, exact, by call stack; as MallocProfiler's: allocations, bytes, leaked bytes, own peak",
-	Loses:     "all other metrics, time, files and lines (but with --by line); a semicolon in a name becomes a colon",
-	In:        "one number, taken for live bytes, or for what import --metric says; MallocProfiler's four: allocations, bytes, live bytes, own peak",
+	Loses: "all other metrics, time, files and lines (except with --by line); a semicolon in a name " +
+		"becomes a colon",
+	In: "one number, taken for live bytes, or for what import --metric says; MallocProfiler's four: " +
+		"allocations, bytes, live bytes, own peak",
 	Variants: []export.Variant{
 		{Name: "one", Text: "one metric"},
-		{Name: "mallocprofiler", Text: "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",
+		{Name: "mallocprofiler",
+			Text:      "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",
 			Extension: ".mallocprofiler.folded", Fixed: true},
 	},
 	Metrics: []query.Metric{query.Peak},
@@ -85,7 +88,8 @@ func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
 
 // walk yields the path and the values of each node, children sorted by name. Of call stacks that are too deep to be
 // written whole, the path has the frames nearest to the leaf.
-func walk(in *export.Input, n *query.Node, path []byte, name func(string) string, yield func(path []byte, v *query.Values) error) error {
+func walk(in *export.Input, n *query.Node, path []byte, name func(string) string,
+	yield func(path []byte, v *query.Values) error) error {
 	type named struct {
 		name string
 		node *query.Node

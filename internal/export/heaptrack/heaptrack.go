@@ -29,10 +29,11 @@ var Format = export.Format{
 	Tool:      "heaptrack_gui and heaptrack_print",
 	Extension: ".heaptrack.zst",
 	Binary:    true,
-	Keeps:     "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined functions; the resident set",
-	In:        "all; of blocks of one size and call stack, the youngest is taken to be freed",
-	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of what was allocated before the range; " +
-		"temporary is counted by the readers, in their way",
+	Keeps: "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined " +
+		"functions; the resident set",
+	In: "all; a deallocation is taken to end the youngest block of its size and call stack",
+	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of blocks from before the " +
+		"range; readers count temporary blocks in their own way",
 	Variants: []export.Variant{
 		{Name: "zst", Text: "compressed by zstd"},
 		{Name: "gz", Text: "compressed by gzip", Extension: ".heaptrack.gz"},
@@ -69,7 +70,8 @@ func compress(out io.Writer, variant string) (io.WriteCloser, error) {
 	case "plain":
 		return plain{out}, nil
 	}
-	return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)) // one thread, so that the same input gives the same bytes
+	// One thread, so that the same input gives the same bytes.
+	return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
 }
 
 type plain struct{ io.Writer }

@@ -37,8 +37,8 @@ type block struct {
 }
 
 func newWriter(out io.Writer, in *export.Input) (*writer, error) {
-	w := &writer{Writer: bufio.NewWriterSize(out, 1<<16), in: in, end: in.Profile.Duration, now: -1, stacks: make(map[uint32]uint64),
-		samples: in.Reader.Samples()}
+	w := &writer{Writer: bufio.NewWriterSize(out, 1<<16), in: in, end: in.Profile.Duration, now: -1,
+		stacks: make(map[uint32]uint64), samples: in.Reader.Samples()}
 	var err error
 	if r := in.Query.Range; r != nil {
 		if w.begin, err = in.Reader.TimeAt(r.From); err != nil {

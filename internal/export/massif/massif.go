@@ -26,10 +26,12 @@ var Format = export.Format{
 	Name:      "massif",
 	Tool:      "ms_print and massif-visualizer",
 	Extension: ".massif.out",
-	Keeps:     "live bytes at 101 moments and at the peak; at some of these by call stack, bottom-up, to 100 frames and down to 0.1 %, below that in sum",
-	Loses:     "all other metrics, numbers of blocks, threads; times are in milliseconds",
-	In:        "snapshots as the timeline; live at the peak and at the last snapshot, by call stack where it has a tree",
-	Write:     write,
+	Keeps: "live bytes at 101 moments and at the peak; at some of these by call stack, bottom-up, to 100 frames " +
+		"and down to 0.1 %, below that in sum",
+	Loses: "all other metrics, numbers of blocks, threads; times are in milliseconds",
+	In: "snapshots as the timeline; live at the peak and at the last snapshot, by call stack if it has " +
+		"a tree",
+	Write: write,
 }
 
 const (
@@ -80,7 +82,8 @@ func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error)
 	var list []snapshot
 	for i, p := range series.All.Points {
 		last := i == len(series.All.Points)-1
-		list = append(list, snapshot{cut: series.Cuts[i], time: series.Times[i], live: p.Live, tree: last || i%detailed == 0 && !merged})
+		list = append(list, snapshot{cut: series.Cuts[i], time: series.Times[i], live: p.Live, tree: last ||
+			i%detailed == 0 && !merged})
 	}
 	if merged {
 		list[len(list)-1].live = top.Total.LiveBytes
@@ -102,7 +105,9 @@ func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error)
 			return nil, 0, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b snapshot) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cut, b.cut)) })
+	slices.SortStableFunc(list, func(a, b snapshot) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cut, b.cut))
+	})
 	return list, series.Times[0], nil
 }
 
@@ -114,7 +119,8 @@ func (s *snapshot) write(ctx context.Context, t *trees, number int, begin int64)
 	case s.tree:
 		tree = "detailed"
 	}
-	fmt.Fprintf(t, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\nmem_heap_B=%d\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
+	fmt.Fprintf(t, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\n"+
+		"mem_heap_B=%d\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
 		number, (s.time-begin)/time.Millisecond.Nanoseconds(), s.live, tree)
 	switch {
 	case s.peak: // the peak is known even where events were folded

@@ -85,8 +85,8 @@ func (t *trees) node(level int, what string, bytes uint64, cursors []cursor) {
 		t.node(level+1, t.names.List()[g.name], g.bytes, g.cursors)
 	}
 	if rest > 0 {
-		fmt.Fprintf(t, "%sn0: %d in %d places, all below massif's threshold (%.2f%%)\n", strings.Repeat(" ", level+1), rest,
-			len(list)-shown, share*100)
+		fmt.Fprintf(t, "%sn0: %d in %d places, all below massif's threshold (%.2f%%)\n", strings.Repeat(" ", level+1),
+			rest, len(list)-shown, share*100)
 	}
 }
 

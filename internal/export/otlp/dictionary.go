@@ -54,7 +54,8 @@ const (
 )
 
 func newDictionary(in *export.Input) *dictionary {
-	d := &dictionary{in: in, numbers: make(map[uint32]uint64), code: make(export.Mappings), mappings: []uint32{0}, paths: [][]uint64{nil}}
+	d := &dictionary{in: in, numbers: make(map[uint32]uint64), code: make(export.Mappings), mappings: []uint32{0},
+		paths: [][]uint64{nil}}
 	d.strings.ID("")
 	d.functions.ID(function{})
 	d.locations.ID(none)

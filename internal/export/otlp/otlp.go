@@ -21,33 +21,37 @@ import (
 // Format is OpenTelemetry profiles.
 var Format = export.Format{
 	Name:      "otlp",
-	Tool:      "OpenTelemetry collectors and what stands behind them",
+	Tool:      "OpenTelemetry collectors and their backends",
 	Extension: ".otlp",
 	Binary:    true,
-	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes, allocation functions or regions as attributes (--by); process, host, when it began and how long it took",
+	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; " +
+		"modules with build ids; threads, size classes, allocation functions or regions as attributes (--by); process, " +
+		"host, when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
 	Metrics: defaults,
 	By:      export.GroupingsOfStacks,
 	Variants: []export.Variant{
-		{Name: current, Text: "as the releases 0.3 and 0.4 of the Go module go.opentelemetry.io/proto/otlp/profiles/v1development have it"},
-		{Name: "v0.2", Text: "as its release 0.2 has it: a sample's fields have other numbers"},
+		{Name: current, Text: "as in releases 0.3 and 0.4 of the Go module " +
+			"go.opentelemetry.io/proto/otlp/profiles/v1development"},
+		{Name: "v0.2", Text: "as in its release 0.2: a sample's fields have other numbers"},
 	},
 	Write: write,
 }
 
 const current = "v0.4"
 
-var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks, query.Peak,
-	query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
+var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks,
+	query.Peak, query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
 
 // typeNames are the names of metrics in profiles. The first four are those of pprof's heap profiles, from which the
 // protocol descends.
 var typeNames = map[query.Metric]string{
-	query.Allocations: "alloc_objects", query.Bytes: "alloc_space", query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
-	query.PeakBlocks: "peak_objects", query.Peak: "peak_space", query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
-	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space", query.Deallocations: "free_objects",
-	query.FreedBytes: "free_space",
+	query.Allocations: "alloc_objects", query.Bytes: "alloc_space",
+	query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
+	query.PeakBlocks: "peak_objects", query.Peak: "peak_space",
+	query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
+	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space",
+	query.Deallocations: "free_objects", query.FreedBytes: "free_space",
 }
 
 // layout holds the field numbers that differ between releases.
@@ -196,10 +200,12 @@ func (p *profiles) labels(label uint32) []uint64 {
 			return []uint64{p.attribute("thread.name", "", textValue(p.in.GroupName(&g)))}
 		}
 		t := &list[g.Thread]
-		return []uint64{p.attribute("thread.id", "", numberValue(int64(t.TID))), p.attribute("thread.name", "", textValue(t.Name))}
+		return []uint64{p.attribute("thread.id", "", numberValue(int64(t.TID))),
+			p.attribute("thread.name", "", textValue(t.Name))}
 	case query.BySizeClass:
 		low, high := query.SizeClass(g.Class)
-		return []uint64{p.attribute("heaptap.size.min", "By", numberValue(int64(low))), p.attribute("heaptap.size.max", "By", numberValue(int64(high)))}
+		return []uint64{p.attribute("heaptap.size.min", "By", numberValue(int64(low))),
+			p.attribute("heaptap.size.max", "By", numberValue(int64(high)))}
 	case query.ByRegion:
 		return []uint64{p.attribute("heaptap.region", "", textValue(p.in.LabelName(label)))}
 	}

@@ -20,7 +20,7 @@ var Format = export.Format{
 	Extension: ".parquet",
 	Binary:    true,
 	Keeps:     "as tables: all metrics by call stack, the frames, every event, the timeline",
-	Loses:     "nothing of what is in the table",
+	Loses:     "nothing that is in the table",
 	Variants:  table.Variants(".parquet"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,

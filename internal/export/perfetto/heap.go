@@ -66,7 +66,8 @@ type frame struct {
 }
 
 func newHeap(t *trace) *heap {
-	h := &heap{trace: t, framesAt: make(map[uint32][]uint64), ids: make(map[uint32]int), modules: make(map[uint32]*event.Module)}
+	h := &heap{trace: t, framesAt: make(map[uint32][]uint64), ids: make(map[uint32]int),
+		modules: make(map[uint32]*event.Module)}
 	list := t.in.Reader.Modules()
 	for i := range list {
 		h.modules[list[i].ID] = &list[i]
@@ -194,7 +195,8 @@ func (h *heap) stack(id uint32) int {
 		return true
 	})
 	if path == nil {
-		path = []uint64{h.frame(frame{function: h.string(&h.functions, internedFunctions, export.Unknown), mapping: h.mapping(0)})}
+		path = []uint64{h.frame(frame{function: h.string(&h.functions, internedFunctions, export.Unknown),
+			mapping: h.mapping(0)})}
 	}
 	var frames protobuf.Message
 	for i := len(path) - 1; i >= 0; i-- {

@@ -27,8 +27,9 @@ var Format = export.Format{
 	Tool:      "ui.perfetto.dev, trace_processor",
 	Extension: ".perfetto-trace",
 	Binary:    true,
-	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with modules, build ids, inlined functions, " +
-		"files and lines; live bytes and blocks, what was allocated, and the resident set over time; the peak, the end and marks as instants",
+	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with " +
+		"modules, build ids, inlined functions, files and lines; live bytes and blocks, allocations, and the resident " +
+		"set over time; the peak, the end and marks as instants",
 	Loses: "single events; other metrics; threads",
 	Write: write,
 }
@@ -140,7 +141,8 @@ func (t *trace) head() {
 		track, unit uint64
 		name        string
 	}{
-		{liveTrack, unitBytes, "live bytes"}, {blocksTrack, unitCount, "live blocks"}, {allocationsTrack, unitCount, "allocations"},
+		{liveTrack, unitBytes, "live bytes"}, {blocksTrack, unitCount, "live blocks"},
+		{allocationsTrack, unitCount, "allocations"},
 		{bytesTrack, unitBytes, "allocated bytes"}, {residentTrack, unitBytes, "resident set"},
 	} {
 		t.track(c.track, func(m *protobuf.Message) {
@@ -181,8 +183,8 @@ func (t *trace) counters(ctx context.Context, a *query.Answer) error {
 		for i, at := range s.Times {
 			p := &s.All.Points[i]
 			allocations, bytes = allocations+p.Allocations, bytes+p.Bytes
-			list = append(list, point{at, liveTrack, p.Live}, point{at, blocksTrack, p.LiveBlocks}, point{at, allocationsTrack, allocations},
-				point{at, bytesTrack, bytes})
+			list = append(list, point{at, liveTrack, p.Live}, point{at, blocksTrack, p.LiveBlocks},
+				point{at, allocationsTrack, allocations}, point{at, bytesTrack, bytes})
 		}
 	}
 	if at, ok := t.in.PeakTime(a); ok {

@@ -27,24 +27,28 @@ var Format = export.Format{
 	Tool:      "go tool pprof, Pyroscope, Parca, Grafana, speedscope",
 	Extension: ".pb.gz",
 	Binary:    true,
-	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes, allocation functions or regions as labels (--by); when it began and how long it took",
-	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
-	In:      "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined functions, lines, modules, build ids; what threads allocated",
+	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; " +
+		"modules with build ids; threads, size classes, allocation functions or regions as labels (--by); when it " +
+		"began and how long it took",
+	Loses: "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
+	In: "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined " +
+		"functions, lines, modules, build ids; what threads allocated",
 	Metrics: defaults,
 	By:      export.GroupingsOfStacks,
 	Write:   write,
 }
 
-var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks, query.Peak,
-	query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
+var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks,
+	query.Peak, query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
 
 // typeNames are the names of metrics in pprof. The first four are those of Go's heap profiles, which other tools know.
 var typeNames = map[query.Metric]string{
-	query.Allocations: "alloc_objects", query.Bytes: "alloc_space", query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
-	query.PeakBlocks: "peak_objects", query.Peak: "peak_space", query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
-	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space", query.Deallocations: "free_objects",
-	query.FreedBytes: "free_space",
+	query.Allocations: "alloc_objects", query.Bytes: "alloc_space",
+	query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
+	query.PeakBlocks: "peak_objects", query.Peak: "peak_space",
+	query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
+	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space",
+	query.Deallocations: "free_objects", query.FreedBytes: "free_space",
 }
 
 // Field numbers of profile.proto.
@@ -148,7 +152,8 @@ func partLabels(in *export.Input, label uint32) []export.Label {
 }
 
 // labelNames are the keys of the labels that name groups of blocks.
-var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size", query.ByAllocation: "allocator", query.ByRegion: "region"}
+var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size",
+	query.ByAllocation: "allocator", query.ByRegion: "region"}
 
 // writeRows writes a profile of some rows of a table: one of Parts if part is set, else the whole.
 func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, part bool) error {

@@ -20,12 +20,13 @@ var Format = export.Format{
 	Name:      "speedscope",
 	Tool:      "www.speedscope.app",
 	Extension: ".speedscope.json",
-	Keeps:     "any metrics that sum up, exact up to 2^53, by call stack, each as a profile; each thread's apart with --by thread",
-	Loses:     "time, addresses, files and lines (but with --by line)",
-	In:        "profiles that are named after a metric; else the first in bytes, taken for live bytes",
-	Metrics:   []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
-	By:        export.GroupingsOfTrees,
-	Write:     write,
+	Keeps: "any metrics that sum up, exact up to 2^53, by call stack, each as a profile; each thread's apart with " +
+		"--by thread",
+	Loses:   "time, addresses, files and lines (except with --by line)",
+	In:      "profiles that are named after a metric; else the first in bytes, taken for live bytes",
+	Metrics: []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
+	By:      export.GroupingsOfTrees,
+	Write:   write,
 }
 
 // frame identifies a frame, as speedscope does.
@@ -49,7 +50,8 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 		return err
 	}
 	f := &file{w: w, in: in, frames: make(map[query.Group]int)}
-	f.printf("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":%s,\n\"exporter\":\"heaptap\",\n",
+	f.printf("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"+
+		"\"name\":%s,\n\"exporter\":\"heaptap\",\n",
 		quote(in.Title()))
 	parts := []*query.Node{t.Root}
 	if in.Query.By.OfBlocks() {
@@ -117,8 +119,8 @@ func (f *file) profile(name string, m query.Metric, root *query.Node) {
 		n, _ := m.Integer(v)
 		return n
 	}
-	f.printf("\n{\"type\":\"evented\",\"name\":%s,\"unit\":%s,\"startValue\":0,\"endValue\":%d,\"events\":[", quote(name), quote(unit(m)),
-		of(&root.Total))
+	f.printf("\n{\"type\":\"evented\",\"name\":%s,\"unit\":%s,\"startValue\":0,\"endValue\":%d,\"events\":[",
+		quote(name), quote(unit(m)), of(&root.Total))
 	at, sep := uint64(0), ""
 	event := func(typ string, n *query.Node) {
 		f.printf("%s\n{\"type\":\"%s\",\"frame\":%d,\"at\":%d}", sep, typ, f.frames[n.Group], at)

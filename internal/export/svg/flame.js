@@ -90,7 +90,10 @@
   // Frames are in the order of the tree: a frame's first child comes right after it.
   function next(step) {
     const i = frames.indexOf(at), shown = f => f.g.style.display === '';
-    if (step === 'down') return frames[i + 1] && frames[i + 1].depth > at.depth && shown(frames[i + 1]) ? frames[i + 1] : at;
+    if (step === 'down') {
+      const child = frames[i + 1];
+      return child && child.depth > at.depth && shown(child) ? child : at;
+    }
     if (step === 'up') { let k = i; while (k > 0 && frames[k].depth >= at.depth) k--; return frames[k]; }
     for (let k = i + step; frames[k]; k += step) if (frames[k].depth === at.depth && shown(frames[k])) return frames[k];
     return at;
@@ -98,8 +101,10 @@
 
   const box = document.createElementNS('http://www.w3.org/2000/svg', 'foreignObject');
   const input = document.createElementNS('http://www.w3.org/1999/xhtml', 'input');
-  Object.entries({type: 'search', class: 'search', placeholder: 'Search (regexp)  /', 'aria-label': 'Search functions by a regular expression'})
-    .forEach(a => input.setAttribute(...a));
+  Object.entries({
+    type: 'search', class: 'search', placeholder: 'Search (regexp)  /',
+    'aria-label': 'Search functions by a regular expression',
+  }).forEach(a => input.setAttribute(...a));
   Object.entries({width: 220, height: 28, y: 12}).forEach(a => box.setAttribute(...a));
   box.append(input);
   svg.append(box);

@@ -106,7 +106,8 @@ func (p *picture) frames(root *query.Node) {
 			return false
 		}
 		at = append(at[:depth+1], at[depth])
-		p.list = append(p.list, frame{group: n.Group, depth: depth + 1, begin: at[depth], value: v, self: p.of(&n.Self)})
+		p.list = append(p.list, frame{group: n.Group, depth: depth + 1, begin: at[depth], value: v,
+			self: p.of(&n.Self)})
 		p.depth = max(p.depth, depth+1)
 		at[depth] += v
 		return true
@@ -123,11 +124,12 @@ func (p *picture) printf(format string, args ...any) {
 func (p *picture) head(t *query.Tree) {
 	height := flameY + (p.depth+1)*rowHeight + margin
 	text := p.metric.Text()
-	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole), view.Duration(t.Span))
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="graphics-document" `+
-		`aria-labelledby="title subtitle" aria-roledescription="flame graph" tabindex="0" `+
-		`data-whole="%d" data-unit="%s" data-margin="%d" data-char="%v">`+"\n", width, height, width, height, p.whole, p.unit(),
-		margin, charWidth)
+	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole),
+		view.Duration(t.Span))
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" `+
+		`role="graphics-document" aria-labelledby="title subtitle" aria-roledescription="flame graph" tabindex="0" `+
+		`data-whole="%d" data-unit="%s" data-margin="%d" data-char="%v">`+"\n", width, height, width, height, p.whole,
+		p.unit(), margin, charWidth)
 	p.printf("<title>%s</title>\n<style><![CDATA[\n%s%s]]></style>\n", escape(p.in.Title()), style, p.paint.css())
 	p.printf(`<rect class="paper" width="100%%" height="100%%"/>` + "\n")
 	p.printf(`<text id="title" x="%d" y="%d">%s</text>`+"\n", margin, titleY, escape(cut(p.in.Title(), 110)))
@@ -201,8 +203,8 @@ func (p *picture) frame(f *frame) {
 	if short := view.FunctionName(name, longest); short != name {
 		p.printf(` data-n="%s"`, escape(short))
 	}
-	p.printf(`><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2"/>`, escape(title), x, y, max(wide-0.5, narrowest),
-		rowHeight-1)
+	p.printf(`><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2"/>`, escape(title), x, y,
+		max(wide-0.5, narrowest), rowHeight-1)
 	p.printf(`<text x="%.2f" y="%d">%s</text></g>`+"\n", x+4, y+13, escape(label(name, wide)))
 }
 

@@ -56,7 +56,8 @@ func Variants(extension string) []export.Variant {
 		{Name: "stacks", Text: "a row for each call stack, with metrics"},
 		{Name: "frames", Text: "a row for each frame of these", Extension: ".frames" + extension, Fixed: true},
 		{Name: "events", Text: "a row for each event", Extension: ".events" + extension, Fixed: true},
-		{Name: "timeline", Text: "a row for each of 1000 steps of equal time", Extension: ".timeline" + extension, Fixed: true},
+		{Name: "timeline", Text: "a row for each of 1000 steps of equal time", Extension: ".timeline" + extension,
+			Fixed: true},
 	}
 }
 

@@ -12,8 +12,8 @@ const steps = 1000
 // timeline returns a table with a row for each step. The first row is the beginning of the range.
 func timeline(in *export.Input) *Table {
 	t := &Table{Columns: []Column{{"time_ns", Int, false}, {"live_bytes", Uint, false}, {"live_blocks", Uint, false},
-		{"most_live_bytes", Uint, false}, {"allocations", Uint, false}, {"bytes", Uint, false}, {"deallocations", Uint, false},
-		{"resident_bytes", Uint, true}}}
+		{"most_live_bytes", Uint, false}, {"allocations", Uint, false}, {"bytes", Uint, false},
+		{"deallocations", Uint, false}, {"resident_bytes", Uint, true}}}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		s, err := in.Develop(ctx, steps)
 		if err != nil {
@@ -28,8 +28,8 @@ func timeline(in *export.Input) *Table {
 					resident = Value{Uint: uint64(rss)}
 				}
 			}
-			row = append(row[:0], Value{Int: s.Times[i]}, uintOf(p.Live), uintOf(p.LiveBlocks), uintOf(s.Top[i]), uintOf(p.Allocations),
-				uintOf(p.Bytes), uintOf(p.Deallocations), resident)
+			row = append(row[:0], Value{Int: s.Times[i]}, uintOf(p.Live), uintOf(p.LiveBlocks), uintOf(s.Top[i]),
+				uintOf(p.Allocations), uintOf(p.Bytes), uintOf(p.Deallocations), resident)
 			if err := yield(row); err != nil {
 				return err
 			}
