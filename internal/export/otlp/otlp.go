@@ -25,8 +25,8 @@ var Format = export.Format{
 	Extension: ".otlp",
 	Binary:    true,
 	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; " +
-		"modules with build ids; threads, size classes, allocation functions or regions as attributes (--by); process, " +
-		"host, when it began and how long it took",
+		"modules with build ids; threads, size classes, allocation functions or regions as attributes (--by); " +
+		"process, host, when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
 	Metrics: defaults,
 	By:      export.GroupingsOfStacks,

@@ -28,8 +28,8 @@ var Format = export.Format{
 	Extension: ".perfetto-trace",
 	Binary:    true,
 	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with " +
-		"modules, build ids, inlined functions, files and lines; live bytes and blocks, allocations, and the resident " +
-		"set over time; the peak, the end and marks as instants",
+		"modules, build ids, inlined functions, files and lines; live bytes and blocks, allocations, and the " +
+		"resident set over time; the peak, the end and marks as instants",
 	Loses: "single events; other metrics; threads",
 	Write: write,
 }
