@@ -57,7 +57,7 @@ func (d *destinations) open(cmd *cobra.Command) (sender, error) {
 			c = call.NewGRPC()
 		}
 		c.Patience = d.patience
-		c.Tell = func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", escape.Terminal(text)) }
+		c.OnRetry = func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", escape.Terminal(text)) }
 		for _, text := range d.headers {
 			name, value, _ := strings.Cut(text, "=")
 			if !headerText.MatchString(text) { // the value may be a secret

@@ -12,73 +12,74 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is a form in which other tools read recordings.
+// Format is a file format of another tool.
 type Format struct {
 	Name      string // as -f spells it
 	Tool      string // what reads it
 	Extension string // of the file's name, with its dot
-	Binary    bool   // it is not for terminals
-	Keeps     string // what of a recording is in it, as a list in words
-	Loses     string // and what is not
-	In        string // what heaptap import takes back of it; "": it is not imported
-	// Variants are forms that the format comes in; the first is what -f NAME means, the others are -f NAME:VARIANT. nil: it has one form.
+	Binary    bool   // not to be written to a terminal
+	Keeps     string // what of a recording the file has, as a list in words
+	Loses     string // what it does not have
+	In        string // what heaptap import reads from such files; "": nothing
+	// Variants of the format: -f NAME means the first, -f NAME:VARIANT the others. nil: it has none.
 	Variants []Variant
-	// Metrics are what is written unless others are asked for. nil: the format says itself what it has, and --metric is refused.
+	// Metrics are the default of --metric. nil: the format fixes what it writes, and --metric is refused.
 	Metrics []query.Metric
-	One     bool // only one metric fits into a file
-	AnyKind bool // metrics that do not sum up, and quotients, may be written, too
-	// By are the groupings that make sense; the first is what is written unless another is asked for. nil: --by is refused.
+	One     bool // a file holds only one metric
+	AnyKind bool // also allows quotients and metrics that do not sum up
+	// By are the allowed groupings; the first is the default. nil: --by is refused.
 	By []query.By
-	// Write writes the format. What it writes is buffered; errors of w need not be looked at before the end.
+	// Write writes the format. w is buffered: Write may ignore errors of w until the end.
 	Write func(ctx context.Context, w io.Writer, in *Input) error
 }
 
-// GroupingsOfStacks are those of formats that have whole call stacks, for Format.By.
+// GroupingsOfStacks are the values of Format.By for formats that have whole call stacks.
 var GroupingsOfStacks = []query.By{query.ByStack, query.ByThread, query.BySizeClass, query.ByAllocation, query.ByRegion}
 
-// GroupingsOfTrees are those of formats that have trees of frames: groups of blocks are above the frames.
-var GroupingsOfTrees = []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule, query.ByThread, query.BySizeClass,
-	query.ByAllocation, query.ByRegion, query.ByRegionName}
+// GroupingsOfTrees are the values of Format.By for formats that have trees of frames. Groups of blocks are above the
+// frames.
+var GroupingsOfTrees = []query.By{query.ByFunction, query.ByLine, query.ByAddress, query.ByFile, query.ByModule,
+	query.ByThread, query.BySizeClass, query.ByAllocation, query.ByRegion, query.ByRegionName}
 
-// Variant is one of several forms of a format.
+// Variant is one of several variants of a format.
 type Variant struct {
 	Name      string
 	Text      string // what it is
 	Extension string // "": the format's
-	Fixed     bool   // its content is what it is: --metric and --by are refused
+	Fixed     bool   // its content is fixed: --metric and --by are refused
 }
 
-// Input is what is written: an open recording, and a question about it.
+// Input is an open recording and a question about it.
 type Input struct {
 	*query.Source
-	// Query is the question: its Metrics and By are among those of the format.
+	// Query is the question. The format allows its Metrics and By.
 	Query query.Query
-	// Name of the recording, without folder and extension.
+	// Name is the recording's, without folder and extension.
 	Name string
-	// Asked are range, moment and filters, as they were written on the command line.
+	// Asked are the range, moment and filters, as on the command line.
 	Asked []string
-	// Variant of the format; "" if it has none.
+	// Variant is the format's; "" if it has none.
 	Variant string
-	// Period is the time that formats tell where they have room for it; nil: that of the question's range.
+	// Period is the time that the file claims to cover, in formats that say so; nil: the time of the question's range.
 	Period *Period
-	// Labels are told with the process, where a format has room for them.
+	// Labels describe the process further, in formats that have labels.
 	Labels []Label
-	// Missing is called with what could not be read, if something could not; nil: nobody wants to know.
+	// Missing, if not nil, is called with a description of what could not be read.
 	Missing func(text string)
 
-	// Cut is called when a call stack is cut, since it is too deep; nil: nobody wants to know.
+	// Cut, if not nil, is called when a call stack is too deep and is cut.
 	Cut func()
 
 	frames map[uint32][]profile.Frame // see Frames
 }
 
-// Period is a time, ns since the recording's start. A moment has no span.
+// Period is a span of time: Begin is in ns since the recording's start, Span in ns. A moment has Span 0.
 type Period struct{ Begin, Span int64 }
 
-// Label is a fact about a process that whoever recorded it knows.
+// Label is a fact about a process that the user supplies, with a name.
 type Label struct{ Name, Value string }
 
-// PeriodOf is the time of an answer, ns since the recording's start.
+// PeriodOf returns the time that an answer covers, or in.Period if that is set.
 func (in *Input) PeriodOf(a *query.Answer) Period {
 	if in.Period != nil {
 		return *in.Period
@@ -86,7 +87,7 @@ func (in *Input) PeriodOf(a *query.Answer) Period {
 	return Period{a.Begin, a.Span}
 }
 
-// Stacks answers the question by call stack, with these metrics; none: those of the question.
+// Stacks answers the question by call stack, with these metrics; if there are none, with the question's.
 func (in *Input) Stacks(ctx context.Context, metrics ...query.Metric) (*query.StackTable, error) {
 	q := in.Query
 	if metrics != nil {
@@ -104,7 +105,7 @@ func (in *Input) TopDown(ctx context.Context, metrics ...query.Metric) (*query.T
 	return in.Trimmed(ctx, query.Trim{}, metrics...)
 }
 
-// Trimmed is TopDown without what is too small.
+// Trimmed is TopDown without the nodes that trim leaves out.
 func (in *Input) Trimmed(ctx context.Context, trim query.Trim, metrics ...query.Metric) (*query.Tree, error) {
 	q := in.Query
 	if metrics != nil {
@@ -117,7 +118,7 @@ func (in *Input) Trimmed(ctx context.Context, trim query.Trim, metrics ...query.
 	return t, err
 }
 
-// Develop answers with the development over n steps of equal time.
+// Develop answers the question as a timeline of n equal steps.
 func (in *Input) Develop(ctx context.Context, n int) (*query.Series, error) {
 	q := in.Query
 	q.Metrics = []query.Metric{query.Bytes}
@@ -128,7 +129,7 @@ func (in *Input) Develop(ctx context.Context, n int) (*query.Series, error) {
 	return s, err
 }
 
-// Events yields the events that count; see query.Events.
+// Events yields the events that match the question; see query.Events.
 func (in *Input) Events(ctx context.Context, yield func(n, ref uint64, e *event.Event) error) error {
 	a, err := query.Events(ctx, in.Source, &in.Query, yield)
 	if err == nil {
@@ -143,25 +144,25 @@ func (in *Input) missing(a *query.Answer) {
 	}
 }
 
-// PCs yields the pcs of a call stack, leaf to root; of one that is too deep to be written with all of its frames, those nearest to the
-// leaf, then profile.CutPC.
+// PCs yields the pcs of a call stack, leaf to root. If the stack is too deep to be written whole, PCs yields the pcs
+// nearest to the leaf, then profile.CutPC.
 func (in *Input) PCs(stack uint32, yield func(pc uint32) bool) {
 	in.Profile.PCs(stack, func(pc uint32) bool {
 		if pc == CutPC {
-			in.TellCut()
+			in.ReportCut()
 		}
 		return yield(pc)
 	})
 }
 
-// TellCut tells that call stacks were cut, which are too deep to be written with all of their frames.
-func (in *Input) TellCut() {
+// ReportCut calls in.Cut: a call stack was too deep to be written whole.
+func (in *Input) ReportCut() {
 	if in.Cut != nil {
 		in.Cut()
 	}
 }
 
-// Frames returns the frames at a pc, leaf to root, without hidden ones: there may be none. All but the last are inlined.
+// Frames returns the frames at a pc that are not hidden, leaf to root; there may be none. All but the last are inlined.
 func (in *Input) Frames(pc uint32) []profile.Frame {
 	list, ok := in.frames[pc]
 	if !ok {
@@ -174,7 +175,8 @@ func (in *Input) Frames(pc uint32) []profile.Frame {
 	return list
 }
 
-// AppendFrames appends the frames of a call stack, leaf to root, without hidden ones. A stack that was not recorded has none.
+// AppendFrames appends the frames of a call stack that are not hidden, leaf to root. A stack that was not recorded has
+// none.
 func (in *Input) AppendFrames(list []profile.Frame, stack uint32) []profile.Frame {
 	in.PCs(stack, func(pc uint32) bool {
 		list = append(list, in.Frames(pc)...)
@@ -183,16 +185,16 @@ func (in *Input) AppendFrames(list []profile.Frame, stack uint32) []profile.Fram
 	return list
 }
 
-// Unknown is what stands for the frames of a call stack that was not recorded, or whose frames are all hidden.
+// Unknown is the name shown for a call stack that was not recorded, or whose frames are all hidden.
 const Unknown = "[unknown]"
 
-// What stands for frames that were cut off a call stack; see Input.PCs.
+// The pc and the name that replace the frames cut off a call stack; see Input.PCs.
 const (
 	CutPC   = profile.CutPC
 	CutName = profile.CutName
 )
 
-// FrameName names a frame: its function, or its address if that has no name.
+// FrameName returns a frame's function, or its address if the function has no name.
 func FrameName(f *profile.Frame) string {
 	switch {
 	case f.Function != "":
@@ -203,7 +205,7 @@ func FrameName(f *profile.Frame) string {
 	return fmt.Sprintf("%#x", f.Address)
 }
 
-// GroupName names a group as a node of a tree or a row of a table is named.
+// GroupName returns the name of a group, as trees and tables show it.
 func (in *Input) GroupName(g *query.Group) string {
 	switch {
 	case g.By == query.ByThread:
@@ -246,7 +248,8 @@ func (in *Input) GroupName(g *query.Group) string {
 	return name
 }
 
-// LabelName names the groups of blocks that a row's label stands for: of regions all, from the outermost on, as folded stacks have frames.
+// LabelName returns the name of a row's label. Nested regions are joined by semicolons, outermost first, like the
+// frames of a folded stack.
 func (in *Input) LabelName(label uint32) string {
 	var names []string
 	for _, g := range in.GroupsOfLabel(in.Query.By, label) {
@@ -255,7 +258,8 @@ func (in *Input) LabelName(label uint32) string {
 	return strings.Join(names, ";")
 }
 
-// RegionNames returns a function that names the regions in which the block of an event was allocated, as LabelName does; "": none.
+// RegionNames returns a function that names the regions in which the block of an event was allocated, as LabelName
+// does. It returns "" if there are none.
 func (in *Input) RegionNames() func(ref uint64, e *event.Event) string {
 	if len(in.Reader.Regions()) == 0 {
 		return func(uint64, *event.Event) string { return "" }
@@ -278,7 +282,7 @@ func (in *Input) RegionNames() func(ref uint64, e *event.Event) string {
 	}
 }
 
-// ThreadName names a thread: its name and its id, which tells threads of one name apart.
+// ThreadName returns a thread's name and its id, because several threads may have one name.
 func ThreadName(list []event.Thread, index uint32) string {
 	if int64(index) >= int64(len(list)) {
 		return fmt.Sprintf("thread %d", index)
@@ -292,7 +296,7 @@ func ThreadName(list []event.Thread, index uint32) string {
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// Title says in a line what is shown: the program, its process, and what was asked for.
+// Title returns a title of one line: the program, its process id, and what was asked for.
 func (in *Input) Title() string {
 	p := in.Reader.Process()
 	name := base(p.Exe)
@@ -305,7 +309,7 @@ func (in *Input) Title() string {
 	return strings.Join(append([]string{name}, in.Asked...), " ")
 }
 
-// Facts are the facts about the recording that formats with room for comments carry, a line each.
+// Facts returns facts about the recording, a line each, for formats that have comments.
 func (in *Input) Facts() []string {
 	p := in.Reader.Process()
 	list := []string{"recording: " + in.Name}
@@ -331,8 +335,8 @@ func (in *Input) Facts() []string {
 	return list
 }
 
-// Find returns the format that -f NAME or -f NAME:VARIANT means, with the variant if it has some; false if there is none. known says
-// which formats there are.
+// Find returns the known format that -f NAME or -f NAME:VARIANT means, and its variant if it has variants. It returns
+// false if there is no such format or variant.
 func Find(known []*Format, text string) (*Format, Variant, bool) {
 	name, variant, chosen := strings.Cut(text, ":")
 	i := slices.IndexFunc(known, func(f *Format) bool { return f.Name == name })
@@ -353,7 +357,7 @@ func Find(known []*Format, text string) (*Format, Variant, bool) {
 	return f, f.Variants[k], true
 }
 
-// Names are all that Find finds, as -f spells them.
+// Names returns every text that Find accepts, as -f spells it.
 func Names(known []*Format) (list []string) {
 	for _, f := range known {
 		list = append(list, f.Name)
@@ -364,7 +368,7 @@ func Names(known []*Format) (list []string) {
 	return list
 }
 
-// FileExtension is that of a variant's files.
+// FileExtension returns the extension of a variant's files.
 func (f *Format) FileExtension(v Variant) string {
 	if v.Extension != "" {
 		return v.Extension

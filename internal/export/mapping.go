@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Modules are the modules of the recording, the program before all others: viewers take the first one for it.
+// Modules returns the recording's modules, the program first: viewers take the first one for the program.
 func (in *Input) Modules() []event.Module {
 	list := slices.Clone(in.Reader.Modules())
 	if i := slices.IndexFunc(list, func(m event.Module) bool { return m.Path == in.Reader.Process().Exe }); i > 0 {
@@ -17,7 +17,8 @@ func (in *Input) Modules() []event.Module {
 	return list
 }
 
-// CallAddress is the address of the call that a pc returns to: one less, so that it lies in the call. What a signal interrupted is where it is.
+// CallAddress returns an address within the call that a pc returns to: one less than the pc. The pc of an interrupted
+// frame is itself the address.
 func CallAddress(pc event.PC) uint64 {
 	if pc.Interrupted || pc.Addr == 0 {
 		return pc.Addr
@@ -25,28 +26,30 @@ func CallAddress(pc event.PC) uint64 {
 	return pc.Addr - 1
 }
 
-// Mapping is a part of a module: in the process from Start to Limit, in the file from Offset on.
+// Mapping is a part of a module: from Start to Limit in the process, at Offset in the file.
 type Mapping struct{ Start, Limit, Offset uint64 }
 
-// Mappings are the parts of modules, by their ids, that have the code which is told of. Symbolizers find the segment of the file by them, as
-// by those that the kernel tells: of all of a module they find the first segment, which mostly has no code.
+// Mappings holds, by module id, the part of each module that has the exported code. Symbolizers use it like a line of
+// /proc/PID/maps to find the file's segment. Given the whole module they would find the first segment, which usually
+// has no code.
 type Mappings map[uint32]Mapping
 
-// Add takes in a pc of a module.
-func (l Mappings) Add(pc event.PC) {
+// Add extends the part of a pc's module by the pc.
+func (m Mappings) Add(pc event.PC) {
 	const page = 4096
 	begin := CallAddress(pc) &^ (page - 1)
-	m, ok := l[pc.Module]
+	part, ok := m[pc.Module]
 	if !ok {
-		m.Start = begin
+		part.Start = begin
 	}
-	l[pc.Module] = Mapping{Start: min(m.Start, begin), Limit: max(m.Limit, begin+page)}
+	m[pc.Module] = Mapping{Start: min(part.Start, begin), Limit: max(part.Limit, begin+page)}
 }
 
-// Of is the mapping of a module. Addresses in files are taken to be as far apart as offsets, from the lowest one on.
-func (l Mappings) Of(module *event.Module) Mapping {
-	m := l[module.ID]
-	m.Start = max(m.Start, module.Start)
-	m.Offset = m.Start - module.Start
-	return m
+// Of returns the mapping of a module. It assumes that addresses within a module are as far apart as their offsets in
+// the file.
+func (m Mappings) Of(module *event.Module) Mapping {
+	part := m[module.ID]
+	part.Start = max(part.Start, module.Start)
+	part.Offset = part.Start - module.Start
+	return part
 }

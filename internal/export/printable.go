@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Printable is a text as tools may print it on a terminal: valid UTF-8, with control characters, and those that change the direction of
-// writing, escaped as in Go (\n, \x1b, \u202e). Names and arguments come from programs that anyone may have made.
+// Printable makes a text safe for tools that print it to a terminal: valid UTF-8, with control characters, and those
+// that change the direction of writing, escaped as in Go (\n, \x1b, \u202e). Names and arguments come from programs
+// that are not trusted.
 func Printable(text string) string {
-	if utf8.ValidString(text) && strings.IndexFunc(text, steers) < 0 {
+	if utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		if !steers(r) {
+		if !isControl(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -25,7 +26,7 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// steers reports whether a terminal obeys a character instead of showing it.
-func steers(r rune) bool {
+// isControl reports whether a terminal interprets a character instead of showing it.
+func isControl(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

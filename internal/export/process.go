@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Program is the name of the program that was recorded; if that is not known, the recording's.
+// Program returns the name of the recorded program; if that is not known, the recording's name.
 func (in *Input) Program() string {
 	if name := base(in.Reader.Process().Exe); name != "" {
 		return name
@@ -14,7 +14,7 @@ func (in *Input) Program() string {
 	return in.Name
 }
 
-// EndingText says in a few words how the process ended.
+// EndingText describes in a few words how the process ended.
 func EndingText(e *recording.Ending) string {
-	return cmp.Or(e.How(), "it is not known how")
+	return cmp.Or(e.How(), "unknown")
 }

@@ -2,8 +2,8 @@ package export
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Walk goes through what is below a node: enter is called for each node before its children, leave after them. If enter returns false,
-// neither its children nor leave are called. Trees may be deep: Walk does not recurse.
+// Walk visits the nodes below root. It calls enter for each node before its children and leave after them. If enter
+// returns false, Walk skips the node's children and its leave. Trees may be deep, so Walk does not recurse.
 func Walk(root *query.Node, enter func(n *query.Node, depth int) bool, leave func(n *query.Node)) {
 	type level struct {
 		node *query.Node

@@ -1,5 +1,6 @@
-// Package push sends recordings to servers that keep profiles of many programs. A Store is such a server; what it gets is what the
-// export formats write, of a whole recording or of slices of it. The packages below this one are the stores, and ClickHouse, which gets tables.
+// Package push sends recordings to servers that collect profiles of many programs. A Store is such a server. It gets
+// profiles in an export format, of a whole recording or of slices of it. The packages below this one are the stores,
+// and ClickHouse, which gets tables.
 //
 //	pyroscope  profiles of pprof, over HTTP
 //	parca      profiles of pprof, over gRPC
@@ -21,11 +22,11 @@ import (
 
 // Store is a server that keeps profiles.
 type Store interface {
-	// Push sends a profile of what the input's question asks about, with the input's labels. Its period is set.
+	// Push sends the profile that answers the input's question, with the input's labels. The caller has set in.Period.
 	Push(ctx context.Context, in *export.Input) error
 }
 
-// Written is a profile as a format writes it.
+// Written returns a profile as a format writes it.
 func Written(ctx context.Context, f *export.Format, in *export.Input) ([]byte, error) {
 	var b bytes.Buffer
 	if err := f.Write(ctx, &b, in); err != nil {
@@ -34,11 +35,13 @@ func Written(ctx context.Context, f *export.Format, in *export.Input) ([]byte, e
 	return b.Bytes(), nil
 }
 
-// Labels are what stores tell the series of profiles apart by: the profile's name, the service, which is the program's name, the host and the
-// process; then the input's, which replace these. One without a value is none. They are sorted by name.
+// Labels returns the labels by which stores distinguish series of profiles, sorted by name: the profile's name, the
+// service (the program's name), the host and the process id. The input's labels replace these; one without a value
+// removes the label.
 func Labels(in *export.Input) []export.Label {
 	p := in.Reader.Process()
-	list := []export.Label{{Name: "__name__", Value: "memory"}, {Name: "service_name", Value: in.Program()}, {Name: "hostname", Value: p.Host}}
+	list := []export.Label{{Name: "__name__", Value: "memory"}, {Name: "service_name", Value: in.Program()},
+		{Name: "hostname", Value: p.Host}}
 	if p.PID != 0 {
 		list = append(list, export.Label{Name: "pid", Value: fmt.Sprint(p.PID)})
 	}
@@ -51,7 +54,7 @@ func Labels(in *export.Input) []export.Label {
 	return list
 }
 
-// maxSlices is the most slices that a recording is cut into.
+// maxSlices is the most slices into which a recording may be cut.
 const maxSlices = 100_000
 
 // Slice is a part of a recording.
@@ -60,7 +63,8 @@ type Slice struct {
 	Period export.Period
 }
 
-// Slices cuts what a question asks about into slices of equal time; the last one may be shorter. Each event is in one of them.
+// Slices cuts the range of a question into slices of equal time; the last one may be shorter. Each event is in exactly
+// one slice.
 func Slices(in *export.Input, every time.Duration) ([]Slice, error) {
 	r := in.Reader
 	first, last := r.Cuts()
@@ -79,7 +83,7 @@ func Slices(in *export.Input, every time.Duration) ([]Slice, error) {
 		return nil, err
 	}
 	if n := (end - begin) / int64(every); n >= maxSlices {
-		return nil, fmt.Errorf("%s: slices of %v would be %d; at most %d can be", r.Name(), every, n+1, maxSlices)
+		return nil, fmt.Errorf("%s: slices of %v would be %d; the limit is %d", r.Name(), every, n+1, maxSlices)
 	}
 	var list []Slice
 	for from := whole.From; ; {

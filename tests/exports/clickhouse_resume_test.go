@@ -132,8 +132,8 @@ func TestClickHouseRefuses(t *testing.T) {
 	s.do(t, "default", "CREATE DATABASE other", nil)
 	s.do(t, "default", "CREATE TABLE other.stacks (a UInt8) ENGINE = Memory", nil)
 	for _, c := range []struct{ server, says string }{
-		{"http://writer:wrong@" + host, "user and password are not accepted (in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): Wrong password for user writer"},
-		{"http://reader:secret@" + host + "/elsewhere", "table elsewhere.recordings cannot be made: http://" + host + ": the user may not do that: "},
+		{"http://writer:wrong@" + host, "wrong user or password (set them in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): Wrong password for user writer"},
+		{"http://reader:secret@" + host + "/elsewhere", "cannot create table elsewhere.recordings: http://" + host + ": the user lacks the permission: "},
 		{s.url + "/other", "the server says: "},
 		{s.url + "/other/stacks", "is not a database name"},
 		{"http://127.0.0.1:1", "http://127.0.0.1:1: connect: connection refused"},

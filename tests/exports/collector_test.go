@@ -109,7 +109,7 @@ func TestCollectors(t *testing.T) {
 				}
 				if i == 0 {
 					out, err := exec.Command(heaptap, "push", "--otlp", "http://"+address, path).CombinedOutput()
-					if err == nil || !strings.Contains(string(out), "gRPC is spoken at this port, not HTTP/1; write HOST:PORT without http://") || strings.Count(string(out), "\n") != 1 {
+					if err == nil || !strings.Contains(string(out), "this port speaks gRPC, not HTTP/1; write HOST:PORT without http://") || strings.Count(string(out), "\n") != 1 {
 						t.Errorf("HTTP at a port of gRPC: %v: %s", err, out)
 					}
 				}
@@ -133,7 +133,7 @@ func TestNewestCollector(t *testing.T) {
 	}
 	for _, address := range []string{addresses[0], "http://" + addresses[2]} {
 		out, err := exec.Command(heaptap, "push", "--otlp", address, "--otlp-version", "v0.2", path).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "leave --otlp-version out") || strings.Count(string(out), "\n") != 1 {
+		if err == nil || !strings.Contains(string(out), "leave out --otlp-version") || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: %v: %s", address, err, out)
 		}
 	}

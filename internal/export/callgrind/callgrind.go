@@ -1,12 +1,12 @@
-// Package callgrind writes profile data as Callgrind does: the costs of each line of each function by itself, and of each line that
-// calls another function, with what came of these calls. callgrind_annotate and KCachegrind read it.
+// Package callgrind writes profile data in Callgrind's format, which callgrind_annotate and KCachegrind read: for each
+// line of each function, the costs of the line itself and those of the calls that it makes.
 //
-// The form knows functions and calls, not call stacks, and so has to say what a recursion costs. A call stack on which a function is
-// several times counts for its outermost call; the calls further in are there, and cost nothing. So what all calls of a function cost
-// sums up to its total, which is what callgrind_annotate --inclusive=yes shows. For that, every function needs a caller: those at
-// the roots of call stacks are called by one named [root], which has no costs of its own.
+// The format has functions and calls, not call stacks. If a recursive function is on a call stack several times, the
+// costs go to its outermost call; the inner calls are written with no cost. So the costs of all calls of a function add
+// up to its total, which is what callgrind_annotate --inclusive=yes shows. For that, every function needs a caller:
+// those at the roots of call stacks are called by one named [root], which has no costs of its own.
 //
-// How often a function was called is not recorded. What stands for it is how many allocations were made through the calls.
+// How often a function was called is not recorded. The number of allocations made through the calls is written instead.
 package callgrind
 
 import (
@@ -23,18 +23,19 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is that of Callgrind's profile data.
+// Format is Callgrind's profile data.
 var Format = export.Format{
 	Name:      "callgrind",
 	Tool:      "KCachegrind, QCachegrind and callgrind_annotate",
 	Extension: ".callgrind",
-	Keeps: "by function and line, self and inclusive: allocations, bytes, deallocations, live, peak, leaked, temporary; who calls whom; " +
-		"inlined functions as functions; modules",
-	Loses: "whole call stacks, threads, time, and how often functions were called: what stands for it is the allocations made through a call",
+	Keeps: "by function and line, self and inclusive: allocations, bytes, deallocations, live, peak, leaked, " +
+		"temporary; who calls whom; inlined functions as functions; modules",
+	Loses: "whole call stacks, threads, time, and how often functions were called: allocations made through a " +
+		"call replace it",
 	Write: write,
 }
 
-// costs are the columns: what Callgrind's files call them, and in words.
+// costs are the columns: their names in the file, and in words.
 var costs = []struct {
 	name, text string
 	metric     query.Metric
@@ -71,13 +72,14 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 type writer struct {
 	*bufio.Writer
 	objects, files intern.Table[string]
-	functions      intern.Table[key] // by more than the name: KCachegrind takes a number for the function that it first was
+	functions      intern.Table[key] // by the whole key: KCachegrind knows a number as the function that it first named
 	text           []byte
 }
 
 func (w *writer) head(in *export.Input) {
 	p := in.Reader.Process()
-	fmt.Fprintf(w, "# callgrind format\nversion: 1\ncreator: heaptap\npid: %d\ncmd: %s\npart: 1\n", p.PID, clean(strings.Join(p.Args, " ")))
+	fmt.Fprintf(w, "# callgrind format\nversion: 1\ncreator: heaptap\npid: %d\ncmd: %s\npart: 1\n", p.PID,
+		clean(strings.Join(p.Args, " ")))
 	for _, fact := range in.Facts() {
 		fmt.Fprintf(w, "desc: %s\n", clean(fact))
 	}
@@ -102,12 +104,12 @@ func (w *writer) function(f *function) {
 		name(w, "cob=", &w.objects, c.callee.object, c.callee.object)
 		name(w, "cfi=", &w.files, c.callee.file, c.callee.file)
 		name(w, "cfn=", &w.functions, c.callee.key, c.callee.name)
-		fmt.Fprintf(w, "calls=%d %d\n", max(c.count, 1), c.callee.first) // a call that was never made would be none
+		fmt.Fprintf(w, "calls=%d %d\n", max(c.count, 1), c.callee.first) // readers drop a call that was made 0 times
 		w.line(strconv.FormatUint(uint64(c.line), 10), c.cost)
 	}
 }
 
-// name writes the number of what has a name, and at first the name, too.
+// name writes the number of a named thing, and at its first use also the name.
 func name[K comparable](w io.Writer, field string, known *intern.Table[K], of K, name string) {
 	if id, added := known.Add(of); added {
 		fmt.Fprintf(w, "%s(%d) %s\n", field, id+1, name)
@@ -116,8 +118,8 @@ func name[K comparable](w io.Writer, field string, known *intern.Table[K], of K,
 	}
 }
 
-// line writes costs behind what they are of: all of them, though zeros at the end may be left out. Speedscope takes what is left out for
-// what is no number.
+// line writes all costs behind a prefix. The format allows leaving out zeros at the end, but Speedscope reads those as
+// NaN.
 func (w *writer) line(of string, v query.Values) {
 	w.text = append(w.text[:0], of...)
 	for _, c := range costs {
@@ -127,7 +129,7 @@ func (w *writer) line(of string, v query.Values) {
 	w.Write(append(w.text, '\n'))
 }
 
-// clean makes a name that has a line of its own.
+// clean makes a name safe for a line of its own.
 func clean(name string) string {
 	if name = valgrind.Line(name); name == "" {
 		return export.Unknown

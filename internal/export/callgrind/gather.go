@@ -8,22 +8,22 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// key tells functions apart, as the form does: the same function's code in another file is another one.
+// key identifies a function, as the format does: the same function in another file is a different one.
 type key struct{ object, file, name string }
 
 func (k *key) compare(o *key) int {
 	return cmp.Or(cmp.Compare(k.object, o.object), cmp.Compare(k.file, o.file), cmp.Compare(k.name, o.name))
 }
 
-// noFile is the name of a source or object file that is not known, as Callgrind writes it.
+// noFile is Callgrind's name for an unknown source or object file.
 const noFile = "???"
 
-// function is what a function costs, and whom it calls.
+// function holds the costs of a function and its calls.
 type function struct {
 	key
 	lines []*lineCost
 	calls []*call
-	first uint32 // lowest line that is known of it: where it may begin; 0: none
+	first uint32 // its lowest known line, taken for where it begins; 0: none
 
 	self  map[uint32]*lineCost
 	edges map[edge]*call
@@ -46,27 +46,27 @@ type edge struct {
 	line   uint32
 }
 
-// display is what callgrind_annotate tells functions by: for a total, functions of the same name in one file are one.
+// display identifies a function as callgrind_annotate does: in its totals, functions of one name in one file are one.
 type display struct{ file, name string }
 
-// gatherer makes functions and calls of call stacks. Call stacks share their outer frames: what a node of the calling-context tree and all
-// below it cost is added up first, so that each node is looked at once, however deep the tree is.
+// gatherer turns call stacks into functions and calls. It first adds up the costs of each subtree of the
+// calling-context tree, so that it visits each node only once, however deep the tree is.
 type gatherer struct {
 	in     *export.Input
 	known  map[key]*function
 	list   []*function
 	places map[uint32][]place // the frames at a pc, leaf to root
-	nodes  []node             // a parent comes before its children; the first is the root
-	ids    map[uint32]int32   // by node of the recording's tree
-	way    []uint32
+	nodes  []node             // parents before their children; the first is the root
+	ids    map[uint32]int32   // indexes into nodes, by node of the recording's tree
+	path   []uint32
 }
 
 // node is a node of the calling-context tree.
 type node struct {
 	parent int32
 	places []place      // leaf to root; none if all are hidden
-	caller place        // who called the outermost of them
-	total  query.Values // of it and of what is below
+	caller place        // the caller of the outermost of them
+	total  query.Values // of the node and all below it
 }
 
 // end is the place at which a call stack that ends at the node calls the allocator.
@@ -83,9 +83,10 @@ type place struct {
 	line uint32
 }
 
-// gather returns all functions, in order.
+// gather returns all functions, sorted by key.
 func gather(in *export.Input, rows []query.StackRow) []*function {
-	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place), ids: make(map[uint32]int32)}
+	g := &gatherer{in: in, known: make(map[key]*function), places: make(map[uint32][]place),
+		ids: make(map[uint32]int32)}
 	root := place{f: g.function(key{object: noFile, file: noFile, name: "[root]"})}
 	g.nodes = append(g.nodes, node{parent: -1, caller: root})
 	unknown := int32(0) // a node for call stacks without frames
@@ -115,9 +116,9 @@ func gather(in *export.Input, rows []query.StackRow) []*function {
 	return g.list
 }
 
-// node returns the number of the node of a call stack.
+// node returns the index of the node of a call stack.
 func (g *gatherer) node(stack uint32) int32 {
-	g.way = g.way[:0]
+	g.path = g.path[:0]
 	at := int32(0)
 	for stack != 0 {
 		if known, ok := g.ids[stack]; ok {
@@ -128,10 +129,10 @@ func (g *gatherer) node(stack uint32) int32 {
 		if !ok {
 			break
 		}
-		g.way = append(g.way, stack)
+		g.path = append(g.path, stack)
 		stack = n.Parent
 	}
-	for _, id := range slices.Backward(g.way) {
+	for _, id := range slices.Backward(g.path) {
 		n, _ := g.in.Reader.Nodes().Get(id)
 		g.nodes = append(g.nodes, node{parent: at, places: g.at(n.PC), caller: g.nodes[at].end()})
 		at = int32(len(g.nodes) - 1)
@@ -140,14 +141,14 @@ func (g *gatherer) node(stack uint32) int32 {
 	return at
 }
 
-// calls adds the calls of all nodes. What a function that calls itself costs is counted at its outermost call only.
+// calls adds the calls of all nodes. The costs of a recursive function count only at its outermost call.
 func (g *gatherer) calls() {
 	first, sibling := make([]int32, len(g.nodes)), make([]int32, len(g.nodes)) // 0: none
 	for i := len(g.nodes) - 1; i > 0; i-- {
 		p := g.nodes[i].parent
 		sibling[i], first[p] = first[p], int32(i)
 	}
-	on := make(map[display]int) // how often each is on the way to the node
+	on := make(map[display]int) // how often each is on the path to the node
 	for at := first[0]; at != 0; {
 		n := &g.nodes[at]
 		caller := n.caller
@@ -226,7 +227,7 @@ func (f *function) call(callee *function, line uint32) *call {
 	return c
 }
 
-// sort orders lines and calls, and drops lines without costs.
+// sort sorts lines and calls, and drops lines without costs.
 func (f *function) sort() {
 	f.lines = slices.DeleteFunc(f.lines, func(l *lineCost) bool { return l.self == query.Values{} })
 	slices.SortFunc(f.lines, func(a, b *lineCost) int { return cmp.Compare(a.number, b.number) })
@@ -235,7 +236,7 @@ func (f *function) sort() {
 	})
 }
 
-// add adds what is written of a call stack.
+// add adds those values that are written.
 func add(to, v *query.Values) {
 	to.Allocations += v.Allocations
 	to.Bytes += v.Bytes

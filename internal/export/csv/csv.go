@@ -1,5 +1,6 @@
-// Package csv writes tables as comma-separated values (RFC 4180, UTF-8): a line with the names of the columns, then the rows. What has no
-// value is empty, a flag is 0 or 1. Text is written so that neither spreadsheets nor terminals obey it: see package escape.
+// Package csv writes tables as comma-separated values (RFC 4180, UTF-8): a line with the names of the columns, then the
+// rows. A missing value is empty, a flag is 0 or 1. Text is escaped so that neither spreadsheets nor terminals
+// interpret it: see package escape.
 package csv
 
 import (
@@ -20,7 +21,7 @@ var Format = export.Format{
 	Tool:      "spreadsheets, databases, pandas, R",
 	Extension: ".csv",
 	Keeps:     "as tables: all metrics by call stack, the frames, every event, the timeline",
-	Loses:     "nothing of what is in the table",
+	Loses:     "nothing that is in the table",
 	Variants:  table.Variants(".csv"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,
@@ -55,8 +56,8 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return out.Flush()
 }
 
-// appendField appends the field of a column, in quotes where RFC 4180 wants them, and before a backslash: to some readers
-// (ClickHouse) \N without quotes is no value. encoding/csv cannot be told that.
+// appendField appends the field of a column. It quotes the field where RFC 4180 requires it, and also if it begins with
+// a backslash, since some readers (ClickHouse) take an unquoted \N for a missing value. encoding/csv cannot do that.
 func appendField(line []byte, column int, field string) []byte {
 	if column > 0 {
 		line = append(line, ',')

@@ -1,8 +1,9 @@
-// Package dhat writes data files of DHAT, Valgrind's heap profiler, in version 2 of their form, as dh_view.html reads them: for each
-// call stack what was allocated there, its own peak, what was live at the process's peak and at the end, and how long it lived.
+// Package dhat writes data files of DHAT, Valgrind's heap profiler, in version 2 of their format, which dh_view.html
+// reads. For each call stack they have what was allocated there, its own peak, what was live at the process's peak and
+// at the end, and the lifetimes.
 //
-// Call stacks that read the same are one in the form, so their own peak is followed from event to event, as are lifetimes: as DHAT has
-// it, a block that was not freed lived to the end.
+// Call stacks with the same names are one in the format. Their common own peak and their lifetimes are therefore
+// computed from the events. As in DHAT, a block that was not freed lived to the end.
 package dhat
 
 import (
@@ -17,22 +18,24 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is that of DHAT's data files.
+// Format is DHAT's data files.
 var Format = export.Format{
 	Name:      "dhat",
 	Tool:      "DHAT's viewer, dh_view.html",
 	Extension: ".dhat.json",
-	Keeps: "by call stack: allocations, bytes, own peak and blocks then, live at the peak and at the end, the sum of lifetimes in ns; " +
-		"lines, inlined functions",
-	In:    "all but lifetimes",
-	Loses: "temporary, reallocations, threads; what was read and written of a block is not known; needs the events of the whole range",
+	Keeps: "by call stack: allocations, bytes, own peak and blocks then, live at the peak and at the end, the sum of " +
+		"lifetimes in ns; lines, inlined functions",
+	In: "all but lifetimes",
+	Loses: "temporary, reallocations, threads; accesses to blocks, which are not recorded; needs the events of the " +
+		"whole range",
 	Write: write,
 }
 
 // shortLived is the mean lifetime, in ns, up to which the viewer calls blocks short-lived.
 const shortLived = 10_000
 
-var metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.Peak, query.PeakBlocks, query.Live, query.LiveBlocks}
+var metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.Peak, query.PeakBlocks,
+	query.Live, query.LiveBlocks}
 
 func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	t, err := in.Stacks(ctx, metrics...)
@@ -48,9 +51,10 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 		return err
 	}
 	w := bufio.NewWriter(out)
-	fmt.Fprintf(w, `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":true,"bkacc":false,"tu":"ns","Mtu":"ms","tuth":%d`, shortLived)
-	fmt.Fprintf(w, "\n,\"cmd\":%s,\"pid\":%d,\"te\":%d,\"tg\":%d\n,\"pps\":[", text(strings.Join(in.Reader.Process().Args, " ")),
-		in.Reader.Process().PID, t.Span, max(peakTime-t.Begin, 0))
+	fmt.Fprintf(w, `{"dhatFileVersion":2,"mode":"heap","verb":"Allocated",`+
+		`"bklt":true,"bkacc":false,"tu":"ns","Mtu":"ms","tuth":%d`, shortLived)
+	fmt.Fprintf(w, "\n,\"cmd\":%s,\"pid\":%d,\"te\":%d,\"tg\":%d\n,\"pps\":[",
+		text(strings.Join(in.Reader.Process().Args, " ")), in.Reader.Process().PID, t.Span, max(peakTime-t.Begin, 0))
 	for i, pp := range p.list {
 		if i > 0 {
 			w.WriteString("\n,")
@@ -67,8 +71,8 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 
 func (p *point) write(w io.Writer) {
 	v := &p.Values
-	fmt.Fprintf(w, `{"tb":%d,"tbk":%d,"tl":%s,"mb":%d,"mbk":%d,"gb":%d,"gbk":%d,"eb":%d,"ebk":%d,"fs":[`, v.Bytes, v.Allocations,
-		p.lifetime.String(), p.most, p.mostBlocks, v.PeakBytes, v.PeakBlocks, v.LiveBytes, v.LiveBlocks)
+	fmt.Fprintf(w, `{"tb":%d,"tbk":%d,"tl":%s,"mb":%d,"mbk":%d,"gb":%d,"gbk":%d,"eb":%d,"ebk":%d,"fs":[`, v.Bytes,
+		v.Allocations, p.lifetime.String(), p.most, p.mostBlocks, v.PeakBytes, v.PeakBlocks, v.LiveBytes, v.LiveBlocks)
 	for i, f := range p.frames {
 		if i > 0 {
 			io.WriteString(w, ",")
@@ -78,8 +82,8 @@ func (p *point) write(w io.Writer) {
 	io.WriteString(w, "]}")
 }
 
-// text is a JSON string.
+// text returns a JSON string.
 func text(s string) []byte {
-	b, _ := json.Marshal(s) // a string always has one
+	b, _ := json.Marshal(s) // a string can always be encoded
 	return b
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// point is a program point: all call stacks that read the same.
+// point is a program point: all call stacks with the same names.
 type point struct {
-	frames           []int // numbers of names, leaf to root; 0 is the viewer's root
-	query.Values           // what its call stacks sum up to
+	frames           []int // indexes of names, leaf to root; 0 is the viewer's root
+	query.Values           // the sums of its call stacks
 	live, liveBlocks uint64
-	most, mostBlocks uint64    // live bytes at their maximum, and blocks then
-	lifetime         tally.Sum // ns, of the blocks that were allocated in the range, until they were freed, or to its end
+	most, mostBlocks uint64 // the maximum of live bytes, and the live blocks at that moment
+	// Sum of the lifetimes, ns, of the blocks that were allocated in the range: until their deallocation or its end.
+	lifetime tally.Sum
 }
 
 // points are the program points of a question.
@@ -29,7 +30,7 @@ type points struct {
 	list   []*point
 	of     map[uint32]*point // by call stack
 	frames intern.Table[string]
-	at     map[uint32][]int // numbers of the names of the frames at a pc, leaf to root
+	at     map[uint32][]int // indexes of the names of the frames at a pc, leaf to root
 }
 
 func newPoints(in *export.Input, t *query.StackTable) *points {
@@ -54,7 +55,7 @@ func newPoints(in *export.Input, t *query.StackTable) *points {
 	return p
 }
 
-// names numbers the names of a call stack's frames.
+// names returns the indexes of the names of a call stack's frames.
 func (p *points) names(stack uint32) (list []int) {
 	p.in.PCs(stack, func(pc uint32) bool {
 		at, ok := p.at[pc]
@@ -81,7 +82,7 @@ func key(list []int) string {
 	return string(b)
 }
 
-// follow finds maxima and lifetimes.
+// follow computes maxima and lifetimes from the events.
 func (p *points) follow(ctx context.Context) error {
 	if err := p.begin(ctx); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (p *points) follow(ctx context.Context) error {
 	})
 }
 
-// lives adds to the lifetimes, so many times; what is negative takes away of what was added before.
+// lives adds a lifetime several times. A negative one is subtracted: it shortens a lifetime that was added before.
 func (p *point) lives(ns int64, times uint64) {
 	if ns >= 0 {
 		p.lifetime.Add(uint64(ns), times)
@@ -128,7 +129,7 @@ func (p *point) lives(ns int64, times uint64) {
 	p.lifetime.Hi -= hi + borrow
 }
 
-// begin takes what was live when the range begins.
+// begin sets what was live when the range begins.
 func (p *points) begin(ctx context.Context) error {
 	if p.table.From == 0 {
 		return nil

@@ -11,20 +11,20 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// row is an allocation, or with less than 0 bytes a deallocation.
+// row is an allocation or, if bytes is negative, a deallocation.
 type row struct {
 	at    int64 // ns
 	bytes int64
 	stack uint32
-	block uint64 // the same of an allocation and the deallocation that ends it
+	block uint64 // an allocation and the deallocation that ends it have the same
 	tid   uint32
 }
 
-// rows yields all rows in the order of time, the same ones each time it is called.
+// rows yields all rows in the order of time. Each call yields the same rows.
 type rows func(yield func(r *row) error) error
 
-// rowsOf are the rows of a recording. Where there are no events, but sums, call stacks have allocated everything at the beginning, and
-// freed what they freed at the end.
+// rowsOf returns the rows of a recording. If the recording has only sums, all allocations are at the beginning of the
+// range, and all deallocations at its end.
 func rowsOf(ctx context.Context, in *export.Input, sums *query.StackTable) (rows, error) {
 	if in.Variant == byBlock {
 		return blockRows(ctx, in), nil
@@ -43,7 +43,7 @@ func rowsOf(ctx context.Context, in *export.Input, sums *query.StackTable) (rows
 	}, err
 }
 
-// blockRows goes over the events each time.
+// blockRows returns a row for each event. Each call reads the events again.
 func blockRows(ctx context.Context, in *export.Input) rows {
 	threads := in.Reader.Threads()
 	return func(yield func(r *row) error) error {
@@ -52,7 +52,7 @@ func blockRows(ctx context.Context, in *export.Input) rows {
 			r := row{at: e.Time, bytes: int64(bytes), stack: e.Stack, block: ref, tid: tid(threads, e.Thread)}
 			switch {
 			case e.Size == 0:
-				return nil // the profiler takes what is not less than 0 for an allocation
+				return nil // the profiler takes any row that is not negative for an allocation
 			case e.Kind == event.Free:
 				r.bytes = -r.bytes
 			case e.Kind != event.Alloc:
@@ -70,14 +70,14 @@ func tid(list []event.Thread, index uint32) uint32 {
 	return list[index].TID
 }
 
-// lot is what one thread allocated at one call stack in one step, and what of it ended in one step: steps count from 1. Born 0 is before the
-// range, died 0 is not within it.
+// lot identifies the blocks that one thread allocated at one call stack in one step, and that ended in one step. Steps
+// count from 1. born 0: before the range; died 0: not within the range.
 type lot struct {
 	born, died    uint32
 	stack, thread uint32
 }
 
-// stepRows sums up by lots, in one pass over the events.
+// stepRows sums up the bytes of each lot, in one pass over the events.
 func stepRows(ctx context.Context, in *export.Input, a *query.Answer) ([]row, error) {
 	step := func(at int64) uint32 {
 		return uint32(min(max(at-a.Begin, 0)/max(a.Span/steps, 1), steps-1)) + 1
@@ -106,7 +106,8 @@ func stepRows(ctx context.Context, in *export.Input, a *query.Answer) ([]row, er
 	return lotRows(lots, in.Reader.Threads(), a), err
 }
 
-// allocationsBefore is the number of allocations before a cut. It tells what is older than a range where times are equal.
+// allocationsBefore returns the number of allocations before a cut. It separates blocks from before a range from those
+// within, even at equal times.
 func allocationsBefore(ctx context.Context, in *export.Input, cut uint64) (n uint64, err error) {
 	if cut == 0 {
 		return 0, nil
@@ -118,7 +119,7 @@ func allocationsBefore(ctx context.Context, in *export.Input, cut uint64) (n uin
 	return n, err
 }
 
-// lotRows makes rows of lots: they begin at the beginning of a step and end at the end of one.
+// lotRows turns lots into rows. A lot begins at the beginning of a step and ends at the end of one.
 func lotRows(lots map[lot]uint64, threads []event.Thread, a *query.Answer) []row {
 	var keys []lot
 	for l, bytes := range lots {
@@ -127,7 +128,8 @@ func lotRows(lots map[lot]uint64, threads []event.Thread, a *query.Answer) []row
 		}
 	}
 	slices.SortFunc(keys, func(a, b lot) int {
-		return cmp.Or(cmp.Compare(a.born, b.born), cmp.Compare(a.died, b.died), cmp.Compare(a.stack, b.stack), cmp.Compare(a.thread, b.thread))
+		return cmp.Or(cmp.Compare(a.born, b.born), cmp.Compare(a.died, b.died), cmp.Compare(a.stack, b.stack),
+			cmp.Compare(a.thread, b.thread))
 	})
 	length := max(a.Span/steps, 1)
 	end := func(step uint32) int64 {
@@ -152,7 +154,7 @@ func lotRows(lots map[lot]uint64, threads []event.Thread, a *query.Answer) []row
 	return list
 }
 
-// sumRows makes rows of sums.
+// sumRows turns sums into rows.
 func sumRows(t *query.StackTable) (list []row) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -165,13 +167,14 @@ func sumRows(t *query.StackTable) (list []row) {
 	}
 	for i := range t.Rows {
 		if freed := min(t.Rows[i].FreedBytes, t.Rows[i].Bytes); freed > 0 {
-			list = append(list, row{at: t.Begin + t.Span, bytes: -int64(freed), stack: t.Rows[i].Stack, block: uint64(2 * i)})
+			list = append(list, row{at: t.Begin + t.Span, bytes: -int64(freed), stack: t.Rows[i].Stack,
+				block: uint64(2 * i)})
 		}
 	}
 	return list
 }
 
-// allocations writes the table of native allocations, a column after the other.
+// allocations writes the table of native allocations, column by column.
 func (o *output) allocations(each rows, t *tables) error {
 	n := 0
 	column := func(name string, value func(b []byte, r *row) []byte) error {

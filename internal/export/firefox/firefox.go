@@ -1,13 +1,13 @@
 // Package firefox writes profiles for the Firefox Profiler, in its processed format.
 //
-// The profiler reads every older version of that format and brings it up to date; so this is version 48, which many tools write, and not
-// the latest. A process is one thread in it, whose table of native allocations has two rows for each block that was freed, +size and -size,
-// under one number in place of its address, and one for each that was not: so the profiler's view of what is retained adds up. Rows
-// are at the call stack of the allocation, deallocations too.
+// The profiler reads every older version of that format and upgrades it. This package writes version 48, as many tools
+// do, not the latest. A process is one thread. Its table of native allocations has two rows for each freed block, +size
+// and -size, and one row for each block that was not freed. A number that both rows share replaces the address. So the
+// profiler's view of retained memory adds up. All rows, deallocations too, have the call stack of the allocation.
 //
-// A row for every block makes a file that grows with the run. So the time is divided into steps, and the blocks that one thread allocated
-// at one call stack in one step, and that ended in one step, are one block, which begins and ends with these steps. The variant
-// blocks has a row for every event.
+// With a row for every block, a file would grow with the run. So time is divided into steps: the blocks that one thread
+// allocated at one call stack in one step, and that ended in one step, are merged into one block, which begins and ends
+// with these steps. The variant "blocks" has a row for every event.
 package firefox
 
 import (
@@ -26,12 +26,13 @@ var Format = export.Format{
 	Name:      "firefox",
 	Tool:      "profiler.firefox.com",
 	Extension: ".firefox.json",
-	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined functions, files and lines; " +
-		"live bytes over time; the peak, the end and marks as markers",
-	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (but with firefox:blocks); who frees; other metrics",
+	Keeps: "allocated, freed and retained bytes by call stack over time, exact in sum, with modules, inlined " +
+		"functions, files and lines; live bytes over time; the peak, the end and marks as markers",
+	Loses: "numbers of blocks, and blocks of 0 bytes; moments within a step, a 500th of the time (except with " +
+		"firefox:blocks); the callers of free; other metrics",
 	Variants: []export.Variant{
-		{Name: inSteps, Text: "blocks of a call stack and a step are one"},
-		{Name: byBlock, Text: "every block for itself: a file that grows with the run"},
+		{Name: inSteps, Text: "merges the blocks of a call stack and a step"},
+		{Name: byBlock, Text: "every block separately: the file grows with the run"},
 	},
 	Write: write,
 }
@@ -40,8 +41,8 @@ const (
 	inSteps = "steps"
 	byBlock = "blocks"
 	version = 48  // of the processed format
-	gecko   = 28  // of the format that Firefox itself wrote then
-	steps   = 500 // of the time, for allocations
+	gecko   = 28  // version of Firefox's own format at that time
+	steps   = 500 // into which time is divided for allocations
 	points  = 1000
 )
 
@@ -79,7 +80,7 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return o.err
 }
 
-// milliseconds is a time in the unit of the format.
+// milliseconds is a time in ns that is written as ms, the format's unit.
 type milliseconds int64
 
 // MarshalJSON writes nanoseconds as milliseconds, exactly.
@@ -99,7 +100,7 @@ func appendTime(b []byte, ns int64) []byte {
 	return b
 }
 
-// meta is what the format calls ProfileMeta.
+// meta is the format's ProfileMeta.
 type meta struct {
 	Interval        int            `json:"interval"`
 	StartTime       milliseconds   `json:"startTime"` // since 1970
@@ -117,7 +118,7 @@ type meta struct {
 	Processed       int            `json:"preprocessedProfileVersion"`
 	AppBuildID      string         `json:"appBuildID"`
 	SourceURL       string         `json:"sourceURL"`
-	Symbolicated    bool           `json:"symbolicated"` // names are there: none are to be looked for
+	Symbolicated    bool           `json:"symbolicated"` // the profiler need not look for symbols
 	MarkerSchema    []markerSchema `json:"markerSchema"`
 	ImportedFrom    string         `json:"importedFrom"`
 	Arguments       string         `json:"arguments"`
@@ -156,14 +157,15 @@ var categories = []category{
 func metaOf(in *export.Input) *meta {
 	p := in.Reader.Process()
 	return &meta{
-		Interval: 1, StartTime: milliseconds(max(p.Started, 0)), OSCPU: "Linux " + p.Arch, Platform: "Linux", Categories: categories,
-		Extensions: extensions{[]string{}, []string{}, []string{}, 0}, Product: in.Title(), Stackwalk: 1, Version: gecko, Processed: version,
+		Interval: 1, StartTime: milliseconds(max(p.Started, 0)), OSCPU: "Linux " + p.Arch, Platform: "Linux",
+		Categories: categories, Extensions: extensions{[]string{}, []string{}, []string{}, 0}, Product: in.Title(),
+		Stackwalk: 1, Version: gecko, Processed: version,
 		Symbolicated: true, MarkerSchema: schemas, ImportedFrom: "heaptap", Arguments: strings.Join(p.Args, " "),
 		VisibleThreads: []int{0}, SelectedThreads: []int{0},
 	}
 }
 
-// output writes JSON piece by piece; it keeps the first error.
+// output writes JSON piece by piece and keeps the first error.
 type output struct {
 	w   io.Writer
 	err error

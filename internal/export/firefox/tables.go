@@ -12,7 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// The tables of a thread have a list for each column. Entries are named by their index.
+// The tables of a thread have a list for each column. Other tables refer to entries by index.
 
 type stackTable struct {
 	Frame       []int  `json:"frame"`
@@ -23,7 +23,7 @@ type stackTable struct {
 }
 
 type frameTable struct {
-	Address        []int64   `json:"address"` // of the call, in the library's own terms; -1: in none
+	Address        []int64   `json:"address"` // of the call, relative to the library; -1: in none
 	InlineDepth    []int     `json:"inlineDepth"`
 	Category       []int     `json:"category"`
 	Subcategory    []int     `json:"subcategory"`
@@ -73,7 +73,7 @@ type lib struct {
 	CodeID     *string `json:"codeId"`
 }
 
-// tables are those of the thread while they are filled.
+// tables holds the thread's tables while they are filled.
 type tables struct {
 	in        *export.Input
 	modules   map[uint32]*event.Module
@@ -82,8 +82,8 @@ type tables struct {
 	pcs       map[uint32][]int // frames of a pc, root to leaf
 	funcIDs   intern.Table[function]
 	resources intern.Table[string] // paths of files
-	leaves    map[uint32]int       // call stacks: their entry in stacks
-	inner     map[uint32]int       // nodes of the recording's tree: their entry, -1 if they and all above them are hidden
+	leaves    map[uint32]int       // entry in stacks, by call stack
+	inner     map[uint32]int       // entry, by node of the recording's tree; -1 if the node and all above it are hidden
 
 	libs         []lib
 	stacks       stackTable
@@ -92,26 +92,28 @@ type tables struct {
 	resourceList resourceTable
 }
 
-// node is a call stack: a frame above another call stack, -1: above none.
+// node is a call stack: a frame, and the call stack of its caller (-1: none).
 type node struct{ prefix, frame int }
 
 type function struct{ name, resource, file int }
 
 func newTables(in *export.Input) *tables {
-	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int), leaves: make(map[uint32]int), inner: make(map[uint32]int), libs: []lib{}}
+	t := &tables{in: in, modules: make(map[uint32]*event.Module), pcs: make(map[uint32][]int),
+		leaves: make(map[uint32]int), inner: make(map[uint32]int), libs: []lib{}}
 	list := in.Reader.Modules()
 	for i := range list {
 		t.modules[list[i].ID] = &list[i]
 	}
 	t.stacks = stackTable{[]int{}, []*int{}, []int{}, []int{}, 0}
-	t.frames = frameTable{Address: []int64{}, InlineDepth: []int{}, Category: []int{}, Subcategory: []int{}, Func: []int{}, NativeSymbol: []*int{},
+	t.frames = frameTable{Address: []int64{}, InlineDepth: []int{}, Category: []int{}, Subcategory: []int{},
+		Func: []int{}, NativeSymbol: []*int{},
 		InnerWindowID: []int{}, Implementation: []*string{}, Line: []*uint32{}, Column: []*int{}}
 	t.funcs = funcTable{[]int{}, []bool{}, []bool{}, []int{}, []*int{}, []*int{}, []*int{}, 0}
 	t.resourceList = resourceTable{[]int{}, []int{}, []*int{}, []int{}, 0}
 	return t
 }
 
-// stack returns the entry of a call stack of the recording.
+// stack returns the entry of a call stack.
 func (t *tables) stack(id uint32) int {
 	if n, ok := t.leaves[id]; ok {
 		return n
@@ -175,7 +177,7 @@ func (t *tables) pc(id uint32) []int {
 		if m != nil {
 			address = int64(f.Offset)
 			if !info.Interrupted && address > 0 {
-				address-- // from where the call returns to, into the call
+				address-- // from the return address into the call
 			}
 		}
 		list = append(list, t.frame(f, m, address, depth))
@@ -197,7 +199,7 @@ func (t *tables) frame(f *profile.Frame, m *event.Module, address int64, depth i
 }
 
 func (t *tables) unknown() int {
-	if list, ok := t.pcs[^uint32(0)]; ok { // which no pc of a recording is
+	if list, ok := t.pcs[^uint32(0)]; ok { // no pc of a recording has this number
 		return list[0]
 	}
 	i := t.addFrame(t.function(function{t.string(export.Unknown), -1, -1}), other, -1, 0, nil)
@@ -249,7 +251,8 @@ func (t *tables) resource(m *event.Module) int {
 }
 
 func libOf(arch, name string, m *event.Module) lib {
-	l := lib{Arch: arch, Name: name, Path: m.Path, DebugName: name, DebugPath: m.Path, BreakpadID: breakpadID(m.BuildID)}
+	l := lib{Arch: arch, Name: name, Path: m.Path, DebugName: name, DebugPath: m.Path,
+		BreakpadID: breakpadID(m.BuildID)}
 	if len(m.BuildID) > 0 {
 		id := hex.EncodeToString(m.BuildID)
 		l.CodeID = &id
@@ -257,8 +260,8 @@ func libOf(arch, name string, m *event.Module) lib {
 	return l
 }
 
-// breakpadID is a build id as Breakpad's symbol files have it: the first 16 bytes as a GUID, whose first three parts are little-endian,
-// and an age of 0.
+// breakpadID returns a build id as Breakpad's symbol files spell it: the first 16 bytes as a GUID, whose first three
+// parts are little-endian, and an age of 0.
 func breakpadID(build []byte) string {
 	var g [16]byte
 	copy(g[:], build)

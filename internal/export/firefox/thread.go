@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// thread is what the format calls RawThread, all but its allocations.
+// thread is the format's RawThread, without its allocations.
 type thread struct {
 	ProcessType  string        `json:"processType"`
 	Startup      milliseconds  `json:"processStartupTime"`
@@ -32,7 +32,7 @@ type thread struct {
 	Symbols      nativeSymbols `json:"nativeSymbols"`
 }
 
-// samples of where the thread was: one that is nowhere, since the profiler needs one.
+// samples are the thread's CPU samples. There is a single one, without a stack, because the profiler needs one.
 type samples struct {
 	Stack      []*int         `json:"stack"`
 	Time       []milliseconds `json:"time"`
@@ -51,7 +51,7 @@ type markers struct {
 	Length    int            `json:"length"`
 }
 
-// moment is what a marker tells.
+// moment is the data of a marker.
 type moment struct {
 	Type   string `json:"type"`
 	Text   string `json:"text"`
@@ -80,21 +80,25 @@ const momentType = "heaptap"
 var schemas = []markerSchema{{
 	Name: momentType, TooltipLabel: "{marker.name}", TableLabel: "{marker.data.text}", ChartLabel: "{marker.name}",
 	Display: []string{"marker-chart", "marker-table", "timeline-overview", "timeline-memory"},
-	Data:    []markerField{{"text", "What", "string", true}, {"bytes", "Live bytes", "bytes", false}, {"blocks", "Live blocks", "integer", false}},
+	Data: []markerField{{"text", "What", "string", true}, {"bytes", "Live bytes", "bytes", false},
+		{"blocks", "Live blocks", "integer", false}},
 }}
 
 func threadOf(in *export.Input, t *tables, a *query.Answer) *thread {
 	p := in.Reader.Process()
 	name := in.Title()
 	th := &thread{
-		ProcessType: "default", Startup: 0, Registered: 0, PausedRanges: []struct{}{}, Name: name, Main: true, ProcessName: in.Program(),
-		PID: strconv.Itoa(p.PID), TID: p.PID,
-		Samples: samples{Stack: []*int{nil}, Time: []milliseconds{milliseconds(a.Begin)}, WeightType: "samples", Length: 1},
-		Markers: markers{Data: []moment{}, Name: []int{}, StartTime: []milliseconds{}, EndTime: []*int{}, Phase: []int{}, Category: []int{}},
+		ProcessType: "default", Startup: 0, Registered: 0, PausedRanges: []struct{}{}, Name: name, Main: true,
+		ProcessName: in.Program(), PID: strconv.Itoa(p.PID), TID: p.PID,
+		Samples: samples{Stack: []*int{nil}, Time: []milliseconds{milliseconds(a.Begin)}, WeightType: "samples",
+			Length: 1},
+		Markers: markers{Data: []moment{}, Name: []int{}, StartTime: []milliseconds{}, EndTime: []*int{},
+			Phase: []int{}, Category: []int{}},
 		Symbols: nativeSymbols{[]int{}, []int{}, []int{}, []*int{}, 0},
 	}
 	if at, ok := in.PeakTime(a); ok {
-		th.Markers.add(t, "peak", at, moment{Text: "most live bytes", Bytes: a.Total.PeakBytes, Blocks: a.Total.PeakBlocks})
+		th.Markers.add(t, "peak", at, moment{Text: "most live bytes", Bytes: a.Total.PeakBytes,
+			Blocks: a.Total.PeakBlocks})
 	}
 	marks, names := a.Marks(in.Source)
 	for i := range marks {
@@ -116,15 +120,16 @@ func threadOf(in *export.Input, t *tables, a *query.Answer) *thread {
 
 func (m *markers) add(t *tables, name string, at int64, data moment) {
 	data.Type = momentType
-	m.Data, m.Name, m.StartTime = append(m.Data, data), append(m.Name, t.string(name)), append(m.StartTime, milliseconds(at))
+	m.Data, m.Name, m.StartTime = append(m.Data, data), append(m.Name, t.string(name)),
+		append(m.StartTime, milliseconds(at))
 	m.EndTime, m.Phase, m.Category = append(m.EndTime, nil), append(m.Phase, 0), append(m.Category, other)
 	m.Length++
 }
 
-// counter is what the format calls Counter: here, of live bytes.
+// counter is the format's Counter, here of live bytes.
 type counter struct {
 	Name        string         `json:"name"`
-	Category    string         `json:"category"` // Memory: the profiler has a graph for it
+	Category    string         `json:"category"` // Memory, for which the profiler has a graph
 	Description string         `json:"description"`
 	PID         string         `json:"pid"`
 	Thread      int            `json:"mainThreadIndex"`
@@ -133,14 +138,15 @@ type counter struct {
 
 type counterSamples struct {
 	Time   []milliseconds `json:"time"`
-	Number []uint64       `json:"number"` // of allocations and deallocations since the sample before
-	Count  []int64        `json:"count"`  // by how much the live bytes changed since then
+	Number []uint64       `json:"number"` // of allocations and deallocations since the previous sample
+	Count  []int64        `json:"count"`  // change of the live bytes since then
 	Length int            `json:"length"`
 }
 
-// memoryCounter follows the live bytes in steps, and through the peak.
+// memoryCounter samples the live bytes in equal steps, and at the peak.
 func memoryCounter(ctx context.Context, in *export.Input, a *query.Answer) (*counter, error) {
-	c := &counter{Name: "malloc", Category: "Memory", Description: "live bytes", PID: strconv.Itoa(in.Reader.Process().PID),
+	c := &counter{Name: "malloc", Category: "Memory", Description: "live bytes",
+		PID:     strconv.Itoa(in.Reader.Process().PID),
 		Samples: counterSamples{Time: []milliseconds{}, Number: []uint64{}, Count: []int64{}}}
 	s, err := in.Develop(ctx, points)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package folded writes folded stacks: a line for each call stack, its frames from main on and a number, as flamegraph.pl and most
-// viewers of flame graphs read them.
+// Package folded writes folded stacks, which flamegraph.pl and most viewers of flame graphs read: a line for each call
+// stack, with its frames from main on and a number.
 //
-// The form has no way to write a semicolon within a name, nor a line break, and flamegraph.pl takes a number before the number for one
-// of two profiles: see clean.
+// The format cannot express a semicolon or a line break within a name; see clean. Where a name ends in a number,
+// flamegraph.pl takes the line for one of two profiles; see safeEnd.
 package folded
 
 import (
@@ -23,11 +23,14 @@ var Format = export.Format{
 	Tool:      "flamegraph.pl, speedscope and most viewers of flame graphs",
 	Extension: ".folded",
 	Keeps:     "one metric, exact, by call stack; as MallocProfiler's: allocations, bytes, leaked bytes, own peak",
-	Loses:     "all other metrics, time, files and lines (but with --by line); a semicolon in a name becomes a colon",
-	In:        "one number, taken for live bytes, or for what import --metric says; MallocProfiler's four: allocations, bytes, live bytes, own peak",
+	Loses: "all other metrics, time, files and lines (except with --by line); a semicolon in a name " +
+		"becomes a colon",
+	In: "one number, taken for live bytes, or for what import --metric says; MallocProfiler's four: " +
+		"allocations, bytes, live bytes, own peak",
 	Variants: []export.Variant{
 		{Name: "one", Text: "one metric"},
-		{Name: "mallocprofiler", Text: "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",
+		{Name: "mallocprofiler",
+			Text:      "as MallocProfiler writes them: _mpTrace_;main;...;leaf $allocations$bytes$live$own-peak",
 			Extension: ".mallocprofiler.folded", Fixed: true},
 	},
 	Metrics: []query.Metric{query.Peak},
@@ -58,10 +61,10 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	})
 }
 
-// columns are what MallocProfiler tells of a call stack.
+// columns are MallocProfiler's numbers of a call stack.
 var columns = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak}
 
-// writeColumns writes all columns in one. A $ in a name would be taken for one that parts columns: it becomes _.
+// writeColumns writes all columns joined by $. A $ in a name becomes _, so that readers do not take it for a separator.
 func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
 	t, err := in.Trimmed(ctx, query.Trim{Selves: true}, columns...)
 	if err != nil {
@@ -83,9 +86,10 @@ func writeColumns(ctx context.Context, w io.Writer, in *export.Input) error {
 	})
 }
 
-// walk yields the path of each node and what is at it, children by name. Of call stacks that are too deep to be written with all of their
-// frames, it yields those nearest to the leaf.
-func walk(in *export.Input, n *query.Node, path []byte, name func(string) string, yield func(path []byte, v *query.Values) error) error {
+// walk yields the path and the values of each node, children sorted by name. Of call stacks that are too deep to be
+// written whole, the path has the frames nearest to the leaf.
+func walk(in *export.Input, n *query.Node, path []byte, name func(string) string,
+	yield func(path []byte, v *query.Values) error) error {
 	type named struct {
 		name string
 		node *query.Node
@@ -93,7 +97,7 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 	limit, _ := in.Profile.Cut()
 	begin, cut := len(path), append(slices.Clone(path), name(export.CutName)...)
 	type level struct {
-		length   int // of the path above
+		length   int // of the parent's path
 		children []named
 	}
 	open := func(n *query.Node, length int) level {
@@ -121,7 +125,7 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 		if limit > 0 && depth > limit {
 			cut = append(cut[:begin+len(export.CutName)], path[levels[depth-limit].length:]...)
 			shown = cut
-			in.TellCut()
+			in.ReportCut()
 		}
 		if err := yield(shown, &c.node.Self); err != nil {
 			return err
@@ -131,7 +135,7 @@ func walk(in *export.Input, n *query.Node, path []byte, name func(string) string
 	return nil
 }
 
-// clean makes a name that the form can hold.
+// clean makes a name that the format can express.
 func clean(name string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -148,7 +152,7 @@ func clean(name string) string {
 	return name
 }
 
-// safeEnd holds that what stands before the number does not look like a number of its own: the blank before it becomes _.
+// safeEnd prevents the end of a path from reading as a second number: the blank before a number at its end becomes _.
 func safeEnd(path []byte) []byte {
 	end := strings.TrimRight(string(path), "0123456789.")
 	if len(end) < len(path) && strings.HasSuffix(end, " ") {

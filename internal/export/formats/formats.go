@@ -1,4 +1,4 @@
-// Package formats lists the formats that recordings are exported to.
+// Package formats lists the export formats.
 package formats
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export/svg"
 )
 
-// All are the formats, in the order in which they are listed.
+// All are the formats, in the order of the listing.
 var All = []*export.Format{
 	&pprof.Format,
 	&folded.Format,

@@ -1,12 +1,13 @@
-// Package heaptrack writes heaptrack's data files, version 3, interpreted: names, frames and call stacks as they first occur, and the
-// events in order, as heaptrack_gui and heaptrack_print read them.
+// Package heaptrack writes heaptrack's interpreted data files, version 3, which heaptrack_gui and heaptrack_print read:
+// the events in order, and names, frames and call stacks before their first use.
 //
-// A line begins with what it is of: s a name, i an address and its frames, t a call stack, as an address and the caller's stack, a
-// a size at a call stack, + an allocation of such, - its deallocation, c a time in ms, R a resident set in pages. Numbers are
-// hexadecimal; names, addresses and stacks are numbered from 1, sizes from 0. A name has its length before it.
+// The first letter of a line says what it holds: s a name after its length, i an address and its frames, t a call stack
+// (an address and the caller's stack), a a size and a call stack, + an allocation of such, - its deallocation, c a time
+// in ms, R a resident set in pages. Numbers are hexadecimal; names, addresses and stacks are numbered from 1, sizes
+// from 0.
 //
-// The form has no threads. What its readers call temporary is a deallocation of a size and a call stack that are those of the latest
-// allocation of whatever thread, with no deallocation in between: not what heaptap calls so (docs/definitions.md).
+// The format has no threads. Its readers call a block temporary if its deallocation directly follows the allocation of
+// a block of that size and call stack, on any thread. That is not heaptap's meaning (docs/definitions.md).
 package heaptrack
 
 import (
@@ -22,16 +23,17 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 )
 
-// Format is that of heaptrack's data files.
+// Format is heaptrack's data files.
 var Format = export.Format{
 	Name:      "heaptrack",
 	Tool:      "heaptrack_gui and heaptrack_print",
 	Extension: ".heaptrack.zst",
 	Binary:    true,
-	Keeps:     "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined functions; the resident set",
-	In:        "all; of blocks of one size and call stack, the youngest is taken to be freed",
-	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of what was allocated before the range; " +
-		"temporary is counted by the readers, in their way",
+	Keeps: "every allocation and deallocation that counts: size, call stack, order, time in ms; lines, inlined " +
+		"functions; the resident set",
+	In: "all; a deallocation is taken to end the youngest block of its size and call stack",
+	Loses: "threads, addresses, functions that were called, usable sizes; deallocations of blocks from before the " +
+		"range; readers count temporary blocks in their own way",
 	Variants: []export.Variant{
 		{Name: "zst", Text: "compressed by zstd"},
 		{Name: "gz", Text: "compressed by gzip", Extension: ".heaptrack.gz"},
@@ -60,7 +62,7 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	return packed.Close()
 }
 
-// compress returns a stream into out. Readers go by the ending of the file's name.
+// compress returns a stream that compresses into out. Readers tell the compression from the file name's extension.
 func compress(out io.Writer, variant string) (io.WriteCloser, error) {
 	switch variant {
 	case "gz":
@@ -68,21 +70,23 @@ func compress(out io.Writer, variant string) (io.WriteCloser, error) {
 	case "plain":
 		return plain{out}, nil
 	}
-	return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1)) // one, so that the same input gives the same bytes
+	// One thread, so that the same input gives the same bytes.
+	return zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
 }
 
 type plain struct{ io.Writer }
 
 func (plain) Close() error { return nil }
 
-// The version of heaptrack whose form this is, that of the form, and the size of a page, in which resident sets are told.
+// The version of heaptrack that wrote this format, the format's version, and the page size, which is the unit of
+// resident sets.
 const (
 	toolVersion = 0x010400
 	formVersion = 3
 	pageSize    = 4096
 )
 
-// head begins the file. How much memory the machine has is not known.
+// head writes the beginning of the file. It gives no memory size: that of the recorded machine is not known.
 func (w *writer) head() {
 	p := w.in.Reader.Process()
 	command := strings.Join(p.Args, " ")
@@ -92,7 +96,7 @@ func (w *writer) head() {
 	fmt.Fprintf(w, "v %x %x\nX %s\nI %x 0\n", toolVersion, formVersion, oneLine(command), pageSize)
 }
 
-// oneLine makes text that has a line of its own.
+// oneLine makes a text safe for a line of its own.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -20,25 +20,25 @@ type writer struct {
 	samples    []event.Sample
 	names      intern.Table[string]
 	addresses  intern.Table[uint32] // pcs
-	stacks     map[uint32]uint64    // numbers of call stacks, by node; 0: all of its frames are hidden
+	stacks     map[uint32]uint64    // number of the call stack, by node; 0: all of its frames are hidden
 	last       uint64               // number of the latest call stack
-	unknown    uint64               // that of what is not known
+	unknown    uint64               // number of the unknown call stack
 	sizes      intern.Table[block]
 	first      uint64 // number of the range's first allocation
 	any        bool   // there was one
 	text       []byte
-	way        []uint32
+	path       []uint32
 }
 
-// block is what allocations of one size at one call stack have in common.
+// block is a size and a call stack, which many blocks may have in common.
 type block struct {
 	stack uint64
 	size  uint64
 }
 
 func newWriter(out io.Writer, in *export.Input) (*writer, error) {
-	w := &writer{Writer: bufio.NewWriterSize(out, 1<<16), in: in, end: in.Profile.Duration, now: -1, stacks: make(map[uint32]uint64),
-		samples: in.Reader.Samples()}
+	w := &writer{Writer: bufio.NewWriterSize(out, 1<<16), in: in, end: in.Profile.Duration, now: -1,
+		stacks: make(map[uint32]uint64), samples: in.Reader.Samples()}
 	var err error
 	if r := in.Query.Range; r != nil {
 		if w.begin, err = in.Reader.TimeAt(r.From); err != nil {
@@ -51,7 +51,7 @@ func newWriter(out io.Writer, in *export.Input) (*writer, error) {
 	return w, err
 }
 
-// event writes what the form has of an event.
+// event writes an event, if the format has its kind.
 func (w *writer) event(_, ref uint64, e *event.Event) error {
 	switch {
 	case e.Kind == event.Alloc:
@@ -67,7 +67,7 @@ func (w *writer) event(_, ref uint64, e *event.Event) error {
 	return nil
 }
 
-// moment writes that it is later now, and the resident sets up to now.
+// moment writes the resident sets up to a time, then the time.
 func (w *writer) moment(ns int64) {
 	for len(w.samples) > 0 && w.samples[0].Time <= ns {
 		if s := w.samples[0]; s.Time >= w.begin {
@@ -86,7 +86,7 @@ func (w *writer) clock(ns int64) {
 	}
 }
 
-// line writes a line of numbers. Errors stay with the writer.
+// line writes a line of numbers. bufio.Writer keeps the first error, so callers may ignore it.
 func (w *writer) line(of byte, numbers ...uint64) error {
 	w.text = append(w.text[:0], of)
 	for _, n := range numbers {
@@ -96,7 +96,7 @@ func (w *writer) line(of byte, numbers ...uint64) error {
 	return err
 }
 
-// name returns the number of a name, and writes it if it is new. The empty name has number 0.
+// name returns the number of a name, and writes the name if it is new. The empty name has number 0.
 func (w *writer) name(name string) uint64 {
 	if name == "" {
 		return 0
@@ -111,8 +111,8 @@ func (w *writer) name(name string) uint64 {
 	return uint64(id) + 1
 }
 
-// block returns the number of a block's size and call stack. The first number is no block's: readers take it for that of the latest
-// allocation where a deallocation came last.
+// block returns the number of a block's size and call stack. No block has number 0: after a deallocation, readers take
+// 0 for the number of the latest allocation.
 func (w *writer) block(e *event.Event) uint64 {
 	_, bytes := e.Weight() // the format counts each block once
 	b := block{w.stack(e.Stack), bytes}
@@ -127,42 +127,42 @@ func (w *writer) block(e *event.Event) uint64 {
 	return uint64(id)
 }
 
-// stack returns the number of a call stack, and writes it and its callers if they are new.
+// stack returns the number of a call stack, and writes the stack and its callers if they are new.
 func (w *writer) stack(id uint32) uint64 {
-	w.way = w.way[:0]
+	w.path = w.path[:0]
 	at, known := uint64(0), false
 	for id != 0 && !known {
 		if at, known = w.stacks[id]; !known {
 			n, _ := w.in.Reader.Nodes().Get(id)
-			w.way = append(w.way, id)
+			w.path = append(w.path, id)
 			id = n.Parent
 		}
 	}
-	for i := len(w.way) - 1; i >= 0; i-- {
-		n, _ := w.in.Reader.Nodes().Get(w.way[i])
+	for i := len(w.path) - 1; i >= 0; i-- {
+		n, _ := w.in.Reader.Nodes().Get(w.path[i])
 		if ip := w.address(n.PC); ip != 0 {
 			at = w.called(ip, at)
 		}
-		w.stacks[w.way[i]] = at
+		w.stacks[w.path[i]] = at
 	}
 	if at == 0 {
-		return w.nowhere()
+		return w.unknownStack()
 	}
 	return at
 }
 
-// called writes a new call stack: an address, called by a stack.
+// called writes a new call stack, an address called by a stack, and returns its number.
 func (w *writer) called(address, by uint64) uint64 {
 	_ = w.line('t', address, by)
 	w.last++
 	return w.last
 }
 
-// noPC stands in the table of addresses for what is not known.
+// noPC stands for an unknown address in the table.
 const noPC = ^uint32(0)
 
-// nowhere is the call stack of what has none.
-func (w *writer) nowhere() uint64 {
+// unknownStack returns the number of the unknown call stack.
+func (w *writer) unknownStack() uint64 {
 	if w.unknown == 0 {
 		name := w.name(export.Unknown)
 		id := w.addresses.ID(noPC)
@@ -172,7 +172,7 @@ func (w *writer) nowhere() uint64 {
 	return w.unknown
 }
 
-// address returns the number of a pc, and writes its frames if it is new; 0 if all of them are hidden.
+// address returns the number of a pc, and writes its frames if it is new. It returns 0 if all of them are hidden.
 func (w *writer) address(id uint32) uint64 {
 	frames := w.in.Frames(id)
 	if len(frames) == 0 {

@@ -1,19 +1,20 @@
-// Package intern numbers things in the order in which they come, as formats do that write each of them once and then name it by number.
+// Package intern numbers values in the order in which they come, for formats that write each value once and then refer
+// to it by number.
 package intern
 
-// Table numbers things from 0. The zero value is empty.
+// Table numbers values from 0. The zero value is empty.
 type Table[K comparable] struct {
 	ids  map[K]int
 	list []K
 }
 
-// ID returns a thing's number.
+// ID returns a value's number.
 func (t *Table[K]) ID(k K) int {
 	id, _ := t.Add(k)
 	return id
 }
 
-// Add returns a thing's number, and whether it is new.
+// Add returns a value's number, and whether the value is new.
 func (t *Table[K]) Add(k K) (id int, added bool) {
 	if id, ok := t.ids[k]; ok {
 		return id, false
@@ -27,5 +28,5 @@ func (t *Table[K]) Add(k K) (id int, added bool) {
 	return id, true
 }
 
-// List has the things by their numbers.
+// List returns the values by number.
 func (t *Table[K]) List() []K { return t.list }

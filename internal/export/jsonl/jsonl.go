@@ -1,4 +1,4 @@
-// Package jsonl writes tables as JSON Lines: an object on a line for each row. What has no value is left out.
+// Package jsonl writes tables as JSON Lines: an object on a line for each row. Missing values are left out.
 package jsonl
 
 import (

@@ -1,9 +1,9 @@
-// Package massif writes massif.out files: snapshots of what is live, over time, and of some of them trees that say which call stacks
-// it is of, as ms_print and massif-visualizer read them.
+// Package massif writes massif.out files, which ms_print and massif-visualizer read: snapshots of the live bytes over
+// time, some with a tree of their call stacks.
 //
-// There is a snapshot at the end of each of a hundred steps of equal time, one at the beginning, and one at the exact peak. Every
-// tenth, the peak, the last and that of --at have a tree, from the allocating functions to main. A merged recording knows no call stacks
-// but those of what each of its processes leaked, and no moment of a peak: its last snapshot tells of these.
+// There is a snapshot at the beginning, at the end of each of a hundred equal steps, and at the exact peak. Every
+// tenth, the peak, the last and that of --at have a tree, from the allocating functions to main. A merged recording has
+// no moment of the peak, and call stacks only for what its processes leaked: its last snapshot shows these.
 package massif
 
 import (
@@ -21,26 +21,28 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is that of massif.out files.
+// Format is massif.out files.
 var Format = export.Format{
 	Name:      "massif",
 	Tool:      "ms_print and massif-visualizer",
 	Extension: ".massif.out",
-	Keeps:     "live bytes at 101 moments and at the peak; at some of these by call stack, bottom-up, to 100 frames and down to 0.1 %, below that in sum",
-	Loses:     "all other metrics, numbers of blocks, threads; times are in milliseconds",
-	In:        "snapshots as the timeline; live at the peak and at the last snapshot, by call stack where it has a tree",
-	Write:     write,
+	Keeps: "live bytes at 101 moments and at the peak; at some of these by call stack, bottom-up, to 100 frames " +
+		"and down to 0.1 %, below that in sum",
+	Loses: "all other metrics, numbers of blocks, threads; times are in milliseconds",
+	In: "snapshots as the timeline; live at the peak and at the last snapshot, by call stack if it has " +
+		"a tree",
+	Write: write,
 }
 
 const (
 	steps    = 100 // of time
-	detailed = 10  // of how many snapshots one has a tree
-	// What is smaller than this share of a snapshot, or deeper, is not told apart. Massif itself leaves out more: 1 % and 30.
+	detailed = 10  // every so many snapshots, one has a tree
+	// Nodes below this share of a snapshot, or deeper than this, are merged. Massif itself leaves out more: 1 % and 30.
 	share = 0.001
 	depth = 100
 )
 
-// snapshot is a moment.
+// snapshot is the live bytes at a moment.
 type snapshot struct {
 	cut  uint64
 	time int64 // ns
@@ -66,7 +68,7 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	return w.Flush()
 }
 
-// snapshots are the moments, in order, and the time at which the range begins.
+// snapshots returns the snapshots in the order of time, and the time at which the range begins.
 func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error) {
 	series, err := in.Develop(ctx, steps)
 	if err != nil {
@@ -80,7 +82,8 @@ func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error)
 	var list []snapshot
 	for i, p := range series.All.Points {
 		last := i == len(series.All.Points)-1
-		list = append(list, snapshot{cut: series.Cuts[i], time: series.Times[i], live: p.Live, tree: last || i%detailed == 0 && !merged})
+		list = append(list, snapshot{cut: series.Cuts[i], time: series.Times[i], live: p.Live, tree: last ||
+			i%detailed == 0 && !merged})
 	}
 	if merged {
 		list[len(list)-1].live = top.Total.LiveBytes
@@ -102,7 +105,9 @@ func snapshots(ctx context.Context, in *export.Input) ([]snapshot, int64, error)
 			return nil, 0, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b snapshot) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cut, b.cut)) })
+	slices.SortStableFunc(list, func(a, b snapshot) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cut, b.cut))
+	})
 	return list, series.Times[0], nil
 }
 
@@ -114,10 +119,11 @@ func (s *snapshot) write(ctx context.Context, t *trees, number int, begin int64)
 	case s.tree:
 		tree = "detailed"
 	}
-	fmt.Fprintf(t, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\nmem_heap_B=%d\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
+	fmt.Fprintf(t, "#-----------\nsnapshot=%d\n#-----------\ntime=%d\n"+
+		"mem_heap_B=%d\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
 		number, (s.time-begin)/time.Millisecond.Nanoseconds(), s.live, tree)
 	switch {
-	case s.peak: // which is known even where events were folded
+	case s.peak: // the peak is known even where events were folded
 		return t.write(ctx, query.Peak, s.cut)
 	case s.tree:
 		return t.write(ctx, query.Live, s.cut)

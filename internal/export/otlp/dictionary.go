@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export/protobuf"
 )
 
-// Fields of the dictionary and of what is in it.
+// Field numbers of the dictionary and of the messages in it.
 const (
 	tableMappings, tableLocations, tableFunctions = 1, 2, 3
 	tableLinks, tableStrings                      = 4, 5
@@ -25,7 +25,7 @@ const (
 	attributeKey, attributeValue, attributeUnit   = 1, 2, 3
 )
 
-// dictionary has the tables to which profiles refer. Number 0 of each is empty.
+// dictionary has the tables to which profiles refer. Entry 0 of each is empty.
 type dictionary struct {
 	in         *export.Input
 	strings    intern.Table[string]
@@ -33,8 +33,8 @@ type dictionary struct {
 	locations  intern.Table[uint32] // pcs
 	stacks     intern.Table[uint32] // call stacks
 	attributes intern.Table[attribute]
-	mappings   []uint32          // ids of the modules that are used
-	numbers    map[uint32]uint64 // of these mappings, by the modules' ids
+	mappings   []uint32          // ids of the modules in use
+	numbers    map[uint32]uint64 // index into mappings, by module id
 	code       export.Mappings
 	paths      [][]uint64 // the locations of each stack
 }
@@ -46,14 +46,16 @@ type attribute struct {
 	value     string // a message AnyValue
 }
 
-// These stand in tables for number 0, and for what no call stack is known of; no pc or stack of a recording has such a number.
+// Table keys of the empty entry 0 and of the unknown call stack's location. No pc or stack of a recording has such a
+// number.
 const (
 	none      = ^uint32(0)
 	unknownPC = none - 1
 )
 
 func newDictionary(in *export.Input) *dictionary {
-	d := &dictionary{in: in, numbers: make(map[uint32]uint64), code: make(export.Mappings), mappings: []uint32{0}, paths: [][]uint64{nil}}
+	d := &dictionary{in: in, numbers: make(map[uint32]uint64), code: make(export.Mappings), mappings: []uint32{0},
+		paths: [][]uint64{nil}}
 	d.strings.ID("")
 	d.functions.ID(function{})
 	d.locations.ID(none)
@@ -70,7 +72,7 @@ func (d *dictionary) attribute(key, unit string, value *protobuf.Message) uint64
 	return uint64(d.attributes.ID(attribute{key: d.text(key), unit: d.text(unit), value: string(value.Bytes())}))
 }
 
-// stack returns the number of a call stack. It has at least one location.
+// stack returns the number of a call stack. Every call stack has at least one location.
 func (d *dictionary) stack(id uint32) uint64 {
 	n, added := d.stacks.Add(id)
 	if !added {
@@ -90,7 +92,8 @@ func (d *dictionary) stack(id uint32) uint64 {
 	return uint64(n)
 }
 
-// message is the dictionary, when all is in it. Each table is written before those that it refers to, which it fills.
+// message returns the complete dictionary. Each table is written before those that it refers to, because writing it
+// adds entries to them.
 func (d *dictionary) message() *protobuf.Message {
 	var m protobuf.Message
 	for _, path := range d.paths {
@@ -127,7 +130,7 @@ func (d *dictionary) message() *protobuf.Message {
 	return &m
 }
 
-// location is the i-th location, with a line for each frame, the inlined ones first.
+// location returns the i-th location, with a line for each frame, the inlined ones first.
 func (d *dictionary) location(i int, id uint32) *protobuf.Message {
 	var m protobuf.Message
 	if i == 0 {
@@ -155,7 +158,7 @@ func (d *dictionary) location(i int, id uint32) *protobuf.Message {
 		}
 		m.Message(locationLines, d.line(fn, f.Line))
 	}
-	if pc.Module != 0 { // what no file has, a runtime may have compiled
+	if pc.Module != 0 { // code outside of any file may come from a JIT compiler
 		m.Packed(locationAttributes, []uint64{d.attribute("profile.frame.type", "", textValue("native"))})
 	}
 	return &m
@@ -168,7 +171,7 @@ func (d *dictionary) line(f function, line uint32) *protobuf.Message {
 	return &m
 }
 
-// mappingOf returns the number of a module's mapping, 0 for code outside of any.
+// mappingOf returns the number of a module's mapping; 0 for code outside of any module.
 func (d *dictionary) mappingOf(module uint32) uint64 {
 	if module == 0 {
 		return 0

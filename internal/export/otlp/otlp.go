@@ -1,8 +1,9 @@
-// Package otlp writes OpenTelemetry's profiles: a message ProfilesData of its protocol, opentelemetry.proto.profiles.v1development.
+// Package otlp writes OpenTelemetry profiles: a message ProfilesData of the protocol
+// opentelemetry.proto.profiles.v1development.
 //
-// That protocol is not stable: fields were renumbered from one release to the next, without a sign of it in the message. So each release
-// that differs is a variant; see layout. A profile holds one type of values, and there is one for each metric. All of them share one
-// dictionary, whose tables begin with an empty entry: the number 0 means none.
+// That protocol is not stable: releases renumber fields, and messages do not name their release. So each release that
+// differs is a variant; see layout. A profile has one type of values, so each metric gets a profile of its own. All
+// profiles share one dictionary. Its tables begin with an empty entry: the number 0 means none.
 package otlp
 
 import (
@@ -17,38 +18,43 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is the profiles of OpenTelemetry.
+// Format is OpenTelemetry profiles.
 var Format = export.Format{
 	Name:      "otlp",
-	Tool:      "OpenTelemetry collectors and what stands behind them",
+	Tool:      "OpenTelemetry collectors and their backends",
 	Extension: ".otlp",
 	Binary:    true,
-	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes, allocation functions or regions as attributes (--by); process, host, when it began and how long it took",
+	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; " +
+		"modules with build ids; threads, size classes, allocation functions or regions as attributes (--by); " +
+		"process, host, when it began and how long it took",
 	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
 	Metrics: defaults,
 	By:      export.GroupingsOfStacks,
 	Variants: []export.Variant{
-		{Name: current, Text: "as the releases 0.3 and 0.4 of the Go module go.opentelemetry.io/proto/otlp/profiles/v1development have it"},
-		{Name: "v0.2", Text: "as its release 0.2 has it: a sample's fields have other numbers"},
+		{Name: current, Text: "as in releases 0.3 and 0.4 of the Go module " +
+			"go.opentelemetry.io/proto/otlp/profiles/v1development"},
+		{Name: "v0.2", Text: "as in its release 0.2: a sample's fields have other numbers"},
 	},
 	Write: write,
 }
 
 const current = "v0.4"
 
-var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks, query.Peak,
-	query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
+var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks,
+	query.Peak, query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
 
-// typeNames are how profiles call metrics; the first four are those of pprof's heap profiles, from which the protocol comes.
+// typeNames are the names of metrics in profiles. The first four are those of pprof's heap profiles, from which the
+// protocol descends.
 var typeNames = map[query.Metric]string{
-	query.Allocations: "alloc_objects", query.Bytes: "alloc_space", query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
-	query.PeakBlocks: "peak_objects", query.Peak: "peak_space", query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
-	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space", query.Deallocations: "free_objects",
-	query.FreedBytes: "free_space",
+	query.Allocations: "alloc_objects", query.Bytes: "alloc_space",
+	query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
+	query.PeakBlocks: "peak_objects", query.Peak: "peak_space",
+	query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
+	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space",
+	query.Deallocations: "free_objects", query.FreedBytes: "free_space",
 }
 
-// layout has the numbers of the fields that differ between releases.
+// layout holds the field numbers that differ between releases.
 type layout struct{ sampleValues, sampleAttributes int }
 
 var layouts = map[string]layout{
@@ -56,7 +62,7 @@ var layouts = map[string]layout{
 	"v0.2":  {sampleValues: 2, sampleAttributes: 3},
 }
 
-// Fields of the messages, in all releases.
+// Field numbers that are the same in all releases.
 const (
 	dataResource, dataDictionary             = 1, 2
 	resourceProfilesResource, resourceScopes = 1, 2
@@ -90,7 +96,7 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return err
 }
 
-// scopeOf says who tells: a scope has to be set.
+// scopeOf returns the scope, which names the producer. It is mandatory.
 func scopeOf(in *export.Input) *protobuf.Message {
 	var m protobuf.Message
 	m.String(scopeName, "github.com/heaptap/heaptap")
@@ -98,8 +104,8 @@ func scopeOf(in *export.Input) *protobuf.Message {
 	return &m
 }
 
-// resourceOf says of which process, in the words of OpenTelemetry's semantic conventions. Labels replace these, and labels before of the same name;
-// one without a value is none.
+// resourceOf returns the resource, which describes the process by OpenTelemetry's semantic conventions. Labels replace
+// these attributes, and earlier labels of the same name. A label without a value removes the attribute.
 func resourceOf(in *export.Input) *protobuf.Message {
 	p := in.Reader.Process()
 	var m protobuf.Message
@@ -139,14 +145,14 @@ func resourceOf(in *export.Input) *protobuf.Message {
 	return &m
 }
 
-// profiles writes the profiles of a recording.
+// profiles builds the profiles of a recording.
 type profiles struct {
 	in *export.Input
 	*dictionary
 	layout layout
 }
 
-// profile is that of a metric. Call stacks that have nothing of it are left out.
+// profile returns the profile of a metric, without call stacks whose value is 0.
 func (p *profiles) profile(t *query.StackTable, metric query.Metric) *protobuf.Message {
 	var m protobuf.Message
 	m.Message(profileSampleType, p.valueType(typeName(metric), unitName(metric.Unit())))
@@ -170,7 +176,7 @@ func (p *profiles) profile(t *query.StackTable, metric query.Metric) *protobuf.M
 	m.Message(profilePeriodType, p.valueType("space", "bytes"))
 	m.Int(profilePeriod, 1)
 	hash := sha256.Sum256(m.Bytes())
-	m.Blob(profileID, hash[:16]) // the same profile has the same id, however often it is sent
+	m.Blob(profileID, hash[:16]) // a profile that is sent again has the same id
 	return &m
 }
 
@@ -181,7 +187,7 @@ func (p *profiles) valueType(name, unit string) *protobuf.Message {
 	return &m
 }
 
-// labels are the attributes of a sample: of which blocks it is.
+// labels returns the attributes of a sample, which say what blocks it is about.
 func (p *profiles) labels(label uint32) []uint64 {
 	if !p.in.Query.By.OfBlocks() {
 		return nil
@@ -194,10 +200,12 @@ func (p *profiles) labels(label uint32) []uint64 {
 			return []uint64{p.attribute("thread.name", "", textValue(p.in.GroupName(&g)))}
 		}
 		t := &list[g.Thread]
-		return []uint64{p.attribute("thread.id", "", numberValue(int64(t.TID))), p.attribute("thread.name", "", textValue(t.Name))}
+		return []uint64{p.attribute("thread.id", "", numberValue(int64(t.TID))),
+			p.attribute("thread.name", "", textValue(t.Name))}
 	case query.BySizeClass:
 		low, high := query.SizeClass(g.Class)
-		return []uint64{p.attribute("heaptap.size.min", "By", numberValue(int64(low))), p.attribute("heaptap.size.max", "By", numberValue(int64(high)))}
+		return []uint64{p.attribute("heaptap.size.min", "By", numberValue(int64(low))),
+			p.attribute("heaptap.size.max", "By", numberValue(int64(high)))}
 	case query.ByRegion:
 		return []uint64{p.attribute("heaptap.region", "", textValue(p.in.LabelName(label)))}
 	}
@@ -211,7 +219,7 @@ func typeName(m query.Metric) string {
 	return m.String()
 }
 
-// unitName is a unit as pprof has it.
+// unitName returns pprof's name of a unit.
 func unitName(u query.Unit) string {
 	if u == query.Nanoseconds {
 		return "nanoseconds"

@@ -2,7 +2,7 @@ package otlp
 
 import "github.com/heaptap/heaptap/internal/export/protobuf"
 
-// Fields of OpenTelemetry's values.
+// Field numbers of OpenTelemetry's values.
 const (
 	keyValueKey, keyValueValue        = 1, 2
 	valueText, valueNumber, valueList = 1, 3, 5

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export/table"
 )
 
-// Physical types, encodings and such, as parquet.thrift numbers them.
+// Constants of parquet.thrift.
 const (
 	typeBool, typeInt64, typeDouble, typeBytes = 0, 2, 5, 6
 	encodingPlain, encodingRLE                 = 0, 3
@@ -18,20 +18,20 @@ const (
 	convertedText, convertedUint, convertedInt = 0, 14, 18
 )
 
-// column collects the values of a column in a group of rows.
+// column collects the values of a column within a group of rows.
 type column struct {
 	table.Column
-	present []uint64             // 1 where there is a value, of columns that may have none
-	numbers []uint64             // values, but those of texts and flags; of floats their bits
-	indexes []uint64             // of texts: into texts; of flags: themselves
-	texts   intern.Table[string] // the different ones
-	length  int                  // of these
-	falls   bool                 // a number is less than the one before
+	present []uint64             // for columns that may have missing values: 1 where there is a value
+	numbers []uint64             // values of columns that are neither texts nor flags; floats as their bits
+	indexes []uint64             // of texts: indexes into texts; of flags: the values
+	texts   intern.Table[string] // the distinct texts
+	length  int                  // their total length, bytes
+	falls   bool                 // some number is less than the one before
 	stats   stats
 	rows    int
 }
 
-// stats are the least and the largest number of a column.
+// stats are the least and the greatest number of a column.
 type stats struct {
 	any       bool
 	low, high table.Value
@@ -83,15 +83,15 @@ func (s *stats) add(v *table.Value) {
 	s.low.Int, s.high.Int = min(s.low.Int, v.Int), max(s.high.Int, v.Int)
 }
 
-// size is about how much memory the column takes.
+// size returns roughly how many bytes of memory the column takes.
 func (c *column) size() int { return c.length + 8*(len(c.numbers)+len(c.indexes)+len(c.present)) }
 
-// reset begins the next group.
+// reset clears the column for the next group.
 func (c *column) reset() {
 	*c = column{Column: c.Column, present: c.present[:0], numbers: c.numbers[:0], indexes: c.indexes[:0]}
 }
 
-// dictionary is the page of the different texts.
+// dictionary returns the page of the distinct texts.
 func (c *column) dictionary() []byte {
 	var b []byte
 	for _, s := range c.texts.List() {
@@ -100,7 +100,7 @@ func (c *column) dictionary() []byte {
 	return b
 }
 
-// data is the page of the values, after what says where there are none.
+// data returns the page of the values. Definition levels, if any, come before them.
 func (c *column) data() []byte {
 	var b []byte
 	if c.Null {
@@ -123,7 +123,8 @@ func (c *column) data() []byte {
 	return b
 }
 
-// encoding of the values. Numbers that only rise are small as differences; of others, compression finds more in the plain ones.
+// encoding returns the encoding of the values. Rising numbers are small as differences; others compress better as plain
+// numbers.
 func (c *column) encoding() int64 {
 	switch {
 	case c.Kind == table.Text:

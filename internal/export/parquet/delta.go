@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Sizes of what DELTA_BINARY_PACKED is made of, in numbers.
+// Sizes of the parts of DELTA_BINARY_PACKED, in numbers.
 const (
 	deltaBlock = 128
 	deltaMini  = 32
 )
 
-// appendDelta writes numbers as differences, in blocks that have the least of theirs in front. Differences wrap around.
+// appendDelta appends numbers as differences. Each block begins with its least difference. Differences wrap around.
 func appendDelta(b []byte, list []uint64) []byte {
 	b = binary.AppendUvarint(b, deltaBlock)
 	b = binary.AppendUvarint(b, deltaBlock/deltaMini)
@@ -44,7 +44,7 @@ func appendDeltaBlock(b []byte, deltas []uint64) []byte {
 		mini := deltas[i:min(i+deltaMini, len(deltas))]
 		width := bits.Len64(slices.Max(mini))
 		b[widths+i/deltaMini] = byte(width)
-		full := make([]uint64, deltaMini) // a mini block is always whole
+		full := make([]uint64, deltaMini) // a mini block is always full
 		copy(full, mini)
 		b = appendPacked(b, full, width)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// undelta reads what appendDelta writes, from its description in Parquet's documents.
+// undelta decodes what appendDelta writes, following Parquet's specification.
 func undelta(t *testing.T, b []byte) (list []uint64) {
 	t.Helper()
 	var head [3]uint64
@@ -28,7 +28,7 @@ func undelta(t *testing.T, b []byte) (list []uint64) {
 		b = b[n+minis:]
 		for _, width := range widths {
 			if len(list) == total {
-				break // those that are not needed are not there
+				break // mini blocks beyond the last value are not written
 			}
 			for i := range block / minis {
 				var delta uint64

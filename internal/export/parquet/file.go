@@ -14,26 +14,26 @@ const (
 	magic     = "PAR1"
 	codecZstd = 6
 	pageData  = 0
-	pageTexts = 2 // with the different values of a column
+	pageTexts = 2 // with the distinct values of a column
 	required  = 0
 	optional  = 1
 )
 
-// file is a file in the making.
+// file is a file that is being written.
 type file struct {
 	w       io.Writer
 	err     error
 	offset  int64
 	zstd    *zstd.Encoder
 	columns []column
-	rows    int // of the group
+	rows    int // rows of the current group
 	groups  []group
 	total   int64 // rows
 	creator string
 	facts   []string
 }
 
-// group tells where the chunks of a group are.
+// group says where the chunks of a group are.
 type group struct {
 	rows   int64
 	chunks []chunk
@@ -67,7 +67,7 @@ func (f *file) write(b []byte) {
 	f.offset += int64(len(b))
 }
 
-// size is about how much memory the group takes.
+// size returns roughly how many bytes of memory the group takes.
 func (f *file) size() (n int) {
 	for i := range f.columns {
 		n += f.columns[i].size()
@@ -75,7 +75,7 @@ func (f *file) size() (n int) {
 	return n
 }
 
-// endGroup writes the rows that were collected.
+// endGroup writes the collected rows.
 func (f *file) endGroup() {
 	if f.rows == 0 {
 		return
@@ -114,7 +114,7 @@ func (f *file) chunk(c *column) chunk {
 	return out
 }
 
-// page writes a page and returns its length before compression, header included.
+// page writes a page and returns its length before compression, including the header.
 func (f *file) page(content []byte, typ int64, fill func(t *thrift)) int64 {
 	packed := f.zstd.EncodeAll(content, nil)
 	var head thrift
@@ -128,7 +128,7 @@ func (f *file) page(content []byte, typ int64, fill func(t *thrift)) int64 {
 	return int64(len(head.b) + len(content))
 }
 
-// finish writes what is left and the footer.
+// finish writes the last group and the footer.
 func (f *file) finish() error {
 	f.endGroup()
 	var t thrift
@@ -142,7 +142,8 @@ func (f *file) finish() error {
 		t.text(2, value)
 	})
 	t.text(6, f.creator)
-	t.structures(7, len(f.columns), func(_ int, t *thrift) { t.structure(1, func(*thrift) {}) }) // each by its type's order
+	// Column orders: each column has its type's order.
+	t.structures(7, len(f.columns), func(_ int, t *thrift) { t.structure(1, func(*thrift) {}) })
 	t.b = append(t.b, 0)
 	n := len(t.b)
 	f.write(t.b)
@@ -150,7 +151,7 @@ func (f *file) finish() error {
 	return f.err
 }
 
-// schema tells the columns: a root, and they below it.
+// schema writes the schema: a root, and the columns below it.
 func (f *file) schema(t *thrift) {
 	t.structures(2, len(f.columns)+1, func(i int, t *thrift) {
 		if i == 0 {
@@ -180,7 +181,7 @@ func (f *file) schema(t *thrift) {
 	})
 }
 
-// integer is the logical type of a 64-bit number.
+// integer writes the logical type of a 64-bit number.
 func integer(t *thrift, signed bool) {
 	t.structure(10, func(t *thrift) {
 		t.int8(1, 64)
@@ -195,7 +196,7 @@ func (f *file) group(i int, t *thrift) {
 		size, compressed = size+g.chunks[i].size, compressed+g.chunks[i].compressed
 	}
 	t.structures(1, len(g.chunks), func(i int, t *thrift) {
-		t.int64(2, 0) // the footer alone tells of chunks
+		t.int64(2, 0) // only the footer describes the chunks
 		t.structure(3, func(t *thrift) { f.chunkInfo(t, &f.columns[i], &g.chunks[i], g.rows) })
 	})
 	t.int64(2, size)

@@ -2,12 +2,12 @@ package parquet
 
 import "encoding/binary"
 
-// longRun is from how many equal numbers on a run is written as such: fewer may share a group of eight with others.
+// longRun is the least number of equal numbers that is written as a run.
 const longRun = 16
 
-// appendHybrid writes numbers of width bits as Parquet's hybrid of runs and packed groups of eight.
+// appendHybrid appends numbers of width bits in Parquet's RLE/bit-packing hybrid: runs, and packed groups of eight.
 func appendHybrid(b []byte, list []uint64, width int) []byte {
-	packed := 0 // from here on, numbers are to be packed
+	packed := 0 // numbers from this index on are not written yet
 	flush := func(end int) {
 		if groups := (end - packed + 7) / 8; groups > 0 {
 			b = binary.AppendUvarint(b, uint64(groups)<<1|1)
@@ -19,7 +19,7 @@ func appendHybrid(b []byte, list []uint64, width int) []byte {
 		for end < len(list) && list[end] == list[i] {
 			end++
 		}
-		// Groups are of eight, but for the last one: a run can only begin where one ends.
+		// Only the last packed group may have fewer than eight numbers, so a run can begin only where a group ends.
 		begin := i + (8-(i-packed)%8)%8
 		if end-begin < longRun {
 			i = end
@@ -36,9 +36,9 @@ func appendHybrid(b []byte, list []uint64, width int) []byte {
 	return b
 }
 
-// appendPacked packs numbers of width bits, lowest bit first; groups of eight are filled up with zeros.
+// appendPacked packs numbers of width bits, lowest bit first. It fills the last group of eight with zeros.
 func appendPacked(b []byte, list []uint64, width int) []byte {
-	var buf uint64 // bits that are not written yet, less than a byte between the calls
+	var buf uint64 // bits that are not written yet; less than a byte between calls of put
 	n := 0
 	put := func(v uint64, width int) {
 		buf |= v << n
@@ -48,7 +48,7 @@ func appendPacked(b []byte, list []uint64, width int) []byte {
 		}
 	}
 	number := func(v uint64) {
-		put(v&(1<<32-1), min(width, 32)) // in halves: they fit behind what is left
+		put(v&(1<<32-1), min(width, 32)) // in halves, which fit beside the bits that are left
 		put(v>>32, max(width-32, 0))
 	}
 	for _, v := range list {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// unpack reads what appendHybrid writes, from its description in Parquet's documents.
+// unpack decodes what appendHybrid writes, following Parquet's specification.
 func unpack(t *testing.T, b []byte, width, n int) (list []uint64) {
 	t.Helper()
 	for len(list) < n {

@@ -1,8 +1,8 @@
 // Package parquet writes tables as Apache Parquet files.
 //
-// A file has groups of rows, each with a chunk for every column: a page of data, for texts after a page with the different ones among
-// them, compressed with Zstandard. The footer, written last, says where they are. Numbers that count are unsigned, flags are booleans,
-// texts are UTF-8. Rows stream: one group is in memory.
+// A file has groups of rows, each with a chunk for every column. A chunk is a page of data, compressed with Zstandard;
+// a chunk of texts has a page with the distinct texts before it. The footer, written last, says where the chunks are.
+// Counts are unsigned, flags are booleans, texts are UTF-8. Rows stream: only one group is in memory.
 package parquet
 
 import (
@@ -20,7 +20,7 @@ var Format = export.Format{
 	Extension: ".parquet",
 	Binary:    true,
 	Keeps:     "as tables: all metrics by call stack, the frames, every event, the timeline",
-	Loses:     "nothing of what is in the table",
+	Loses:     "nothing that is in the table",
 	Variants:  table.Variants(".parquet"),
 	Metrics:   table.Metrics,
 	AnyKind:   true,
@@ -28,7 +28,7 @@ var Format = export.Format{
 	Write:     write,
 }
 
-// A group of rows ends at the first of these bounds.
+// A group of rows ends when it reaches one of these bounds.
 const (
 	groupRows  = 1 << 17
 	groupBytes = 64 << 20

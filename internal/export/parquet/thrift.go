@@ -2,21 +2,21 @@ package parquet
 
 import "encoding/binary"
 
-// Types of the compact protocol of Apache Thrift, in which headers and the footer are.
+// Types of Apache Thrift's compact protocol, which encodes headers and the footer.
 const (
 	thriftTrue, thriftFalse                = 1, 2
 	thriftByte, thriftInt32, thriftInt64   = 3, 5, 6
 	thriftBinary, thriftList, thriftStruct = 8, 9, 12
 )
 
-// thrift is a struct in the making: fields come by rising number.
+// thrift builds a struct. Fields must be added in ascending order.
 type thrift struct {
 	b    []byte
 	last int
 }
 
 func (t *thrift) field(id, typ int) {
-	t.b = append(t.b, byte((id-t.last)<<4|typ)) // no field is more than 15 after the one before
+	t.b = append(t.b, byte((id-t.last)<<4|typ)) // no field number is more than 15 above the one before
 	t.last = id
 }
 
@@ -55,7 +55,7 @@ func (t *thrift) structure(id int, fill func(t *thrift)) {
 	t.element(fill)
 }
 
-// element adds a struct without a field's header: an element of a list.
+// element adds a struct without a field header: an element of a list.
 func (t *thrift) element(fill func(t *thrift)) {
 	in := thrift{b: t.b}
 	fill(&in)

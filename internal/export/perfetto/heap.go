@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Fields of profiles and of what they refer to.
+// Field numbers of profiles and of the messages that they refer to.
 const (
 	profileDumps, profileContinued, profileIndex = 5, 6, 7
 	dumpPID, dumpSamples, dumpFromStart          = 1, 2, 3
@@ -29,36 +29,36 @@ const (
 	frameID, frameFunction, frameMapping         = 1, 2, 3
 	frameOffset, frameSource, frameLine          = 4, 5, 6
 	stackID, stackFrames                         = 1, 2
-	packetBytes                                  = 128 << 10 // about where a packet ends and the next one begins
+	packetBytes                                  = 128 << 10 // a packet ends soon after it has reached this size
 )
 
-// heapName is the heap of malloc as Perfetto's own profiler of it calls it.
+// heapName is the name that Perfetto's own profiler gives malloc's heap.
 const heapName = "libc.malloc"
 
-// heap writes the profiles. Numbers of what is interned are one more than those of the tables: 0 is none.
+// heap writes the profiles. Ids of interned values are their index in the table plus 1; id 0 means none.
 type heap struct {
 	*trace
-	index     uint64           // of the next profile packet
-	new       protobuf.Message // InternedData that is not written yet
+	index     uint64           // index of the next profile packet
+	new       protobuf.Message // InternedData that is not yet written
 	functions intern.Table[string]
 	sources   intern.Table[string]
 	paths     intern.Table[string]
 	builds    intern.Table[string]
 	mappings  intern.Table[mapping]
 	frames    intern.Table[frame]
-	stacks    intern.Table[string] // the numbers of their frames, as the message has them
+	stacks    intern.Table[string] // keys are the encoded ids of their frames
 	framesAt  map[uint32][]uint64  // by pc, leaf to root
-	ids       map[uint32]int       // places in it, of the recording's call stacks
+	ids       map[uint32]int       // index into stacks, by call stack of the recording
 	modules   map[uint32]*event.Module
 }
 
-// mapping is a module as it lies in memory. One that was loaded there again is the same.
+// mapping is a module in memory. A module that was loaded again at the same place has the same mapping.
 type mapping struct {
 	path, build uint64
 	start, end  uint64
 }
 
-// frame is a frame of a call stack. An address has several where functions are inlined.
+// frame is a frame of a call stack. An address has several frames if functions were inlined there.
 type frame struct {
 	function, source uint64
 	mapping, offset  uint64
@@ -66,7 +66,8 @@ type frame struct {
 }
 
 func newHeap(t *trace) *heap {
-	h := &heap{trace: t, framesAt: make(map[uint32][]uint64), ids: make(map[uint32]int), modules: make(map[uint32]*event.Module)}
+	h := &heap{trace: t, framesAt: make(map[uint32][]uint64), ids: make(map[uint32]int),
+		modules: make(map[uint32]*event.Module)}
 	list := t.in.Reader.Modules()
 	for i := range list {
 		h.modules[list[i].ID] = &list[i]
@@ -74,8 +75,8 @@ func newHeap(t *trace) *heap {
 	return h
 }
 
-// moments writes the profiles at the peak and at the moment that was asked for, in the order of time: those of which it is known what was
-// up to there, and that are not the end as well.
+// moments writes the profiles at the peak and at the moment that was asked for, in the order of time. It leaves out
+// moments at the end of the range, and those for which the recording has only sums.
 func (h *heap) moments(ctx context.Context, end *query.StackTable) error {
 	var cuts []uint64
 	if _, ok := h.in.PeakTime(&end.Answer); ok {
@@ -89,15 +90,15 @@ func (h *heap) moments(ctx context.Context, end *query.StackTable) error {
 		if cut >= end.To {
 			break
 		}
-		if err := h.until(ctx, end.From, cut); err != nil && !export.OnlySums(err) {
+		if err := h.between(ctx, end.From, cut); err != nil && !export.OnlySums(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// until writes the profile of what was between two cuts.
-func (h *heap) until(ctx context.Context, from, to uint64) error {
+// between writes the profile of the events between two cuts.
+func (h *heap) between(ctx context.Context, from, to uint64) error {
 	at, err := h.in.Reader.TimeAt(to)
 	if err != nil {
 		return err
@@ -112,15 +113,15 @@ func (h *heap) until(ctx context.Context, from, to uint64) error {
 	return err
 }
 
-// dump writes what each call stack did up to a moment, in as many packets as it takes. The trace processor takes a profile's values for
-// those of the profile before and more, call stack by call stack; so call stacks of the recording that read the same have to be one.
+// dump writes what each call stack did up to a moment, in as many packets as needed. The trace processor subtracts the
+// values of the previous profile, call stack by call stack, so call stacks with the same frames must be merged.
 func (h *heap) dump(t *query.StackTable, at int64) {
 	sums := make([]query.Values, len(h.stacks.List()))
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		n := h.stack(r.Stack)
 		if len(h.new.Bytes()) > packetBytes {
-			h.interned()
+			h.flushInterned()
 		}
 		for len(sums) <= n {
 			sums = append(sums, query.Values{})
@@ -149,8 +150,8 @@ func (h *heap) dump(t *query.StackTable, at int64) {
 	h.profile(at, &samples, false)
 }
 
-// interned writes what is new in the tables.
-func (h *heap) interned() {
+// flushInterned writes the new entries of the tables.
+func (h *heap) flushInterned() {
 	if len(h.new.Bytes()) > 0 {
 		h.packet(func(p *protobuf.Message) { p.Message(packetInterned, &h.new) })
 	}
@@ -158,14 +159,14 @@ func (h *heap) interned() {
 }
 
 func (h *heap) profile(at int64, samples *protobuf.Message, continued bool) {
-	h.interned()
+	h.flushInterned()
 	h.packet(func(p *protobuf.Message) {
 		var dump, profile protobuf.Message
 		dump.Uint(dumpPID, h.pid())
 		dump.Bool(dumpFromStart, true)
 		dump.SetUint(dumpTime, h.at(at))
 		dump.String(dumpHeap, heapName)
-		dump.Uint(dumpInterval, 1) // each byte is counted
+		dump.Uint(dumpInterval, 1) // every byte is counted
 		dump.Uint(dumpFirstInterval, 1)
 		dump.Append(samples)
 		profile.Message(profileDumps, &dump)
@@ -178,7 +179,7 @@ func (h *heap) profile(at int64, samples *protobuf.Message, continued bool) {
 	samples.Reset()
 }
 
-// stack returns the place of a call stack in the table; its frames begin at the root.
+// stack returns the index of a call stack in the table. Its frames begin at the root.
 func (h *heap) stack(id uint32) int {
 	if n, ok := h.ids[id]; ok {
 		return n
@@ -194,7 +195,8 @@ func (h *heap) stack(id uint32) int {
 		return true
 	})
 	if path == nil {
-		path = []uint64{h.frame(frame{function: h.string(&h.functions, internedFunctions, export.Unknown), mapping: h.mapping(0)})}
+		path = []uint64{h.frame(frame{function: h.string(&h.functions, internedFunctions, export.Unknown),
+			mapping: h.mapping(0)})}
 	}
 	var frames protobuf.Message
 	for i := len(path) - 1; i >= 0; i-- {
@@ -215,12 +217,12 @@ func (h *heap) stack(id uint32) int {
 func (h *heap) pc(path []uint64, pc uint32) []uint64 {
 	info, _ := h.in.Reader.PCs().Get(pc)
 	for _, f := range h.in.Frames(pc) {
-		offset := f.Address // where no file is, addresses are those of the process
+		offset := f.Address // without a file, addresses are those of the process
 		if m := h.modules[info.Module]; m != nil {
 			offset = f.Offset
 		}
 		if !info.Interrupted && offset > 0 {
-			offset-- // from where the call returns to, into the call
+			offset-- // from the return address into the call
 		}
 		fr := frame{mapping: h.mapping(info.Module), offset: offset, line: f.Line,
 			function: h.string(&h.functions, internedFunctions, export.FrameName(&f))}
@@ -247,7 +249,8 @@ func (h *heap) frame(f frame) uint64 {
 	return uint64(n) + 1
 }
 
-// mapping returns the number of a module's mapping. Code outside of any file has one, too: a frame without is an error to older readers.
+// mapping returns the id of a module's mapping. Code outside of any file has one, too, because older readers reject
+// frames without.
 func (h *heap) mapping(id uint32) uint64 {
 	m := h.modules[id]
 	if m == nil {
@@ -270,9 +273,9 @@ func (h *heap) mapping(id uint32) uint64 {
 	return uint64(n) + 1
 }
 
-// string returns the number of a string in a table.
+// string returns the id of a string in a table.
 func (h *heap) string(t *intern.Table[string], field int, s string) uint64 {
-	if field != internedBuildIDs { // which are bytes
+	if field != internedBuildIDs { // build ids are bytes
 		s = valid(s)
 	}
 	n, added := t.Add(s)

@@ -1,11 +1,13 @@
-// Package perfetto writes traces of Perfetto: a message Trace of its public protocol, whose packets its viewer and its trace processor read.
+// Package perfetto writes Perfetto traces: a message Trace of Perfetto's public protocol, which its viewer and its
+// trace processor read.
 //
-// A trace has a process with its counters (what is live, what was allocated, the resident set), its instants (the peak, the end), and heap
-// profiles: what each call stack has allocated and freed up to a moment. There is one at the peak, one at the moment that was asked for and
-// one at the end; what a profile shows as not freed is what is live then.
+// A trace has a process with counters (live, allocated and resident memory), instants (the peak, the end), and heap
+// profiles. A heap profile has what each call stack allocated and freed up to a moment; what it shows as not freed is
+// live at that moment. There is one at the peak, one at the moment that was asked for, and one at the end.
 //
-// All packets are one sequence: strings, mappings, frames and call stacks are named by numbers that are given out once in it, in packets
-// before those that use them. Times are those of the wall clock, of which a snapshot at the beginning says that all clocks agree with it.
+// All packets form one sequence. Within it, strings, mappings, frames and call stacks have ids, which are defined in
+// packets before those that use them. Times are those of the wall clock; a clock snapshot at the beginning says that
+// all other clocks equal it.
 package perfetto
 
 import (
@@ -19,22 +21,23 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is the trace.
+// Format is a Perfetto trace.
 var Format = export.Format{
 	Name:      "perfetto",
 	Tool:      "ui.perfetto.dev, trace_processor",
 	Extension: ".perfetto-trace",
 	Binary:    true,
-	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with modules, build ids, inlined functions, " +
-		"files and lines; live bytes and blocks, what was allocated, and the resident set over time; the peak, the end and marks as instants",
+	Keeps: "allocated and freed bytes and blocks by call stack, exact, up to the peak, --at and the end, with " +
+		"modules, build ids, inlined functions, files and lines; live bytes and blocks, allocations, and the " +
+		"resident set over time; the peak, the end and marks as instants",
 	Loses: "single events; other metrics; threads",
 	Write: write,
 }
 
-// steps is how many points a counter has.
+// steps is the number of points of a counter.
 const steps = 1000
 
-// Fields of the messages. They are those of Perfetto's public protocol; numbers of fields never change in it.
+// Field numbers and constants of Perfetto's public protocol, which never renumbers fields.
 const (
 	tracePacket                                 = 1
 	packetClocks, packetTime                    = 6, 8
@@ -79,7 +82,7 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return t.err
 }
 
-// trace writes packets, one after the other.
+// trace writes packets one after the other.
 type trace struct {
 	w     io.Writer
 	in    *export.Input
@@ -88,7 +91,7 @@ type trace struct {
 	begun bool
 }
 
-// packet writes a packet of the sequence; fill adds what is in it.
+// packet writes a packet of the sequence; fill adds the contents.
 func (t *trace) packet(fill func(p *protobuf.Message)) {
 	var p, out protobuf.Message
 	fill(&p)
@@ -104,13 +107,13 @@ func (t *trace) packet(fill func(p *protobuf.Message)) {
 	}
 }
 
-// at is the time in the trace of a time in the recording.
+// at converts a time of the recording to a time of the trace.
 func (t *trace) at(ns int64) uint64 { return uint64(t.start + max(ns, 0)) }
 
-// pid is the process's; of a merged recording a made-up one, since 0 would be the kernel's idle process.
+// pid returns the process id. A merged recording gets 1, because 0 would be the kernel's idle process.
 func (t *trace) pid() uint64 { return uint64(max(t.in.Reader.Process().PID, 1)) }
 
-// head tells of the clocks, the process and its counters.
+// head writes the packets of the clocks, the process and its counters.
 func (t *trace) head() {
 	t.packet(func(p *protobuf.Message) {
 		var clocks protobuf.Message
@@ -138,7 +141,8 @@ func (t *trace) head() {
 		track, unit uint64
 		name        string
 	}{
-		{liveTrack, unitBytes, "live bytes"}, {blocksTrack, unitCount, "live blocks"}, {allocationsTrack, unitCount, "allocations"},
+		{liveTrack, unitBytes, "live bytes"}, {blocksTrack, unitCount, "live blocks"},
+		{allocationsTrack, unitCount, "allocations"},
 		{bytesTrack, unitBytes, "allocated bytes"}, {residentTrack, unitBytes, "resident set"},
 	} {
 		t.track(c.track, func(m *protobuf.Message) {
@@ -167,7 +171,7 @@ type point struct {
 	value uint64
 }
 
-// counters writes what the counters counted, in the order of time. What was allocated counts from the beginning of the range.
+// counters writes the values of the counters, in the order of time. Allocations count from the beginning of the range.
 func (t *trace) counters(ctx context.Context, a *query.Answer) error {
 	s, err := t.in.Develop(ctx, steps)
 	if err != nil && !export.OnlySums(err) {
@@ -179,8 +183,8 @@ func (t *trace) counters(ctx context.Context, a *query.Answer) error {
 		for i, at := range s.Times {
 			p := &s.All.Points[i]
 			allocations, bytes = allocations+p.Allocations, bytes+p.Bytes
-			list = append(list, point{at, liveTrack, p.Live}, point{at, blocksTrack, p.LiveBlocks}, point{at, allocationsTrack, allocations},
-				point{at, bytesTrack, bytes})
+			list = append(list, point{at, liveTrack, p.Live}, point{at, blocksTrack, p.LiveBlocks},
+				point{at, allocationsTrack, allocations}, point{at, bytesTrack, bytes})
 		}
 	}
 	if at, ok := t.in.PeakTime(a); ok {
@@ -209,7 +213,7 @@ func (t *trace) event(at int64, track, typ uint64, fill func(m *protobuf.Message
 	})
 }
 
-// instants writes the moments that have names.
+// instants writes the named moments: the peak, marks and the end. The facts about the recording are instants, too.
 func (t *trace) instants(a *query.Answer) {
 	instant := func(at int64, name string, notes ...*protobuf.Message) {
 		t.event(at, processTrack, typeInstant, func(m *protobuf.Message) {

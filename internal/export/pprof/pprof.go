@@ -1,7 +1,7 @@
-// Package pprof writes the profiles of google/pprof: a gzipped message of its profile.proto.
+// Package pprof writes pprof profiles: gzipped messages of google/pprof's profile.proto.
 //
-// A call stack of the recording is a sample, an address on it a location, and its inlined functions are lines of that location. Values
-// are what was counted, not samples to be scaled.
+// A call stack of the recording becomes a sample, an address on it a location, and the functions inlined there are
+// lines of that location. Values are exact counts, not samples to be scaled.
 package pprof
 
 import (
@@ -21,33 +21,37 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is the profile.
+// Format is a pprof profile.
 var Format = export.Format{
 	Name:      "pprof",
 	Tool:      "go tool pprof, Pyroscope, Parca, Grafana, speedscope",
 	Extension: ".pb.gz",
 	Binary:    true,
-	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; modules with build ids; threads, " +
-		"size classes, allocation functions or regions as labels (--by); when it began and how long it took",
-	Loses:   "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
-	In:      "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined functions, lines, modules, build ids; what threads allocated",
+	Keeps: "any metrics that sum up, exact, by call stack with addresses, inlined functions, files and lines; " +
+		"modules with build ids; threads, size classes, allocation functions or regions as labels (--by); when it " +
+		"began and how long it took",
+	Loses: "events and times of single blocks; own peaks, lifetimes and other metrics that do not sum up",
+	In: "sums by call stack: alloc_*, inuse_*, peak_*, leaked_*, temporary_*, free_*; addresses, inlined " +
+		"functions, lines, modules, build ids; what threads allocated",
 	Metrics: defaults,
 	By:      export.GroupingsOfStacks,
 	Write:   write,
 }
 
-var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks, query.Peak,
-	query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
+var defaults = []query.Metric{query.Allocations, query.Bytes, query.LiveBlocks, query.Live, query.PeakBlocks,
+	query.Peak, query.LeakedBlocks, query.Leaked, query.Temporary, query.TemporaryBytes}
 
-// typeNames are how pprof calls metrics. The first four are those of Go's heap profiles, which other tools know.
+// typeNames are the names of metrics in pprof. The first four are those of Go's heap profiles, which other tools know.
 var typeNames = map[query.Metric]string{
-	query.Allocations: "alloc_objects", query.Bytes: "alloc_space", query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
-	query.PeakBlocks: "peak_objects", query.Peak: "peak_space", query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
-	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space", query.Deallocations: "free_objects",
-	query.FreedBytes: "free_space",
+	query.Allocations: "alloc_objects", query.Bytes: "alloc_space",
+	query.LiveBlocks: "inuse_objects", query.Live: "inuse_space",
+	query.PeakBlocks: "peak_objects", query.Peak: "peak_space",
+	query.LeakedBlocks: "leaked_objects", query.Leaked: "leaked_space",
+	query.Temporary: "temporary_objects", query.TemporaryBytes: "temporary_space",
+	query.Deallocations: "free_objects", query.FreedBytes: "free_space",
 }
 
-// Fields of the messages in profile.proto.
+// Field numbers of profile.proto.
 const (
 	profileSampleType  = 1
 	profileSample      = 2
@@ -92,7 +96,7 @@ const (
 	functionFile       = 4
 )
 
-// unknownPC stands for the code of a call stack that is not known. No pc of a recording has this number.
+// unknownPC stands for the pc of an unknown call stack. No pc of a recording has this number.
 const unknownPC = ^uint32(0)
 
 func write(ctx context.Context, w io.Writer, in *export.Input) error {
@@ -103,14 +107,15 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return writeRows(w, in, t, t.Rows, false)
 }
 
-// Part is the profile of some of the blocks.
+// Part is a profile of one group of blocks.
 type Part struct {
-	Labels  []export.Label // say which; none: all
+	Labels  []export.Label // describe the group; none: all blocks
 	Profile []byte
 }
 
-// Parts returns a profile for each group of blocks that the question asks for, one if it asks for none: for servers that do not keep the
-// labels of samples, and look up the names of functions that have none. What a sample's labels would say, the part's do.
+// Parts returns a profile for each group of blocks; if the question does not group, a single one. It is for servers
+// that drop the labels of samples, and that look up the names of unnamed functions. The labels of a part replace those
+// of its samples.
 func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
 	t, err := in.Stacks(ctx)
 	if err != nil {
@@ -136,7 +141,7 @@ func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
 	return list, nil
 }
 
-// partLabels say of which blocks a part is.
+// partLabels returns the labels that describe a part's blocks.
 func partLabels(in *export.Input, label uint32) []export.Label {
 	by := in.Query.By
 	list := []export.Label{{Name: labelNames[by], Value: export.Printable(in.LabelName(label))}}
@@ -146,10 +151,11 @@ func partLabels(in *export.Input, label uint32) []export.Label {
 	return list
 }
 
-// labelNames are the labels that have the names of groups of blocks.
-var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size", query.ByAllocation: "allocator", query.ByRegion: "region"}
+// labelNames are the keys of the labels that name groups of blocks.
+var labelNames = map[query.By]string{query.ByThread: "thread", query.BySizeClass: "size",
+	query.ByAllocation: "allocator", query.ByRegion: "region"}
 
-// writeRows writes a profile of some rows of a table, as one of parts or whole.
+// writeRows writes a profile of some rows of a table: one of Parts if part is set, else the whole.
 func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.StackRow, part bool) error {
 	z := gzip.NewWriter(w)
 	p := newProfile(z, in)
@@ -165,29 +171,29 @@ func writeRows(w io.Writer, in *export.Input, t *query.StackTable, rows []query.
 	return z.Close()
 }
 
-// profile is a profile while it is written: samples first, then the tables that they refer to.
+// profile is a profile that is being written: samples first, then the tables that they refer to.
 type profile struct {
 	w         io.Writer
 	in        *export.Input
 	err       error
-	one       protobuf.Message // a field of the profile
+	one       protobuf.Message // a field of the profile, until it is written
 	texts     intern.Table[string]
 	functions intern.Table[function]
 	locations intern.Table[uint32] // pcs
 	path      []uint64
 	values    []uint64
-	part      bool // it is one of Parts
+	part      bool // the profile is one of Parts
 }
 
 type function struct{ name, system, file uint64 }
 
 func newProfile(w io.Writer, in *export.Input) *profile {
 	p := &profile{w: w, in: in}
-	p.texts.ID("") // has to be the first
+	p.texts.ID("") // must be the first
 	return p
 }
 
-// emit writes the field that is ready.
+// emit writes the field in p.one.
 func (p *profile) emit() {
 	if p.err == nil {
 		_, p.err = p.w.Write(p.one.Bytes())
@@ -195,7 +201,7 @@ func (p *profile) emit() {
 	p.one.Reset()
 }
 
-// text is the number of a text. Ids of the other tables are one more than the numbers of what they name, without gaps: Parca demands it.
+// text returns the index of a text. Ids in the other tables are indexes plus 1: Parca requires them to have no gaps.
 func (p *profile) text(s string) uint64 { return uint64(p.texts.ID(export.Printable(s))) }
 
 func (p *profile) valueType(name string, unit query.Unit) *protobuf.Message {
@@ -219,7 +225,7 @@ func typeName(m query.Metric) string {
 	return m.String()
 }
 
-// head writes what the samples mean.
+// head writes everything that precedes the samples: types, period, time and comments.
 func (p *profile) head(t *query.StackTable) {
 	for _, m := range t.Metrics {
 		p.one.Message(profileSampleType, p.valueType(typeName(m), m.Unit()))
@@ -238,7 +244,7 @@ func (p *profile) head(t *query.StackTable) {
 	p.emit()
 }
 
-// first is the metric that viewers show at first: the first that was asked for, else what is live at the moment that was asked for, else
+// first returns the metric that viewers show first: the first one of --metric; else, with --at, what is live then; else
 // the peak.
 func (p *profile) first(t *query.StackTable) query.Metric {
 	switch {
@@ -250,7 +256,7 @@ func (p *profile) first(t *query.StackTable) query.Metric {
 	return query.Peak
 }
 
-// sample writes a call stack.
+// sample writes a call stack and its values.
 func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	p.path, p.values = p.path[:0], p.values[:0]
 	p.in.PCs(r.Stack, func(pc uint32) bool {
@@ -276,7 +282,7 @@ func (p *profile) sample(t *query.StackTable, r *query.StackRow) {
 	p.emit()
 }
 
-// label says of which blocks a sample is.
+// label adds labels that describe a sample's blocks.
 func (p *profile) label(s *protobuf.Message, label uint32) {
 	groups := p.in.GroupsOfLabel(p.in.Query.By, label)
 	text := func(key, value string) {
@@ -312,10 +318,10 @@ func (p *profile) label(s *protobuf.Message, label uint32) {
 	}
 }
 
-// location is the id of a pc's location.
+// location returns the id of a pc's location.
 func (p *profile) location(pc uint32) uint64 { return uint64(p.locations.ID(pc)) + 1 }
 
-// tables writes what the samples refer to.
+// tables writes the tables that the samples refer to.
 func (p *profile) tables() {
 	code := p.writeLocations()
 	for _, m := range code.modules {
@@ -327,7 +333,7 @@ func (p *profile) tables() {
 		out.Uint(mappingOffset, at.Offset)
 		out.Uint(mappingFile, p.text(m.Path))
 		out.Uint(mappingBuildID, p.text(hex.EncodeToString(m.BuildID)))
-		// What has names needs no other symbols; where nothing has, pprof may look for some.
+		// A module with named functions needs no symbols; for others, pprof may look for some.
 		for _, field := range []int{mappingFunctions, mappingFilenames, mappingLines, mappingInlined} {
 			out.Bool(field, code.named[m.ID])
 		}
@@ -352,12 +358,12 @@ func (p *profile) tables() {
 // mappings are the modules that have code in a profile.
 type mappings struct {
 	modules []event.Module    // in the order of the profile
-	ids     map[uint32]uint64 // of the mappings, by the modules' ids
+	ids     map[uint32]uint64 // of mappings, by module id
 	places  export.Mappings
-	named   map[uint32]bool // some of the code has names
+	named   map[uint32]bool // by module id: some function has a name
 }
 
-// usedModules numbers the modules that the locations are in.
+// usedModules returns the modules that the locations are in, numbered.
 func (p *profile) usedModules() *mappings {
 	code := &mappings{ids: make(map[uint32]uint64), places: make(export.Mappings), named: make(map[uint32]bool)}
 	for _, id := range p.locations.List() {
@@ -403,8 +409,8 @@ func (p *profile) writeLocations() *mappings {
 	return code
 }
 
-// line is the line of a frame. A function without a name gets that of its place: viewers add up by names, and of a location without a line
-// they take the cost for its caller's, or for one function's that is the whole module.
+// line returns the line of a frame. A function without a name is named after its address. Without that, viewers, which
+// add up by name, would add the costs of a location to its caller, or to one function that stands for the whole module.
 func (p *profile) line(f *profiles.Frame) *protobuf.Message {
 	name := p.text(export.FrameName(f))
 	fn := function{name: name, system: name, file: p.text(f.File)}

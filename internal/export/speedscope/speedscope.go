@@ -1,7 +1,7 @@
 // Package speedscope writes the JSON that www.speedscope.app reads.
 //
-// A metric is a profile of its own. It is written as frames that open and close at running sums of the metric, so that a deep stack is
-// not repeated for each of the stacks that share it.
+// Each metric is a profile of its own. Frames open and close at running sums of the metric, so that frames shared by
+// many call stacks are written once.
 package speedscope
 
 import (
@@ -15,27 +15,28 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Format is the JSON.
+// Format is speedscope's JSON.
 var Format = export.Format{
 	Name:      "speedscope",
 	Tool:      "www.speedscope.app",
 	Extension: ".speedscope.json",
-	Keeps:     "any metrics that sum up, exact up to 2^53, by call stack, each as a profile; each thread's apart with --by thread",
-	Loses:     "time, addresses, files and lines (but with --by line)",
-	In:        "profiles that are named after a metric; else the first in bytes, taken for live bytes",
-	Metrics:   []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
-	By:        export.GroupingsOfTrees,
-	Write:     write,
+	Keeps: "any metrics that sum up, exact up to 2^53, by call stack, each as a profile; each thread's apart with " +
+		"--by thread",
+	Loses:   "time, addresses, files and lines (except with --by line)",
+	In:      "profiles that are named after a metric; else the first in bytes, taken for live bytes",
+	Metrics: []query.Metric{query.Bytes, query.Allocations, query.Peak, query.Leaked, query.Temporary},
+	By:      export.GroupingsOfTrees,
+	Write:   write,
 }
 
-// frame is what speedscope tells frames apart by.
+// frame identifies a frame, as speedscope does.
 type frame struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Line uint32 `json:"line,omitempty"`
 }
 
-// file is a file while it is written.
+// file is a file that is being written.
 type file struct {
 	w      io.Writer
 	in     *export.Input
@@ -49,7 +50,8 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 		return err
 	}
 	f := &file{w: w, in: in, frames: make(map[query.Group]int)}
-	f.printf("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":%s,\n\"exporter\":\"heaptap\",\n",
+	f.printf("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"+
+		"\"name\":%s,\n\"exporter\":\"heaptap\",\n",
 		quote(in.Title()))
 	parts := []*query.Node{t.Root}
 	if in.Query.By.OfBlocks() {
@@ -81,7 +83,7 @@ func (f *file) printf(format string, args ...any) {
 	}
 }
 
-// shared writes the frames.
+// shared writes the table of frames, which all profiles share.
 func (f *file) shared(parts []*query.Node) {
 	f.printf("\"shared\":{\"frames\":[")
 	for _, part := range parts {
@@ -99,7 +101,8 @@ func (f *file) shared(parts []*query.Node) {
 	f.printf("]},\n")
 }
 
-// frame is how a group is shown. What has no source file has its module instead: speedscope colours by it.
+// frame returns the frame of a group. Speedscope colours by file, so a group without a source file has its module
+// instead.
 func (f *file) frame(g *query.Group) frame {
 	name := *g
 	name.Line = 0
@@ -110,14 +113,14 @@ func (f *file) frame(g *query.Group) frame {
 	return out
 }
 
-// profile writes one metric of what is below a node.
+// profile writes a profile of one metric for the tree below a node.
 func (f *file) profile(name string, m query.Metric, root *query.Node) {
 	of := func(v *query.Values) uint64 {
 		n, _ := m.Integer(v)
 		return n
 	}
-	f.printf("\n{\"type\":\"evented\",\"name\":%s,\"unit\":%s,\"startValue\":0,\"endValue\":%d,\"events\":[", quote(name), quote(unit(m)),
-		of(&root.Total))
+	f.printf("\n{\"type\":\"evented\",\"name\":%s,\"unit\":%s,\"startValue\":0,\"endValue\":%d,\"events\":[",
+		quote(name), quote(unit(m)), of(&root.Total))
 	at, sep := uint64(0), ""
 	event := func(typ string, n *query.Node) {
 		f.printf("%s\n{\"type\":\"%s\",\"frame\":%d,\"at\":%d}", sep, typ, f.frames[n.Group], at)
@@ -134,7 +137,7 @@ func (f *file) profile(name string, m query.Metric, root *query.Node) {
 	f.printf("]}")
 }
 
-// unit is what speedscope calls it.
+// unit returns speedscope's name of a metric's unit.
 func unit(m query.Metric) string {
 	switch m.Unit() {
 	case query.ByteCount:
@@ -149,6 +152,6 @@ func quote(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // strings and numbers
+	_ = e.Encode(v) // strings and numbers can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -3,18 +3,19 @@
   const svg = document.documentElement, data = svg.dataset;
   const margin = +data.margin, char = +data.char, whole = +data.whole;
   const details = document.getElementById('details');
-  // A frame: where it begins and how wide it is, in the metric; how deep; its name.
+  // begin and value (the width) are in units of the metric.
   const frames = [...document.querySelectorAll('.f')].map(g => {
     const [, rect, text] = g.children;
     const lines = g.children[0].textContent.split('\n');
-    return {g, rect, text, begin: +g.dataset.b, value: +g.dataset.v, depth: +g.dataset.d, name: lines[0], short: g.dataset.n || lines[0], lines};
+    return {g, rect, text, begin: +g.dataset.b, value: +g.dataset.v, depth: +g.dataset.d,
+      name: lines[0], short: g.dataset.n || lines[0], lines};
   });
   if (!frames.length || !svg.viewBox) return;
   let zoom = frames[0], at = frames[0], pattern = null, width = 0;
 
-  const help = 'Click to zoom, Esc to see all again, arrow keys and Enter to go around, / to search';
+  const help = 'Click to zoom, Esc to reset, arrow keys and Enter to navigate, / to search';
 
-  // What of a name there is room for: template arguments go first, then the middle.
+  // Shortens a name to n characters: drops template arguments first, then the middle.
   function label(name, n) {
     if (n < 5 && name.length > n) return '';
     for (let last = ''; name.length > n && name !== last;) {
@@ -33,7 +34,8 @@
       const above = f.depth < zoom.depth && f.begin <= zoom.begin && end >= zoom.begin + zoom.value;
       const begin = above || f === zoom ? zoom.begin : f.begin;
       const wide = above || f === zoom ? width - 2 * margin : f.value * scale;
-      const shown = above || f === zoom || f.depth > zoom.depth && f.begin >= zoom.begin && end <= zoom.begin + zoom.value && wide >= 0.1;
+      const shown = above || f === zoom ||
+        f.depth > zoom.depth && f.begin >= zoom.begin && end <= zoom.begin + zoom.value && wide >= 0.1;
       f.g.style.display = shown ? '' : 'none';
       if (!shown) continue;
       const x = (begin - zoom.begin) * scale;
@@ -45,8 +47,8 @@
     }
   }
 
-  // Says in one line what a frame is; without one, what was found.
-  function tell(f) {
+  // Describes a frame in one line; without a frame, the result of the search.
+  function describe(f) {
     at.g.classList.remove('at');
     if (f) {
       at = f;
@@ -58,7 +60,7 @@
   }
 
   function found() {
-    let sum = 0, end = 0, n = 0; // what is within what was found counts once
+    let sum = 0, end = 0, n = 0; // a match within a match counts once
     for (const f of frames) {
       if (!f.found) continue;
       n++;
@@ -76,19 +78,22 @@
       f.found = !!pattern && f.depth > 0 && pattern.test(f.name);
       f.g.classList.toggle('found', f.found);
     }
-    tell(null);
+    describe(null);
   }
 
   function go(f) {
     zoom = f;
     draw();
-    tell(f);
+    describe(f);
   }
 
   // Frames are in the order of the tree: a frame's first child comes right after it.
   function next(step) {
     const i = frames.indexOf(at), shown = f => f.g.style.display === '';
-    if (step === 'down') return frames[i + 1] && frames[i + 1].depth > at.depth && shown(frames[i + 1]) ? frames[i + 1] : at;
+    if (step === 'down') {
+      const child = frames[i + 1];
+      return child && child.depth > at.depth && shown(child) ? child : at;
+    }
     if (step === 'up') { let k = i; while (k > 0 && frames[k].depth >= at.depth) k--; return frames[k]; }
     for (let k = i + step; frames[k]; k += step) if (frames[k].depth === at.depth && shown(frames[k])) return frames[k];
     return at;
@@ -96,8 +101,10 @@
 
   const box = document.createElementNS('http://www.w3.org/2000/svg', 'foreignObject');
   const input = document.createElementNS('http://www.w3.org/1999/xhtml', 'input');
-  Object.entries({type: 'search', class: 'search', placeholder: 'Search (regexp)  /', 'aria-label': 'Search functions by a regular expression'})
-    .forEach(a => input.setAttribute(...a));
+  Object.entries({
+    type: 'search', class: 'search', placeholder: 'Search (regexp)  /',
+    'aria-label': 'Search functions by a regular expression',
+  }).forEach(a => input.setAttribute(...a));
   Object.entries({width: 220, height: 28, y: 12}).forEach(a => box.setAttribute(...a));
   box.append(input);
   svg.append(box);
@@ -105,14 +112,14 @@
 
   const of = e => { const g = e.target.closest && e.target.closest('.f'); return g && frames.find(f => f.g === g); };
   svg.addEventListener('click', e => { const f = of(e); if (f) { go(f); svg.focus(); } });
-  svg.addEventListener('mouseover', e => tell(of(e)));
+  svg.addEventListener('mouseover', e => describe(of(e)));
   svg.addEventListener('keydown', e => {
     if (e.target === input) {
       if (e.key === 'Escape') { input.value = ''; search(''); svg.focus(); }
       return;
     }
     const step = {ArrowDown: 'down', ArrowUp: 'up', ArrowLeft: -1, ArrowRight: 1}[e.key];
-    if (step) { tell(next(step)); at.g.classList.add('at'); }
+    if (step) { describe(next(step)); at.g.classList.add('at'); }
     else if (e.key === 'Enter') go(at);
     else if (e.key === 'Escape') go(frames[0]);
     else if (e.key === '/') input.focus();
@@ -121,7 +128,7 @@
   });
 
   function fit() {
-    svg.setAttribute('width', '100%'); // without the scroll bar
+    svg.setAttribute('width', '100%'); // excludes the scroll bar
     width = Math.max(svg.getBoundingClientRect().width, 320);
     const height = svg.viewBox.baseVal.height;
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -130,5 +137,5 @@
   }
   window.addEventListener('resize', fit);
   fit();
-  tell(null);
+  describe(null);
 })();

@@ -12,27 +12,27 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// paint gives each module a hue, and each function a shade of it. What is the runtime's is grey.
+// paint gives each module a hue, and each function a shade of its module's hue. The runtime is grey.
 type paint struct {
-	legend []owner // by what is allocated right in them, largest first
+	legend []owner // by what they allocate themselves, largest first
 	by     map[string]int
 }
 
-// owner is a module, or whatever else tells frames apart where they have none.
+// owner is a module or, for groups that have none, what they are coloured by instead.
 type owner struct {
 	name   string
-	number int // among all
+	number int // index among all owners
 	hue    int
 	grey   bool
 }
 
-// hues are far enough apart to be told apart, in degrees.
+// hues are in degrees, far enough apart to be distinguished.
 var hues = []int{26, 212, 145, 280, 190, 335, 52, 245, 100, 5}
 
-// shades is how many a hue has.
+// shades is the number of shades of a hue.
 const shades = 3
 
-// newPaint looks at all frames.
+// newPaint assigns colours to the owners of all frames.
 func newPaint(list []frame, weigh func(*frame) uint64) *paint {
 	weight := make(map[string]uint64)
 	for i := range list {
@@ -56,7 +56,7 @@ func newPaint(list []frame, weigh func(*frame) uint64) *paint {
 	return p
 }
 
-// choose takes the hue that a name always has, or, if another one has taken it, the next.
+// choose returns the hue that follows from a name's hash, or the next free one if that is taken.
 func choose(name string, taken map[int]bool) int {
 	if len(taken) == len(hues) {
 		clear(taken)
@@ -71,7 +71,7 @@ func choose(name string, taken map[int]bool) int {
 
 const noModule = "[no file]"
 
-// ownerName is what a frame is coloured by.
+// ownerName returns the name that decides a group's hue.
 func ownerName(g *query.Group) string {
 	switch {
 	case g.By.OfBlocks():
@@ -90,14 +90,14 @@ func hash(s string) uint32 {
 	return h.Sum32()
 }
 
-// class is the class of a frame.
+// class returns the CSS class of a group's frames.
 func (p *paint) class(g *query.Group) string {
 	return p.legend[p.by[ownerName(g)]].class(int(hash(fmt.Sprint(g.Function, g.File, g.Offset)) % shades))
 }
 
 func (o *owner) class(shade int) string { return fmt.Sprintf("m%d-%d", o.number, shade) }
 
-// css is the colours, as a style sheet.
+// css returns the colours as a style sheet.
 func (p *paint) css() string {
 	var light, dark strings.Builder
 	for i := range p.legend {
@@ -114,7 +114,7 @@ func (p *paint) css() string {
 	return light.String() + "@media screen and (prefers-color-scheme:dark){\n" + dark.String() + "}\n"
 }
 
-// rgb is a colour of hue (degrees), saturation and lightness (percent), as all programs that show SVG know it.
+// rgb converts hue (degrees), saturation and lightness (percent) to a notation that every SVG viewer understands.
 func rgb(hue, saturation, lightness int) string {
 	s, l := float64(saturation)/100, float64(lightness)/100
 	channel := func(n int) int {

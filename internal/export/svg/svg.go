@@ -1,7 +1,8 @@
-// Package svg draws flame graphs: one SVG file that any browser shows, without anything from elsewhere.
+// Package svg draws flame graphs: a self-contained SVG file that any browser shows.
 //
-// The picture is complete as it is, and can be printed or put into a document. In a browser, a small script (flame.js) fits it to the
-// window, zooms into what is clicked and finds functions by name; keys do the same. Colours tell the modules apart, in light and dark.
+// The picture is complete without its script, and can be printed or put into a document. In a browser, a small script
+// (flame.js) fits the picture to the window, zooms into frames that are clicked and finds functions by name; keys do
+// the same. Each module has its colour, in light and dark mode.
 package svg
 
 import (
@@ -37,9 +38,9 @@ var script string
 //go:embed flame.css
 var style string
 
-// Measures of the picture, px. flame.js has those that it needs from the attributes of the picture.
+// Dimensions of the picture, px. flame.js reads those that it needs from the picture's attributes.
 const (
-	width     = 1200 // that it has until a browser fits it to its window
+	width     = 1200 // until the script fits the picture to the window
 	margin    = 12
 	rowHeight = 18
 	titleY    = 28
@@ -48,8 +49,8 @@ const (
 	detailsY  = 96
 	flameY    = 108
 	narrowest = 0.1
-	longest   = 250  // characters of a label, in the widest window
-	charWidth = 6.63 // of the labels, 11 px monospace
+	longest   = 250  // the most characters of a label, in the widest window
+	charWidth = 6.63 // of a character of a label, 11 px monospace
 	inner     = width - 2*margin
 )
 
@@ -70,7 +71,7 @@ func write(ctx context.Context, w io.Writer, in *export.Input) error {
 	return p.err
 }
 
-// picture is a flame graph while it is drawn.
+// picture is a flame graph that is being drawn.
 type picture struct {
 	w      io.Writer
 	in     *export.Input
@@ -87,7 +88,7 @@ type frame struct {
 	group       query.Group
 	root        bool
 	depth       int
-	begin       uint64 // where it begins, in the metric
+	begin       uint64 // left edge, in units of the metric
 	value, self uint64
 }
 
@@ -96,17 +97,18 @@ func (p *picture) of(v *query.Values) uint64 {
 	return n
 }
 
-// frames lays the tree out: from left to right, largest first.
+// frames lays out the tree: from left to right, largest first.
 func (p *picture) frames(root *query.Node) {
 	p.list = append(p.list, frame{root: true, value: p.whole, self: p.of(&root.Self)})
-	at := []uint64{0} // where the next frame of each depth begins
+	at := []uint64{0} // left edge of the next frame, by depth
 	export.Walk(root, func(n *query.Node, depth int) bool {
 		v := p.of(&n.Total)
 		if v == 0 {
 			return false
 		}
 		at = append(at[:depth+1], at[depth])
-		p.list = append(p.list, frame{group: n.Group, depth: depth + 1, begin: at[depth], value: v, self: p.of(&n.Self)})
+		p.list = append(p.list, frame{group: n.Group, depth: depth + 1, begin: at[depth], value: v,
+			self: p.of(&n.Self)})
 		p.depth = max(p.depth, depth+1)
 		at[depth] += v
 		return true
@@ -123,11 +125,12 @@ func (p *picture) printf(format string, args ...any) {
 func (p *picture) head(t *query.Tree) {
 	height := flameY + (p.depth+1)*rowHeight + margin
 	text := p.metric.Text()
-	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole), humanize.Duration(t.Span))
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="graphics-document" `+
-		`aria-labelledby="title subtitle" aria-roledescription="flame graph" tabindex="0" `+
-		`data-whole="%d" data-unit="%s" data-margin="%d" data-char="%v">`+"\n", width, height, width, height, p.whole, p.unit(),
-		margin, charWidth)
+	subtitle := fmt.Sprintf("%s%s: %s, recorded over %s", strings.ToUpper(text[:1]), text[1:], p.amount(p.whole),
+		humanize.Duration(t.Span))
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" `+
+		`role="graphics-document" aria-labelledby="title subtitle" aria-roledescription="flame graph" tabindex="0" `+
+		`data-whole="%d" data-unit="%s" data-margin="%d" data-char="%v">`+"\n", width, height, width, height, p.whole,
+		p.unit(), margin, charWidth)
 	p.printf("<title>%s</title>\n<style><![CDATA[\n%s%s]]></style>\n", escape(p.in.Title()), style, p.paint.css())
 	p.printf(`<rect class="paper" width="100%%" height="100%%"/>` + "\n")
 	p.printf(`<text id="title" x="%d" y="%d">%s</text>`+"\n", margin, titleY, escape(cut(p.in.Title(), 110)))
@@ -149,7 +152,7 @@ func (p *picture) head(t *query.Tree) {
 	p.printf(`<g id="flames" transform="translate(%d %d)">`+"\n", margin, flameY)
 }
 
-// unit is what stands behind a number.
+// unit returns the unit that follows a number.
 func (p *picture) unit() string {
 	switch p.metric.Unit() {
 	case query.ByteCount:
@@ -160,7 +163,7 @@ func (p *picture) unit() string {
 	return ""
 }
 
-// amount is a value, in short and exactly.
+// amount returns a value as text: rounded, and exactly.
 func (p *picture) amount(v uint64) string {
 	exact := strings.TrimSpace(humanize.Number(v) + " " + p.unit())
 	short := exact
@@ -201,12 +204,12 @@ func (p *picture) frame(f *frame) {
 	if short := view.FunctionName(name, longest); short != name {
 		p.printf(` data-n="%s"`, escape(short))
 	}
-	p.printf(`><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2"/>`, escape(title), x, y, max(wide-0.5, narrowest),
-		rowHeight-1)
+	p.printf(`><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2"/>`, escape(title), x, y,
+		max(wide-0.5, narrowest), rowHeight-1)
 	p.printf(`<text x="%.2f" y="%d">%s</text></g>`+"\n", x+4, y+13, escape(label(name, wide)))
 }
 
-// place says where a function is.
+// place returns a line that says where a function is: its module, or its file and line.
 func place(g *query.Group) string {
 	switch {
 	case g.By == query.ByFunction && g.Module != "":
@@ -217,7 +220,7 @@ func place(g *query.Group) string {
 	return ""
 }
 
-// label is what of a name there is room for.
+// label shortens a name to the width of its frame.
 func label(name string, wide float64) string {
 	n := int((wide - 7) / charWidth)
 	if n < 1 {
@@ -226,10 +229,10 @@ func label(name string, wide float64) string {
 	if text := view.FunctionName(name, n); n >= 5 || !strings.Contains(text, "…") {
 		return text
 	}
-	return "" // too little to mean anything
+	return "" // too short to be useful
 }
 
-// cut cuts off what is more than n characters.
+// cut shortens a text to n characters.
 func cut(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -237,7 +240,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// escape makes text that XML can hold: what it cannot hold becomes U+FFFD.
+// escape escapes a text for XML. Characters that XML does not allow become U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s))

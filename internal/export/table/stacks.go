@@ -12,15 +12,16 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Metrics are those of the table of stacks: all that a recording has without going through its events.
-var Metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Live, query.LiveBlocks,
-	query.Peak, query.PeakBlocks, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Temporary, query.TemporaryBytes,
-	query.ZeroSize, query.MinSize, query.MaxSize, query.Slack, query.Reallocations, query.MeanLifetime}
+// Metrics are those of the table of stacks: all that a recording answers without reading its events.
+var Metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Live,
+	query.LiveBlocks, query.Peak, query.PeakBlocks, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Temporary,
+	query.TemporaryBytes, query.ZeroSize, query.MinSize, query.MaxSize, query.Slack, query.Reallocations,
+	query.MeanLifetime}
 
-// columnName is a metric's column.
+// columnName returns the name of a metric's column.
 func columnName(m query.Metric) string { return strings.ReplaceAll(m.String(), "-", "_") }
 
-// stacks is a row for each call stack, or for each call stack and group of blocks.
+// stacks returns a table with a row for each call stack, or for each call stack and group of blocks.
 func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 	answer, err := in.Stacks(ctx)
 	if err != nil {
@@ -38,8 +39,8 @@ func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 		}
 		t.Columns = append(t.Columns, Column{Name: columnName(m), Kind: kind})
 	}
-	t.Columns = append(t.Columns, Column{"function", Text, true}, Column{"file", Text, true}, Column{"line", Uint, true},
-		Column{"module", Text, true}, Column{"frames", Text, false})
+	t.Columns = append(t.Columns, Column{"function", Text, true}, Column{"file", Text, true},
+		Column{"line", Uint, true}, Column{"module", Text, true}, Column{"frames", Text, false})
 	var row []Value
 	var list []profile.Frame
 	t.Rows = func(_ context.Context, yield func([]Value) error) error {
@@ -58,8 +59,8 @@ func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 			if len(list) > 0 {
 				leaf = list[0]
 			}
-			row = append(row, textOf(leaf.Function), textOf(leaf.File), Value{Uint: uint64(leaf.Line), Null: leaf.Line == 0},
-				textOf(leaf.Module), textOf(joined(list)))
+			row = append(row, textOf(leaf.Function), textOf(leaf.File),
+				Value{Uint: uint64(leaf.Line), Null: leaf.Line == 0}, textOf(leaf.Module), textOf(joined(list)))
 			if err := yield(row); err != nil {
 				return err
 			}
@@ -69,7 +70,7 @@ func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 	return t, nil
 }
 
-// joined is a call stack in one text, from main on, as folded stacks have it.
+// joined returns a call stack as one text, from main on, like a folded stack.
 func joined(list []profile.Frame) string {
 	if len(list) == 0 {
 		return export.Unknown
@@ -81,13 +82,14 @@ func joined(list []profile.Frame) string {
 	return strings.Join(names, ";")
 }
 
-// maxRows is how many rows a table of frames has, unless its call stacks have more than leastRows on average: deeper ones are cut.
+// maxRows bounds the rows of a table of frames. To stay below it, call stacks are cut, but each keeps at least
+// leastRows rows.
 const (
 	maxRows   = 6 << 20
 	leastRows = 10
 )
 
-// rowLimit is how many frames of a call stack have rows; 0: all.
+// rowLimit returns how many frames of a call stack get rows; 0: all.
 func rowLimit(in *export.Input, rows []query.StackRow) int {
 	if uint64(len(rows))*uint64(in.Reader.Nodes().Len()) <= maxRows {
 		return 0
@@ -99,18 +101,18 @@ func rowLimit(in *export.Input, rows []query.StackRow) int {
 	return profile.DepthLimit(list, maxRows, leastRows)
 }
 
-// frames is a row for each frame of the call stacks; depth counts from main, 0.
+// frames returns a table with a row for each frame of the call stacks. The depth of main is 0.
 func frames(in *export.Input) *Table {
-	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false}, {"function", Text, true},
-		{"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true}, {"module", Text, true}, {"offset", Text, true},
-		{"address", Text, false}, {"inlined", Flag, false}}}
+	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false},
+		{"function", Text, true}, {"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true},
+		{"module", Text, true}, {"offset", Text, true}, {"address", Text, false}, {"inlined", Flag, false}}}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		answer, err := in.Stacks(ctx, query.Allocations, query.Deallocations, query.Live)
 		if err != nil {
 			return err
 		}
 		limit := rowLimit(in, answer.Rows)
-		known := make(map[uint32][][]Value) // by pc, leaf to root: what rows have behind stack and depth
+		known := make(map[uint32][][]Value) // the columns after stack and depth; by pc, leaf to root
 		var list [][]Value
 		row := make([]Value, len(t.Columns))
 		for i := range answer.Rows {
@@ -119,15 +121,15 @@ func frames(in *export.Input) *Table {
 			left := limit
 			in.PCs(stack, func(pc uint32) bool {
 				if left--; left == -1 && limit > 0 {
-					in.TellCut()
+					in.ReportCut()
 					pc = export.CutPC
 				}
 				rows, ok := known[pc]
 				if !ok {
 					for _, f := range in.Frames(pc) {
-						rows = append(rows, []Value{textOf(export.FrameName(&f)), textOf(f.Function), textOf(f.Linkage), textOf(f.File),
-							{Uint: uint64(f.Line), Null: f.Line == 0}, textOf(f.Module), {Text: hex(f.Offset), Null: f.Module == ""},
-							{Text: hex(f.Address)}, flagOf(f.Inlined)})
+						rows = append(rows, []Value{textOf(export.FrameName(&f)), textOf(f.Function), textOf(f.Linkage),
+							textOf(f.File), {Uint: uint64(f.Line), Null: f.Line == 0}, textOf(f.Module),
+							{Text: hex(f.Offset), Null: f.Module == ""}, {Text: hex(f.Address)}, flagOf(f.Inlined)})
 					}
 					known[pc] = rows
 				}
@@ -148,12 +150,13 @@ func frames(in *export.Input) *Table {
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-// events is a row for each event.
+// events returns a table with a row for each event.
 func events(in *export.Input) *Table {
-	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false}, {"function", Text, false},
-		{"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false}, {"block", Uint, true}, {"size", Uint, false},
-		{"usable", Uint, true}, {"address", Text, true}, {"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true},
-		{"alignment", Uint, true}, {"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
+	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false},
+		{"function", Text, false}, {"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false},
+		{"block", Uint, true}, {"size", Uint, false}, {"usable", Uint, true}, {"address", Text, true},
+		{"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true}, {"alignment", Uint, true},
+		{"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
 		{"weight", Uint, false}, {"weight_bytes", Uint, false}, {"region", Text, true}}}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		threads, regions := in.Reader.Threads(), in.RegionNames()
@@ -167,12 +170,13 @@ func events(in *export.Input) *Table {
 			has := func(f event.Flags) Value { return flagOf(e.Flags&f != 0) }
 			free := e.Kind == event.Free
 			blocks, bytes := e.Weight()
-			row = append(row[:0], uintOf(n), Value{Int: e.Time}, Value{Text: e.Kind.String()}, Value{Text: e.Func.String()},
-				uintOf(uint64(e.Thread)), uintOf(tid), uintOf(uint64(e.Stack)), Value{Uint: ref, Null: ref == event.NoRef}, uintOf(e.Size),
-				Value{Uint: e.Usable, Null: e.Flags&event.HasUsable == 0}, address(e.Addr), Value{Int: e.Born, Null: !free},
-				Value{Uint: uint64(e.BornBy), Null: !free}, some(uint64(e.FreeStack)), some(e.Align),
-				has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late), uintOf(blocks),
-				uintOf(bytes), textOf(regions(ref, e)))
+			row = append(row[:0], uintOf(n), Value{Int: e.Time}, Value{Text: e.Kind.String()},
+				Value{Text: e.Func.String()}, uintOf(uint64(e.Thread)), uintOf(tid), uintOf(uint64(e.Stack)),
+				Value{Uint: ref, Null: ref == event.NoRef}, uintOf(e.Size),
+				Value{Uint: e.Usable, Null: e.Flags&event.HasUsable == 0}, address(e.Addr),
+				Value{Int: e.Born, Null: !free}, Value{Uint: uint64(e.BornBy), Null: !free}, some(uint64(e.FreeStack)),
+				some(e.Align), has(event.Realloc), has(event.InPlace), has(event.Temporary), has(event.Late),
+				uintOf(blocks), uintOf(bytes), textOf(regions(ref, e)))
 			return yield(row)
 		})
 	}

@@ -1,11 +1,11 @@
-// Package table has what formats of rows and columns write: a recording as tables.
+// Package table turns recordings into tables, for formats of rows and columns.
 //
 //	stacks    a row for each call stack, with metrics
 //	frames    a row for each frame of these
 //	events    a row for each event
 //	timeline  a row for each of a thousand steps of equal time
 //
-// docs/formats.md tells the columns. Rows come one by one; what is in a row is valid until the next.
+// docs/formats.md lists the columns. Rows come one by one; a row is valid until the next one.
 package table
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 )
 
-// Kind is what the values of a column are.
+// Kind is the type of a column's values.
 type Kind uint8
 
 // The kinds.
@@ -31,10 +31,10 @@ const (
 type Column struct {
 	Name string
 	Kind Kind
-	Null bool // there may be rows without a value
+	Null bool // values may be missing
 }
 
-// Value is a value of a row; which field is set, its column's kind says.
+// Value is a value of a row. Its column's kind says which field is set.
 type Value struct {
 	Null  bool
 	Uint  uint64
@@ -50,17 +50,18 @@ type Table struct {
 	Rows func(ctx context.Context, yield func(row []Value) error) error
 }
 
-// Variants are the tables, as variants of a format whose files end in extension.
+// Variants returns the tables as variants of a format with that file extension.
 func Variants(extension string) []export.Variant {
 	return []export.Variant{
 		{Name: "stacks", Text: "a row for each call stack, with metrics"},
 		{Name: "frames", Text: "a row for each frame of these", Extension: ".frames" + extension, Fixed: true},
 		{Name: "events", Text: "a row for each event", Extension: ".events" + extension, Fixed: true},
-		{Name: "timeline", Text: "a row for each of 1000 steps of equal time", Extension: ".timeline" + extension, Fixed: true},
+		{Name: "timeline", Text: "a row for each of 1000 steps of equal time", Extension: ".timeline" + extension,
+			Fixed: true},
 	}
 }
 
-// Of returns the table that the input's variant means.
+// Of returns the table that the input's variant names.
 func Of(ctx context.Context, in *export.Input) (*Table, error) {
 	switch in.Variant {
 	case "frames":
@@ -77,7 +78,7 @@ func uintOf(v uint64) Value { return Value{Uint: v} }
 
 func textOf(v string) Value { return Value{Text: clean(v), Null: v == ""} }
 
-// clean takes out of a text what many readers stumble over: bytes that are no UTF-8, and NUL.
+// clean replaces what many readers reject in a text: NUL and invalid UTF-8.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -1,4 +1,4 @@
-// Package valgrind has what the formats of Valgrind's tools share: how they name a frame.
+// Package valgrind names frames as Valgrind's tools do, for their formats.
 package valgrind
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Frame names a frame by its address in its file, its function, and its line; by its file if the line is not known.
+// Frame names a frame by its address in its module, its function, and its line; by its module if the line is not known.
 func Frame(f *profile.Frame) string {
 	name, where, address := f.Function, "", f.Offset
 	if name == "" {
@@ -28,10 +28,11 @@ func Frame(f *profile.Frame) string {
 	return Line(fmt.Sprintf("0x%X: %s%s", address, name, where))
 }
 
-// Unknown stands for a call stack that is not known.
+// Unknown stands for an unknown call stack.
 const Unknown = "0x0: " + export.Unknown
 
-// Line makes text that has a line of its own: without line breaks and other control characters, nor blanks at its ends.
+// Line makes a text safe for a line of its own: without line breaks and other control characters, and without blanks at
+// its ends.
 func Line(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,7 +1,7 @@
-// Package call makes calls to servers, over HTTP and gRPC, and makes them again where what has failed may pass: a server that restarts,
+// Package call sends requests to servers, over HTTP and gRPC, and retries temporary failures: a server that restarts,
 // is overloaded, or cannot be reached for a moment.
 //
-// A call that is made again may have been answered the first time: whoever calls sees to it that this does no harm.
+// A retried call may have succeeded the first time. Callers must make sure that this does no harm.
 package call
 
 import (
@@ -21,29 +21,28 @@ import (
 	"unicode"
 )
 
-// maxAnswer is the most bytes of an answer that are read.
+// maxAnswer is the most bytes read of a response.
 const maxAnswer = 16 << 20
 
-// The time that a try may take, and how long to wait before the second one and at most before the others; the time to find out what is
-// spoken at a port.
+// Time limits.
 const (
-	tryTime   = 2 * time.Minute
-	portTime  = 5 * time.Second
-	firstWait = 250 * time.Millisecond
-	maxWait   = 10 * time.Second
+	tryTime   = 2 * time.Minute        // of one try
+	portTime  = 5 * time.Second        // to find out whether a port speaks gRPC
+	firstWait = 250 * time.Millisecond // mean wait before the second try; it doubles with each further try
+	maxWait   = 10 * time.Second       // up to this
 )
 
-// Client makes calls to a server.
+// Client sends requests to a server.
 type Client struct {
-	// Header goes with every call.
+	// Header is added to every call.
 	Header http.Header
-	// Patience is for how long a call that failed is made again; 0: it is not.
+	// Patience is for how long a failed call is retried; 0: never.
 	Patience time.Duration
-	// Tell is called before a call is made again, with what has failed; nil: nobody wants to know.
-	Tell func(text string)
+	// OnRetry, if not nil, is called before each retry, with a message about the failure.
+	OnRetry func(text string)
 
 	http http.Client
-	grpc bool // it is one for Unary
+	grpc bool // the client is one for Unary
 }
 
 // New returns a client for HTTP.
@@ -66,18 +65,18 @@ func newClient(choose func(*http.Protocols)) *Client {
 	t.Protocols.SetHTTP1(true)
 	t.Protocols.SetHTTP2(true)
 	choose(t.Protocols)
-	// A redirect would have a POST become a GET: it is an answer like others.
+	// Redirects are not followed: that would turn a POST into a GET.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{Header: http.Header{}, http: http.Client{Transport: t, CheckRedirect: stay}}
 }
 
-// Error is what a server refused a call with.
+// Error says how a server refused a call.
 type Error struct {
-	Server string        // what was called, without a password
+	Server string        // address of the server, without a password
 	Status int           // of HTTP; 0: see Code
 	Code   int           // of gRPC
-	Text   string        // what the server says
-	After  time.Duration // when to try again, if the server says so
+	Text   string        // the server's message
+	After  time.Duration // how long to wait before a retry, if the server says so
 }
 
 func (e *Error) Error() string {
@@ -91,37 +90,39 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Server, status, e.Text)
 }
 
-// Passes reports whether the same call may succeed later.
-func (e *Error) Passes() bool {
+// Retryable reports whether the same call may succeed later.
+func (e *Error) Retryable() bool {
 	switch e.Status {
 	case 0:
-		return codePasses(e.Code)
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return codeRetryable(e.Code)
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return true
 	}
 	return false
 }
 
-// passes reports whether what failed may succeed later. An error says so by a method Passes, or has to do with the network.
-func passes(err error) bool {
-	var refused interface{ Passes() bool }
+// retryable reports whether a failed call may succeed later. An error may have a method Retryable that says so; most
+// network errors are temporary.
+func retryable(err error) bool {
+	var refused interface{ Retryable() bool }
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &refused):
-		return refused.Passes()
+		return refused.Retryable()
 	case errors.As(err, &name):
 		return !name.IsNotFound
 	case errors.As(err, &certificate), errors.As(err, &record):
 		return false
-	case strings.Contains(err.Error(), "http2: "), strings.Contains(err.Error(), "server gave HTTP response"): // another protocol is spoken there
-		return false
+	case strings.Contains(err.Error(), "http2: "), strings.Contains(err.Error(), "server gave HTTP response"):
+		return false // the server speaks another protocol
 	}
 	return true
 }
 
-// Do makes a call, and again for as long as the client has patience. It returns the last try's error.
+// Do makes a call, and retries it for as long as c.Patience allows. It returns the error of the last try.
 func (c *Client) Do(ctx context.Context, try func(ctx context.Context) error) error {
 	begin, wait := time.Now(), firstWait
 	for {
@@ -129,20 +130,20 @@ func (c *Client) Do(ctx context.Context, try func(ctx context.Context) error) er
 		err := try(within)
 		cancel()
 		switch {
-		case err == nil: // also if nobody wants it any more: it was done
+		case err == nil: // even if ctx is cancelled by now: the call succeeded
 			return nil
-		case ctx.Err() != nil || !passes(err):
+		case ctx.Err() != nil || !retryable(err):
 			return errors.Join(ctx.Err(), err)
 		}
-		pause := wait/2 + rand.N(wait) // so that many clients do not come back at once
+		pause := wait/2 + rand.N(wait) // random, so that many clients do not come back at once
 		if e := (*Error)(nil); errors.As(err, &e) {
 			pause = max(pause, e.After)
 		}
 		if time.Since(begin)+pause > c.Patience {
 			return err
 		}
-		if c.Tell != nil {
-			c.Tell(fmt.Sprintf("%v; trying again in %v", err, pause.Round(10*time.Millisecond)))
+		if c.OnRetry != nil {
+			c.OnRetry(fmt.Sprintf("%v; trying again in %v", err, pause.Round(10*time.Millisecond)))
 		}
 		select {
 		case <-ctx.Done():
@@ -153,14 +154,16 @@ func (c *Client) Do(ctx context.Context, try func(ctx context.Context) error) er
 	}
 }
 
-// Post makes one try of a POST over HTTP and returns the answer. What the server refuses is an *Error.
+// Post makes one try of a POST over HTTP and returns the response's body. If the server refuses the call, the error is
+// an *Error.
 func (c *Client) Post(ctx context.Context, to *url.URL, header http.Header, body []byte) ([]byte, error) {
 	answer, _, err := c.post(ctx, to, header, body)
 	return answer, err
 }
 
-// post is Post, with the answer's header and trailer.
-func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body []byte) ([]byte, *http.Response, error) {
+// post is Post, and also returns the response for its header and trailer.
+func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body []byte) (
+	[]byte, *http.Response, error) {
 	where := *to
 	where.User = nil
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, where.String(), bytes.NewReader(body))
@@ -178,7 +181,7 @@ func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		if c.grpcBehind(ctx, to) {
+		if c.speaksGRPC(ctx, to) {
 			return nil, nil, &WrongPort{Server(to)}
 		}
 		return nil, nil, fmt.Errorf("%s: %w", Server(to), plain(err))
@@ -189,15 +192,16 @@ func (c *Client) post(ctx context.Context, to *url.URL, header http.Header, body
 		return nil, nil, fmt.Errorf("%s: %w", Server(to), plain(err))
 	}
 	if response.StatusCode/100 != 2 {
-		return nil, nil, &Error{Server: Server(to), Status: response.StatusCode, Text: said(response.Header.Get("Content-Type"), answer), After: after(response.Header)}
+		return nil, nil, &Error{Server: Server(to), Status: response.StatusCode,
+			Text: said(response.Header.Get("Content-Type"), answer), After: retryAfter(response.Header)}
 	}
 	return answer, response, nil
 }
 
-// Server is a server's address for messages: no path, no password.
+// Server returns a server's address for messages: without path and password.
 func Server(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// plain takes off an error what people need not know: the method, the URL (which they gave), the system call.
+// plain removes from an error what users need not know: the method, the URL (which they gave), the system call.
 func plain(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -213,7 +217,7 @@ func plain(err error) error {
 	return err
 }
 
-// brief is the beginning of what a server says, in one line, for a terminal.
+// brief returns the beginning of a server's message, as one line that is safe for a terminal.
 func brief(answer []byte) string {
 	const most = 500
 	visible := func(r rune) rune {
@@ -229,8 +233,8 @@ func brief(answer []byte) string {
 	return text
 }
 
-// after is when a server wants to be tried again; 0: it does not say.
-func after(h http.Header) time.Duration {
+// retryAfter returns how long a server asks clients to wait before a retry; 0: it does not say.
+func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
 	if err != nil {
 		return 0

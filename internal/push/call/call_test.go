@@ -26,7 +26,8 @@ func TestDo(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		passes bool
-	}{{200, true}, {400, false}, {401, false}, {404, false}, {301, false}, {408, true}, {429, true}, {500, false}, {502, true}, {503, true}, {504, true}} {
+	}{{200, true}, {400, false}, {401, false}, {404, false}, {301, false}, {408, true}, {429, true}, {500, false},
+		{502, true}, {503, true}, {504, true}} {
 		tries := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if tries++; tries == 1 {
@@ -40,21 +41,23 @@ func TestDo(t *testing.T) {
 			return err
 		})
 		server.Close()
-		if expected := map[bool]int{true: 2, false: 1}[c.passes && c.status != 200]; (err == nil) != c.passes || tries != expected {
+		if expected := map[bool]int{true: 2, false: 1}[c.passes && c.status != 200]; (err == nil) != c.passes ||
+			tries != expected {
 			t.Errorf("%d: %v after %d tries", c.status, err, tries)
 		}
 	}
 }
 
-// TestDoEnds holds that a call is given up when patience ends, and at once when it is not wanted any more.
+// TestDoEnds: Do gives up when its patience ends, and at once when it is cancelled.
 func TestDoEnds(t *testing.T) {
 	client := New()
 	client.Patience = 300 * time.Millisecond
-	told := 0
-	client.Tell = func(string) { told++ }
+	retries := 0
+	client.OnRetry = func(string) { retries++ }
 	begin := time.Now()
 	always := errors.New("connection lost")
-	if err := client.Do(t.Context(), func(context.Context) error { return always }); !errors.Is(err, always) || time.Since(begin) > 5*time.Second {
+	if err := client.Do(t.Context(), func(context.Context) error { return always }); !errors.Is(err, always) ||
+		time.Since(begin) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begin))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +71,7 @@ func TestDoEnds(t *testing.T) {
 	}
 }
 
-// TestSecrets holds that neither password nor control characters of an answer come into messages.
+// TestSecrets: neither the password nor control characters of a response get into messages.
 func TestSecrets(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, password, _ := r.BasicAuth(); name != "me" || password != "pass word" {
@@ -81,13 +84,14 @@ func TestSecrets(t *testing.T) {
 	u := parse(t, server.URL)
 	u.User = url.UserPassword("me", "pass word")
 	_, err := New().Post(t.Context(), u, nil, nil)
-	if err == nil || strings.Contains(err.Error(), "pass") || strings.ContainsAny(err.Error(), "\x1b\n") || !utf8.ValidString(err.Error()) || len(err.Error()) > 700 ||
+	if err == nil || strings.Contains(err.Error(), "pass") || strings.ContainsAny(err.Error(), "\x1b\n") ||
+		!utf8.ValidString(err.Error()) || len(err.Error()) > 700 ||
 		!strings.Contains(err.Error(), "403 Forbidden: no [31m way,") {
 		t.Errorf("%q", err)
 	}
 }
 
-// TestUnary has servers answer what is no gRPC. That heaptap gets along with those that are, tests/exports shows.
+// TestUnary: responses that are not gRPC are errors. Package tests/exports tests real gRPC servers.
 func TestUnary(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"nothing": func(http.ResponseWriter, *http.Request) {},
@@ -103,7 +107,8 @@ func TestUnary(t *testing.T) {
 		server.Config.Protocols = new(http.Protocols)
 		server.Config.Protocols.SetUnencryptedHTTP2(true)
 		server.Start()
-		if _, err := NewGRPC().Unary(t.Context(), parse(t, server.URL), "/a.B/C", nil, []byte("x")); err == nil || !strings.Contains(err.Error(), server.URL) {
+		if _, err := NewGRPC().Unary(t.Context(), parse(t, server.URL), "/a.B/C", nil, []byte("x")); err == nil ||
+			!strings.Contains(err.Error(), server.URL) {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()

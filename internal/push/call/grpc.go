@@ -12,12 +12,14 @@ import (
 	"strconv"
 )
 
-// frameHead is the length of what precedes a message of gRPC: a byte that says whether it is compressed, and its length.
+// frameHead is the length of the prefix of a gRPC message: a byte that says whether the message is compressed, and the
+// message's length.
 const frameHead = 5
 
 // codes are the names of gRPC's status codes.
-var codes = []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
+var codes = []string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+	"ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
 
 func codeName(code int) string {
 	if code >= 0 && code < len(codes) {
@@ -26,8 +28,8 @@ func codeName(code int) string {
 	return fmt.Sprintf("gRPC status %d", code)
 }
 
-// codePasses reports whether a call that got this status may succeed later.
-func codePasses(code int) bool {
+// codeRetryable reports whether a call that got this status may succeed later.
+func codeRetryable(code int) bool {
 	switch codeName(code) {
 	case "DEADLINE_EXCEEDED", "ABORTED", "UNAVAILABLE":
 		return true
@@ -35,10 +37,11 @@ func codePasses(code int) bool {
 	return false
 }
 
-// Unary makes one try of a unary call of gRPC, without compression, and returns the answer's message. The method is written
-// /package.Service/Method; server has the scheme http or https. What the server refuses is an *Error.
-// header goes with the call; nil: none.
-func (c *Client) Unary(ctx context.Context, server *url.URL, method string, header http.Header, message []byte) ([]byte, error) {
+// Unary makes one try of a unary gRPC call, without compression, and returns the message of the response. The method
+// has the form /package.Service/Method; server has the scheme http or https. header (may be nil) is added to the call.
+// If the server refuses the call, the error is an *Error.
+func (c *Client) Unary(ctx context.Context, server *url.URL, method string, header http.Header, message []byte,
+) ([]byte, error) {
 	to := *server
 	to.Path = method
 	body := make([]byte, frameHead, frameHead+len(message))
@@ -52,7 +55,7 @@ func (c *Client) Unary(ctx context.Context, server *url.URL, method string, head
 	refused := func(code int, text string) error { return &Error{Server: Server(server), Code: code, Text: text} }
 	status := response.Trailer
 	if status.Get("Grpc-Status") == "" {
-		status = response.Header // an answer without a message
+		status = response.Header // a response without a message
 	}
 	code, err := strconv.Atoi(status.Get("Grpc-Status"))
 	switch {
@@ -60,13 +63,14 @@ func (c *Client) Unary(ctx context.Context, server *url.URL, method string, head
 		return nil, fmt.Errorf("%s: not a gRPC response; is this the port of another protocol?", Server(server))
 	case code != 0:
 		return nil, refused(code, brief([]byte(unescaped(status.Get("Grpc-Message")))))
-	case len(answer) < frameHead || answer[0] != 0 || uint64(binary.BigEndian.Uint32(answer[1:])) != uint64(len(answer)-frameHead):
+	case len(answer) < frameHead || answer[0] != 0 ||
+		uint64(binary.BigEndian.Uint32(answer[1:])) != uint64(len(answer)-frameHead):
 		return nil, refused(13, "the answer is not one message")
 	}
 	return answer[frameHead:], nil
 }
 
-// unescaped is a status message as it was before it was percent-encoded.
+// unescaped undoes the percent-encoding of a status message.
 func unescaped(text string) string {
 	if s, err := url.PathUnescape(text); err == nil {
 		return s
@@ -74,26 +78,27 @@ func unescaped(text string) string {
 	return text
 }
 
-// WrongPort says that a port is one of gRPC, where HTTP/1 was expected. That does not pass.
+// WrongPort says that a port speaks gRPC where HTTP/1 was expected. It is not retryable.
 type WrongPort struct{ server string }
 
 func (e *WrongPort) Error() string {
-	return e.server + ": gRPC is spoken at this port, not HTTP/1"
+	return e.server + ": this port speaks gRPC, not HTTP/1"
 }
 
-// Passes reports whether the same call may succeed later.
-func (e *WrongPort) Passes() bool { return false }
+// Retryable reports whether the same call may succeed later.
+func (e *WrongPort) Retryable() bool { return false }
 
-// The head of a frame of HTTP/2: a length of three bytes, then the type. A server begins with its settings.
+// The header of an HTTP/2 frame: a length of three bytes, then the type. A server begins with a SETTINGS frame.
 const (
 	http2Head     = 9
 	http2Type     = 3
 	http2Settings = 4
 )
 
-// grpcBehind reports whether what listens at an address begins with HTTP/2's settings, whatever is sent to it, as servers of gRPC do. It is
-// asked when an answer over HTTP/1 was none: how that looks depends on how much had been sent when the server hung up.
-func (c *Client) grpcBehind(ctx context.Context, to *url.URL) bool {
+// speaksGRPC reports whether a server begins with HTTP/2's SETTINGS frame whatever is sent to it, as gRPC servers do.
+// It is called after an HTTP/1 call failed: how that failure looks depends on how much had been sent when the server
+// hung up.
+func (c *Client) speaksGRPC(ctx context.Context, to *url.URL) bool {
 	if to.Scheme != "http" || c.grpc || to.Port() == "" {
 		return false
 	}

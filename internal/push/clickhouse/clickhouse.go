@@ -1,13 +1,15 @@
-// Package clickhouse puts recordings into tables of a ClickHouse server, old (from 18.16 on) or new, over HTTP and by plain SQL.
+// Package clickhouse writes recordings into tables of a ClickHouse server (18.16 or later), over HTTP and with plain
+// SQL.
 //
 //	recordings  a row for each recording, written last: what has one is whole
 //	stacks, frames, timeline, events
-//	            the tables of package table, with columns before theirs that say of which recording, host, program and build a row is
+//	            the tables of package table, after columns for the recording, host, program and build
 //
-// A recording's id is a hash of what is in it and of what was asked, so the same one is found again. Rows come in batches, always the same
-// ones, and a server writes a batch whole or not at all; so whoever pushes asks first which batches are there, and sends the others. That
-// is how an interrupted push goes on, and why a call that failed may be made again. Rows that came twice nevertheless (a server that
-// finished a call after it was given up) are equal in the table's key, and ReplacingMergeTree makes one of them when it merges.
+// A recording's id is a hash of its contents and of the question, so a repeated push finds the same rows. Rows are sent
+// in batches that are the same each time, and a server writes a batch as a whole or not at all. A push first asks which
+// batches are there, and sends the others. So an interrupted push can be resumed, and failed calls can be retried. Rows
+// may still arrive twice, if a server completes a call that the client had given up. Such rows have the same key, and
+// ReplacingMergeTree merges them.
 package clickhouse
 
 import (
@@ -19,19 +21,19 @@ import (
 	"github.com/heaptap/heaptap/internal/push/call"
 )
 
-// DefaultDatabase is where the tables are if a URL names no database.
+// DefaultDatabase is the database used if the URL names none.
 const DefaultDatabase = "heaptap"
 
-// Server is a ClickHouse server, or the part of a cluster that is talked to.
+// Server is a ClickHouse server, or the node of a cluster that heaptap talks to.
 type Server struct {
 	client   *call.Client
 	to       *url.URL
 	database string
-	tables   map[string]bool // that are known to be there
+	tables   map[string]bool // tables that are known to exist
 }
 
-// New returns the server at a URL, http://[USER:PASSWORD@]HOST:PORT[/DATABASE] or with database=, user= and password= as parameters. User and
-// password are those of the parameters, then of the URL, then the arguments.
+// New returns the server at a URL: http://[USER:PASSWORD@]HOST:PORT[/DATABASE], or with the parameters database=, user=
+// and password=. User and password come from the parameters, else from the URL, else from the arguments.
 func New(client *call.Client, server *url.URL, user, password string) (*Server, error) {
 	s := &Server{client: client, database: strings.Trim(server.Path, "/")}
 	to := *server
@@ -55,7 +57,8 @@ func New(client *call.Client, server *url.URL, user, password string) (*Server, 
 		s.database = DefaultDatabase
 	}
 	if strings.Contains(s.database, "/") {
-		return nil, fmt.Errorf("%s: %q is not a database name; write %s/DATABASE", call.Server(server), s.database, call.Server(server))
+		return nil, fmt.Errorf("%s: %q is not a database name; write %s/DATABASE", call.Server(server), s.database,
+			call.Server(server))
 	}
 	to.RawQuery = q.Encode()
 	to.User = nil
@@ -67,20 +70,20 @@ func New(client *call.Client, server *url.URL, user, password string) (*Server, 
 	return s, nil
 }
 
-// table is a table's name in SQL.
+// table returns a table's name in SQL.
 func (s *Server) table(name string) string { return quoted(s.database) + "." + quoted(name) }
 
-// quoted is a name as SQL has it.
+// quoted returns a name as an SQL identifier.
 func quoted(name string) string {
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
 }
 
-// literal is a text as SQL has it.
+// literal returns a text as an SQL string.
 func literal(text string) string {
 	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'").Replace(text) + "'"
 }
 
-// query asks and returns the rows of the answer, cut into fields.
+// query runs a query and returns the rows of the result, split into fields.
 func (s *Server) query(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = s.client.Do(ctx, func(ctx context.Context) error {
 		answer, err := s.post(ctx, "", []byte(sql+" FORMAT TabSeparated"))
@@ -93,7 +96,7 @@ func (s *Server) query(ctx context.Context, sql string) (rows [][]string, err er
 	return rows, err
 }
 
-// execute has something done that may be done twice.
+// execute runs a statement. Because it retries, the statement must be one that may run twice.
 func (s *Server) execute(ctx context.Context, sql string) error {
 	return s.client.Do(ctx, func(ctx context.Context) error {
 		_, err := s.post(ctx, "", []byte(sql))
@@ -101,19 +104,19 @@ func (s *Server) execute(ctx context.Context, sql string) error {
 	})
 }
 
-// post makes one try of a statement, which is the body, or an insert with the rows in the body.
+// post makes one try of a statement. The body is the statement or, if insert is set, the rows to insert.
 func (s *Server) post(ctx context.Context, insert string, body []byte) ([]byte, error) {
 	to := *s.to
 	if insert != "" {
 		q := to.Query()
 		q.Set("query", insert)
-		// Rows for a table that is distributed over a cluster arrive before the answer does.
+		// For a table that is distributed over a cluster: respond only when the rows have arrived.
 		q.Set("insert_distributed_sync", "1")
 		to.RawQuery = q.Encode()
 	}
 	answer, err := s.client.Post(ctx, &to, nil, body)
 	if err != nil {
-		return nil, told(err)
+		return nil, parseFailure(err)
 	}
 	return answer, nil
 }

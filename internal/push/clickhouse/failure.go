@@ -16,13 +16,13 @@ const (
 	unknownUser     = 192
 	wrongPassword   = 193
 	noRights        = 497
-	notAllowed      = 516 // which of the two is not told
+	notAllowed      = 516 // the user or the password, without saying which
 	tooManyParts    = 252
 	memoryLimit     = 241
 	tooManyQueries  = 202
 )
 
-// Failure is what a server says of a statement that failed.
+// Failure is the error of a statement that failed.
 type Failure struct {
 	Server string
 	Code   int
@@ -32,15 +32,16 @@ type Failure struct {
 func (f *Failure) Error() string {
 	switch f.Code {
 	case wrongPassword, unknownUser, notAllowed:
-		return fmt.Sprintf("%s: user and password are not accepted (in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): %s", f.Server, f.Text)
+		return fmt.Sprintf("%s: wrong user or password (set them in the URL, or in CLICKHOUSE_USER and "+
+			"CLICKHOUSE_PASSWORD): %s", f.Server, f.Text)
 	case readOnly, noRights:
-		return fmt.Sprintf("%s: the user may not do that: %s", f.Server, f.Text)
+		return fmt.Sprintf("%s: the user lacks the permission: %s", f.Server, f.Text)
 	}
 	return fmt.Sprintf("%s: the server says: %s", f.Server, f.Text)
 }
 
-// Passes reports whether the same statement may succeed later.
-func (f *Failure) Passes() bool {
+// Retryable reports whether the same statement may succeed later.
+func (f *Failure) Retryable() bool {
 	switch f.Code {
 	case tooManyParts, memoryLimit, tooManyQueries:
 		return true
@@ -48,15 +49,16 @@ func (f *Failure) Passes() bool {
 	return false
 }
 
-// The server's texts, from old ones to new ones: "Code: 60, e.displayText() = DB::Exception: Table ..., e.what() = DB::Exception" and
-// "Code: 60. DB::Exception: Table .... (UNKNOWN_TABLE) (version 24.3.1)".
+// Servers' error texts, old and new: "Code: 60, e.displayText() = DB::Exception: Table ..., e.what() = DB::Exception"
+// and "Code: 60. DB::Exception: Table .... (UNKNOWN_TABLE) (version 24.3.1)".
 var (
 	failureHead = regexp.MustCompile(`Code: (\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?`)
 	failureTail = regexp.MustCompile(`(?:, e\.what\(\) = .*| \(version [^)]*\).*)$`)
 )
 
-// told is an error with what the server says put into words.
-func told(err error) error {
+// parseFailure turns a call's error that has a server's error text into a *Failure. It returns other errors as they
+// are.
+func parseFailure(err error) error {
 	var e *call.Error
 	if !errors.As(err, &e) {
 		return err

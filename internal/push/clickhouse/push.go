@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/export/table"
 )
 
-// A batch ends with this many rows, or with the row by which it has this many bytes. A server writes fewer rows than its blocks have
-// (max_insert_block_size, about a million) whole or not at all.
+// A batch ends when it has this many rows or bytes. A server inserts fewer rows than max_insert_block_size (about a
+// million) as a whole or not at all.
 const (
 	batchRows  = 1 << 15
 	batchBytes = 8 << 20
@@ -21,11 +21,11 @@ const (
 // Result says what was pushed.
 type Result struct {
 	ID      string
-	Already bool   // it was there
-	Rows    uint64 // that were sent; rows of an earlier push that was interrupted are not among them
-	// Twice says in which tables rows are twice until the server merges them.
+	Already bool   // the recording was there already
+	Rows    uint64 // rows that were sent, without those of an earlier, interrupted push
+	// Twice names the tables that have duplicate rows until the server merges them.
 	Twice []string
-	// OnlySums: there is no timeline, which needs events.
+	// OnlySums: the timeline is missing, because it needs events.
 	OnlySums bool
 }
 
@@ -36,8 +36,8 @@ type pusher struct {
 	Result
 }
 
-// Push puts a recording into the tables. The id says what is in it; equal ones are put there once. Of events there is a table, too, if they are
-// wanted.
+// Push writes a recording into the tables, with the table of events if events is set. The id identifies the contents: a
+// recording whose id is there is not written again.
 func (s *Server) Push(ctx context.Context, in *export.Input, id string, events bool) (*Result, error) {
 	in.Query.Metrics = table.Metrics
 	p := &pusher{Server: s, in: in, Result: Result{ID: id}}
@@ -68,16 +68,17 @@ func (s *Server) Push(ctx context.Context, in *export.Input, id string, events b
 	return &p.Result, p.recording(ctx)
 }
 
-// mark makes the table of recordings and reports whether this one is in it.
+// mark creates the table of recordings and reports whether this one is in it.
 func (p *pusher) mark(ctx context.Context) (bool, error) {
 	if err := p.ensure(ctx, "recordings", append(append([]column{}, keys...), facts...), "recording"); err != nil {
 		return false, err
 	}
-	found, err := p.query(ctx, fmt.Sprintf("SELECT count() FROM %s WHERE recording = %s", p.Server.table("recordings"), literal(p.ID)))
+	found, err := p.query(ctx, fmt.Sprintf("SELECT count() FROM %s WHERE recording = %s", p.Server.table("recordings"),
+		literal(p.ID)))
 	return len(found) == 1 && found[0][0] != "0", err
 }
 
-// keys adds the fields that every row begins with.
+// keys adds the fields with which every row begins.
 func (p *pusher) keys(r *rows) {
 	process := p.in.Reader.Process()
 	r.text(p.ID)
@@ -87,7 +88,7 @@ func (p *pusher) keys(r *rows) {
 	r.text(p.build())
 }
 
-// build is the build id of the program, or "".
+// build returns the build id of the program, or "".
 func (p *pusher) build() string {
 	exe := p.in.Reader.Process().Exe
 	for _, m := range p.in.Reader.Modules() {
@@ -98,7 +99,7 @@ func (p *pusher) build() string {
 	return ""
 }
 
-// table pushes the batches of a table that are not there.
+// table sends the batches of a table that the server lacks.
 func (p *pusher) table(ctx context.Context, name string) error {
 	p.in.Variant = name
 	t, err := table.Of(ctx, p.in)
@@ -145,27 +146,29 @@ func namesOf(columns []column) string {
 	return strings.Join(list, ", ")
 }
 
-// batches are how many rows of this recording a table has, by batch.
+// batches returns how many rows of this recording a table has, by batch.
 func (p *pusher) batches(ctx context.Context, name string) (map[string]string, error) {
-	found, err := p.query(ctx, fmt.Sprintf("SELECT batch, count() FROM %s WHERE recording = %s GROUP BY batch", p.Server.table(name), literal(p.ID)))
+	found, err := p.query(ctx, fmt.Sprintf("SELECT batch, count() FROM %s WHERE recording = %s GROUP BY batch",
+		p.Server.table(name), literal(p.ID)))
 	there := make(map[string]string)
 	for _, row := range found {
 		if len(row) != 2 {
-			return nil, fmt.Errorf("%s.%s: the server's answer cannot be read", p.database, name)
+			return nil, fmt.Errorf("%s.%s: cannot parse the server's response", p.database, name)
 		}
 		there[row[0]] = row[1]
 	}
 	return there, err
 }
 
-// merge has the server make one of rows that came twice.
+// merge has the server merge duplicate rows.
 func (p *pusher) merge(ctx context.Context, name string, twice bool) error {
 	if !twice {
 		return nil
 	}
-	months, err := p.query(ctx, fmt.Sprintf("SELECT DISTINCT toYYYYMM(started) FROM %s WHERE recording = %s", p.Server.table(name), literal(p.ID)))
+	months, err := p.query(ctx, fmt.Sprintf("SELECT DISTINCT toYYYYMM(started) FROM %s WHERE recording = %s",
+		p.Server.table(name), literal(p.ID)))
 	for _, month := range months {
-		// A table of a cluster cannot be merged: its parts merge on their own.
+		// A distributed table cannot be merged; its shards merge on their own.
 		if p.execute(ctx, fmt.Sprintf("OPTIMIZE TABLE %s PARTITION %s FINAL", p.Server.table(name), month[0])) != nil {
 			p.Twice = append(p.Twice, p.database+"."+name)
 		}
@@ -173,16 +176,16 @@ func (p *pusher) merge(ctx context.Context, name string, twice bool) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// batch is a batch in the making.
+// batch collects the rows of a batch.
 type batch struct {
 	*pusher
 	name, columns string
 	rows          rows
 	number, count uint64
-	twice         bool // rows were sent that are there
+	twice         bool // some rows were sent twice
 }
 
-// send sends the batch if it is not there, and begins the next one.
+// send sends the batch, unless the server has it, and begins the next one.
 func (b *batch) send(ctx context.Context, there map[string]string) error {
 	number, count := fmt.Sprint(b.number), fmt.Sprint(b.count)
 	if there[number] != count {
@@ -205,8 +208,8 @@ func (b *batch) insert(ctx context.Context, number, count string) error {
 	return err
 }
 
-// insert inserts rows. Before they are sent again, the server is asked whether they have come: count of them are there then. twice says
-// that some were.
+// insert inserts rows. Before a retry it asks the server whether all rows have arrived (count of them match where).
+// twice says that some rows may have arrived twice.
 func (s *Server) insert(ctx context.Context, name, columns, where, count string, body []byte) (twice bool, err error) {
 	first := true
 	err = s.client.Do(ctx, func(ctx context.Context) error {

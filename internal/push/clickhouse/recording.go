@@ -8,20 +8,21 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// facts are the columns of recordings.
+// facts are the columns of the table recordings.
 var facts = []column{
-	{"name", "String"}, {"command", "String"}, {"executable", "String"}, {"pid", "UInt32"}, {"arch", "String"}, {"selected", "String"},
-	{"started_ns", "Int64"}, {"duration_ns", "Int64"}, {"ending", "String"}, {"threads", "UInt32"}, {"heaptap", "String"}, {"missing", "String"},
-	{"allocations", "UInt64"}, {"bytes", "UInt64"}, {"deallocations", "UInt64"}, {"freed", "UInt64"},
-	{"peak", "UInt64"}, {"peak_blocks", "UInt64"}, {"peak_ns", "Nullable(Int64)"}, {"leaked", "UInt64"}, {"leaked_blocks", "UInt64"},
-	{"temporary", "UInt64"}, {"temporary_bytes", "UInt64"},
+	{"name", "String"}, {"command", "String"}, {"executable", "String"}, {"pid", "UInt32"}, {"arch", "String"},
+	{"selected", "String"}, {"started_ns", "Int64"}, {"duration_ns", "Int64"}, {"ending", "String"},
+	{"threads", "UInt32"}, {"heaptap", "String"}, {"missing", "String"}, {"allocations", "UInt64"}, {"bytes", "UInt64"},
+	{"deallocations", "UInt64"}, {"freed", "UInt64"}, {"peak", "UInt64"}, {"peak_blocks", "UInt64"},
+	{"peak_ns", "Nullable(Int64)"}, {"leaked", "UInt64"}, {"leaked_blocks", "UInt64"}, {"temporary", "UInt64"},
+	{"temporary_bytes", "UInt64"},
 }
 
-// totals are the metrics of recordings, with room for peak_ns.
-var totals = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Peak, query.PeakBlocks, query.Leaked,
-	query.LeakedBlocks, query.Temporary, query.TemporaryBytes}
+// totals are the metrics in the table recordings. The column peak_ns comes between them.
+var totals = []query.Metric{query.Allocations, query.Bytes, query.Deallocations, query.FreedBytes, query.Peak,
+	query.PeakBlocks, query.Leaked, query.LeakedBlocks, query.Temporary, query.TemporaryBytes}
 
-// recording inserts the row that says that the recording is whole.
+// recording inserts the row of the table recordings, which marks the recording as complete.
 func (p *pusher) recording(ctx context.Context) error {
 	t, err := p.in.Stacks(ctx, totals...)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/heaptap/heaptap/internal/export/table"
 )
 
-// rows are rows in the making, in ClickHouse's form TabSeparated.
+// rows builds rows in ClickHouse's format TabSeparated.
 type rows struct {
 	b     []byte
-	begun bool // the row has a field
+	begun bool // the current row has a field
 }
 
 func (r *rows) sep() {
@@ -47,14 +47,14 @@ func (r *rows) int(v int64) {
 	r.b = strconv.AppendInt(r.b, v, 10)
 }
 
-// time adds a DateTime, from ns since 1970: seconds since then, in the ten digits by which servers know them.
+// time adds a DateTime, given in ns since 1970: as seconds, with ten digits, by which servers recognise a Unix time.
 func (r *rows) time(ns int64) {
 	r.sep()
 	seconds := strconv.FormatInt(min(max(ns/1e9, 0), 1<<32-1), 10)
 	r.b = append(append(r.b, strings.Repeat("0", 10-len(seconds))...), seconds...)
 }
 
-// values adds the fields of a row of a table.
+// values adds the fields of a table's row.
 func (r *rows) values(columns []table.Column, row []table.Value) {
 	for i := range row {
 		v := &row[i]

@@ -2,13 +2,14 @@ package otlp
 
 import "github.com/heaptap/heaptap/internal/push/call"
 
-// Fields of ExportProfilesServiceResponse and ExportProfilesPartialSuccess.
+// Field numbers of ExportProfilesServiceResponse and ExportProfilesPartialSuccess.
 const (
 	responsePartial                 = 1
 	partialRejected, partialMessage = 1, 2
 )
 
-// rejected reads from an answer how many profiles were not taken, and why. What is no such answer has rejected none.
+// rejected returns how many profiles a response says were rejected, and why. If the response cannot be parsed, it
+// returns 0.
 func rejected(answer []byte) (n uint64, why string) {
 	call.Fields(answer, func(field int, _ uint64, partial []byte) {
 		if field == responsePartial {

@@ -10,7 +10,7 @@ func partial(n uint64, why string) []byte {
 	var p, m protobuf.Message
 	p.Uint(partialRejected, n)
 	p.String(partialMessage, why)
-	m.Fixed64(9, 1) // not known
+	m.Fixed64(9, 1) // unknown field
 	m.Message(responsePartial, &p)
 	return m.Bytes()
 }
@@ -26,7 +26,7 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// FuzzRejected reads whatever a server answers.
+// FuzzRejected parses arbitrary responses.
 func FuzzRejected(f *testing.F) {
 	f.Add(partial(3, "too old"))
 	f.Add([]byte{0x0d, 1})

@@ -1,7 +1,7 @@
-// Package otlp sends profiles to what takes OpenTelemetry's: a collector, or a store that speaks its protocol.
+// Package otlp sends profiles to OpenTelemetry collectors, and to stores that speak their protocol.
 //
-// The request of opentelemetry.proto.collector.profiles.v1development.ProfilesService has the fields of the message ProfilesData, which the
-// export format writes: resources 1, dictionary 2.
+// The request of opentelemetry.proto.collector.profiles.v1development.ProfilesService has the same fields as the
+// message ProfilesData, which the export format writes: resources 1, dictionary 2.
 package otlp
 
 import (
@@ -20,27 +20,27 @@ import (
 
 const (
 	method = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
-	// Path is where collectors take profiles over HTTP.
+	// Path is where collectors receive profiles over HTTP.
 	Path = "/v1development/profiles"
 )
 
-// Store is a server that takes OpenTelemetry's profiles.
+// Store is a server that receives OpenTelemetry profiles.
 type Store struct {
 	client  *call.Client
 	server  *url.URL
 	grpc    bool
 	release string // "": not known yet
-	asked   bool   // the release was asked for
-	checked bool   // that the server reads it
+	asked   bool   // the user chose the release
+	checked bool   // check has succeeded
 }
 
-// NewGRPC returns the server at an address of scheme http or https, which speaks gRPC, as the client does. Release is a variant of the export
-// format; "": what the server turns out to read.
+// NewGRPC returns a server that speaks gRPC, at an address of scheme http or https. The client must be one for gRPC.
+// release is a variant of the export format; "": find out which one the server reads.
 func NewGRPC(client *call.Client, server *url.URL, release string) *Store {
 	return &Store{client, server, true, release, release != "", false}
 }
 
-// NewHTTP returns the server at a URL. If it has no path, Path it is.
+// NewHTTP returns the server at a URL. If the URL has no path, Path is used.
 func NewHTTP(client *call.Client, server *url.URL, release string) *Store {
 	to := *server
 	if to.Path == "" || to.Path == "/" {
@@ -53,12 +53,12 @@ func NewHTTP(client *call.Client, server *url.URL, release string) *Store {
 func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	if s.asked && !s.checked {
 		if err := s.check(ctx); err != nil {
-			return s.hinted(err)
+			return s.withHint(err)
 		}
 		s.checked = true
 	}
 	if s.release != "" {
-		return s.hinted(s.push(ctx, in, s.release))
+		return s.withHint(s.push(ctx, in, s.release))
 	}
 	newest := otlp.Format.Variants[0].Name
 	err := s.push(ctx, in, newest)
@@ -66,20 +66,20 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 		if err == nil {
 			s.release = newest
 		}
-		return s.hinted(err)
+		return s.withHint(err)
 	}
-	// What cannot be read is refused, so nothing is kept twice.
+	// A server refuses what it cannot read, so nothing is stored twice.
 	switch again := s.push(ctx, in, old); {
 	case again == nil:
 		s.release = old
 		return nil
 	case !misread(again):
-		return s.hinted(again)
+		return s.withHint(again)
 	}
-	return s.hinted(err)
+	return s.withHint(err)
 }
 
-// push sends a profile as a release has it.
+// push sends a profile in the layout of a release.
 func (s *Store) push(ctx context.Context, in *export.Input, release string) error {
 	part := *in
 	part.Variant, part.Labels = release, attributes(in.Labels)
@@ -93,7 +93,8 @@ func (s *Store) push(ctx context.Context, in *export.Input, release string) erro
 			return err
 		}
 		if n, why := rejected(answer); n > 0 {
-			return &call.Error{Server: call.Server(s.server), Code: 3, Text: fmt.Sprintf("%d profiles were rejected: %s", n, why)}
+			return &call.Error{Server: call.Server(s.server), Code: 3,
+				Text: fmt.Sprintf("%d profiles were rejected: %s", n, why)}
 		}
 		return nil
 	})
@@ -109,8 +110,8 @@ func (s *Store) send(ctx context.Context, body []byte, release string) ([]byte, 
 	return s.client.Post(ctx, s.server, header, body)
 }
 
-// attributes are labels by the names that attributes have. What the other stores call pid is a process's attribute here: leaving it out or
-// replacing it by that name means the same.
+// attributes renames the labels of other stores (pid, hostname, service_name) to OpenTelemetry's attributes, so that
+// they replace or remove these.
 func attributes(labels []export.Label) []export.Label {
 	names := map[string]string{"pid": "process.pid", "hostname": "host.name", "service_name": "service.name"}
 	list := slices.Clone(labels)

@@ -11,18 +11,20 @@ import (
 	"github.com/heaptap/heaptap/internal/push/call"
 )
 
-// old is the release that collectors up to 0.147 read. Its messages are no error to newer ones, which take the values of samples for numbers of
-// attributes, and so lose them; those of newer releases are one to it.
+// old is the release that collectors up to 0.147 read. Newer collectors accept its messages but lose the values,
+// because they take the values of samples for attribute numbers. Old collectors refuse the messages of newer releases.
 const old = "v0.2"
 
-// versionHeader says what the fields of a message mean. Collectors from 0.163 on refuse what they do not read by it; without it they take
-// messages for those of schema 1. There is no number for older forms: 0 is refused by all who look.
+// versionHeader names the schema of a message. Collectors from 0.163 on refuse schemas that they do not know, and
+// assume schema 1 if the header is missing. Older layouts have no number: every collector that reads the header refuses
+// 0.
 const versionHeader = "otlp-profiles-development-version"
 
-// schemas are the values of the header, by release.
+// schemas are the values of versionHeader, by release.
 var schemas = map[string]string{"v0.4": "1", old: "0"}
 
-// The field of a sample that has another type in the old release. A collector that reads that says so of a message of a newer one.
+// misreadField is a field of samples whose type differs in the old release. A collector that reads the old release
+// names this field when it refuses a newer message.
 const misreadField = "LinkIndex"
 
 // misread reports whether a server refused a message because it reads another release.
@@ -31,8 +33,9 @@ func misread(err error) bool {
 	return errors.As(err, &e) && (strings.Contains(e.Text, misreadField) || strings.Contains(e.Text, versionHeader))
 }
 
-// check holds that the server reads the release that was asked for, if that is one whose values others lose without a word. The message
-// that it sends cannot be read to its end by any release, so that no server keeps anything of it: what matters is where it stops.
+// check checks that the server reads the old release, if the user chose that: a newer server would lose the values
+// without an error. It sends a message that is malformed in every release, so that no server stores it. Where a server
+// stops reading shows its release.
 func (s *Store) check(ctx context.Context) error {
 	if s.release != old {
 		return nil
@@ -44,19 +47,21 @@ func (s *Store) check(ctx context.Context) error {
 	})
 	switch {
 	case err == nil:
-		return nil // it takes anything
-	case !errors.As(err, &refused) || refused.Passes():
+		return nil // the server accepts anything
+	case !errors.As(err, &refused) || refused.Retryable():
 		return err
 	case strings.Contains(refused.Text, laterField):
-		return fmt.Errorf("%s reads a newer release of the protocol than %s, and would lose all values; leave --otlp-version out", call.Server(s.server), old)
+		return fmt.Errorf("%s reads a newer release of the protocol than %s, and would lose all values; leave out "+
+			"--otlp-version", call.Server(s.server), old)
 	}
-	return nil // the profile itself will show what else is wrong
+	return nil // pushing the profile will show any other error
 }
 
-// laterField is where a collector of a newer release stops reading what unreadable returns.
+// laterField is the field at which collectors of newer releases stop reading the message of unreadable.
 const laterField = "Dictionary"
 
-// unreadable is a message with a sample that is one of newer releases only, then a dictionary that is a number, and an end within a field.
+// unreadable returns a message with a sample that is valid only in newer releases, then a dictionary of the wrong type,
+// then a field that is cut short.
 func unreadable() []byte {
 	var sample, profile, scope, resource, m protobuf.Message
 	const sampleValues, profileSamples, scopeProfiles, resourceScopes, dataResources, dataDictionary = 4, 2, 2, 2, 1, 2
@@ -69,27 +74,29 @@ func unreadable() []byte {
 	return append(m.Bytes(), dataDictionary<<3|2, 0x7f)
 }
 
-// hinted adds to an error what may be done about it.
-func (s *Store) hinted(err error) error {
+// withHint adds to an error what the user can do about it.
+func (s *Store) withHint(err error) error {
 	var e *call.Error
 	var port *call.WrongPort
 	hint := ""
 	switch {
 	case errors.As(err, &port):
-		hint = "write HOST:PORT without http://, or the collector's port of HTTP, 4318 by default"
+		hint = "write HOST:PORT without http://, or use the collector's HTTP port (4318 by default)"
 	case !errors.As(err, &e):
 	case misread(err) && s.asked:
-		hint = "the collector reads another release of the protocol than " + s.release + "; leave --otlp-version out"
+		hint = "the collector reads another release of the protocol than " + s.release + "; leave out --otlp-version"
 	case misread(err):
 		hint = "the collector reads a release of the protocol that heaptap does not write"
-	case e.Status == http.StatusRequestEntityTooLarge, strings.Contains(e.Text, "larger than max"), strings.Contains(e.Text, "body too large"):
+	case e.Status == http.StatusRequestEntityTooLarge, strings.Contains(e.Text, "larger than max"),
+		strings.Contains(e.Text, "body too large"):
 		setting := "max_request_body_size"
 		if s.grpc {
 			setting = "max_recv_msg_size_mib"
 		}
 		hint = "send less at once by --every or --metric, or raise " + setting + " of the collector's receiver"
 	case e.Status == http.StatusNotFound, strings.Contains(e.Text, "unknown service"):
-		hint = "is the collector started with --feature-gates=service.profilesSupport, and is there a pipeline of profiles?"
+		hint = "is the collector started with --feature-gates=service.profilesSupport, and does it have a pipeline " +
+			"for profiles?"
 	}
 	if hint == "" {
 		return err

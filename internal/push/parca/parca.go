@@ -1,4 +1,4 @@
-// Package parca sends profiles to Parca, by its service parca.profilestore.v1alpha1.ProfileStoreService over gRPC.
+// Package parca sends profiles to Parca, through its gRPC service parca.profilestore.v1alpha1.ProfileStoreService.
 package parca
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Fields of the messages in profilestore.proto.
+// Field numbers of profilestore.proto.
 const (
 	requestSeries               = 2
 	seriesLabels, seriesSamples = 1, 2
@@ -30,12 +30,12 @@ type Store struct {
 	server *url.URL
 }
 
-// New returns the server at an address of scheme http or https. The client is one for gRPC.
+// New returns the server at an address of scheme http or https. The client must be one for gRPC.
 func New(client *call.Client, server *url.URL) *Store { return &Store{client, server} }
 
-// Push sends a profile, the input's period being given. Parca takes what has a duration for what came to be in that time, and adds it up over
-// time; what has none, for what there was at a moment. So these are two profiles. It does not keep the labels of samples: blocks that are
-// grouped are a series for each group, with the group's labels.
+// Push sends profiles of the input, whose Period must be set. Parca adds up profiles that have a duration over time,
+// and takes those without one for the state at a moment. So sums and levels are separate profiles. Parca drops the
+// labels of samples, so each group of blocks is a series of its own, with the group's labels.
 func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	asked := in.Query.Metrics
 	if asked == nil {
@@ -77,7 +77,7 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	})
 }
 
-// labels are those of a series, of which the group's replace others.
+// labels returns the labels of a series. The group's labels replace others of the same name.
 func labels(in *export.Input, group []export.Label) []export.Label {
 	list := slices.DeleteFunc(push.Labels(in), func(l export.Label) bool {
 		return slices.ContainsFunc(group, func(g export.Label) bool { return g.Name == l.Name })
@@ -85,7 +85,7 @@ func labels(in *export.Input, group []export.Label) []export.Label {
 	return append(list, group...)
 }
 
-// allSeries are the series of a request, in the order in which they came.
+// allSeries are the series of a request, in the order in which they were added.
 type allSeries struct {
 	byLabels map[string]*protobuf.Message
 	list     []*protobuf.Message
@@ -115,7 +115,7 @@ func (a *allSeries) add(labels []export.Label, profile []byte) {
 	one.Message(seriesSamples, &sample)
 }
 
-// level reports whether a metric says what there was at a moment, not what came to be.
+// level reports whether a metric is a state at a moment, rather than a sum over a time.
 func level(m query.Metric) bool {
 	switch m {
 	case query.Live, query.LiveBlocks, query.Peak, query.PeakBlocks:

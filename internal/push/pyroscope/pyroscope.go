@@ -1,4 +1,4 @@
-// Package pyroscope sends profiles to Grafana Pyroscope from version 1.0 on, by the JSON form of its service push.v1.PusherService.
+// Package pyroscope sends profiles to Grafana Pyroscope (1.0 or later), as JSON to its service push.v1.PusherService.
 package pyroscope
 
 import (
@@ -21,12 +21,12 @@ type Store struct {
 	to     *url.URL
 }
 
-// New returns the server at a URL, which may have a path that Pyroscope is served below, and name and password of a user.
+// New returns the server at a URL, which may have a path prefix, a user and a password.
 func New(client *call.Client, server *url.URL) *Store {
 	return &Store{client, server.JoinPath("push.v1.PusherService", "Push")}
 }
 
-// The messages of the service, as Protocol Buffers have them in JSON: bytes are base64.
+// The messages of the service in the JSON mapping of Protocol Buffers: bytes are base64.
 type (
 	pushRequest struct {
 		Series []series `json:"series"`
@@ -51,8 +51,8 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	if err != nil {
 		return err
 	}
-	// Values are those of the time that the profile is of. Without __delta__ the server would take them for sums since the program's start,
-	// subtract the ones before, and drop the first profile.
+	// Values are those of the profile's own time. Without __delta__=false the server would take them for sums since the
+	// program's start, subtract the previous ones, and drop the first profile.
 	one := series{Labels: []label{{"__delta__", "false"}}, Samples: []sample{{profile, id(profile)}}}
 	for _, l := range push.Labels(in) {
 		one.Labels = append(one.Labels, label(l))
@@ -67,10 +67,10 @@ func (s *Store) Push(ctx context.Context, in *export.Input) error {
 	})
 }
 
-// id is a UUID that says what is in a profile: if it is sent again, it is the same one.
+// id returns a UUID derived from the contents of a profile, so that a profile that is sent again has the same one.
 func id(profile []byte) string {
 	h := sha256.Sum256(profile)
-	h[6] = h[6]&0x0f | 0x80 // version 8: of its own making
+	h[6] = h[6]&0x0f | 0x80 // version 8: custom
 	h[8] = h[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
