@@ -28,7 +28,6 @@ import (
 var (
 	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
 	jemallocHead   = regexp.MustCompile(`^heap_v2/(\d+)$`)
-	goFrame        = regexp.MustCompile(`^#\s+0x([0-9a-f]+)\s+(\S.*)\+0x[0-9a-f]+\s+(.*):(\d+)$`)
 )
 
 // IsGperftools reports whether a file that begins so is one of gperftools'.
@@ -49,6 +48,7 @@ type reader struct {
 	counts bool                     // what was allocated in sum is told
 	names  map[uint64][]event.Frame // that the file has, by where calls return to
 	block  map[uint64][]event.Frame // of the call stack that was read last, and not yet in names
+	named  int                      // how many functions are in block
 }
 
 // Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
@@ -64,7 +64,9 @@ func Read(in io.Reader, names Names) (*merge.Told, error) {
 	case r.has:
 		return nil, fmt.Errorf("line %d: the file ends within a call stack", number)
 	}
-	r.endBlock()
+	if err := r.endBlock(); err != nil {
+		return nil, err
+	}
 	if r.maps.list == nil && len(r.names) == 0 {
 		r.t.Note("The file ends without the modules' addresses: functions are not known.")
 	}
@@ -132,7 +134,9 @@ func (r *reader) gperftools(text string) error {
 	if text = strings.TrimSpace(text); strings.HasPrefix(text, "#") {
 		return r.comment(text)
 	}
-	r.endBlock()
+	if err := r.endBlock(); err != nil {
+		return err
+	}
 	if done, err := r.libraries(text); done || err != nil {
 		return err
 	}
@@ -147,33 +151,73 @@ func (r *reader) gperftools(text string) error {
 	return r.add(numbers)
 }
 
+// maxInlined is how many functions may be named at the addresses of one call stack.
+const maxInlined = 1 << 16
+
 // comment takes in a line behind a call stack in which Go names one of its functions: the address of the call, function, file and line.
 func (r *reader) comment(text string) error {
-	m := goFrame.FindStringSubmatch(text)
-	if m == nil {
+	at, f, ok := goFrame(text)
+	if !ok {
 		return nil
 	}
-	at, err := strconv.ParseUint(m[1], 16, 64)
-	line, err2 := strconv.ParseUint(m[4], 10, 32)
-	if errors.Join(err, err2) != nil || at == math.MaxUint64 {
-		return fmt.Errorf("%.80q: the address or the line is none", text)
+	address, err := strconv.ParseUint(at, 16, 64)
+	if err != nil || address == math.MaxUint64 {
+		return fmt.Errorf("%.80q: the address is none", text)
 	}
-	returns := at + 1
-	if _, known := r.names[returns]; !known {
-		r.block[returns] = append(r.block[returns], event.Frame{Function: m[2], File: m[3], Line: uint32(line)})
+	returns := address + 1
+	if _, known := r.names[returns]; known {
+		return nil
 	}
+	if r.named++; r.named > maxInlined {
+		return fmt.Errorf("more than %d functions of one call stack", maxInlined)
+	}
+	r.block[returns] = append(r.block[returns], f)
 	return nil
 }
 
+// goFrame parses a line of the form "# 0xADDRESS FUNCTION+0xOFFSET FILE:LINE".
+func goFrame(text string) (address string, f event.Frame, ok bool) {
+	const blanks = " \t"
+	rest := strings.TrimLeft(strings.TrimPrefix(text, "#"), blanks)
+	if address, ok = strings.CutPrefix(rest, "0x"); !ok {
+		return "", f, false
+	}
+	colon := strings.LastIndexByte(address, ':')
+	end := strings.IndexAny(address, blanks)
+	if end < 0 || colon < end {
+		return "", f, false
+	}
+	line, err := strconv.ParseUint(address[colon+1:], 10, 32)
+	if err != nil {
+		return "", f, false
+	}
+	place := strings.TrimLeft(address[end:colon], blanks)
+	address = address[:end]
+	offset := strings.LastIndex(place, "+0x")
+	if offset <= 0 {
+		return "", f, false
+	}
+	blank := strings.IndexAny(place[offset:], blanks)
+	if blank < 0 {
+		return "", f, false
+	}
+	return address, event.Frame{Function: place[:offset], File: strings.TrimLeft(place[offset+blank:], blanks), Line: uint32(line)}, true
+}
+
 // endBlock keeps the names of a call stack. Several functions at one address were inlined, but for the last one.
-func (r *reader) endBlock() {
+func (r *reader) endBlock() error {
+	r.named = 0
 	for at, frames := range r.block {
 		for i := range frames[:len(frames)-1] {
 			frames[i].Inlined = true
 		}
 		r.names[at] = frames
 	}
+	if len(r.names) > maxAddresses {
+		return fmt.Errorf("functions at more than %d addresses", maxAddresses)
+	}
 	clear(r.block)
+	return nil
 }
 
 func (r *reader) jemalloc(text string) error {
@@ -236,9 +280,9 @@ func (r *reader) libraries(text string) (bool, error) {
 	if r.has {
 		return true, errors.New("the line of all threads (t*) is missing of the call stack before")
 	}
-	r.line = r.maps.line
+	r.line = r.maps.bounded(r.maps.line)
 	if brief {
-		r.line = r.maps.briefLine
+		r.line = r.maps.bounded(r.maps.briefLine)
 	}
 	return true, nil
 }

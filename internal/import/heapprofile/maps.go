@@ -27,6 +27,7 @@ func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][
 
 // maps are the mappings of files.
 type maps struct {
+	lines   int // so far
 	list    []mapping
 	set     []string          // pairs of a name in texts, with its $, and what stands for it
 	replace *strings.Replacer // does it; nil: none is set
@@ -35,6 +36,19 @@ type maps struct {
 type mapping struct {
 	start, end, offset uint64
 	path               string
+}
+
+// maxLines is how many lines a map may have, those that say nothing of files among them.
+const maxLines = 1 << 20
+
+// bounded is a function that takes in lines, up to so many.
+func (m *maps) bounded(take func(text string) error) func(text string) error {
+	return func(text string) error {
+		if m.lines++; m.lines > maxLines {
+			return fmt.Errorf("a memory map of more than %d lines", maxLines)
+		}
+		return take(text)
+	}
 }
 
 // line takes in a line of /proc/PID/maps.

@@ -142,6 +142,9 @@ func (s *snapshot) field(r *reader, name, value string) error {
 	return nil
 }
 
+// maxSnapshots is how many snapshots a file may have; Massif keeps 100, if nobody asks for more.
+const maxSnapshots = 1 << 16
+
 // endSnapshot takes in the snapshot that was read last.
 func (r *reader) endSnapshot() error {
 	s := r.snapshot
@@ -155,7 +158,9 @@ func (r *reader) endSnapshot() error {
 	case !s.hasTime || !s.hasLive || s.kind == "":
 		return fmt.Errorf("snapshot %d is not whole: time, mem_heap_B and heap_tree are needed", s.number)
 	}
-	r.count++
+	if r.count++; r.count > maxSnapshots {
+		return fmt.Errorf("more than %d snapshots", maxSnapshots)
+	}
 	r.t.At(merge.Moment{Time: s.time, Live: s.live})
 	if r.most == nil || s.live > r.most.live {
 		r.most = s
