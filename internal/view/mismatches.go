@@ -31,7 +31,7 @@ func (r *report) mismatches(most int) {
 }
 
 // mismatch writes a pair: what was done, then both call stacks.
-func (r *report) mismatch(x *event.Pair) {
+func (r *renderer) mismatch(x *event.Pair) {
 	times := ""
 	if x.Count > 1 {
 		times = r.faint(fmt.Sprintf("   %s times; first at %s", r.short(x.Count), r.duration(x.Time)))
@@ -46,7 +46,7 @@ func (r *report) mismatch(x *event.Pair) {
 }
 
 // labelled writes lines with a label at the left of the first one.
-func (r *report) labelled(label string, lines []string) {
+func (r *renderer) labelled(label string, lines []string) {
 	for _, line := range lines {
 		r.printf("%s%s\n", r.faint(padRight(padLeft(label, gutter-2), gutter)), strings.TrimRight(line, " "))
 		label = ""
@@ -76,7 +76,7 @@ func alignment(n uint64) string {
 // Mismatches writes the allocations and deallocations that do not belong together, both with their call stacks.
 func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", humanize.Plural(a.p.MismatchedBlocks(), "mismatched deallocation"),
 		humanize.Plural(uint64(len(a.p.Mismatches)), "different pair"))))
 	a.incomplete(&query.Answer{})

@@ -43,7 +43,7 @@ func (a *answerText) stackMemory() {
 		m := &list[i]
 		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12),
 			padLeft(a.orUnknown(m.Size), 12), padRight(middle(threadName(a.s, m.Thread), 22), 22),
-			a.chain(m.Stack, max(nameWidth, a.report.Width-66)))
+			a.chain(m.Stack, max(nameWidth, a.renderer.Width-66)))
 	}
 	a.more(left)
 }

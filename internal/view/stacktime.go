@@ -23,7 +23,7 @@ const deepestShown = 3
 // StackTimeline draws how deep threads' stacks became over time, and tells where the deepest were.
 func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOptions) error {
 	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("stack memory from %s to %s, of %s", a.duration(t.Begin),
 		a.duration(t.Begin+t.Span), a.duration(a.p.Duration))))
 	a.incomplete(&t.Answer)
@@ -66,7 +66,7 @@ func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack
 		u := &growth[len(growth)-1-i]
 		at := padLeft("at "+a.duration(u.Time), 12)
 		a.printf("%s %s  %s\n", padLeft(a.size(u.Bytes), labelWidth), a.faint(at),
-			a.chain(u.Stack, a.report.Width-labelWidth-15))
+			a.chain(u.Stack, a.renderer.Width-labelWidth-15))
 	}
 	a.printf("\n")
 }
