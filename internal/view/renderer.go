@@ -27,8 +27,8 @@ func (s style) place(t string) string { return s.paint("36", t) }
 func (s style) warn(t string) string  { return s.paint("1;33", t) }
 func (s style) title(t string) string { return s.paint("1;34", t) }
 
-// renderer writes what all texts have in common: lines, numbers, call stacks. Errors of writing are kept by the bufio.Writer until
-// the end.
+// renderer writes what all texts have in common: lines, numbers, call stacks. Errors of writing are kept by the
+// bufio.Writer until the end.
 type renderer struct {
 	*bufio.Writer
 	style
