@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/view"
@@ -109,8 +109,8 @@ func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, af
 	fail := func(err error) (diff.Side, diff.Side, func() error, error) {
 		return diff.Side{}, diff.Side{}, nil, errors.Join(err, closeBoth())
 	}
-	fileA, rangeA := splitRange(first)
-	fileB, rangeB := splitRange(second)
+	fileA, rangeA := input.SplitRange(first)
+	fileB, rangeB := input.SplitRange(second)
 	if fileB == "" {
 		fileB = fileA
 	}
@@ -132,15 +132,6 @@ func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, af
 		return fail(err)
 	}
 	return before, after, closeBoth, nil
-}
-
-// splitRange takes FILE@FROM..TO apart. A file whose name has an @ is meant if there is such a file.
-func splitRange(text string) (file, span string) {
-	i := strings.LastIndexByte(text, '@')
-	if _, err := os.Stat(text); err == nil || i < 0 || !strings.Contains(text[i:], "..") {
-		return text, ""
-	}
-	return text[:i], text[i+1:]
 }
 
 // ranged makes the question about a range FROM..TO of a recording; "": that of the flags.

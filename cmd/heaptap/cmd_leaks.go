@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +40,7 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 		if frames < 0 || status < 0 || status > 255 {
 			return usagef("leaks: --frames must not be negative, --exit-status must be from 0 to 255")
 		}
-		rules, err := readSuppressions(files)
+		rules, err := query.ReadSuppressions(files)
 		if err != nil {
 			return err
 		}
@@ -70,22 +69,4 @@ What the loader and the language's runtime keep for themselves is left out; --ru
 		return err
 	}
 	return cmd
-}
-
-// readSuppressions reads the rules of all files.
-func readSuppressions(files []string) (*query.Suppressions, error) {
-	rules := &query.Suppressions{}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		more, err := query.ParseSuppressions(f, name)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-		rules.Add(more)
-	}
-	return rules, nil
 }

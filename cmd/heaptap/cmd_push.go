@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -177,7 +172,7 @@ func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
 
 // pushTables puts a recording into ClickHouse.
 func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, to sender) error {
-	id, err := contentID(cmd.Context(), path, p.selected)
+	id, err := push.ContentID(cmd.Context(), path, p.selected)
 	if err != nil {
 		return err
 	}
@@ -200,59 +195,16 @@ func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, t
 	return err
 }
 
-// contentID is an id that says what is in a recording, and what of it was asked for.
-func contentID(ctx context.Context, path string, selected []string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	fmt.Fprintf(h, "%q", selected)
-	return hex.EncodeToString(h.Sum(nil)[:16]), ctx.Err()
-}
-
 // pushProfiles sends a recording, or its slices, to a store.
 func (p *pusher) pushProfiles(cmd *cobra.Command, in *export.Input, to sender) error {
-	every := p.every
-	if every == 0 {
-		every = 1<<63 - 1
-	}
-	list, err := push.Slices(in, every)
+	sent, err := push.Send(cmd.Context(), to.store, in, p.every, progressOf(cmd, "sending"))
 	if err != nil {
 		return err
 	}
-	done := 0
-	tell := progressOf(cmd, "sending")
-	for i := range list {
-		if len(list) > 1 {
-			in.Query.Range = &list[i].Range
-		}
-		in.Period = &list[i].Period
-		something, err := in.Stacks(cmd.Context())
-		if err != nil {
-			return err
-		}
-		if len(something.Rows) > 0 {
-			if err := to.store.Push(cmd.Context(), in); err != nil {
-				if done > 0 {
-					err = fmt.Errorf("%w (%d of %d profiles were sent)", err, done, len(list))
-				}
-				return err
-			}
-			done++
-		}
-		if tell != nil && len(list) > 1 {
-			tell(uint64(i+1), uint64(len(list)))
-		}
-	}
 	word := "profiles"
-	if done == 1 {
+	if sent == 1 {
 		word = "profile"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d %s to %s\n", escape.Terminal(in.Reader.Name()), done, word, to.name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d %s to %s\n", escape.Terminal(in.Reader.Name()), sent, word, to.name)
 	return err
 }

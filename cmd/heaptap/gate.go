@@ -127,7 +127,7 @@ func (g *gateFlags) read(cmd *cobra.Command, top int) error {
 	look := view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact,
 		Page: answer.Page{Limit: top}}
 	g.each(func(o *gate.Output) { o.Look = look })
-	rules, err := readSuppressions(g.files)
+	rules, err := query.ReadSuppressions(g.files)
 	if err != nil {
 		return err
 	}

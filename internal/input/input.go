@@ -104,3 +104,12 @@ func Expand(paths []string) (files []string, err error) {
 	}
 	return files, nil
 }
+
+// SplitRange takes FILE@FROM..TO apart. If there is a file of the whole name, it is that file.
+func SplitRange(text string) (file, span string) {
+	i := strings.LastIndexByte(text, '@')
+	if _, err := os.Stat(text); err == nil || i < 0 || !strings.Contains(text[i:], "..") {
+		return text, ""
+	}
+	return text[:i], text[i+1:]
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -189,4 +190,22 @@ func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 // escape takes out of a name what a pattern has a meaning for: a * stands for itself among others.
 func escape(name string) string {
 	return strings.NewReplacer("^", "*", "$", "*", "\n", "*").Replace(name)
+}
+
+// ReadSuppressions reads the rules of files.
+func ReadSuppressions(files []string) (*Suppressions, error) {
+	rules := &Suppressions{}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		more, err := ParseSuppressions(f, name)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		rules.Add(more)
+	}
+	return rules, nil
 }

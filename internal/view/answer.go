@@ -23,7 +23,7 @@ type QueryOptions struct {
 
 // answerText writes the answer to a query as text.
 type answerText struct {
-	report
+	renderer
 	QueryOptions
 	s *query.Source
 }
@@ -32,13 +32,13 @@ func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answerText {
 	o.Options = o.Options.fill()
 	o.Options.Exact = o.Exact
 	a := &answerText{s: s, QueryOptions: o}
-	a.report = report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
+	a.renderer = renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
 	return a
 }
 
 // answerHeading says what was asked of what, and what is wrong with the data.
 func (a *answerText) answerHeading(q *query.Answer) {
-	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
 	what := "all of " + a.duration(a.p.Duration)
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on, of %s", a.duration(q.Span), a.duration(q.Begin), a.duration(a.p.Duration))

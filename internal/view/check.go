@@ -33,7 +33,7 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 		return a.Flush()
 	}
 	a.printf("%s  %s  %s\n", a.warn("FAIL"), a.bold(clean(r.File)),
-		a.faint(command(a.p, max(a.report.Width-8-runes(r.File), 20))))
+		a.faint(command(a.p, max(a.renderer.Width-8-runes(r.File), 20))))
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		if !c.Failed {

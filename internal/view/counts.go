@@ -77,7 +77,7 @@ func threadCounted(c *event.Count) string {
 
 func threadAndFunction(c *event.Count) string { return threadCounted(c) + " " + countedBy(c) }
 
-func (r *report) countedRows(list []event.Count, name func(*event.Count) string) {
+func (r *renderer) countedRows(list []event.Count, name func(*event.Count) string) {
 	r.printf("  %s\n", r.faint(fmt.Sprintf("%14s %9s %11s %11s  %s", "calls", "failed", "bytes", "usable", "")))
 	for i := range list {
 		if c := &list[i]; c.Calls+c.Failed > 0 {
@@ -116,7 +116,7 @@ func (r *report) sizeClasses(functions []event.Count) {
 
 // timedRows tells how long calls took, those first that took longest in all, at most so many rows (0: all); false
 // if no call was timed.
-func (r *report) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
+func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
 	most int) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })
 	if len(list) == 0 {

@@ -41,7 +41,7 @@ func (d *difference) side(word string, a *answerText, q *query.Answer) {
 		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
 	}
 	text := fmt.Sprintf(" · %s · %s · from the %s", clean(a.p.Name), what, planText[q.Plan])
-	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.report.Width-8-runes(text)))), d.faint(text))
+	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.renderer.Width-8-runes(text)))), d.faint(text))
 }
 
 // of is the side that names a row.
@@ -150,7 +150,7 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 		}
 		used += 2 + widths[k]
 	}
-	room := max(nameWidth, d.report.Width-used-9)
+	room := max(nameWidth, d.renderer.Width-used-9)
 	line := func(r *diff.Row, status, name string) {
 		for k, c := range cols {
 			text := padLeft(c.text(r), widths[k])
@@ -237,7 +237,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 			if w.n.Total.After == (query.Values{}) {
 				side = d.before
 			}
-			name = side.groupName(&w.n.Group, max(nameWidth, d.report.Width-52-runes(prefix+more))) + more
+			name = side.groupName(&w.n.Group, max(nameWidth, d.renderer.Width-52-runes(prefix+more))) + more
 		}
 		line(&w.n.Total, prefix, name)
 		if w.n.Folded > 0 {

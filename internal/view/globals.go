@@ -12,50 +12,56 @@ import (
 )
 
 // Globals writes the largest static variables, and what they come to by file and by section.
-func Globals(w io.Writer, s *query.Source, g *query.Globals, o QueryOptions) error {
-	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions) error {
+	g := &globalsText{newAnswer(w, s, o), found}
+	g.printf("%s\n", g.bold(command(g.p, g.renderer.Width)))
 	when := "what was in memory is unknown"
 	if g.At >= 0 {
-		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(a.p.Duration))
+		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(g.p.Duration))
 	}
-	a.printf("%s\n\n", a.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s",
-		humanize.Plural(uint64(len(g.Files)), "file"), threadsText(g), when)))
-	a.incomplete(&query.Answer{})
+	g.printf("%s\n\n", g.faint(fmt.Sprintf("static data of %s, besides the heap · %s · %s",
+		humanize.Plural(uint64(len(g.Files)), "file"), threadsText(found), when)))
+	g.incomplete(&query.Answer{})
 	if len(g.Files) == 0 {
-		a.printf("  no static data is known\n")
-		return a.Flush()
+		g.printf("  no static data is known\n")
+		return g.Flush()
 	}
-	a.globalList(g)
-	a.printf("\n%s\n", a.title("BY SECTION"))
+	g.list()
+	g.printf("\n%s\n", g.title("BY SECTION"))
 	rows := [][]string{{"size", "in memory", "variables", "their size", ""}}
 	for k, sum := range g.Kinds {
 		if sum.Bytes > 0 {
-			rows = append(rows, a.globalSum(&sum, event.DataKind(k).String()+a.times(event.DataKind(k), sum.Bytes, g)))
+			rows = append(rows, g.sum(&sum, event.DataKind(k).String()+g.times(event.DataKind(k), sum.Bytes)))
 		}
 	}
-	a.globalTable(append(rows, a.globalSum(&g.Total, "all")), 4)
-	a.printf("\n%s\n", a.title("BY FILE"))
+	g.table(append(rows, g.sum(&g.Total, "all")), 4)
+	g.printf("\n%s\n", g.title("BY FILE"))
 	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
-	files, left := answer.Cut(a.Page, g.Files)
+	files, left := answer.Cut(g.Page, g.Files)
 	for i := range files {
-		rows = append(rows, a.globalSum(&files[i].Total, middle(clean(files[i].Path), a.report.Width-50)))
+		rows = append(rows, g.sum(&files[i].Total, middle(clean(files[i].Path), g.renderer.Width-50)))
 	}
-	a.globalTable(rows, 4)
-	a.more(left)
-	return a.Flush()
+	g.table(rows, 4)
+	g.more(left)
+	return g.Flush()
 }
 
-func (a *answerText) globalList(g *query.Globals) {
+// globalsText writes static data.
+type globalsText struct {
+	*answerText
+	*query.Globals
+}
+
+func (g *globalsText) list() {
 	if len(g.Variables) == 0 {
-		a.printf("%s  %s\n", a.title("STATIC VARIABLES"), a.faint("none has a name: the symbol tables are not there"))
+		g.printf("%s  %s\n", g.title("STATIC VARIABLES"), g.faint("none has a name: the symbol tables are not there"))
 		return
 	}
-	a.printf("%s  %s\n", a.title("STATIC VARIABLES"),
-		a.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
+	g.printf("%s  %s\n", g.title("STATIC VARIABLES"),
+		g.faint(fmt.Sprintf("%s are named of %s", humanize.Number(uint64(len(g.Variables))),
 			humanize.Plural(g.Total.Variables, "variable"))))
 	rows := [][]string{{"size", "in memory", "section", "variable"}}
-	list, left := answer.Cut(a.Page, g.Variables)
+	list, left := answer.Cut(g.Page, g.Variables)
 	for i := range list {
 		v := &list[i]
 		place := base(v.Path)
@@ -67,16 +73,16 @@ func (a *answerText) globalList(g *query.Globals) {
 			place += " " + base(v.Path)
 		}
 		place = middle(clean(place), 40)
-		room := max(nameWidth, a.report.Width-36-runes(place)-1)
+		room := max(nameWidth, g.renderer.Width-36-runes(place)-1)
 		name := v.Name
 		if name == "" {
 			name = fmt.Sprintf("%#x", v.Addr)
 		}
-		rows = append(rows, []string{a.size(v.Total), a.residentText(v.Resident), v.Kind.String(),
-			middle(clean(name), room) + " " + a.place(place) + a.faint(a.times(v.Kind, v.Size, g))})
+		rows = append(rows, []string{g.size(v.Total), g.resident(v.Resident), v.Kind.String(),
+			middle(clean(name), room) + " " + g.place(place) + g.faint(g.times(v.Kind, v.Size))})
 	}
-	a.globalTable(rows, 3)
-	a.more(left)
+	g.table(rows, 3)
+	g.more(left)
 }
 
 // threadsText tells how many threads there were.
@@ -91,26 +97,26 @@ func threadsText(g *query.Globals) string {
 }
 
 // times tells of what each thread has.
-func (a *answerText) times(k event.DataKind, bytes uint64, g *query.Globals) string {
+func (g *globalsText) times(k event.DataKind, bytes uint64) string {
 	if !k.PerThread() || g.Threads == 1 {
 		return ""
 	}
-	return fmt.Sprintf("  %s × %s", a.size(bytes), humanize.Plural(g.Threads, "thread"))
+	return fmt.Sprintf("  %s × %s", g.size(bytes), humanize.Plural(g.Threads, "thread"))
 }
 
-func (a *answerText) residentText(r query.Resident) string {
+func (g *globalsText) resident(r query.Resident) string {
 	if !r.Known {
 		return "unknown"
 	}
-	return a.size(r.Bytes)
+	return g.size(r.Bytes)
 }
 
-func (a *answerText) globalSum(s *query.GlobalSum, name string) []string {
-	return []string{a.size(s.Total), a.residentText(s.Resident), a.count(s.Variables), a.size(s.Named), name}
+func (g *globalsText) sum(s *query.GlobalSum, name string) []string {
+	return []string{g.size(s.Total), g.resident(s.Resident), g.count(s.Variables), g.size(s.Named), name}
 }
 
 // globalTable writes rows, the first being the heads: columns up to last are numbers, what follows is text.
-func (a *answerText) globalTable(rows [][]string, last int) {
+func (g *globalsText) table(rows [][]string, last int) {
 	widths := make([]int, last)
 	for _, r := range rows {
 		for k := range last {
@@ -122,14 +128,14 @@ func (a *answerText) globalTable(rows [][]string, last int) {
 		for k := range last {
 			text := padLeft(r[k], widths[k])
 			if i > 0 && k == 0 {
-				text = a.bold(text)
+				text = g.bold(text)
 			}
 			b.WriteString("  " + text)
 		}
 		line := b.String() + "  " + r[last]
 		if i == 0 {
-			line = a.faint(strings.TrimRight(line, " "))
+			line = g.faint(strings.TrimRight(line, " "))
 		}
-		a.printf("%s\n", line)
+		g.printf("%s\n", line)
 	}
 }

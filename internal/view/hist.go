@@ -38,100 +38,106 @@ const barWidth = 40
 
 // Hist writes the parts of a histogram that are asked for.
 func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o QueryOptions) error {
-	a := newAnswer(w, s, o)
-	a.answerHeading(&h.Answer)
+	text := &histText{newAnswer(w, s, o), h}
+	text.answerHeading(&h.Answer)
 	for _, part := range parts {
 		switch part {
 		case HistSizes:
-			a.sizes(h)
+			text.sizes()
 		case HistExact:
-			a.exactSizes(h)
+			text.exactSizes()
 		case HistLifetimes:
-			a.lifetimes(h)
+			text.lifetimes()
 		case HistReallocs:
-			a.jumps(h)
+			text.jumps()
 		case HistSlack:
-			a.slacks(h)
+			text.slacks()
 		case HistByPairs:
-			a.pairs(h)
+			text.pairs()
 		case HistByTime:
-			a.sizesByTime(h)
+			text.sizesByTime()
 		case HistByLifetime:
-			a.lifetimesBySize(h)
+			text.lifetimesBySize()
 		}
 	}
-	return a.Flush()
+	return text.Flush()
 }
 
-func (a *answerText) sizes(h *query.Histogram) {
+// histText writes a histogram.
+type histText struct {
+	*answerText
+	*query.Histogram
+}
+
+func (h *histText) sizes() {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("SIZES"), a.faint("of "+humanize.Plural(t.Allocations, "allocation")))
+	h.printf("%s  %s\n", h.title("SIZES"), h.faint("of "+humanize.Plural(t.Allocations, "allocation")))
 	if t.Allocations > 0 {
-		text := fmt.Sprintf("smallest %s, mean %s, largest %s", a.size(t.MinSize), a.size(t.Bytes/t.Allocations),
-			a.size(t.MaxSize))
+		text := fmt.Sprintf("smallest %s, mean %s, largest %s", h.size(t.MinSize), h.size(t.Bytes/t.Allocations),
+			h.size(t.MaxSize))
 		if h.Others == 0 {
-			text += fmt.Sprintf("; half are at most %s, 90 %% %s, 99 %% %s", a.size(h.SizeQuantile(.5)),
-				a.size(h.SizeQuantile(.9)), a.size(h.SizeQuantile(.99)))
+			text += fmt.Sprintf("; half are at most %s, 90 %% %s, 99 %% %s", h.size(h.SizeQuantile(.5)),
+				h.size(h.SizeQuantile(.9)), h.size(h.SizeQuantile(.99)))
 		}
-		a.printf("  %s\n", a.faint(text))
+		h.printf("  %s\n", h.faint(text))
 	}
-	a.bars(h.Sizes[:], t.Allocations, a.size)
-	a.printf("\n")
+	h.bars(h.Sizes[:], t.Allocations, h.size)
+	h.printf("\n")
 }
 
-func (a *answerText) lifetimes(h *query.Histogram) {
+func (h *histText) lifetimes() {
 	t := &h.Total
-	a.printf("%s  %s\n", a.title("LIFETIMES"), a.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
+	h.printf("%s  %s\n", h.title("LIFETIMES"), h.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
 		mean := t.Lifetime.Mean(t.Deallocations)
-		a.printf("  %s\n", a.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", a.time(t.MinLifetime),
-			a.time(uint64(mean)), a.time(t.MaxLifetime))))
+		h.printf("  %s\n", h.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", h.time(t.MinLifetime),
+			h.time(uint64(mean)), h.time(t.MaxLifetime))))
 	}
-	a.bars(h.Lifetimes[:], t.Deallocations, a.time)
+	h.bars(h.Lifetimes[:], t.Deallocations, h.time)
 	if n := h.NeverFreed; n.Count > 0 {
-		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"),
-			a.size(n.Bytes))))
+		h.printf("  %s\n", h.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"),
+			h.size(n.Bytes))))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
-func (a *answerText) jumps(h *query.Histogram) {
+func (h *histText) jumps() {
 	j := &h.Jumps
 	all := j.Count()
 	if all == 0 {
 		return
 	}
-	a.printf("%s  %s\n", a.title("REALLOCATIONS"),
-		a.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
-			a.count(j.InPlace))))
-	a.bars(j.Grown[:], all, func(v uint64) string { return "+" + a.size(v) })
-	a.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + a.size(v) })
+	h.printf("%s  %s\n", h.title("REALLOCATIONS"),
+		h.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
+			h.count(j.InPlace))))
+	h.bars(j.Grown[:], all, func(v uint64) string { return "+" + h.size(v) })
+	h.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + h.size(v) })
 	if j.Same > 0 {
-		a.printf("  %s\n", a.faint(humanize.Plural(j.Same, "reallocation")+" to the same size"))
+		h.printf("  %s\n", h.faint(humanize.Plural(j.Same, "reallocation")+" to the same size"))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
 // pairs writes how often reallocations gave blocks of one size another one.
-func (a *answerText) pairs(h *query.Histogram) {
-	rows, left := answer.Cut(a.Page, h.Pairs)
-	a.printf("%s  %s\n", a.title("SIZES BEFORE AND AFTER REALLOCATIONS"),
-		a.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
+func (h *histText) pairs() {
+	rows, left := answer.Cut(h.Page, h.Pairs)
+	h.printf("%s  %s\n", h.title("SIZES BEFORE AND AFTER REALLOCATIONS"),
+		h.faint("of "+humanize.Plural(uint64(len(h.Pairs)), "different pair")))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, x := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36),
-			padLeft(a.count(x.Count), 12), padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7),
-			padLeft(a.count(x.InPlace)+" in place", 18), a.bar(x.Count, most))
+		h.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36),
+			padLeft(h.count(x.Count), 12), padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7),
+			padLeft(h.count(x.InPlace)+" in place", 18), h.bar(x.Count, most))
 	}
-	a.more(left)
+	h.more(left)
 	if h.OtherPairs > 0 {
-		a.printf("  %s\n", a.faint(humanize.Plural(h.OtherPairs,
+		h.printf("  %s\n", h.faint(humanize.Plural(h.OtherPairs,
 			"reallocation")+" of further pairs were not told apart: too many pairs"))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
 // The columns of tables by size and by lifetime: up to the highest of these classes, and all beyond.
@@ -154,7 +160,7 @@ func columns(list []query.Bucket, ends []int) []uint64 {
 }
 
 // tableHead writes what stands above the columns, behind the text above the rows.
-func (a *answerText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
+func (h *histText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
 	line := padLeft(rows, 28) + padLeft("count", 12)
 	for _, class := range ends {
 		_, highest := query.SizeClass(uint8(class))
@@ -164,53 +170,53 @@ func (a *answerText) tableHead(rows string, ends []int, text func(uint64) string
 	for _, name := range further {
 		line += padLeft(name, tableFurther)
 	}
-	a.printf("  %s\n", a.faint(line))
+	h.printf("  %s\n", h.faint(line))
 }
 
-func (a *answerText) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
+func (h *histText) tableRow(name string, count uint64, cells []uint64, further ...uint64) {
 	cell := func(n uint64, width int) string {
 		if n == 0 {
 			return padLeft("·", width)
 		}
-		return padLeft(a.count(n), width)
+		return padLeft(h.count(n), width)
 	}
-	line := padLeft(name, 28) + padLeft(a.count(count), 12)
+	line := padLeft(name, 28) + padLeft(h.count(count), 12)
 	for _, n := range cells {
 		line += cell(n, 11)
 	}
 	for _, n := range further {
 		line += cell(n, tableFurther)
 	}
-	a.printf("  %s\n", line)
+	h.printf("  %s\n", line)
 }
 
 // sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
-func (a *answerText) sizesByTime(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("SIZES BY TIME"), a.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
-	a.tableHead("from", sizeColumns, a.size)
+func (h *histText) sizesByTime() {
+	h.printf("%s  %s\n", h.title("SIZES BY TIME"), h.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
+	h.tableHead("from", sizeColumns, h.size)
 	for step := range h.Times {
 		list := h.Times[step][:]
 		count := uint64(0)
 		for _, b := range list {
 			count += b.Count
 		}
-		a.tableRow(a.time(uint64(max(0, h.StepTime(step)))), count, columns(list, sizeColumns))
+		h.tableRow(h.time(uint64(max(0, h.StepTime(step)))), count, columns(list, sizeColumns))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
 // lifetimesBySize writes how long the blocks of each size lived.
-func (a *answerText) lifetimesBySize(h *query.Histogram) {
-	a.printf("%s  %s\n", a.title("LIFETIMES BY SIZE"),
-		a.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
-	a.tableHead("size", ageColumns, a.time, "never freed")
+func (h *histText) lifetimesBySize() {
+	h.printf("%s  %s\n", h.title("LIFETIMES BY SIZE"),
+		h.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
+	h.tableHead("size", ageColumns, h.time, "never freed")
 	for class := range h.Ages {
 		kept, count := h.Kept[class].Count, h.Freed[class].Count
 		if count+kept > 0 {
-			a.tableRow(classText(uint8(class), a.size), count+kept, columns(h.Ages[class][:], ageColumns), kept)
+			h.tableRow(classText(uint8(class), h.size), count+kept, columns(h.Ages[class][:], ageColumns), kept)
 		}
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
 func (a *answerText) time(ns uint64) string {
@@ -221,7 +227,7 @@ func (a *answerText) time(ns uint64) string {
 }
 
 // bars writes the classes from the first to the last that has anything.
-func (a *answerText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
+func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
 	first, last, most := len(list), 0, uint64(0)
 	for i, b := range list {
 		if b.Count > 0 {
@@ -235,8 +241,8 @@ func (a *answerText) bars(list []query.Bucket, whole uint64, text func(uint64) s
 			!slices.ContainsFunc(list[1:i], func(b query.Bucket) bool { return b.Count > 0 }) {
 			continue // between nothing at all and the least that there is
 		}
-		a.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(a.count(b.Count), 12),
-			padLeft(humanize.Percent(b.Count, whole), 7), padLeft(a.size(b.Bytes), 12), a.bar(b.Count, most))
+		h.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(h.count(b.Count), 12),
+			padLeft(humanize.Percent(b.Count, whole), 7), padLeft(h.size(b.Bytes), 12), h.bar(b.Count, most))
 	}
 }
 
@@ -253,36 +259,36 @@ func (a *answerText) bar(n, most uint64) string {
 	return "  " + a.place(out)
 }
 
-func (a *answerText) exactSizes(h *query.Histogram) {
-	rows, left := answer.Cut(a.Page, h.Exact)
-	a.printf("%s  %s\n", a.title("MOST USED SIZES"),
-		a.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
+func (h *histText) exactSizes() {
+	rows, left := answer.Cut(h.Page, h.Exact)
+	h.printf("%s  %s\n", h.title("MOST USED SIZES"),
+		h.faint(fmt.Sprintf("of %s", humanize.Plural(uint64(len(h.Exact)), "different size"))))
 	most := uint64(0)
 	if len(rows) > 0 {
 		most = rows[0].Count
 	}
 	for _, c := range rows {
-		a.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(a.count(c.Count), 12),
-			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(a.size(c.Size*c.Count), 12),
-			a.bar(c.Count, most))
+		h.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(h.count(c.Count), 12),
+			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(h.size(c.Size*c.Count), 12),
+			h.bar(c.Count, most))
 	}
-	a.more(left)
+	h.more(left)
 	if h.Others > 0 {
-		a.printf("  %s\n", a.faint(humanize.Plural(h.Others,
+		h.printf("  %s\n", h.faint(humanize.Plural(h.Others,
 			"allocation")+" of further sizes were not told apart: too many sizes"))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }
 
-func (a *answerText) slacks(h *query.Histogram) {
+func (h *histText) slacks() {
 	var all query.Slacks
 	for _, k := range h.Slack {
 		all.Count += k.Count
 		all.Requested += k.Requested
 		all.Slack += k.Slack
 	}
-	a.printf("%s  %s\n", a.title("SLACK"), a.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
-		a.size(all.Slack), a.size(all.Requested), humanize.Percent(all.Slack, all.Requested),
+	h.printf("%s  %s\n", h.title("SLACK"), h.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
+		h.size(all.Slack), h.size(all.Requested), humanize.Percent(all.Slack, all.Requested),
 		humanize.Plural(all.Count, "allocation"))))
 	first, last, most := query.Classes, 0, uint64(0)
 	for i, k := range h.Slack {
@@ -297,9 +303,9 @@ func (a *answerText) slacks(h *query.Histogram) {
 		if k.Count > 0 {
 			each = fmt.Sprintf("%.1f B each", float64(k.Slack)/float64(k.Count))
 		}
-		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), a.size), 28), padLeft(a.size(k.Slack), 12),
-			padLeft(humanize.Percent(k.Slack, k.Requested), 7), padLeft(each, 12), a.bar(k.Slack, most))
-		a.printf("%s\n", strings.TrimRight(line, " "))
+		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), h.size), 28), padLeft(h.size(k.Slack), 12),
+			padLeft(humanize.Percent(k.Slack, k.Requested), 7), padLeft(each, 12), h.bar(k.Slack, most))
+		h.printf("%s\n", strings.TrimRight(line, " "))
 	}
-	a.printf("\n")
+	h.printf("\n")
 }

@@ -48,7 +48,7 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 			x := &list[i]
 			a.printf("  %s %s %s %s  %s\n", a.bold(padLeft(a.size(uint64(x.Slope)), 13)),
 				padLeft(fmt.Sprintf("%.0f %%", 100*x.Confidence), 11), padLeft(a.size(x.Begin), 12),
-				padLeft(a.size(x.End), 12), a.groupName(&x.Group, max(nameWidth, a.report.Width-55)))
+				padLeft(a.size(x.End), 12), a.groupName(&x.Group, max(nameWidth, a.renderer.Width-55)))
 		}
 		a.more(left)
 	}

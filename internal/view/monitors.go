@@ -12,7 +12,7 @@ import (
 
 // monitorHeading says of which program and process a monitor's text is.
 func (a *answerText) monitorHeading(what string) {
-	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.report.Width-20),
+	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.renderer.Width-20),
 		a.p.Process.PID)))
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // sampled says how a sampled recording came about: all of its numbers are estimates.
-func (r *report) sampled() {
+func (r *renderer) sampled() {
 	if !r.p.Sampled() {
 		return
 	}
@@ -38,14 +38,14 @@ func howSampled(s event.Sampling, size func(uint64) string) string {
 }
 
 // pmSize and pmCount write a standard error behind its estimate; nothing where there is none.
-func (r *report) pmSize(variance float64) string {
+func (r *renderer) pmSize(variance float64) string {
 	if variance <= 0 {
 		return ""
 	}
 	return " ± " + r.size(uint64(math.Round(tally.StandardError(variance))))
 }
 
-func (r *report) pmCount(variance float64) string {
+func (r *renderer) pmCount(variance float64) string {
 	if variance <= 0 {
 		return ""
 	}

@@ -1,10 +1,6 @@
 package view
 
-import (
-	"strings"
-
-	"github.com/heaptap/heaptap/internal/humanize"
-)
+import "strings"
 
 // selection says what the report is of.
 func (r *report) selection() {
@@ -49,26 +45,4 @@ func (r *report) atPeak() string {
 // events were folded it is not, nor do other tools' files tell it in sum.
 func (r *report) threadsKnown() bool {
 	return (r.Selection == nil || len(r.p.Threads) > 0) && r.p.Merged.Imported() == ""
-}
-
-// size, short and duration write numbers as the options want them.
-func (r *report) size(n uint64) string {
-	if r.Exact {
-		return humanize.Number(n) + " B"
-	}
-	return humanize.Size(n)
-}
-
-func (r *report) short(n uint64) string {
-	if r.Exact {
-		return humanize.Number(n)
-	}
-	return humanize.Short(n)
-}
-
-func (r *report) duration(ns int64) string {
-	if r.Exact && ns >= 0 {
-		return humanize.Number(uint64(ns)) + " ns"
-	}
-	return humanize.Duration(ns)
 }

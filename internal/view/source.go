@@ -36,7 +36,7 @@ const sourceWidth = 80
 func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	title := clean(p.Whole.File)
 	if p.Whole.Function != "" {
-		title = FunctionName(p.Whole.Function, a.report.Width) + "  " + a.place(title)
+		title = FunctionName(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
 	}
 	a.printf("%s\n", a.bold(title))
 	var parts []string
@@ -63,7 +63,7 @@ func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 		used += 2 + width
 	}
 	a.printf("%s\n", a.faint(head+"    line"))
-	room := max(sourceWidth, a.report.Width-used-10)
+	room := max(sourceWidth, a.renderer.Width-used-10)
 	blank := strings.Repeat(" ", used)
 	inFile := p.File != nil && l.Line == 0 && p.Whole.Function == "" // all of the file is told of
 	next, shown := 0, uint32(0)

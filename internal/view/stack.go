@@ -59,7 +59,7 @@ func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 }
 
 // columns writes a value, its share and notes at the left of a stack's frames.
-func (r *report) columns(value, share string, notes []string, stack uint32) {
+func (r *renderer) columns(value, share string, notes []string, stack uint32) {
 	left := []string{padLeft(value, 9) + padLeft(share, 8)}
 	styled := []string{r.bold(padLeft(value, 9)) + padLeft(share, 8)}
 	for _, note := range notes {
@@ -118,7 +118,7 @@ func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 }
 
 // frames are the lines of a stack, leaf first.
-func (r *report) frames(stack uint32) []string {
+func (r *renderer) frames(stack uint32) []string {
 	l := r.p.Fold(stack, r.Frames > 0, max(r.Frames, 0))
 	list := l.List
 	if l.All == 0 {
@@ -155,7 +155,7 @@ func (r *report) frames(stack uint32) []string {
 }
 
 // frame writes one frame: function, place and module, in columns.
-func (r *report) frame(f *profile.Level, module string) string {
+func (r *renderer) frame(f *profile.Level, module string) string {
 	wide := r.Width - gutter - placeWidth - moduleWidth - 2
 	more := ""
 	switch {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 
@@ -12,7 +11,7 @@ import (
 // Summary writes the short form that is shown when a run ends: a line for each question and one for each of the stacks
 // that held most at the peak.
 func Summary(w io.Writer, p *profile.Profile, o Options) error {
-	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
+	r := newReport(w, p, o)
 	t := &p.Totals
 	status := ""
 	if !p.OnlyCounted() {
@@ -92,7 +91,7 @@ func (r *report) oneLine(g *profile.Group) {
 type label struct{ plain, styled string }
 
 // label names a frame on one line: function, then, with place, file and line or the module.
-func (r *report) label(f *profile.Frame, width int, place bool) label {
+func (r *renderer) label(f *profile.Frame, width int, place bool) label {
 	where := base(f.Module)
 	if f.File != "" {
 		where = base(f.File)

@@ -54,7 +54,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())),
 				a.faint("at the end of each step"))
 		}
-		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.report.Width-labelWidth-2))
+		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.renderer.Width-labelWidth-2))
 	}
 	if len(t.Rows) > 0 {
 		a.spark(&t.Rest, a.faint("all others"))

@@ -88,7 +88,7 @@ func (a *answerText) table(cols []column, rows []query.Row) {
 		used += 2 + widths[k]
 	}
 	a.printf("%s\n", a.faint(head.String()+"  "+rows[0].By.String()))
-	room := max(nameWidth, a.report.Width-used-2)
+	room := max(nameWidth, a.renderer.Width-used-2)
 	for i := range rows {
 		for k := range cols {
 			text := padLeft(cells[i][k], widths[k])

@@ -114,7 +114,7 @@ func (b *branches) root(root *query.Node, name string) {
 		if w.mark == "" {
 			prefix = strings.Repeat("  ", w.indent)
 		}
-		room := max(nameWidth, b.report.Width-22-b.wider-(16+b.wider)*(len(b.t.Metrics)-1)-runes(prefix)-2)
+		room := max(nameWidth, b.renderer.Width-22-b.wider-(16+b.wider)*(len(b.t.Metrics)-1)-runes(prefix)-2)
 		b.line(&w.n.Total, prefix, b.groupName(&w.n.Group, room-runes(more))+more)
 		push(w.n, w.indent)
 	}

@@ -19,19 +19,6 @@ func (r *report) warnings() {
 	}
 }
 
-func (r *report) wrapWarning(s string) {
-	mark := "! "
-	first := true
-	r.wrap("  ", s, func(line string) string {
-		m := "  "
-		if first {
-			m = mark
-		}
-		first = false
-		return r.warn(m + line)
-	})
-}
-
 // problems are sentences about what is missing of the data or not exact.
 func problems(r *report) []string {
 	p, h := r.p, r.p.Ending.Health

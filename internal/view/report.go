@@ -41,34 +41,19 @@ func (o Options) fill() Options {
 	return o
 }
 
-// style colours text if that is wanted.
-type style bool
-
-func (s style) paint(code, text string) string {
-	if !s || text == "" {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+// report writes a report.
+type report struct {
+	renderer
+	groups []profile.Group
 }
 
-func (s style) bold(t string) string  { return s.paint("1", t) }
-func (s style) faint(t string) string { return s.paint("2", t) }
-func (s style) place(t string) string { return s.paint("36", t) }
-func (s style) warn(t string) string  { return s.paint("1;33", t) }
-func (s style) title(t string) string { return s.paint("1;34", t) }
-
-// report writes one report. Errors of writing are kept by the bufio.Writer until the end.
-type report struct {
-	*bufio.Writer
-	style
-	Options
-	p      *profile.Profile
-	groups []profile.Group
+func newReport(w io.Writer, p *profile.Profile, o Options) *report {
+	return &report{renderer: renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}}
 }
 
 // Report writes the whole report as text.
 func Report(w io.Writer, p *profile.Profile, o Options) error {
-	r := &report{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}
+	r := newReport(w, p, o)
 	r.groups = p.Groups()
 	r.heading()
 	r.sampled()
@@ -90,8 +75,6 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	r.threads()
 	return r.Flush()
 }
-
-func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.Writer, format, args...) }
 
 // command is the command line, cut to width.
 func command(p *profile.Profile, width int) string {
@@ -161,28 +144,6 @@ func ending(p *profile.Profile) string {
 		return ""
 	}
 	return clean(p.Ending.How())
-}
-
-// wrap writes text in lines that fit, each after an indent.
-func (r *report) wrap(indent, text string, paint func(string) string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && runes(indent)+runes(line)+1+runes(word) > r.Width {
-			r.printf("%s%s\n", indent, paint(line))
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		r.printf("%s%s\n", indent, paint(line))
-	}
-}
-
-func (r *report) line(label, text string) {
-	r.printf("  %s %s\n", r.faint(padRight(label, 12)), text)
 }
 
 func (r *report) overview() {
@@ -395,4 +356,21 @@ func base(path string) string {
 		return ""
 	}
 	return clean(filepath.Base(path))
+}
+
+// pools writes a line for each name of the program's own pools.
+func (r *report) pools() {
+	if len(r.p.Pools) == 0 || r.Selection != nil {
+		return
+	}
+	r.printf("%s  %s\n", r.title("POOLS"), r.faint("what is in them is in all numbers; the blocks that back them are not"))
+	r.printf("%s\n", r.faint(fmt.Sprintf("  %10s %10s %10s %10s %10s %10s  %s", "backing", "at most", "in use",
+		"at most", "allocated", "freed", "pool")))
+	for i := range r.p.Pools {
+		p := &r.p.Pools[i]
+		r.printf("  %s %s %s %s %s %s  %s\n", padLeft(r.size(p.Backing), 10), padLeft(r.size(p.PeakBacking), 10),
+			padLeft(r.size(p.Live), 10), r.bold(padLeft(r.size(p.PeakLive), 10)), padLeft(r.short(p.Allocations), 10),
+			padLeft(r.short(p.Frees), 10), clean(p.Name))
+	}
+	r.printf("\n")
 }

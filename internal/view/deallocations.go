@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/answer"
@@ -31,7 +32,7 @@ func (r *report) mismatches(most int) {
 }
 
 // mismatch writes a pair: what was done, then both call stacks.
-func (r *report) mismatch(x *event.Pair) {
+func (r *renderer) mismatch(x *event.Pair) {
 	times := ""
 	if x.Count > 1 {
 		times = r.faint(fmt.Sprintf("   %s times; first at %s", r.short(x.Count), r.duration(x.Time)))
@@ -46,7 +47,7 @@ func (r *report) mismatch(x *event.Pair) {
 }
 
 // labelled writes lines with a label at the left of the first one.
-func (r *report) labelled(label string, lines []string) {
+func (r *renderer) labelled(label string, lines []string) {
 	for _, line := range lines {
 		r.printf("%s%s\n", r.faint(padRight(padLeft(label, gutter-2), gutter)), strings.TrimRight(line, " "))
 		label = ""
@@ -76,7 +77,7 @@ func alignment(n uint64) string {
 // Mismatches writes the allocations and deallocations that do not belong together, both with their call stacks.
 func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.report.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", humanize.Plural(a.p.MismatchedBlocks(), "mismatched deallocation"),
 		humanize.Plural(uint64(len(a.p.Mismatches)), "different pair"))))
 	a.incomplete(&query.Answer{})
@@ -99,4 +100,26 @@ func notJudged(p *profile.Profile) string {
 		return humanize.Plural(n, "deallocation") + " of blocks of the parent process"
 	}
 	return ""
+}
+
+// freeStacks says whether the recording tells where the deallocations were made that ended no block.
+func freeStacks(p *profile.Profile) bool {
+	return slices.ContainsFunc(p.Unmatched, func(u profile.Unmatched) bool { return u.Stack != 0 })
+}
+
+// unmatched lists the deallocations that ended no block, if it is known where they were made.
+func (r *report) unmatched() {
+	total := r.p.Totals.Unmatched
+	if r.Top < 0 || !freeStacks(r.p) {
+		return
+	}
+	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
+	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)},
+			u.Stack)
+	}
+	if n := len(r.p.Unmatched) - r.Top; n > 0 {
+		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
+	}
+	r.printf("\n")
 }

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// style colours text if that is wanted.
+type style bool
+
+func (s style) paint(code, text string) string {
+	if !s || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s style) bold(t string) string  { return s.paint("1", t) }
+func (s style) faint(t string) string { return s.paint("2", t) }
+func (s style) place(t string) string { return s.paint("36", t) }
+func (s style) warn(t string) string  { return s.paint("1;33", t) }
+func (s style) title(t string) string { return s.paint("1;34", t) }
+
+// renderer writes what all texts have in common: lines, numbers, call stacks. Errors of writing are kept by the
+// bufio.Writer until the end.
+type renderer struct {
+	*bufio.Writer
+	style
+	Options
+	p *profile.Profile
+}
+
+func (r *renderer) printf(format string, args ...any) { fmt.Fprintf(r.Writer, format, args...) }
+
+// wrap writes text in lines that fit, each after an indent.
+func (r *renderer) wrap(indent, text string, paint func(string) string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && runes(indent)+runes(line)+1+runes(word) > r.Width {
+			r.printf("%s%s\n", indent, paint(line))
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		r.printf("%s%s\n", indent, paint(line))
+	}
+}
+
+func (r *renderer) wrapWarning(s string) {
+	mark := "! "
+	first := true
+	r.wrap("  ", s, func(line string) string {
+		m := "  "
+		if first {
+			m = mark
+		}
+		first = false
+		return r.warn(m + line)
+	})
+}
+
+func (r *renderer) line(label, text string) {
+	r.printf("  %s %s\n", r.faint(padRight(label, 12)), text)
+}
+
+// size, short and duration write numbers as the options want them.
+func (r *renderer) size(n uint64) string {
+	if r.Exact {
+		return humanize.Number(n) + " B"
+	}
+	return humanize.Size(n)
+}
+
+func (r *renderer) short(n uint64) string {
+	if r.Exact {
+		return humanize.Number(n)
+	}
+	return humanize.Short(n)
+}
+
+func (r *renderer) duration(ns int64) string {
+	if r.Exact && ns >= 0 {
+		return humanize.Number(uint64(ns)) + " ns"
+	}
+	return humanize.Duration(ns)
+}
+
+// runes is the width of s on a terminal, as far as its characters are one column wide.
+func runes(s string) int { return utf8.RuneCountInString(s) }
+
+func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-runes(s))) + s }
+
+func padRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-runes(s))) }
+
+// clean escapes what would disturb a terminal: names come from files that anyone may have made.
+func clean(s string) string { return escape.Terminal(s) }
