@@ -108,7 +108,7 @@ func (r *run) pushProcesses(o *source) {
 	o.w.queue.push(o.partials()...)
 }
 
-// spillDir finds the folder of the spill file of a spool: the one that the agent was told, if the file is there.
+// spillDir finds the folder of the spill file of a spool: the agent's, as its environment says, if the file is there.
 func spillDir(s *spool.Spool) string {
 	if exist(s.SpillPath()) {
 		return ""

@@ -58,9 +58,9 @@ type process struct {
 	moduleAt int // modules of the worker's list that were looked at
 
 	sampling                event.Sampling
-	countsBegan, countsNext time.Time // see tellCounts
+	countsBegan, countsNext time.Time // see writeCounts
 	progress                *namedProgress
-	failed                  bool // the user was told that the recording cannot be written
+	failed                  bool // that the recording cannot be written was reported
 	uncreated               bool // there is no file
 	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
@@ -166,7 +166,7 @@ func (p *process) note(format string, args ...any) { p.health.note(format, args.
 // Over takes a piece that was read to its end.
 func (p *process) Over(s *order.Stream, q *journal.Piece) { p.checkpoints.over(s, q) }
 
-// fail tells, once, that the recording cannot be written.
+// fail reports, once, that the recording cannot be written.
 func (p *process) fail(err error) {
 	p.failed = true
 	p.err = err

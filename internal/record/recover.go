@@ -173,7 +173,7 @@ func folded(s *journal.Saved) bool {
 // restName is the name of the recording of the rest.
 func restName(s *journal.Saved) string { return strings.TrimSuffix(s.Recording, ".htap") + restSuffix }
 
-// restOf makes the process one that has gone on for a while, of which the old recording tells.
+// restOf makes the process one that has gone on for a while, as the old recording says.
 func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 	_, last := old.Cuts()
 	at, _ := old.TimeAt(last)

@@ -30,14 +30,3 @@ func (p *process) sampled(v uint64) {
 			"their estimates are wrong.", s, p.sampling)
 	}
 }
-
-// partials are messages about the processes of which from now on not every allocation is recorded.
-func (o *source) partials() (list []message) {
-	for slot, m := range o.members {
-		if !m.partial && !m.over && o.reader.Partial(uint32(slot)) {
-			m.partial = true
-			list = append(list, &processPartial{uint32(slot)})
-		}
-	}
-	return list
-}

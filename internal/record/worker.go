@@ -52,7 +52,7 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	return w
 }
 
-// later returns a moment on two clocks that is far enough from the spool's start to tell the counter's frequency.
+// later returns a moment on two clocks that is far enough from the spool's start to know the counter's frequency.
 func (w *worker) later() (counter, mono uint64) {
 	counter, mono = w.spool.Later()
 	if w.counter0 > counter {
