@@ -95,7 +95,7 @@ func (r *run) drain(ctx context.Context) {
 				live = append(live, o.spool)
 			}
 		}
-		r.alarm.wait(live, nap)
+		r.alarm.Wait(live, nap)
 	}
 	// Somebody wants an end: what is there now is kept.
 	r.checkMain()
@@ -109,7 +109,7 @@ func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	switch {
 	case now.Sub(flowed) < time.Second || unready || r.main.over && r.settledAt == 0:
 		return napIdle
-	case now.Sub(moved) < 5*time.Second || !r.alarm.watched || r.unready:
+	case now.Sub(moved) < 5*time.Second || !r.alarm.Watched() || r.unready:
 		return napAsleep
 	}
 	for _, o := range r.sources {

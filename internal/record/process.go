@@ -19,6 +19,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/stacks"
 	"github.com/heaptap/heaptap/internal/record/ticks"
+	"github.com/heaptap/heaptap/internal/record/unseen"
 	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -42,7 +43,7 @@ type process struct {
 	threads     threads
 	memory      memory
 	health      health
-	unseen      unseen
+	unseen      unseen.Allocations
 	emit        func(*event.Event)
 	pairs       pairs.Checker
 	pools       pools.Books
@@ -137,7 +138,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	}
 	p.out, p.err = p.file.Create(w.run.hadOutput, desc, opts)
 	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
-	p.memory.out, p.unseen.health = p.out, &p.health
+	p.memory.out, p.unseen.Note = p.out, p.note
 	p.notes = notes.New(p.out, p.note)
 	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
 	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
@@ -248,7 +249,7 @@ func (p *process) finish(status Status) {
 		p.note("%s", text)
 	}
 	mode, _ := p.w.spool.Mode()
-	p.unseen.judgeMalloc(p.w.meta.Exe, mode, totals.Allocations)
+	p.unseen.JudgeMalloc(p.w.meta.Exe, mode, totals.Allocations)
 	others := uint64(0)
 	for _, q := range p.w.procs {
 		if q != nil && q != p {
@@ -282,7 +283,7 @@ func (p *process) finish(status Status) {
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
 		Totals:  &totals,
-		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.first,
+		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.First,
 	})
 	p.close()
 }

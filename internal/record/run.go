@@ -11,6 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/alarm"
 	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/record/procs"
@@ -54,9 +55,9 @@ type run struct {
 	symbols *symbols.Finder
 
 	requests requests
-	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
-	missedAt time.Time // when processes were last looked for that are not recorded
-	markedAt time.Time // when MarkEvery last set a mark, or could first have
+	alarm    *alarm.Alarm // nil: nobody sleeps, as when a spool is converted
+	missedAt time.Time    // when processes were last looked for that are not recorded
+	markedAt time.Time    // when MarkEvery last set a mark, or could first have
 
 	sampler *sampler.Sampler
 	reports sync.Mutex // one report at a time
@@ -71,11 +72,11 @@ func Run(ctx context.Context, config Config) error {
 	}
 	defer folder.Close()
 	r := newRun(ctx, config)
-	r.alarm = newAlarm(config.RunDir)
-	r.requests.ring = r.alarm.ring
+	r.alarm = alarm.New(config.RunDir)
+	r.requests.ring = r.alarm.Ring
 	r.folder = folder
 	r.openDoor()
-	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
+	r.census = procs.NewCensus(folder, r.family, r.alarm.Ring)
 	r.report(Report{Kind: Ready}) // not before: processes that already exist are not part of the run
 	if r.journal, err = journal.Create(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
@@ -86,13 +87,13 @@ func Run(ctx context.Context, config Config) error {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
 	stop := make(chan struct{})
-	r.main.started, r.main.ended = heard(config.Main, r.alarm, stop), heard(config.MainEnded, r.alarm, stop)
-	r.config.Marks = heard(config.Marks, r.alarm, stop)
-	defer context.AfterFunc(ctx, r.alarm.ring)()
+	r.main.started, r.main.ended = alarm.Heard(config.Main, r.alarm, stop), alarm.Heard(config.MainEnded, r.alarm, stop)
+	r.config.Marks = alarm.Heard(config.Marks, r.alarm, stop)
+	defer context.AfterFunc(ctx, r.alarm.Ring)()
 	var helpers, watching sync.WaitGroup
 	helpers.Go(func() { r.census.Serve(stop) })
 	helpers.Go(func() { r.sampler.Serve(stop) })
-	watching.Go(r.alarm.serve)
+	watching.Go(r.alarm.Serve)
 	if r.family != nil {
 		go r.family.Follow(stop)
 	}
@@ -108,9 +109,9 @@ func Run(ctx context.Context, config Config) error {
 		r.closeSource(o)
 	}
 	r.workers.Wait()
-	r.alarm.end()
+	r.alarm.End()
 	watching.Wait()
-	r.alarm.close()
+	r.alarm.Close()
 	r.store.Close() // before all is reported to be done: its files lie beside the recordings
 	r.reportSettled()
 	for _, o := range r.sources {
@@ -177,7 +178,7 @@ func (r *run) report(rep Report) {
 // checkMain takes what is known about the main process.
 func (r *run) checkMain() {
 	if l := r.main.begun(); l != nil {
-		r.alarm.watchEnd(l)
+		r.alarm.WatchEnd(l)
 		for _, o := range r.sources {
 			if o.pid == l.PID {
 				o.main = true

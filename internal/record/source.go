@@ -85,7 +85,7 @@ func (o *source) processes() (news []message) {
 		}
 		o.known = p.Slot + 1
 		l := o.peers.Add(p.PID, p.Parent, p.Random)
-		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.Verified
+		o.unwatched = o.unwatched || !o.sink.run.alarm.WatchEnd(l) || !l.Verified
 		m := &member{Life: l, layout: new(sampler.Layout)}
 		o.members = append(o.members, m)
 		o.dead, o.deadSince = false, time.Time{}

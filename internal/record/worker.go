@@ -69,7 +69,7 @@ func (w *worker) later() (counter, mono uint64) {
 }
 
 func (w *worker) serve() {
-	defer w.run.alarm.ring()
+	defer w.run.alarm.Ring()
 	defer close(w.done)
 	defer w.tables.Close()
 	if w.metaErr != nil {
