@@ -90,7 +90,7 @@ func (p *process) checkpoint(flush func(then func())) {
 func (p *process) flushNow() error {
 	p.loadModules()
 	p.checkpoint(p.flush)
-	if err := p.out.Flush(); err != nil { // also if this was no moment for a checkpoint
+	if err := p.out.Flush(); err != nil { // even if a checkpoint was not possible
 		return err
 	}
 	p.writeNames(nil)

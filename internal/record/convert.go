@@ -75,7 +75,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	return errors.Join(err, failed)
 }
 
-// readAll takes everything from a spool, after what a recorder has left of it.
+// readAll takes everything from a spool, after what a recorder has left.
 func (r *run) readAll(ctx context.Context, o *source, left []message) error {
 	if len(left) > 0 {
 		// Before the streams: what the journal has is older.

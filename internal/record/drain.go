@@ -19,8 +19,8 @@ import (
 const (
 	napBusy    = time.Millisecond
 	napIdle    = 5 * time.Millisecond
-	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes us, and holds us for stuck after 200 ms
-	napDeep    = time.Second           // where all that matters wakes us
+	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes the drain, and gives up on it after 200 ms
+	napDeep    = time.Second           // where all that matters wakes the drain
 	roundBytes = 512 << 10
 	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
 	scanBusy   = 5 * time.Millisecond
@@ -29,7 +29,7 @@ const (
 	lifeIdle   = 50 * time.Millisecond
 )
 
-// drain goes round the spools until the run is over.
+// drain looks at the spools, again and again, until the run is over.
 func (r *run) drain(ctx context.Context) {
 	var scanned, lived, moved, flowed, next time.Time
 	live := make([]*spool.Spool, 0, 16)
@@ -51,14 +51,14 @@ func (r *run) drain(ctx context.Context) {
 			r.checkLives(now)
 		}
 		if r.main.over && !r.lookedLast {
-			// What it executed last may have a spool that is not known yet.
+			// The image that it executed last may have a spool that is not known yet.
 			r.lookedLast, r.folderTime = true, time.Time{}
 			r.scanSpools()
 		}
 		r.handleRequests()
 		r.setMarks(now)
 		n, freed := r.round()
-		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
+		flows := n > trickle || freed > 0 // many short-lived threads need a chunk each
 		if flows || n > 0 && idle {
 			r.sampler.Rouse()
 		}
@@ -72,8 +72,9 @@ func (r *run) drain(ctx context.Context) {
 		if r.over(now) {
 			return
 		}
-		// At once, if nobody is left; else others may be about to make spools.
-		if r.main.over && now.After(next) && (r.settledAt == 0 && r.alone() || now.Sub(r.main.endedAt) > 100*time.Millisecond) {
+		// At once, if no process is left; else others may be about to make spools.
+		late := now.Sub(r.main.endedAt) > 100*time.Millisecond
+		if r.main.over && now.After(next) && (r.settledAt == 0 && r.alone() || late) {
 			next = now.Add(200 * time.Millisecond)
 			if !r.reportSettled() { // heaptap run waits for it
 				next = now.Add(napBusy)
@@ -97,13 +98,13 @@ func (r *run) drain(ctx context.Context) {
 		}
 		r.alarm.Wait(live, nap)
 	}
-	// Somebody wants an end: what is there now is kept.
+	// The recorder is to end: what is there now is kept.
 	r.checkMain()
 	r.round()
 }
 
-// longestNap is for how long the drain may sleep when little is to be done: latest moved anything, and flowed more than
-// a trickle.
+// longestNap is how long the drain may sleep when there is little to do. moved is when anything was last moved, flowed
+// when it was more than a trickle.
 func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	unready := r.unready && now.Sub(r.folderTime) < time.Second
 	switch {
@@ -121,7 +122,7 @@ func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 	if every := r.config.MarkEvery; every > 0 {
 		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
 	}
-	if r.config.Flush > 0 { // somebody reads along
+	if r.config.Flush > 0 { // the recording is being read
 		nap = min(nap, max(napIdle, r.config.Flush))
 	}
 	return nap
@@ -205,8 +206,8 @@ func (r *run) open(s *spool.Spool) {
 	r.workers.Go(o.w.serve)
 }
 
-// barrier makes sure that what a writer does not show after it, bears a timestamp later than a clock that was read
-// before it.
+// barrier makes sure that all that a writer shows only after it has a timestamp later than a clock reading taken before
+// it.
 func (r *run) barrier() {
 	all := true
 	for _, o := range r.sources {
@@ -262,7 +263,7 @@ func (r *run) round() (moved int64, freed int) {
 		freed += o.reader.Freed
 		began := o.processes()
 		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.list)+len(began) == 0 {
-			// One more round makes what came last final. After that there is little to say.
+			// One more round makes what came last final. After that, few rounds are sent.
 			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
 				continue
 			}
@@ -276,7 +277,7 @@ func (r *run) round() (moved int64, freed int) {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
 		o.sink.add(rd)
-		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
+		// Before the streams: one of them may be of a process that has just appeared.
 		o.w.queue.push(began...)
 		for _, b := range began {
 			if b, ok := b.(*processBegan); ok {

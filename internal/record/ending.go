@@ -19,8 +19,8 @@ func (r *run) over(now time.Time) bool {
 	return r.quiet(r.quietFrom)
 }
 
-// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has
-// made one and ended between the looks.
+// quiet says whether two looks since a moment have found no process that writes to a spool or may make one, and no
+// process has made one and ended between the looks.
 func (r *run) quiet(since time.Time) bool {
 	if !r.census.Quiet(since) {
 		return false
@@ -57,7 +57,7 @@ func (r *run) reportSettled() bool {
 			case m.Verified || o.closed:
 				running = append(running, m.PID)
 			default:
-				// Its id may be another one's here, which says nothing of it. It runs if it was seen to since the
+				// Its id may be another process's here. It runs if it was seen with the spool mapped since the
 				// main process's end; else it has ended, or will be seen.
 				seen := r.census.Mappers(o.inode, r.main.endedAt)
 				running = append(running, seen...)
@@ -65,8 +65,8 @@ func (r *run) reportSettled() bool {
 			}
 		}
 		if o.dead && !o.closed {
-			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be
-			// closed.
+			// A process that was forked and has had no event is in no table. Either a look shows it, or the look
+			// lets the spool be closed.
 			seen := r.census.Mappers(o.inode, o.deadSince)
 			running = append(running, seen...)
 			busy = busy || len(seen) == 0

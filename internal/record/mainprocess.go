@@ -18,8 +18,8 @@ type mainProcess struct {
 	status  *Status
 }
 
-// statusPatience is how long the recorder waits to hear how the main process ended: run may be stopped, and a run that was
-// stopped may have to catch up on a busy machine. A run that has died is not waited for.
+// statusPatience is how long the recorder waits to hear how the main process ended: run may be stopped, and a run that
+// was stopped may have to catch up on a busy machine. A run that has died is not waited for.
 const statusPatience = 30 * time.Second
 
 // begun returns the main process, once, when it has become known.

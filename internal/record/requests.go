@@ -97,14 +97,14 @@ func (r *run) addressees(q *control.Request) (list []addressed) {
 	return one
 }
 
-// do does what a request wants, as far as that needs the drain, and returns what gives the answer.
+// do does what a request asks for, as far as that needs the drain, and returns a function that gives the answer.
 func (r *run) do(q *control.Request) func() control.Reply {
 	fail := func(format string, args ...any) func() control.Reply {
 		return func() control.Reply { return control.Reply{Error: fmt.Sprintf(format, args...)} }
 	}
 	list := r.addressees(q)
 	itself := func() bool { return q.TID == 0 || len(list) == 1 && list[0].m.PID == q.PID }
-	if len(list) == 0 || !itself() { // it may have begun this very moment
+	if len(list) == 0 || !itself() { // it may have just begun
 		r.scanSpools()
 		r.round()
 		list = r.addressees(q)
@@ -178,7 +178,7 @@ func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	}
 }
 
-// dump has a profile printed of what has happened up to now, or done what the threshold's monitor wants.
+// dump has a profile of all up to now printed, or what a threshold's monitor asks for done.
 func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 	if len(list) != 1 || r.config.Dump == nil {
 		return func() control.Reply { return control.Reply{Error: "a dump is of one process"} }
@@ -199,7 +199,7 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 	}
 }
 
-// modeNames are the modes as people call them.
+// modeNames are the modes' names for users.
 var modeNames = map[uint8]string{
 	wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off",
 }
@@ -237,7 +237,7 @@ func (o *source) modeAsked() uint8 {
 	return 0
 }
 
-// watchMode marks where the mode was changed, whoever did that.
+// watchMode marks where the mode was changed, by this recorder or by the program.
 func (o *source) watchMode() {
 	mode, number := o.spool.Mode()
 	if number == o.modeNumber {

@@ -37,7 +37,7 @@ type run struct {
 	images    map[int]int // by process id: spools
 
 	folderTime time.Time // of the run's folder when it was last read
-	lookedLast bool      // it was read since the main process's end
+	lookedLast bool      // it was read after the main process's end
 	unready    bool      // a spool in it was not ready, or may have come since
 
 	workers sync.WaitGroup
@@ -119,12 +119,12 @@ func Run(ctx context.Context, config Config) error {
 	}
 	r.journal.Remove()
 	r.door.Close()
-	// Only if it is empty but for what we know: somebody may have put something there.
+	// Only if it is empty: others may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
 }
 
-// openDoor lets processes in that cannot make a spool themselves.
+// openDoor admits processes that cannot make a spool themselves.
 func (r *run) openDoor() {
 	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
 		return
@@ -200,8 +200,8 @@ func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
 	return st, ok
 }
 
-// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes
-// takes some 20 ms.
+// missedInterval is how often the recorder looks for processes of the run that are not recorded. A look at a thousand
+// processes takes some 20 ms.
 const missedInterval = 30 * time.Second
 
 func (r *run) reportMissed() {
@@ -210,7 +210,7 @@ func (r *run) reportMissed() {
 	}
 }
 
-// checkLives looks which processes have ended.
+// checkLives finds out which processes have ended.
 func (r *run) checkLives(now time.Time) {
 	if now.Sub(r.missedAt) > missedInterval {
 		if !r.missedAt.IsZero() {
@@ -297,7 +297,7 @@ func (r *run) reportHidden(o *source) {
 		names.Program(&o.w.meta), programs, they)})
 }
 
-// remove takes the spool's files away once its worker has finished.
+// remove removes a spool's files once its worker has finished.
 func (r *run) remove(o *source) {
 	o.reader.Close()
 	o.spool.Close()

@@ -20,7 +20,7 @@ type source struct {
 	known   uint32    // processes that are known
 	number  uint64    // of rounds
 	inode   uint64
-	pid     int  // of the process that made the spool; 0: what it says of itself is not known to be true
+	pid     int  // of the process that made the spool; 0: what the spool says is not known to be true
 	guest   bool // the spool is one that the door has given out
 	dead    bool // all of its processes have ended, and the worker knows
 	idle    int  // rounds in a row in which nothing happened

@@ -142,7 +142,7 @@ func (w *worker) process(s *order.Stream) *process {
 func (w *worker) note(text string) {
 	for _, p := range w.procs {
 		if p != nil {
-			p.note("%s", text)
+			p.Note("%s", text)
 		}
 	}
 	w.run.report(Report{Kind: Note, PID: w.spool.Info().PID, Text: text})

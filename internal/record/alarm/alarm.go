@@ -1,5 +1,5 @@
-// Package alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the run's
-// folder changes, or somebody else rings.
+// Package alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the
+// run's folder changes, or somebody else rings.
 //
 // The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
 package alarm
@@ -119,8 +119,8 @@ func (a *Alarm) Ring() {
 	}
 }
 
-// deafNap bounds how long the drain sleeps where no agent can wake it. An agent short of chunks gives the recorder up after
-// 200 ms.
+// deafNap bounds how long the drain sleeps where no agent can wake it. An agent short of chunks gives the recorder up
+// after 200 ms.
 const deafNap = 50 * time.Millisecond
 
 // Wait sleeps until somebody rings or an agent asks for the recorder, at most for the given time.

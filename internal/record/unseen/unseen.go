@@ -1,8 +1,8 @@
-// Package unseen says which allocations of a process do not come to the agent, such as those of a program with a malloc of its
-// own.
+// Package unseen says which allocations of a process do not come to the agent, such as those of a program with a malloc
+// of its own.
 //
-// The rule: the user gets a sentence about each file whose allocations are missing, since totals that lack them would look
-// complete.
+// The rule: the user gets a sentence about each file whose allocations are missing, since totals that lack them would
+// look complete.
 package unseen
 
 import (
