@@ -85,3 +85,14 @@ func (p *process) checkpoint(flush func(then func())) {
 		}
 	})
 }
+
+// flushNow writes all that has come, with the names of what has been called.
+func (p *process) flushNow() error {
+	p.loadModules()
+	p.checkpoint(p.flush)
+	if err := p.out.Flush(); err != nil { // even if a checkpoint was not possible
+		return err
+	}
+	p.writeNames(nil)
+	return p.out.Err()
+}

@@ -100,10 +100,10 @@ const (
 	Finished                   // a recording is complete
 	Note                       // Text is a sentence for the user
 	Settled                    // all that has ended is written; Running are the processes still being recorded
-	Ready                      // processes that begin from now on may be the run's; told once, before all else
+	Ready                      // processes that begin from now on may be part of the run; once, before all else
 )
 
-// Report tells what happened.
+// Report says what happened.
 type Report struct {
 	Kind    ReportKind
 	Path    string // of the recording

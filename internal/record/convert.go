@@ -75,7 +75,7 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 	return errors.Join(err, failed)
 }
 
-// readAll takes everything from a spool, after what a recorder has left of it.
+// readAll takes everything from a spool, after what a recorder has left.
 func (r *run) readAll(ctx context.Context, o *source, left []message) error {
 	if len(left) > 0 {
 		// Before the streams: what the journal has is older.
@@ -108,7 +108,7 @@ func (r *run) pushProcesses(o *source) {
 	o.w.queue.push(o.partials()...)
 }
 
-// spillDir finds the folder of the spill file of a spool: the one that the agent was told, if the file is there.
+// spillDir finds the folder of the spill file of a spool: the agent's, as its environment says, if the file is there.
 func spillDir(s *spool.Spool) string {
 	if exist(s.SpillPath()) {
 		return ""

@@ -29,7 +29,7 @@ func (p *process) writeCounts(final bool) {
 		}
 	})
 	if err != nil {
-		p.note("Not all that the threads have counted could be read: %v.", err)
+		p.Note("Not all that the threads have counted could be read: %v.", err)
 	}
 	slices.SortStableFunc(c.Rows, func(a, b event.Count) int { return cmp.Compare(a.TID, b.TID) })
 	_ = p.out.Counts(&c) // its error is seen with the next events, or at the end

@@ -1,56 +1,131 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
-	"github.com/heaptap/heaptap/internal/record/procs"
-	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/spool"
 	"github.com/heaptap/heaptap/internal/wire"
 	"golang.org/x/sys/unix"
 )
 
-// source is a spool as the drain sees it.
-type source struct {
-	spool   *spool.Spool
-	reader  *spool.Reader
-	sink    sink
-	w       *worker
-	peers   procs.Peers
-	members []*member // by slot
-	known   uint32    // processes that are known
-	number  uint64    // of rounds
-	inode   uint64
-	pid     int  // of the process that made the spool; 0: what it says of itself is not known to be true
-	guest   bool // the spool is one that the door has given out
-	dead    bool // all of its processes have ended and were told to the worker
-	idle    int  // rounds in a row in which nothing happened
-	bad     int  // rounds that failed in a row
-	closed  bool
-	main    bool // made by the main process
+// Pace of the drain. A chunk pool is about 4 MiB; the less is in it, the more of it stays in the target's cache.
+const (
+	napBusy    = time.Millisecond
+	napIdle    = 5 * time.Millisecond
+	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes the drain, and gives up on it after 200 ms
+	napDeep    = time.Second           // where all that matters wakes the drain
+	roundBytes = 512 << 10
+	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
+	scanBusy   = 5 * time.Millisecond
+	scanIdle   = 50 * time.Millisecond
+	lifeBusy   = 10 * time.Millisecond
+	lifeIdle   = 50 * time.Millisecond
+)
 
-	unwatched bool // of a process of it, nobody tells when it ends
-	deadSince time.Time
-
-	modeNumber uint32        // of the latest change of mode that was noticed
-	modeBefore uint8         // the latest mode that was not off; 0: none was seen
-	sent       atomic.Uint64 // number, for anybody to read
+// drain looks at the spools, again and again, until the run is over.
+func (r *run) drain(ctx context.Context) {
+	var scanned, lived, moved, flowed, next time.Time
+	live := make([]*spool.Spool, 0, 16)
+	nap := napIdle
+	for ctx.Err() == nil {
+		now := time.Now()
+		idle := now.Sub(moved) > time.Second
+		scan, life := scanBusy, lifeBusy
+		if idle {
+			scan, life = scanIdle, lifeIdle
+		}
+		if now.Sub(scanned) >= scan {
+			scanned = now
+			r.scanSpools()
+		}
+		r.checkMain()
+		if now.Sub(lived) >= life || r.main.over && r.settledAt == 0 {
+			lived = now
+			r.checkLives(now)
+		}
+		if r.main.over && !r.lookedLast {
+			// The image that it executed last may have a spool that is not known yet.
+			r.lookedLast, r.folderTime = true, time.Time{}
+			r.scanSpools()
+		}
+		r.handleRequests()
+		r.setMarks(now)
+		n, freed := r.round()
+		flows := n > trickle || freed > 0 // many short-lived threads need a chunk each
+		if flows || n > 0 && idle {
+			r.sampler.Rouse()
+		}
+		if n > 0 {
+			moved = now
+		}
+		if flows {
+			flowed = now
+		}
+		r.reapSpools()
+		if r.over(now) {
+			return
+		}
+		// At once, if no process is left; else others may be about to make spools.
+		late := now.Sub(r.main.endedAt) > 100*time.Millisecond
+		if r.main.over && now.After(next) && (r.settledAt == 0 && r.alone() || late) {
+			next = now.Add(200 * time.Millisecond)
+			if !r.reportSettled() { // heaptap run waits for it
+				next = now.Add(napBusy)
+			}
+		}
+		switch {
+		case r.main.over && r.settledAt == 0 && now.Sub(r.main.endedAt) < time.Second:
+			nap = napBusy
+		case n >= roundBytes:
+			nap = max(nap/2, napBusy/8)
+		case flows:
+			nap = min(max(nap*2, napBusy), napIdle)
+		default:
+			nap = min(max(nap*2, napBusy), r.longestNap(now, moved, flowed))
+		}
+		live = live[:0]
+		for _, o := range r.sources {
+			if !o.closed {
+				live = append(live, o.spool)
+			}
+		}
+		r.alarm.Wait(live, nap)
+	}
+	// The recorder is to end: what is there now is kept.
+	r.checkMain()
+	r.round()
 }
 
-// member is a process that writes to a spool, and what its worker was told about it.
-type member struct {
-	*procs.Life
-	layout  *sampler.Layout
-	sampled *sampler.Process // or nil
-	over    bool             // that it has ended
-	partial bool             // that not every allocation is recorded
+// longestNap is how long the drain may sleep when there is little to do. moved is when anything was last moved, flowed
+// when it was more than a trickle.
+func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
+	unready := r.unready && now.Sub(r.folderTime) < time.Second
+	switch {
+	case now.Sub(flowed) < time.Second || unready || r.main.over && r.settledAt == 0:
+		return napIdle
+	case now.Sub(moved) < 5*time.Second || !r.alarm.Watched() || r.unready:
+		return napAsleep
+	}
+	for _, o := range r.sources {
+		if o.closed || o.dead || o.unwatched {
+			return napAsleep
+		}
+	}
+	nap := napDeep
+	if every := r.config.MarkEvery; every > 0 {
+		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
+	}
+	if r.config.Flush > 0 { // the recording is being read
+		nap = min(nap, max(napIdle, r.config.Flush))
+	}
+	return nap
 }
 
 // scanSpools opens the spools that have appeared in the run's folder.
@@ -114,7 +189,7 @@ func (r *run) open(s *spool.Spool) {
 			}
 		}
 	}
-	main := r.mainPID != 0 && pid == r.mainPID
+	main := r.main.pid != 0 && pid == r.main.pid
 	o := &source{spool: s, reader: s.Reader(), inode: info.Inode, pid: pid, guest: guest, main: main}
 	o.w = r.newWorker(s, main)
 	o.w.user = user
@@ -131,8 +206,8 @@ func (r *run) open(s *spool.Spool) {
 	r.workers.Go(o.w.serve)
 }
 
-// barrier makes sure that what a writer does not show after it, bears a timestamp later than a clock that was read
-// before it.
+// barrier makes sure that all that a writer shows only after it has a timestamp later than a clock reading taken before
+// it.
 func (r *run) barrier() {
 	all := true
 	for _, o := range r.sources {
@@ -188,7 +263,7 @@ func (r *run) round() (moved int64, freed int) {
 		freed += o.reader.Freed
 		began := o.processes()
 		if o.reader.Moved == 0 && len(o.reader.Busy)+len(o.sink.list)+len(began) == 0 {
-			// One more round makes what came last final. After that there is little to say.
+			// One more round makes what came last final. After that, few rounds are sent.
 			if o.idle++; o.idle > 1 && o.idle%idleRounds != 0 && !o.ending() {
 				continue
 			}
@@ -202,7 +277,7 @@ func (r *run) round() (moved int64, freed int) {
 			rd.busy = append(rd.busy, o.sink.stream(st))
 		}
 		o.sink.add(rd)
-		// Now: a stream that was found may be of a process that has just appeared. The worker needs to know that first.
+		// Before the streams: one of them may be of a process that has just appeared.
 		o.w.queue.push(began...)
 		for _, b := range began {
 			if b, ok := b.(*processBegan); ok {
@@ -213,70 +288,11 @@ func (r *run) round() (moved int64, freed int) {
 				r.beginSampling(m, readings{o.w, b.info.Slot})
 			}
 		}
-		o.endings(r)
+		o.sendEndings(r)
 		o.sink.push()
 	}
 	return moved, freed
 }
 
-// idleRounds is how many rounds with nothing in them are told as one.
+// idleRounds is how many rounds with nothing in them are sent as one.
 const idleRounds = 10
-
-// ending says whether a process has ended and the worker does not know.
-func (o *source) ending() bool {
-	for _, m := range o.members {
-		if m.Gone && !m.over {
-			return true
-		}
-	}
-	return false
-}
-
-// processes returns what the worker has to know of processes that have appeared.
-func (o *source) processes() (news []message) {
-	list, _ := o.reader.Processes(o.known)
-	for _, p := range list {
-		if p.Slot > 1<<20 {
-			break
-		}
-		o.known = p.Slot + 1
-		l := o.peers.Add(p.PID, p.Parent, p.Random)
-		o.unwatched = o.unwatched || !o.sink.run.alarm.watchEnd(l) || !l.Verified
-		m := &member{Life: l, layout: new(sampler.Layout)}
-		o.members = append(o.members, m)
-		o.dead, o.deadSince = false, time.Time{}
-		news = append(news, &processBegan{p, m.layout})
-	}
-	return append(news, o.partials()...)
-}
-
-// endings tells the worker of processes that had ended before this round, which therefore has taken their last records.
-func (o *source) endings(r *run) {
-	alive := false
-	for slot, m := range o.members {
-		switch {
-		case m.over:
-		case m.Gone && o.more(uint32(slot)):
-			alive = true
-		case m.Gone:
-			status := Status{}
-			if o.main && slot == 0 && !m.Replaced {
-				var ok bool
-				if status, ok = r.mainStatus(m.GoneAt); !ok {
-					alive = true
-					continue
-				}
-			}
-			m.over = true
-			r.sampler.Remove(m.sampled)
-			m.Close()
-			o.sink.add(&processEnded{uint32(slot), status, m.When})
-		default:
-			alive = true
-		}
-	}
-	o.dead = !alive && len(o.members) > 0
-}
-
-// more says whether a stream of the process was not read to its end.
-func (o *source) more(slot uint32) bool { return o.reader.Open(slot) && o.bad == 0 }

@@ -23,7 +23,7 @@ func (p *process) loadModules() {
 			continue
 		}
 		if m.Apart != 0 {
-			p.unseen.module(m)
+			p.unseen.Module(m)
 			continue
 		}
 		if m.Unload {

@@ -19,6 +19,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/stacks"
 	"github.com/heaptap/heaptap/internal/record/ticks"
+	"github.com/heaptap/heaptap/internal/record/unseen"
 	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -42,7 +43,7 @@ type process struct {
 	threads     threads
 	memory      memory
 	health      health
-	unseen      unseen
+	unseen      unseen.Allocations
 	emit        func(*ledger.Event)
 	pairs       pairs.Checker
 	pools       pools.Books
@@ -58,9 +59,9 @@ type process struct {
 	moduleAt int // modules of the worker's list that were looked at
 
 	sampling                event.Sampling
-	countsBegan, countsNext time.Time // see tellCounts
+	countsBegan, countsNext time.Time // see writeCounts
 	progress                *namedProgress
-	failed                  bool // the user was told that the recording cannot be written
+	failed                  bool // that the recording cannot be written was reported
 	uncreated               bool // there is no file
 	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
@@ -74,6 +75,7 @@ const clockSkew = 2000
 // recoveredSuffix ends the name of a recording that will take the place of another one.
 const recoveredSuffix = ".recovered"
 
+// newProcess begins the recording of a process.
 func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
 		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
@@ -82,7 +84,35 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		health:  health{byStream: map[uint64]uint64{}},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
-	si := w.spool.Info()
+	p.ledger.Backed(p.backed)
+	p.emit = p.write
+	desc, clock := p.describe()
+	saved := w.saved[info.Slot]
+	path := p.choosePath(saved)
+	if saved != nil && saved.Finished {
+		p.ended = true // all is in its recording
+		return p
+	}
+	p.create(path, desc)
+	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
+	p.memory.out, p.unseen.Note = p.out, p.Note
+	p.notes = notes.New(p.out, p.Note)
+	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
+	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
+	p.pools.Innermost = p.stacks.Innermost
+	p.order = order.New(&w.work, clock, &p.stacks.Known, p.checkpoints.state != nil, p)
+	if saved != nil {
+		p.restore(saved)
+	}
+	p.progress = &namedProgress{path: p.file.Path}
+	w.progresses.Store(p.slot, p.progress)
+	w.run.report(Report{Kind: Started, Path: p.file.Path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
+	return p
+}
+
+// describe says what the process is, and what its time is.
+func (p *process) describe() (event.Process, *ticks.Map) {
+	w, info, si := p.w, &p.info, p.w.spool.Info()
 	later, mono := w.later()
 	clock := ticks.New(si.Counter, si.Mono, later, mono)
 	wall := si.Wall
@@ -96,7 +126,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		Arch: si.Arch, Started: wall, Agent: si.Version, Recorder: w.run.config.Version,
 	}
 	if v := w.spool.Sampling(); v != 0 {
-		p.sampling = p.samplingOf(v)
+		p.sampling = w.samplingOf(p.slot, v)
 		desc.Sampling = p.sampling
 	}
 	if info.Parent < uint32(len(w.procs)) {
@@ -104,69 +134,54 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 			desc.Parent = p.parent.info.PID
 		}
 	}
-	p.emit = p.write
-	p.ledger.Backed(p.backed)
-	path := w.path
-	if info.Slot != 0 {
-		path = w.run.names.Next(info.PID, &w.meta)
+	return desc, clock
+}
+
+// choosePath is where the recording is to be.
+func (p *process) choosePath(saved *journal.Saved) string {
+	path := p.w.path
+	if p.slot != 0 {
+		path = p.w.run.names.Next(p.info.PID, &p.w.meta)
 	}
-	saved := w.saved[info.Slot]
-	if saved != nil && w.run.config.inPlace {
-		path = saved.Recording + recoveredSuffix
-		if !saved.Finished && folded(saved) {
-			path = restName(saved)
-			p.rest = true
-		}
+	if saved == nil || !p.w.run.config.inPlace {
+		return path
 	}
-	if saved != nil && saved.Finished {
-		p.ended = true // all is in its recording
-		return p
+	if !saved.Finished && folded(saved) {
+		p.rest = true
+		return restName(saved)
 	}
-	p.file = output.New(path, func(path, text string) {
-		w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text})
-	})
-	opts := recording.Options{Addresses: w.run.config.Addresses, Mode: w.run.config.OutputMode, Fold: recording.Fold{
-		Keep: w.run.config.Keep, MaxSize: w.run.config.MaxSize,
-		Notice: func(text string) { w.run.report(Report{Kind: Note, PID: info.PID, Path: path, Text: text}) },
+	return saved.Recording + recoveredSuffix
+}
+
+// create makes the recording, and its state.
+func (p *process) create(path string, desc event.Process) {
+	r := p.w.run
+	note := func(path, text string) { r.report(Report{Kind: Note, PID: p.info.PID, Path: path, Text: text}) }
+	opts := recording.Options{Addresses: r.config.Addresses, Mode: r.config.OutputMode, Fold: recording.Fold{
+		Keep: r.config.Keep, MaxSize: r.config.MaxSize, Notice: func(text string) { note(path, text) },
 	}}
-	if w.run.journal != nil {
-		info := journal.StateInfo{Recording: path, SpillDir: w.run.store.Dir(), Slot: p.slot}
-		if s := journal.CreateState(w.run.folder, w.spool.Path(), info); s != nil {
+	if r.journal != nil {
+		info := journal.StateInfo{Recording: path, SpillDir: r.store.Dir(), Slot: p.slot}
+		if s := journal.CreateState(r.folder, p.w.spool.Path(), info); s != nil {
 			p.checkpoints.state, opts.Births = s, s.Births
 		}
 	}
-	p.out, p.err = p.file.Create(w.run.hadOutput, desc, opts)
-	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
-	p.memory.out, p.unseen.health = p.out, &p.health
-	p.notes = notes.New(p.out, p.note)
-	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
-	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
-	p.pools.Innermost = p.stacks.Innermost
-	p.order = order.New(&w.work, clock, &p.stacks.Known, p.checkpoints.state != nil, p)
-	if p.err != nil {
+	p.file = output.New(path, note)
+	if p.out, p.err = p.file.Create(r.hadOutput, desc, opts); p.err != nil {
 		p.failed, p.uncreated = true, true
 	}
-	if saved != nil {
-		p.restore(saved)
-	}
-	p.progress = &namedProgress{path: p.file.Path}
-	w.progresses.Store(p.slot, p.progress)
-	w.run.report(Report{Kind: Started, Path: p.file.Path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
-	return p
 }
 
 // Note adds a sentence for the user.
-func (p *process) Note(format string, args ...any) { p.note(format, args...) }
+func (p *process) Note(format string, args ...any) { p.health.note(format, args...) }
 
 // Final says whether nobody writes to the spool any more.
 func (p *process) Final() bool { return p.w.final }
 
-func (p *process) note(format string, args ...any) { p.health.note(format, args...) }
-
 // Over takes a piece that was read to its end.
 func (p *process) Over(s *order.Stream, q *journal.Piece) { p.checkpoints.over(s, q) }
 
-// fail tells, once, that the recording cannot be written.
+// fail reports, once, that the recording cannot be written.
 func (p *process) fail(err error) {
 	p.failed = true
 	p.err = err
@@ -207,7 +222,7 @@ func (p *process) Stack(id uint32) uint32 { return p.stacks.Number(id) }
 func (p *process) Lost(events uint64, why string) {
 	p.health.lost += events
 	if why != "" {
-		p.note("%s", why)
+		p.Note("%s", why)
 	}
 }
 
@@ -224,7 +239,10 @@ func (p *process) finish(status Status) {
 		}
 	})
 	p.ledger.Finish(p.emit)
-	end := max(p.order.Time*recording.Quantum, p.end())
+	end := p.order.Time * recording.Quantum
+	if at := p.w.endCounter; at != 0 {
+		end = max(end, p.order.Clock.At(at))
+	}
 	p.memory.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
@@ -237,18 +255,18 @@ func (p *process) finish(status Status) {
 	p.writeCounts(true)
 	_ = p.out.Pools(p.pools.List()) // its error is seen at the end
 	if n := p.pairs.Unknown; n > 0 {
-		p.note("Of %d deallocations it is not known which size or alignment they were told: "+
+		p.Note("Of %d deallocations it is not known which size or alignment they were told: "+
 			"whether these are the blocks' was not judged.", n)
 	}
 	if err := p.out.Pairs(p.pairs.List()); err != nil {
-		p.note("The allocations and deallocations that do not belong together could not be written: %v.", err)
+		p.Note("The allocations and deallocations that do not belong together could not be written: %v.", err)
 	}
 	totals := p.out.Tally().Totals()
 	for _, text := range p.w.spool.Doubts() {
-		p.note("%s", text)
+		p.Note("%s", text)
 	}
 	mode, _ := p.w.spool.Mode()
-	p.unseen.judgeMalloc(p.w.meta.Exe, mode, totals.Allocations)
+	p.unseen.JudgeMalloc(p.w.meta.Exe, mode, totals.Allocations)
 	others := uint64(0)
 	for _, q := range p.w.procs {
 		if q != nil && q != p {
@@ -282,7 +300,7 @@ func (p *process) finish(status Status) {
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
 		Totals:  &totals,
-		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.first,
+		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.First,
 	})
 	p.close()
 }
@@ -311,12 +329,4 @@ func (p *process) close() {
 	p.ledger, p.out, p.stacks = nil, nil, nil
 	p.pairs, p.pools = pairs.Checker{}, pools.Books{}
 	p.streams, p.order = map[uint64]*order.Stream{}, nil
-}
-
-// end returns the process's end, if the drain has noticed it.
-func (p *process) end() int64 {
-	if p.w.endCounter == 0 {
-		return 0
-	}
-	return p.order.Clock.At(p.w.endCounter)
 }

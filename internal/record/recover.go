@@ -34,7 +34,7 @@ func Recover(ctx context.Context, spoolPath string, config Config) error {
 // resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
 func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	w := o.w
-	// There may be a journal and no state: the recorder had not come to looking at what it had drained.
+	// There may be a journal and no state: the recorder had not processed what it had drained.
 	w.saved = journal.ReadStates(o.spool.Path())
 	w.restored = map[uint64]*order.Stream{}
 	dirs := []string{filepath.Dir(o.spool.SpillPath())}
@@ -101,7 +101,7 @@ func (p *process) restore(s *journal.Saved) {
 	old, err := recording.Open(s.Recording)
 	if err != nil {
 		if s.Events > 0 {
-			p.note("What the recorder had written before it was killed cannot be read: %v.", err)
+			p.Note("What the recorder had written before it was killed cannot be read: %v.", err)
 		}
 		return
 	}
@@ -150,7 +150,7 @@ func (p *process) restore(s *journal.Saved) {
 		return true
 	})
 	if err != nil || events < s.Events {
-		p.note("Of what the recorder had written before it was killed, %d events are missing.", s.Events-events)
+		p.Note("Of what the recorder had written before it was killed, %d events are missing.", s.Events-events)
 		p.health.lost += s.Events - events
 	}
 	p.ledger.Restore(seqOf(live), allocs, latest, p.order.Time, s.Backings)
@@ -173,21 +173,21 @@ func folded(s *journal.Saved) bool {
 // restName is the name of the recording of the rest.
 func restName(s *journal.Saved) string { return strings.TrimSuffix(s.Recording, ".htap") + restSuffix }
 
-// restOf makes the process one that has gone on for a while, of which the old recording tells.
+// restOf makes the process one that has gone on for a while, as the old recording says.
 func (p *process) restOf(old *recording.Reader, s *journal.Saved) {
 	_, last := old.Cuts()
 	at, _ := old.TimeAt(last)
 	p.order.Time = at / recording.Quantum
 	p.ledger.Restore(seqOf(nil), 0, map[uint32]uint64{}, p.order.Time, s.Backings)
-	p.note("This is the rest of %s, whose recorder was killed after %.1f s: "+
+	p.Note("This is the rest of %s, whose recorder was killed after %.1f s: "+
 		"deallocations of blocks from before count as unmatched.",
 		filepath.Base(s.Recording), float64(at)/1e9)
 	switch {
 	case last > s.Events:
-		p.note("The last %d events of %s are the first of this recording, too.",
+		p.Note("The last %d events of %s are the first of this recording, too.",
 			last-s.Events, filepath.Base(s.Recording))
 	case last < s.Events:
-		p.note("Between both, %d events are missing.", s.Events-last)
+		p.Note("Between both, %d events are missing.", s.Events-last)
 		p.health.lost += s.Events - last
 	}
 }

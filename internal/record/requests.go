@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
@@ -98,14 +97,14 @@ func (r *run) addressees(q *control.Request) (list []addressed) {
 	return one
 }
 
-// do does what a request wants, as far as that needs the drain, and returns what gives the answer.
+// do does what a request asks for, as far as that needs the drain, and returns a function that gives the answer.
 func (r *run) do(q *control.Request) func() control.Reply {
 	fail := func(format string, args ...any) func() control.Reply {
 		return func() control.Reply { return control.Reply{Error: fmt.Sprintf(format, args...)} }
 	}
 	list := r.addressees(q)
 	itself := func() bool { return q.TID == 0 || len(list) == 1 && list[0].m.PID == q.PID }
-	if len(list) == 0 || !itself() { // it may have begun this very moment
+	if len(list) == 0 || !itself() { // it may have just begun
 		r.scanSpools()
 		r.round()
 		list = r.addressees(q)
@@ -179,7 +178,7 @@ func (r *run) flush(list []addressed, q *control.Request) func() control.Reply {
 	}
 }
 
-// dump has a profile printed of what has happened up to now, or done what the threshold's monitor wants.
+// dump has a profile of all up to now printed, or what a threshold's monitor asks for done.
 func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 	if len(list) != 1 || r.config.Dump == nil {
 		return func() control.Reply { return control.Reply{Error: "a dump is of one process"} }
@@ -200,7 +199,7 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 	}
 }
 
-// modeNames are the modes as people call them.
+// modeNames are the modes' names for users.
 var modeNames = map[uint8]string{
 	wire.ModeExact: "exact", wire.ModeSampled: "sampled", wire.ModeCount: "count", wire.ModeOff: "off",
 }
@@ -238,7 +237,7 @@ func (o *source) modeAsked() uint8 {
 	return 0
 }
 
-// watchMode marks where the mode was changed, whoever did that.
+// watchMode marks where the mode was changed, by this recorder or by the program.
 func (o *source) watchMode() {
 	mode, number := o.spool.Mode()
 	if number == o.modeNumber {
@@ -283,71 +282,4 @@ func (r *run) markAll(name string, source event.MarkSource) {
 			o.w.queue.push(&markSet{allSlots, name, source, clock.Monotonic()})
 		}
 	}
-}
-
-// progress is how far a process's recording is, for anybody to read.
-type progress struct {
-	events, live, blocks, lost atomic.Uint64
-	round                      atomic.Uint64 // number of the latest one
-	at                         atomic.Int64  // when that was, as time.Time.UnixNano
-}
-
-func (p *process) publish(r *roundEnded) {
-	bytes, blocks := p.out.Live()
-	g := p.progress
-	g.events.Store(p.out.Handed())
-	g.live.Store(bytes)
-	g.blocks.Store(blocks)
-	g.lost.Store(p.health.lost)
-	g.round.Store(r.number)
-	g.at.Store(r.at.UnixNano())
-}
-
-// statuses returns what tells how processes stand, at the time when it is called. Any goroutine may do that, the
-// spools' ends notwithstanding: what they say is read here.
-func (r *run) statuses(list []addressed) func() []control.Process {
-	out := make([]control.Process, len(list))
-	for i, a := range list {
-		mode, _ := a.o.spool.Mode()
-		out[i] = control.Process{PID: a.m.PID, Program: filepath.Base(a.o.w.meta.Exe), Mode: modeNames[mode]}
-	}
-	return func() []control.Process {
-		for i, a := range list {
-			g, s := a.o.w.progressOf(a.slot), &out[i]
-			if g == nil {
-				continue
-			}
-			s.File, s.Events, s.LostEvents = g.path, g.events.Load(), g.lost.Load()
-			s.LiveBytes, s.LiveBlocks = g.live.Load(), g.blocks.Load()
-			if g.round.Load() < a.o.sent.Load() {
-				s.LagNS = max(0, time.Now().UnixNano()-g.at.Load())
-			}
-		}
-		return out
-	}
-}
-
-// progressOf finds the progress of a process; nil if the worker does not know it yet.
-func (w *worker) progressOf(slot uint32) *namedProgress {
-	if g, ok := w.progresses.Load(slot); ok {
-		return g.(*namedProgress)
-	}
-	return nil
-}
-
-// namedProgress is a progress and the recording that it is of.
-type namedProgress struct {
-	progress
-	path string
-}
-
-// flushNow writes all that has come, with the names of what has been called.
-func (p *process) flushNow() error {
-	p.loadModules()
-	p.checkpoint(p.flush)
-	if err := p.out.Flush(); err != nil { // also if this was no moment for a checkpoint
-		return err
-	}
-	p.writeNames(nil)
-	return p.out.Err()
 }

@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/control"
 	"github.com/heaptap/heaptap/internal/private"
+	"github.com/heaptap/heaptap/internal/record/alarm"
 	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/names"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/symbols"
-	"github.com/heaptap/heaptap/internal/spool"
 )
 
 // run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
@@ -38,7 +37,7 @@ type run struct {
 	images    map[int]int // by process id: spools
 
 	folderTime time.Time // of the run's folder when it was last read
-	lookedLast bool      // it was read since the main process's end
+	lookedLast bool      // it was read after the main process's end
 	unready    bool      // a spool in it was not ready, or may have come since
 
 	workers sync.WaitGroup
@@ -47,23 +46,18 @@ type run struct {
 	paired            time.Time
 	counter0, mono0   uint64
 
-	mainPID   int
-	mainLife  *procs.Life
-	mainOver  bool
-	mainKnown bool      // Main has delivered, or never will
-	endedAt   time.Time // when the main process's end was noticed
-	quietFrom time.Time
-	status    *Status
+	main      mainProcess
+	quietFrom time.Time // since when no spool is open
 
-	told        int // Settled was reported, with toldRunning and one spool less than this
-	toldRunning []int
+	settledAt      int // Settled was reported, with settledRunning and one spool less than this
+	settledRunning []int
 
 	symbols *symbols.Finder
 
 	requests requests
-	alarm    *alarm    // nil: nobody sleeps, as when a spool is converted
-	missedAt time.Time // when processes were last looked for that are not recorded
-	markedAt time.Time // when MarkEvery last set a mark, or could first have
+	alarm    *alarm.Alarm // nil: nobody sleeps, as when a spool is converted
+	missedAt time.Time    // when processes were last looked for that are not recorded
+	markedAt time.Time    // when MarkEvery last set a mark, or could first have
 
 	sampler *sampler.Sampler
 	reports sync.Mutex // one report at a time
@@ -78,11 +72,11 @@ func Run(ctx context.Context, config Config) error {
 	}
 	defer folder.Close()
 	r := newRun(ctx, config)
-	r.alarm = newAlarm(config.RunDir)
-	r.requests.ring = r.alarm.ring
+	r.alarm = alarm.New(config.RunDir)
+	r.requests.ring = r.alarm.Ring
 	r.folder = folder
 	r.openDoor()
-	r.census = procs.NewCensus(folder, r.family, r.alarm.ring)
+	r.census = procs.NewCensus(folder, r.family, r.alarm.Ring)
 	r.report(Report{Kind: Ready}) // not before: processes that already exist are not part of the run
 	if r.journal, err = journal.Create(folder); err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error() + "; what the recorder holds is lost if it is killed"})
@@ -93,13 +87,13 @@ func Run(ctx context.Context, config Config) error {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
 	stop := make(chan struct{})
-	r.config.Main, r.config.MainEnded = heard(config.Main, r.alarm, stop), heard(config.MainEnded, r.alarm, stop)
-	r.config.Marks = heard(config.Marks, r.alarm, stop)
-	defer context.AfterFunc(ctx, r.alarm.ring)()
+	r.main.started, r.main.ended = alarm.Heard(config.Main, r.alarm, stop), alarm.Heard(config.MainEnded, r.alarm, stop)
+	r.config.Marks = alarm.Heard(config.Marks, r.alarm, stop)
+	defer context.AfterFunc(ctx, r.alarm.Ring)()
 	var helpers, watching sync.WaitGroup
 	helpers.Go(func() { r.census.Serve(stop) })
 	helpers.Go(func() { r.sampler.Serve(stop) })
-	watching.Go(r.alarm.serve)
+	watching.Go(r.alarm.Serve)
 	if r.family != nil {
 		go r.family.Follow(stop)
 	}
@@ -115,22 +109,22 @@ func Run(ctx context.Context, config Config) error {
 		r.closeSource(o)
 	}
 	r.workers.Wait()
-	r.alarm.end()
+	r.alarm.End()
 	watching.Wait()
-	r.alarm.close()
-	r.store.Close() // before somebody is told that all is done: its files lie beside the recordings
-	r.settled()
+	r.alarm.Close()
+	r.store.Close() // before all is reported to be done: its files lie beside the recordings
+	r.reportSettled()
 	for _, o := range r.sources {
 		r.remove(o)
 	}
 	r.journal.Remove()
 	r.door.Close()
-	// Only if it is empty but for what we know: somebody may have put something there.
+	// Only if it is empty: others may have put something there.
 	_ = os.Remove(config.RunDir)
 	return nil
 }
 
-// openDoor lets processes in that cannot make a spool themselves.
+// openDoor admits processes that cannot make a spool themselves.
 func (r *run) openDoor() {
 	if os.Geteuid() != 0 || r.config.Launcher <= 0 {
 		return
@@ -168,7 +162,7 @@ func newRun(ctx context.Context, config Config) *run {
 	}
 	r.store = journal.NewStore(dir, config.memory, config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
-	r.mainKnown = config.Main == nil
+	r.main.known = config.Main == nil
 	return r
 }
 
@@ -181,202 +175,49 @@ func (r *run) report(rep Report) {
 	r.config.Report(rep)
 }
 
-// Pace of the drain. A chunk pool is about 4 MiB; the less is in it, the more of it stays in the target's cache.
-const (
-	napBusy    = time.Millisecond
-	napIdle    = 5 * time.Millisecond
-	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes us, and holds us for stuck after 200 ms
-	napDeep    = time.Second           // where all that matters wakes us
-	roundBytes = 512 << 10
-	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
-	scanBusy   = 5 * time.Millisecond
-	scanIdle   = 50 * time.Millisecond
-	lifeBusy   = 10 * time.Millisecond
-	lifeIdle   = 50 * time.Millisecond
-)
-
-// drain goes round the spools until the run is over.
-func (r *run) drain(ctx context.Context) {
-	var scanned, lived, moved, flowed, speak time.Time
-	live := make([]*spool.Spool, 0, 16)
-	nap := napIdle
-	for ctx.Err() == nil {
-		now := time.Now()
-		idle := now.Sub(moved) > time.Second
-		scan, life := scanBusy, lifeBusy
-		if idle {
-			scan, life = scanIdle, lifeIdle
-		}
-		if now.Sub(scanned) >= scan {
-			scanned = now
-			r.scanSpools()
-		}
-		r.checkMain()
-		if now.Sub(lived) >= life || r.mainOver && r.told == 0 {
-			lived = now
-			r.checkLives(now)
-		}
-		if r.mainOver && !r.lookedLast {
-			// What it executed last may have a spool that is not known yet.
-			r.lookedLast, r.folderTime = true, time.Time{}
-			r.scanSpools()
-		}
-		r.handleRequests()
-		r.setMarks(now)
-		n, freed := r.round()
-		flows := n > trickle || freed > 0 // many threads that live for a moment need a chunk each
-		if flows || n > 0 && idle {
-			r.sampler.Rouse()
-		}
-		if n > 0 {
-			moved = now
-		}
-		if flows {
-			flowed = now
-		}
-		r.reapSpools()
-		if r.over(now) {
-			return
-		}
-		// At once, if nobody is left; else others may be about to make spools.
-		if r.mainOver && now.After(speak) && (r.told == 0 && r.alone() || now.Sub(r.endedAt) > 100*time.Millisecond) {
-			speak = now.Add(200 * time.Millisecond)
-			if !r.settled() { // heaptap run waits for it
-				speak = now.Add(napBusy)
-			}
-		}
-		switch {
-		case r.mainOver && r.told == 0 && now.Sub(r.endedAt) < time.Second:
-			nap = napBusy
-		case n >= roundBytes:
-			nap = max(nap/2, napBusy/8)
-		case flows:
-			nap = min(max(nap*2, napBusy), napIdle)
-		default:
-			nap = min(max(nap*2, napBusy), r.longestNap(now, moved, flowed))
-		}
-		live = live[:0]
-		for _, o := range r.sources {
-			if !o.closed {
-				live = append(live, o.spool)
-			}
-		}
-		r.alarm.wait(live, nap)
-	}
-	// Somebody wants an end: what is there now is kept.
-	r.checkMain()
-	r.round()
-}
-
-// longestNap is for how long the drain may sleep when little is to be done: latest moved anything, and flowed more than
-// a trickle.
-func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
-	unready := r.unready && now.Sub(r.folderTime) < time.Second
-	switch {
-	case now.Sub(flowed) < time.Second || unready || r.mainOver && r.told == 0:
-		return napIdle
-	case now.Sub(moved) < 5*time.Second || !r.alarm.watched || r.unready:
-		return napAsleep
-	}
-	for _, o := range r.sources {
-		if o.closed || o.dead || o.unwatched {
-			return napAsleep
-		}
-	}
-	nap := napDeep
-	if every := r.config.MarkEvery; every > 0 {
-		nap = min(nap, max(napIdle, every-now.Sub(r.markedAt)))
-	}
-	if r.config.Flush > 0 { // somebody reads along
-		nap = min(nap, max(napIdle, r.config.Flush))
-	}
-	return nap
-}
-
-// checkMain takes what is known of the main process.
+// checkMain takes what is known about the main process.
 func (r *run) checkMain() {
-	if !r.mainKnown {
-		select {
-		case pid, ok := <-r.config.Main:
-			r.mainKnown = true
-			if ok && pid > 0 {
-				r.mainPID = pid
-				r.mainLife = procs.Started(pid)
-				r.alarm.watchEnd(r.mainLife)
-				for _, o := range r.sources {
-					if o.pid == pid {
-						o.main = true
-						o.sink.add(&mainFound{})
-					}
-				}
+	if l := r.main.begun(); l != nil {
+		r.alarm.WatchEnd(l)
+		for _, o := range r.sources {
+			if o.pid == l.PID {
+				o.main = true
+				o.sink.add(&mainFound{})
 			}
-		default:
 		}
 	}
-	if r.mainKnown && !r.mainOver {
-		r.mainOver = r.mainLife == nil || r.mainEnded()
-		if r.mainOver {
-			r.quietFrom = time.Now()
-			r.endedAt = r.quietFrom
-		}
+	if r.main.hasEnded() {
+		r.quietFrom = r.main.endedAt
 	}
 }
 
-// mainEnded says whether the main process has ended, whatever images it has executed.
-func (r *run) mainEnded() bool {
-	r.takeStatus()
-	return r.status != nil || r.mainLife.Exited()
-}
-
-func (r *run) takeStatus() {
-	if r.status == nil && r.config.MainEnded != nil {
-		select {
-		case st, ok := <-r.config.MainEnded:
-			if ok {
-				r.status = &st
-			} else {
-				r.config.MainEnded = nil
-			}
-		default:
-		}
-	}
-}
-
-// mainStatus returns how the main process ended. ok is false while somebody may still tell.
+// mainStatus returns how the main process ended. ok is false while that may still come.
 func (r *run) mainStatus(since time.Time) (st Status, ok bool) {
-	r.takeStatus()
-	if r.status != nil {
-		st = *r.status
-		if r.images[r.mainPID] != 1 {
-			st.MaxRSS = 0 // it may be that of an image before
-		}
-		return st, true
+	st, ok = r.main.statusSince(since)
+	if r.images[r.main.pid] != 1 {
+		st.MaxRSS = 0 // it may be that of an image before
 	}
-	return st, r.config.MainEnded == nil || time.Since(since) > statusPatience
+	return st, ok
 }
 
-// statusPatience is how long the recorder waits to be told how the main process ended: run may be stopped, and whoever
-// was stopped himself may have to catch up on a busy machine. A run that has died is not waited for.
-const statusPatience = 30 * time.Second
-
-// missedInterval is how often processes of the run are looked for that are not recorded. A look at a thousand processes
-// takes some 20 ms.
+// missedInterval is how often the recorder looks for processes of the run that are not recorded. A look at a thousand
+// processes takes some 20 ms.
 const missedInterval = 30 * time.Second
 
-func (r *run) tellMissed() {
+func (r *run) reportMissed() {
 	for _, text := range r.census.Missed() {
 		r.report(Report{Kind: Note, Text: text})
 	}
 }
 
-// checkLives looks which processes have ended.
+// checkLives finds out which processes have ended.
 func (r *run) checkLives(now time.Time) {
 	if now.Sub(r.missedAt) > missedInterval {
 		if !r.missedAt.IsZero() {
 			r.census.Ask()
 		}
 		r.missedAt = now
-		r.tellMissed()
+		r.reportMissed()
 		r.door.Sweep()
 	}
 	for _, o := range r.sources {
@@ -423,7 +264,7 @@ func (r *run) closeSource(o *source) {
 	if !o.dead {
 		o.spool.Abandon()
 	}
-	r.tellHidden(o)
+	r.reportHidden(o)
 	for slot, m := range o.members {
 		if !m.over {
 			end := &processEnded{slot: uint32(slot), when: clock.Now()}
@@ -439,8 +280,8 @@ func (r *run) closeSource(o *source) {
 	o.w.queue.close()
 }
 
-// tellHidden tells of programs that a spool's processes have executed and that could not find the agent's library.
-func (r *run) tellHidden(o *source) {
+// reportHidden reports programs that a spool's processes have executed and that could not find the agent's library.
+func (r *run) reportHidden(o *source) {
 	n := o.spool.Hidden()
 	if n == 0 {
 		return
@@ -456,106 +297,7 @@ func (r *run) tellHidden(o *source) {
 		names.Program(&o.w.meta), programs, they)})
 }
 
-// over says whether the run is.
-func (r *run) over(now time.Time) bool {
-	if !r.mainOver {
-		return false
-	}
-	for _, o := range r.sources {
-		if !o.closed {
-			r.quietFrom = now
-			return false
-		}
-	}
-	return r.quiet(r.quietFrom)
-}
-
-// quiet says whether two looks since a moment have found nobody who writes to a spool or may make one, and nobody has
-// made one and ended between the looks.
-func (r *run) quiet(since time.Time) bool {
-	if !r.census.Quiet(since) {
-		return false
-	}
-	opened := r.opened
-	r.folderTime = time.Time{}
-	r.scanSpools()
-	return r.opened == opened
-}
-
-// alone says whether all processes of the run are known to have ended.
-func (r *run) alone() bool {
-	for _, o := range r.sources {
-		if len(o.members) == 0 { // not read yet
-			return false
-		}
-		for _, m := range o.members {
-			if !m.Gone {
-				return false
-			}
-		}
-	}
-	return r.quiet(r.endedAt)
-}
-
-// settled tells what is still going on, once the main process has ended. false: that is not known yet.
-func (r *run) settled() bool {
-	var running []int
-	busy := false
-	for _, o := range r.sources {
-		for _, m := range o.members {
-			switch {
-			case m.Gone:
-			case m.Verified || o.closed:
-				running = append(running, m.PID)
-			default:
-				// Its id may be another one's here, which says nothing of it. It runs if it was seen to since the
-				// main process's end; else it has ended, or will be seen.
-				seen := r.census.Mappers(o.inode, r.endedAt)
-				running = append(running, seen...)
-				busy = busy || len(seen) == 0
-			}
-		}
-		if o.dead && !o.closed {
-			// Who was forked and has had no event is in no table. Either a look shows him, or it lets the spool be
-			// closed.
-			seen := r.census.Mappers(o.inode, o.deadSince)
-			running = append(running, seen...)
-			busy = busy || len(seen) == 0
-		}
-		busy = busy || o.closed && !o.done() || o.pending()
-	}
-	r.tellMissed()
-	slices.Sort(running)
-	running = slices.Compact(running)
-	if !busy && (r.told != r.opened+1 || !slices.Equal(running, r.toldRunning)) {
-		r.told, r.toldRunning = r.opened+1, running
-		r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
-	}
-	return !busy
-}
-
-// done says whether the worker has finished.
-func (o *source) done() bool {
-	select {
-	case <-o.w.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// pending says whether a process has ended whose recording is not finished.
-func (o *source) pending() bool {
-	ended := 0
-	for _, m := range o.members {
-		if m.Gone {
-			ended++
-		}
-	}
-	return int(o.w.finished.Load()) < ended
-}
-
-// remove takes the spool's files away once its worker has finished.
+// remove removes a spool's files once its worker has finished.
 func (r *run) remove(o *source) {
 	o.reader.Close()
 	o.spool.Close()

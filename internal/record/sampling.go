@@ -5,9 +5,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// samplingOf translates how the agent chooses.
-func (p *process) samplingOf(v uint64) event.Sampling {
-	s := event.Sampling{Seed: p.w.spool.Info().Counter ^ uint64(p.slot)}
+// samplingOf translates how the agent chooses samples of a process.
+func (w *worker) samplingOf(slot uint32, v uint64) event.Sampling {
+	s := event.Sampling{Seed: w.spool.Info().Counter ^ uint64(slot)}
 	if v&wire.SampledCalls != 0 {
 		s.Calls = v &^ wire.SampledCalls
 	} else {
@@ -19,25 +19,14 @@ func (p *process) samplingOf(v uint64) event.Sampling {
 // sampled takes note of how an allocation was chosen. A recording knows one way: the first sample's, unless it began as
 // a sampled one.
 func (p *process) sampled(v uint64) {
-	s := p.samplingOf(v)
+	s := p.w.samplingOf(p.slot, v)
 	switch p.sampling {
 	case s:
 	case event.Sampling{}:
 		p.sampling = s
 		p.out.Sampling(s)
 	default:
-		p.note("Some allocations were sampled otherwise than the others (%s instead of %s): "+
+		p.Note("Some allocations were sampled otherwise than the others (%s instead of %s): "+
 			"their estimates are wrong.", s, p.sampling)
 	}
-}
-
-// partials are messages about the processes of which from now on not every allocation is recorded.
-func (o *source) partials() (list []message) {
-	for slot, m := range o.members {
-		if !m.partial && !m.over && o.reader.Partial(uint32(slot)) {
-			m.partial = true
-			list = append(list, &processPartial{uint32(slot)})
-		}
-	}
-	return list
 }

@@ -48,7 +48,7 @@ func TestSettledElsewhere(t *testing.T) {
 	}
 	defer folder.Close()
 	r.census = procs.NewCensus(folder, nil, func() {})
-	r.endedAt = time.Now()
+	r.main.endedAt = time.Now()
 	a := spooltest.New(t, dir, "prog", 1).Publish()
 	s, err := spool.Open(a.Path, "", true)
 	if err != nil {
@@ -68,14 +68,14 @@ func TestSettledElsewhere(t *testing.T) {
 			t.Errorf("settled: %+v, want %v running", list, running)
 		}
 	}
-	r.settled()
+	r.reportSettled()
 	want()
 	r.census.Look()
-	r.settled()
+	r.reportSettled()
 	want() // nobody has it mapped: its end is about to be noticed
 	holder := holdSpool(t, a.Path)
 	r.census.Look()
-	r.settled()
+	r.reportSettled()
 	want(holder)
 }
 

@@ -31,7 +31,7 @@ func (p *process) writeNames(fetch symbols.Fetch) {
 	}
 	frames, notes := p.w.run.symbols.Names(p.toName(), pcs, fetch)
 	for _, n := range notes {
-		p.note("%s", n)
+		p.Note("%s", n)
 	}
 	named := make(map[uint32][]event.Frame, len(frames))
 	for pc, f := range frames {
@@ -39,7 +39,7 @@ func (p *process) writeNames(fetch symbols.Fetch) {
 	}
 	p.named += len(pcs)
 	if err := p.out.Symbols(named); err != nil {
-		p.note("The functions' names could not be written: %v.", err)
+		p.Note("The functions' names could not be written: %v.", err)
 	}
 }
 
@@ -54,6 +54,6 @@ func (p *process) writeStatics() {
 		err = p.out.Residency(s.Residency)
 	}
 	if err != nil {
-		p.note("The static variables could not be written: %v.", err)
+		p.Note("The static variables could not be written: %v.", err)
 	}
 }

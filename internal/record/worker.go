@@ -52,7 +52,7 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	return w
 }
 
-// later returns a moment on two clocks that is far enough from the spool's start to tell the counter's frequency.
+// later returns a moment on two clocks that is far enough from the spool's start to know the counter's frequency.
 func (w *worker) later() (counter, mono uint64) {
 	counter, mono = w.spool.Later()
 	if w.counter0 > counter {
@@ -69,7 +69,7 @@ func (w *worker) later() (counter, mono uint64) {
 }
 
 func (w *worker) serve() {
-	defer w.run.alarm.ring()
+	defer w.run.alarm.Ring()
 	defer close(w.done)
 	defer w.tables.Close()
 	if w.metaErr != nil {
@@ -142,7 +142,7 @@ func (w *worker) process(s *order.Stream) *process {
 func (w *worker) note(text string) {
 	for _, p := range w.procs {
 		if p != nil {
-			p.note("%s", text)
+			p.Note("%s", text)
 		}
 	}
 	w.run.report(Report{Kind: Note, PID: w.spool.Info().PID, Text: text})

@@ -2,6 +2,6 @@
 // memory.
 //
 // The rule: a note lies in the recording between the events between which it was made. Each kind has a limit, beyond
-// which notes are dropped and the user is told so. After a recorder has died, the journal may bring the notes at the
-// last event that counts again: they are told apart by equality.
+// which notes are dropped, and the recording says so. After a recorder has died, the journal may bring the notes at the
+// last event that counts again; those that the recording has already are known by being equal.
 package notes

@@ -59,7 +59,7 @@ func (c *Census) Ask() {
 	}
 }
 
-// Mapped says whether a spool is mapped by anybody, as far as two looks since a moment can tell: a process may be
+// Mapped says whether a spool is mapped by anybody, as far as two looks since a moment show: a process may be
 // forked while one look is under way. Without two such looks the answer is yes.
 func (c *Census) Mapped(inode uint64, since time.Time) bool {
 	c.mu.Lock()

@@ -1,4 +1,4 @@
-// Package procs finds a run's processes and follows their lives, by what the kernel tells.
+// Package procs finds a run's processes and follows their lives, by what the kernel knows.
 //
 //   - A Life says whether a process that writes to a spool still runs the program that made it.
 //   - The Census looks at all processes of the machine: who has a spool mapped, and who may be about to make one.

@@ -48,7 +48,7 @@ const (
 	doorSocket = "admit"
 	// mostGuests is how many spools each user may have at the same time.
 	mostGuests = 512
-	// mostRefused is how many refusals are told one by one.
+	// mostRefused is how many refusals are noted one by one.
 	mostRefused = 5
 )
 

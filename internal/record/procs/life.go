@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Life tells whether a process that writes to a spool still runs the image that made the spool.
+// Life says whether a process that writes to a spool still runs the image that made the spool.
 //
 // The process id is the process's own, so in a container it may be another process's id here. It counts once the
 // process with that id was seen to have the AT_RANDOM bytes at the address that the agent reported. A process for which

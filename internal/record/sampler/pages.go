@@ -121,7 +121,7 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 	return list
 }
 
-// resident fills in which pages are in memory. It is false if that cannot be told, or only with more runs than there is
+// resident fills in which pages are in memory. It is false if that is not known, or only with more runs than there is
 // room for.
 func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
 	const present = 1 << 63

@@ -1,4 +1,9 @@
-package record
+// Package unseen says which allocations of a process do not come to the agent, such as those of a program with a malloc
+// of its own.
+//
+// The rule: the user gets a sentence about each file whose allocations are missing, since totals that lack them would
+// look complete.
+package unseen
 
 import (
 	"fmt"
@@ -11,16 +16,16 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// unseen says which allocations of a process do not come to the agent. The recording and the run's summary
-// (Report.Unseen) have a sentence about them.
-type unseen struct {
-	health    *health
-	ownMalloc bool   // the executable exports one
-	first     string // the first sentence, or ""
+// Allocations are those of one process that are not seen.
+type Allocations struct {
+	Note  func(format string, args ...any) // takes sentences for the user
+	First string                           // the first sentence, or ""
+
+	ownMalloc bool // the executable exports one
 }
 
-// module takes what the agent says about a file whose allocations do not come to it.
-func (u *unseen) module(m *spool.Module) {
+// Module takes what the agent says about a file whose allocations do not come to it.
+func (u *Allocations) Module(m *spool.Module) {
 	name := m.Path
 	switch m.Apart {
 	case wire.ApartMalloc:
@@ -36,17 +41,17 @@ func (u *unseen) module(m *spool.Module) {
 	}
 }
 
-func (u *unseen) add(format string, args ...any) {
+func (u *Allocations) add(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
-	u.health.note("%s", n)
-	if u.first == "" {
-		u.first = n
+	u.Note("%s", n)
+	if u.First == "" {
+		u.First = n
 	}
 }
 
-// judgeMalloc adds a sentence if the program has a malloc of its own. The agent sees one that is exported. One that is
+// JudgeMalloc adds a sentence if the program has a malloc of its own. The agent sees one that is exported. One that is
 // not is found by symbols, if there was no other allocation in mode exact.
-func (u *unseen) judgeMalloc(exe string, mode uint8, allocations uint64) {
+func (u *Allocations) JudgeMalloc(exe string, mode uint8, allocations uint64) {
 	if !u.ownMalloc && (allocations > 0 || mode != wire.ModeExact) {
 		return
 	}

@@ -1,4 +1,8 @@
-package record
+// Package alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the
+// run's folder changes, or somebody else rings.
+//
+// The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
+package alarm
 
 import (
 	"sync"
@@ -10,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the run's
-// folder changes, or whatever else somebody rings for.
-type alarm struct {
+// Alarm is what the drain sleeps on. nil is none: nobody sleeps.
+type Alarm struct {
 	rung  atomic.Bool
 	bell  chan struct{}
 	mu    sync.Mutex
 	sleep *spool.Spool // one of those that the drain waits for
 
-	epoll, folder, stop int  // descriptors; epoll is -1 if nothing can be watched
-	watched             bool // the run's folder is
+	epoll, folder, stop int // descriptors; epoll is -1 if nothing can be watched
+	watched             bool
 }
 
-func newAlarm(runDir string) *alarm {
-	a := &alarm{bell: make(chan struct{}, 1), folder: -1, stop: -1}
+// New returns an alarm that watches a run's folder.
+func New(runDir string) *Alarm {
+	a := &Alarm{bell: make(chan struct{}, 1), folder: -1, stop: -1}
 	var err error
 	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		a.epoll = -1
@@ -42,19 +46,22 @@ func newAlarm(runDir string) *alarm {
 	return a
 }
 
-// watch has the alarm rung when a descriptor becomes readable. One that is closed is not watched any more.
-func (a *alarm) watch(fd int, events uint32) bool {
+// Watched says whether the run's folder is watched.
+func (a *Alarm) Watched() bool { return a.watched }
+
+// watch has the alarm ring when a descriptor becomes readable, until it is closed.
+func (a *Alarm) watch(fd int, events uint32) bool {
 	e := unix.EpollEvent{Events: events, Fd: int32(fd)}
 	return a.epoll >= 0 && unix.EpollCtl(a.epoll, unix.EPOLL_CTL_ADD, fd, &e) == nil
 }
 
-// watchEnd has the alarm rung, once, when a process ends.
-func (a *alarm) watchEnd(l *procs.Life) bool {
+// WatchEnd has the alarm ring, once, when a process ends. It is false if it cannot.
+func (a *Alarm) WatchEnd(l *procs.Life) bool {
 	return a != nil && l.FD() >= 0 && a.watch(l.FD(), unix.EPOLLIN|unix.EPOLLONESHOT)
 }
 
-// serve rings for what is watched, until close is called.
-func (a *alarm) serve() {
+// Serve rings for what is watched, until End is called.
+func (a *Alarm) Serve() {
 	if a.epoll < 0 {
 		return
 	}
@@ -75,19 +82,19 @@ func (a *alarm) serve() {
 				}
 			}
 		}
-		a.ring()
+		a.Ring()
 	}
 }
 
-// end has serve return.
-func (a *alarm) end() {
+// End has Serve return.
+func (a *Alarm) End() {
 	if a.stop >= 0 {
 		_, _ = unix.Write(a.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
 }
 
-// close gives back what end and serve need; serve has returned.
-func (a *alarm) close() {
+// Close gives back what End and Serve need. Serve has to have returned.
+func (a *Alarm) Close() {
 	for _, fd := range []int{a.epoll, a.folder, a.stop} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
@@ -95,8 +102,8 @@ func (a *alarm) close() {
 	}
 }
 
-// ring wakes the drain, or keeps it from falling asleep.
-func (a *alarm) ring() {
+// Ring wakes the drain, or keeps it from falling asleep.
+func (a *Alarm) Ring() {
 	if a == nil {
 		return
 	}
@@ -112,8 +119,12 @@ func (a *alarm) ring() {
 	}
 }
 
-// wait sleeps until somebody rings or an agent asks for the recorder, at most for the given time.
-func (a *alarm) wait(spools []*spool.Spool, d time.Duration) {
+// deafNap bounds how long the drain sleeps where no agent can wake it. An agent short of chunks gives the recorder up
+// after 200 ms.
+const deafNap = 50 * time.Millisecond
+
+// Wait sleeps until somebody rings or an agent asks for the recorder, at most for the given time.
+func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
 	if len(spools) > 0 {
 		a.mu.Lock()
 		a.sleep = spools[0]
@@ -121,7 +132,7 @@ func (a *alarm) wait(spools []*spool.Spool, d time.Duration) {
 	}
 	if !spool.Wait(spools, d, a.rung.Load) {
 		if len(spools) > 0 {
-			d = min(d, napAsleep) // no agent can wake us
+			d = min(d, deafNap)
 		}
 		t := time.NewTimer(d)
 		select {
@@ -140,14 +151,14 @@ func (a *alarm) wait(spools []*spool.Spool, d time.Duration) {
 	a.rung.Store(false) // what was rung for is looked at from here on
 }
 
-// heard passes on what comes from a channel, and rings for it, until stop is closed.
-func heard[T any](in <-chan T, a *alarm, stop <-chan struct{}) <-chan T {
+// Heard passes on what comes from a channel, and rings for it, until stop is closed.
+func Heard[T any](in <-chan T, a *Alarm, stop <-chan struct{}) <-chan T {
 	if in == nil {
 		return nil
 	}
 	out := make(chan T, 64)
 	go func() {
-		defer a.ring()
+		defer a.Ring()
 		defer close(out)
 		for {
 			select {
@@ -160,7 +171,7 @@ func heard[T any](in <-chan T, a *alarm, stop <-chan struct{}) <-chan T {
 				case <-stop:
 					return
 				}
-				a.ring()
+				a.Ring()
 			case <-stop:
 				return
 			}
