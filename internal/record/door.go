@@ -16,7 +16,7 @@ import (
 )
 
 // A run of root's has a door: a socket in a folder beside the run's, which everybody may reach. A process of the run that has given up
-// its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
+// its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/spool/admit.c;
 // docs/design/0007-the-runs-folder.md). Nothing that it says or carries is believed: the kernel tells who it is, and the recorder knows
 // whom the run's processes have forked.
 type door struct {
