@@ -17,7 +17,7 @@ sum=agent/lib/libheaptap.amd64.sum
 
 # -fexceptions: C++ exceptions pass through the agent's frames. -fno-omit-frame-pointer: hooks read the caller's frame.
 # -falign-functions: the short way of a hook lies in as few cache lines as it can.
-flags=(-O2 -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
+flags=(-O2 -Iagent/src -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
 	-falign-functions=64 -fno-omit-frame-pointer -fno-plt -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE
 	-Wall -Wextra -Werror "-ffile-prefix-map=$PWD=.")
 link=(-shared "-Wl,-z,now" "-Wl,-z,relro" "-Wl,-z,noexecstack" "-Wl,--build-id=sha1" "-Wl,--hash-style=both"

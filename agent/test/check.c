@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/memo.h"
+#include "../src/unwind/memo.h"
 #include "fake.h"
 #include "trace.h"
 

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 #include "fake.h"
-#include "../src/modules.h"
-#include "../src/shadow.h"
-#include "../src/sys.h"
+#include "../src/unwind/modules.h"
+#include "../src/unwind/shadow.h"
+#include "../src/base/sys.h"
 
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
 struct ht_state ht_state[1] = {{.generation = 1}};
@@ -63,7 +63,7 @@ u64 ht_strlen(const char *s)
 }
 
 // Nothing is forbidden.
-u32 ht_valgrind, ht_clock_is_doubtful;
+u32 ht_clock_is_doubtful;
 int ht_ask_clock(void)
 {
 	return 1;

@@ -4,7 +4,11 @@
 #ifndef HT_FAKE_H
 #define HT_FAKE_H
 
-#include "../src/agent.h"
+#include "../src/spool/arrays.h"
+#include "../src/unwind/memo.h"
+#include "../src/unwind/cct.h"
+#include "../src/unwind/modules.h"
+#include "../src/unwind/rules.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/rules.c" // for pack_row
+#include "../src/unwind/rules.c" // for pack_row
 #include "fake.h"
 #include "section.h"
 

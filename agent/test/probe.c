@@ -2,7 +2,7 @@
 //
 // probe.c: linked into an agent, tells inside.c what is not to be seen from outside. ht_walk is wrapped (-Wl,--wrap).
 
-#include "../src/memo.h"
+#include "../src/unwind/memo.h"
 
 HT_EXPORT u64 probe_walks;
 // What the next walk is interrupted by, as if a signal had come; null: nothing.

@@ -10,9 +10,9 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 failed=0
 
-warn=(-Wall -Wextra -Werror -g)
-pure=(../src/sum.c ../src/frames.c ../src/cfi_find.c ../src/cfi.c ../src/cfi_step.c ../src/maps.c ../src/modules.c ../src/cct.c)
-all=(sum frames cfi_find cfi cfi_step maps modules rules cct stack full complex memo settle deep walk unwind)
+warn=(-Wall -Wextra -Werror -g -I../src)
+pure=(../src/spool/sum.c ../src/unwind/frames.c ../src/unwind/cfi_find.c ../src/unwind/cfi.c ../src/unwind/cfi_step.c ../src/unwind/maps.c ../src/unwind/modules.c ../src/unwind/cct.c)
+all=(spool/sum unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind})
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }
@@ -27,8 +27,8 @@ try "$out/test_cfi"
 try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
 
 # Seccomp filters, against the kernel.
-gcc "${warn[@]}" "${san[@]}" test_bpf.c ../src/bpf.c -o "$out/test_bpf"
-gcc "${warn[@]}" -O2 test_bpf.c ../src/bpf.c -o "$out/judge_bpf"
+gcc "${warn[@]}" "${san[@]}" test_bpf.c ../src/base/bpf.c -o "$out/test_bpf"
+gcc "${warn[@]}" -O2 test_bpf.c ../src/base/bpf.c -o "$out/judge_bpf"
 try "$out/test_bpf" cases
 try "$out/test_bpf" fuzz "${FUZZ_SECONDS:-4}"
 try "$out/judge_bpf" judge 2000
@@ -39,18 +39,18 @@ try "$out/sampled"
 
 # The whole agent, and what it does inside.
 gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fno-plt \
-	-fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk ../src/*.c probe.c -o "$out/probe.so"
+	-fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk ../src/*/*.c probe.c -o "$out/probe.so"
 gcc "${warn[@]}" -D_GNU_SOURCE -O2 -fno-omit-frame-pointer inside.c -o "$out/inside" -pthread
 try env LD_PRELOAD="$out/probe.so" HEAPTAP_DIR="$out" "$out/inside"
 # Measures and monitors in many threads, under ThreadSanitizer.
-gcc "${warn[@]}" -O1 -fsanitize=thread test_observe.c ../src/measure.c ../src/monitor.c -o "$out/observe" -pthread
+gcc "${warn[@]}" -O1 -fsanitize=thread test_observe.c ../src/observe/measure.c ../src/observe/monitor.c -o "$out/observe" -pthread
 try "$out/observe"
 
 # The rest, as the agent has it.
 objects=()
 for f in "${all[@]}"; do
-	gcc "${warn[@]}" -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$out/$f.o"
-	objects+=("$out/$f.o")
+	gcc "${warn[@]}" -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$out/$(basename "$f").o"
+	objects+=("$out/$(basename "$f").o")
 done
 gcc "${warn[@]}" -O2 -c fake.c -o "$out/fake.o"
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -c check.c -o "$out/check.o"
@@ -75,7 +75,7 @@ gcc "${warn[@]}" -O2 -DOLD_LIBC -c fake.c -o "$out/fake_old.o"
 old=("${objects[@]/$out\/fake.o/$out/fake_old.o}")
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${old[@]}" -o "$out/unload-old" -ldl
 try "$out/unload-old" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
-g++ -O2 -g scenarios.cc tree.cc nonlocal_exits.cc generated.cc stepping.cc "$out/check.o" "${old[@]}" -o "$out/old" -pthread -ldl
+g++ -O2 -g -I../src scenarios.cc tree.cc nonlocal_exits.cc generated.cc stepping.cc "$out/check.o" "${old[@]}" -o "$out/old" -pthread -ldl
 try "$out/old" threads 20000
 
 # Stacks against libgcc's, from code compiled in many ways.

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/cfi.h"
+#include "../src/unwind/cfi.h"
 
 struct section {
 	u8 bytes[4096];

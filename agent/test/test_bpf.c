@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/bpf.h"
+#include "../src/base/bpf.h"
 
 static u64 seed = 1;
 

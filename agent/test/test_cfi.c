@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/rules.c" // for pack_row
+#include "../src/unwind/rules.c" // for pack_row
 #include "section.h"
 
 static int failures;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../src/deep.h"
+#include "../src/unwind/deep.h"
 #include "check.h"
 #include "fake.h"
 

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../src/memo.h"
+#include "../src/unwind/memo.h"
 #include "check.h"
 #include "fake.h"
-#include "../src/cct.h"
-#include "../src/rules.h"
+#include "../src/unwind/cct.h"
+#include "../src/unwind/rules.h"
 
 typedef void (*function)(void);
 

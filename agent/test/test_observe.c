@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/measure.h"
-#include "../src/mode.h"
-#include "../src/monitor.h"
+#include "../src/observe/measure.h"
+#include "../src/record/mode.h"
+#include "../src/observe/monitor.h"
 
 // Nothing is forbidden.
 uint32_t ht_filtered;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../src/sampled.c"
+#include "../src/record/sampled.c"
 
 static struct ht_header header;
 struct ht_header *ht_header = &header;

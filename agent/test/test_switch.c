@@ -20,7 +20,7 @@
 #include <ucontext.h>
 #include <unwind.h>
 
-#include "../src/deep.h"
+#include "../src/unwind/deep.h"
 #include "check.h"
 #include "fake.h"
 

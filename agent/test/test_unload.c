@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/memo.h"
+#include "../src/unwind/memo.h"
 #include "fake.h"
 
 void __libc_free(void *);

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Checksums of what is complete, as agent/src/sum.c makes them. 0 stands for none: what is checked against it holds.
+// Checksums of what is complete, as agent/src/spool/sum.c makes them. 0 stands for none: what is checked against it holds.
 
 func mix(h, word uint64) uint64 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15

@@ -17,7 +17,7 @@ import (
 )
 
 // Door is a socket of root's run, in a folder beside the run's that everybody may reach. A process of the run that has
-// given up its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/admit.c;
+// given up its privileges, and so cannot make a spool itself, connects and is sent one (agent/src/spool/admit.c;
 // docs/design/0007-the-runs-folder.md). Nothing that it sends is believed: the kernel says who it is, and the family
 // whether the run has forked it. All methods may be called on nil, which is no door.
 type Door struct {
