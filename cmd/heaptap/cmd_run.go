@@ -30,18 +30,30 @@ func parseOutputMode(text string) (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
+// runFlags are the flags of heaptap run.
+type runFlags struct {
+	output, outputMode string
+	limit, maxSize     string // sizes
+	keep               time.Duration
+	logTo              string
+	quiet, require     bool
+	freeStacks         bool
+	addresses          bool
+	top                int
+	exportTo           []string
+	monitorTexts       []string
+	mode               modeFlags
+	controls           controlFlags
+	configs            configFlags
+	scrub              scrubFlags
+	checked            bool
+	limits             *pflag.FlagSet // of gate
+	gate               *gateFlags
+}
+
 func newRunCommand() *cobra.Command {
-	var output, outputMode, limit, logTo, maxSize string
-	var keep time.Duration
-	var quiet, freeStacks, addresses, checked, require bool
-	limits := pflag.NewFlagSet("limits", pflag.ContinueOnError)
-	var exportTo, monitorTexts []string
-	gate := newGate(limits)
-	scrub := &scrubFlags{}
-	mode := &modeFlags{}
-	controls := &controlFlags{}
-	configs := &configFlags{}
-	top := 5
+	r := &runFlags{limits: pflag.NewFlagSet("limits", pflag.ContinueOnError)}
+	r.gate = newGate(r.limits)
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program and record its allocations",
@@ -64,143 +76,159 @@ hold, 125 if that cannot be told.`,
   heaptap run --check --max-leaked 0 --max-peak 200MiB -- ./tests
   PYTHONMALLOC=malloc heaptap run python3 script.py   (Python's own pools hide most of its allocations)`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !configs.print {
+			if len(args) == 0 && !r.configs.print {
 				return usagef("run: no command given; for example: heaptap run ls -l")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			launch.Undo()
-			if err := configs.load(cmd); err != nil {
+			if err := r.configs.load(cmd); err != nil {
 				return err
 			}
-			if configs.print {
-				return configs.write(cmd.OutOrStdout(), cmd.Flags())
+			if r.configs.print {
+				return r.configs.write(cmd.OutOrStdout(), cmd.Flags())
 			}
-			if top < 0 {
-				return usagef("run: --top %d: must not be negative", top)
-			}
-			out, err := launch.ResolveOutput(output)
-			if err != nil {
-				return &launch.StatusError{Status: launch.StatusFailed, Err: err}
-			}
-			permissions, err := parseOutputMode(outputMode)
-			if err != nil {
-				return usagef("run: --output-mode: %w", err)
-			}
-			spill := launch.SpillLimit(out.Dir)
-			if limit != "" {
-				if spill, err = humanize.ParseSize(limit); err != nil {
-					return usagef("run: --spill-limit: %w", err)
-				}
-			}
-			if keep < 0 {
-				return usagef("run: --keep %v: must not be negative", keep)
-			}
-			size := int64(0)
-			if maxSize != "" {
-				if size, err = humanize.ParseSize(maxSize); err != nil {
-					return usagef("run: --max-size: %w", err)
-				}
-			}
-			agent, err := mode.variables(cmd)
-			if err != nil {
-				return err
-			}
-			watching, err := monitor.Parse(monitorTexts, freeStacks)
-			if err != nil {
-				return usagef("run: --monitor %w", err)
-			}
-			variables, libraries := watching.Variables()
-			agent = append(agent, variables...)
-			console := launch.NewConsole(os.Stderr)
-			console.Quiet = quiet
-			defer gate.Close()
-			if err := gate.forRun(cmd, limits, checked, top, console); err != nil {
-				return err
-			}
-			exports, err := exportsOf(cmd, exportTo)
-			if err := errors.Join(err, scrub.check(cmd)); err != nil {
-				return err
-			}
-			config := launch.Config{
-				Args: args, Output: out, OutputMode: permissions, SpillLimit: spill, FreeStacks: freeStacks,
-				Addresses: addresses, Keep: keep, MaxSize: size, Console: console,
-				Rescue: rescue, Agent: agent, Preload: libraries, MaxDepth: mode.maxDepth, Require: require,
-			}
-			config.Command, config.CommandTime = watching.Command()
-			if err := controls.apply(cmd, &config); err != nil {
-				return err
-			}
-			var log *liveLog
-			if logTo != "" {
-				if log, err = openLog(logTo); err != nil {
-					return &launch.StatusError{Status: launch.StatusFailed, Err: err}
-				}
-				config.Heard, config.Flush = log.heard, logDelay
-			}
-			if watching.Periodic() {
-				other := config.Heard
-				config.Flush = logDelay
-				config.Heard = func(rec launch.Recording, finished bool) {
-					if other != nil {
-						other(rec, finished)
-					}
-					watching.Heard(rec, finished)
-				}
-			}
-			result, err := launch.Run(config)
-			if log != nil {
-				if err := log.close(); err != nil {
-					console.Warn("the log is not whole: %v", err)
-				}
-			}
-			if err != nil {
-				return err
-			}
-			summary.Complain(console, result.Recordings)
-			summary.Unseen(console, result.Recordings)
-			if !quiet && result.Recorded {
-				summary.Write(console, result, top, coloured(console))
-			}
-			over := watching.Run(cmd.Context(), result, console)
-			scrub.run(result, console)
-			exports.write(cmd, result, console)
-			if checked {
-				if err := gate.checkRun(cmd, result, console); err != nil && result.Status == 0 {
-					return err
-				}
-			}
-			if over > 0 && result.Status == 0 {
-				return &exitError{status: 1}
-			}
-			return &exitError{status: result.Status}
+			return r.run(cmd, args)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
-	cmd.Flags().StringVar(&outputMode, "output-mode", "600", "permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
-	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks in the summary")
-	mode.add(cmd.Flags())
-	controls.add(cmd.Flags())
-	configs.add(cmd.Flags())
-	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false,
-		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
-	cmd.Flags().BoolVar(&addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
-	cmd.Flags().StringVar(&logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
-	cmd.Flags().StringSliceVar(&exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
-	cmd.Flags().StringArrayVar(&monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
-	cmd.Flags().BoolVar(&require, "require", false,
-		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
-	scrub.add(cmd.Flags())
-	cmd.Flags().DurationVar(&keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
-	cmd.Flags().StringVar(&maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
-	cmd.Flags().StringVar(&limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
-	cmd.Flags().BoolVar(&checked, "check", false,
-		"check the recordings against the limits below, and end with status 1 if one does not hold")
-	cmd.Flags().AddFlagSet(limits)
-	gate.complete(cmd)
-	usageInParts(cmd, limits, "With --check")
+	r.add(cmd.Flags())
+	r.gate.complete(cmd)
+	usageInParts(cmd, r.limits, "With --check")
 	return cmd
+}
+
+// add declares the flags.
+func (r *runFlags) add(f *pflag.FlagSet) {
+	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
+	f.StringVar(&r.outputMode, "output-mode", "600", "permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
+	f.IntVar(&r.top, "top", 5, "show `N` call stacks in the summary")
+	r.mode.add(f)
+	r.controls.add(f)
+	r.configs.add(f)
+	f.BoolVar(&r.freeStacks, "free-stacks", false,
+		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
+	f.BoolVar(&r.addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
+	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
+	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
+	f.StringArrayVar(&r.monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+	f.BoolVar(&r.require, "require", false,
+		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
+	r.scrub.add(f)
+	f.DurationVar(&r.keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
+	f.StringVar(&r.maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
+	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
+	f.BoolVar(&r.checked, "check", false,
+		"check the recordings against the limits below, and end with status 1 if one does not hold")
+	f.AddFlagSet(r.limits)
+}
+
+// config is what launch.Run must know, but for what depends on other flags than these.
+func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, err error) {
+	if r.top < 0 {
+		return c, usagef("run: --top %d: must not be negative", r.top)
+	}
+	c = launch.Config{Args: args, FreeStacks: r.freeStacks, Addresses: r.addresses, Keep: r.keep, Rescue: rescue,
+		MaxDepth: r.mode.maxDepth, Require: r.require}
+	if c.Output, err = launch.ResolveOutput(r.output); err != nil {
+		return c, &launch.StatusError{Status: launch.StatusFailed, Err: err}
+	}
+	if c.OutputMode, err = parseOutputMode(r.outputMode); err != nil {
+		return c, usagef("run: --output-mode: %w", err)
+	}
+	c.SpillLimit = launch.SpillLimit(c.Output.Dir)
+	if r.limit != "" {
+		if c.SpillLimit, err = humanize.ParseSize(r.limit); err != nil {
+			return c, usagef("run: --spill-limit: %w", err)
+		}
+	}
+	if r.keep < 0 {
+		return c, usagef("run: --keep %v: must not be negative", r.keep)
+	}
+	if r.maxSize != "" {
+		if c.MaxSize, err = humanize.ParseSize(r.maxSize); err != nil {
+			return c, usagef("run: --max-size: %w", err)
+		}
+	}
+	c.Agent, err = r.mode.variables(cmd)
+	return c, err
+}
+
+// run runs the command, and does what is to be done with its recordings.
+func (r *runFlags) run(cmd *cobra.Command, args []string) error {
+	config, err := r.config(cmd, args)
+	if err != nil {
+		return err
+	}
+	watching, err := monitor.Parse(r.monitorTexts, r.freeStacks)
+	if err != nil {
+		return usagef("run: --monitor %w", err)
+	}
+	variables, libraries := watching.Variables()
+	config.Agent, config.Preload = append(config.Agent, variables...), libraries
+	config.Command, config.CommandTime = watching.Command()
+	console := launch.NewConsole(os.Stderr)
+	console.Quiet = r.quiet
+	config.Console = console
+	defer r.gate.Close()
+	if err := r.gate.forRun(cmd, r.limits, r.checked, r.top, console); err != nil {
+		return err
+	}
+	exports, err := exportsOf(cmd, r.exportTo)
+	if err := errors.Join(err, r.scrub.check(cmd)); err != nil {
+		return err
+	}
+	if err := r.controls.apply(cmd, &config); err != nil {
+		return err
+	}
+	result, err := r.launch(config, watching)
+	if err != nil {
+		return err
+	}
+	summary.Complain(console, result.Recordings)
+	summary.Unseen(console, result.Recordings)
+	if !r.quiet && result.Recorded {
+		summary.Write(console, result, r.top, coloured(console))
+	}
+	over := watching.Run(cmd.Context(), result, console)
+	r.scrub.run(result, console)
+	exports.write(cmd, result, console)
+	if r.checked {
+		if err := r.gate.checkRun(cmd, result, console); err != nil && result.Status == 0 {
+			return err
+		}
+	}
+	if over > 0 && result.Status == 0 {
+		return &exitError{status: 1}
+	}
+	return &exitError{status: result.Status}
+}
+
+// launch runs the command while the log and the periodic monitors follow its recordings.
+func (r *runFlags) launch(config launch.Config, watching *monitor.Monitors) (result *launch.Result, err error) {
+	if r.logTo != "" {
+		log, err := openLog(r.logTo)
+		if err != nil {
+			return nil, &launch.StatusError{Status: launch.StatusFailed, Err: err}
+		}
+		config.Heard, config.Flush = log.heard, logDelay
+		defer func() {
+			if err := log.close(); err != nil {
+				config.Console.Warn("the log is not whole: %v", err)
+			}
+		}()
+	}
+	if watching.Periodic() {
+		other := config.Heard
+		config.Flush = logDelay
+		config.Heard = func(rec launch.Recording, finished bool) {
+			if other != nil {
+				other(rec, finished)
+			}
+			watching.Heard(rec, finished)
+		}
+	}
+	return launch.Run(config)
 }

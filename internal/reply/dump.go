@@ -35,96 +35,156 @@ func Dump(recording string, r control.Request) ([]byte, error) {
 	}
 	defer s.Close()
 	s.Profile.Damage = nil // that it has no end yet goes without saying
-	q := &query.Query{Metrics: []query.Metric{query.Live, query.Bytes, query.Peak, query.Allocations}}
-	o := view.QueryOptions{Page: answer.Page{Limit: 20}, Options: view.Options{Width: 100}}
-	form := "text"
+	d := &dump{Source: s, request: r, form: "text",
+		q: &query.Query{Metrics: []query.Metric{query.Live, query.Bytes, query.Peak, query.Allocations}},
+		o: view.QueryOptions{Page: answer.Page{Limit: 20}, Options: view.Options{Width: 100}}}
 	for _, word := range strings.Fields(r.Text) {
-		key, value, _ := strings.Cut(word, "=")
-		switch key {
-		case "text", "folded", "stacks", "details", "frames", "pprof", "summary", "histogram":
-			form = key
-		case "sort":
-			m, ok := dumpOrders[value]
-			if !ok {
-				return nil, fmt.Errorf("sort=%s: known are live, total, peak, calls", value)
-			}
-			q.Metrics = append([]query.Metric{m},
-				slices.DeleteFunc(q.Metrics, func(x query.Metric) bool { return x == m })...)
-		case "thread":
-			q.Threads = []uint32{}
-			for i, t := range s.Reader.Threads() {
-				if value == "self" && t.TID == uint32(r.TID) {
-					q.Threads = append(q.Threads, uint32(i))
-				}
-			}
-		case "function":
-			if q.Focus, err = regexp.Compile(value); err != nil {
-				return nil, err
-			}
-			q.By = query.ByLine
-		case "size":
-			if q.Sizes, err = question.ParseRange(value, question.ParseSize); err != nil {
-				return nil, fmt.Errorf("size=%s: %w", value, err)
-			}
-		case "limit":
-			n, err := humanize.ParseCount(value)
-			if err != nil {
-				return nil, err
-			}
-			o.Limit = int(n)
-		default:
-			return nil, fmt.Errorf("%q: known are text, folded, stacks, details, frames, pprof, summary, histogram, sort=, thread=self, function=, size=, limit=", word)
+		if err := d.parse(word); err != nil {
+			return nil, err
 		}
 	}
 	var out bytes.Buffer
-	switch form {
-	case "folded":
-		q.Metrics = q.Metrics[:1]
-		err = dumpStacks(s, q, func(frames []profile.Frame,
-			n []uint64) {
-			fmt.Fprintf(&out, "%s %d\n", namesOf(frames), n[0])
-		})
-		return out.Bytes(), err
-	case "stacks", "details":
-		q.Metrics[slices.Index(q.Metrics, query.Peak)] = query.OwnPeak
-		calls, bytes, live, peak := slices.Index(q.Metrics, query.Allocations), slices.Index(q.Metrics,
-			query.Bytes), slices.Index(q.Metrics, query.Live), slices.Index(q.Metrics, query.OwnPeak)
-		err = dumpStacks(s, q, func(frames []profile.Frame, n []uint64) {
-			fmt.Fprintf(&out, "%d %d %d %d", n[calls], n[bytes], n[live], n[peak])
-			if form == "stacks" {
-				fmt.Fprintf(&out, " %s\n", namesOf(frames))
-				return
-			}
-			writeFrames(&out, frames)
-		})
-		return out.Bytes(), err
-	case "frames":
-		err = dumpFrames(&out, s, q, r)
-		return out.Bytes(), err
-	case "pprof":
-		in := &export.Input{Source: s, Query: *q, Name: outfile.Name(recording)}
-		in.Query.Metrics, in.Query.By = pprof.Format.Metrics, pprof.Format.By[0]
-		err = pprof.Format.Write(context.Background(), &out, in)
-		return out.Bytes(), err
-	case "summary":
-		err = view.MonitorSummary(&out, s)
-		return out.Bytes(), err
-	case "histogram":
-		h, err := query.Distribute(context.Background(), s, &query.Query{Threads: q.Threads})
-		if err == nil {
-			err = view.MonitorHistogram(&out, s, h)
-		}
-		return out.Bytes(), err
-	}
-	t, err := query.Flat(context.Background(), s, q)
-	if err != nil {
-		return nil, err
-	}
-	if q.Focus != nil {
-		t.Rows = slices.DeleteFunc(t.Rows, func(row query.Row) bool { return !q.Focus.MatchString(row.Function) })
-	}
-	err = view.Top(&out, s, t, o)
+	err = d.write(&out)
 	return out.Bytes(), err
+}
+
+// dump is a request of heaptap_dump.
+type dump struct {
+	*query.Source
+	request control.Request
+	form    string
+	q       *query.Query
+	o       view.QueryOptions
+}
+
+// parse reads a word of the request.
+func (d *dump) parse(word string) (err error) {
+	switch key, value, _ := strings.Cut(word, "="); key {
+	case "text", "folded", "stacks", "details", "frames", "pprof", "summary", "histogram":
+		d.form = key
+	case "sort":
+		m, ok := dumpOrders[value]
+		if !ok {
+			return fmt.Errorf("sort=%s: known are live, total, peak, calls", value)
+		}
+		d.q.Metrics = append([]query.Metric{m},
+			slices.DeleteFunc(d.q.Metrics, func(x query.Metric) bool { return x == m })...)
+	case "thread":
+		d.q.Threads = []uint32{}
+		for i, t := range d.Reader.Threads() {
+			if value == "self" && t.TID == uint32(d.request.TID) {
+				d.q.Threads = append(d.q.Threads, uint32(i))
+			}
+		}
+	case "function":
+		if d.q.Focus, err = regexp.Compile(value); err != nil {
+			return err
+		}
+		d.q.By = query.ByLine
+	case "size":
+		if d.q.Sizes, err = question.ParseRange(value, question.ParseSize); err != nil {
+			return fmt.Errorf("size=%s: %w", value, err)
+		}
+	case "limit":
+		n, err := humanize.ParseCount(value)
+		if err != nil {
+			return err
+		}
+		d.o.Limit = int(n)
+	default:
+		return fmt.Errorf("%q: known are text, folded, stacks, details, frames, pprof, summary, histogram, "+
+			"sort=, thread=self, function=, size=, limit=", word)
+	}
+	return nil
+}
+
+// write writes what is asked for, in its form.
+func (d *dump) write(out *bytes.Buffer) error {
+	switch d.form {
+	case "folded":
+		d.q.Metrics = d.q.Metrics[:1]
+		return d.stacks(func(frames []profile.Frame, n []uint64) { fmt.Fprintf(out, "%s %d\n", namesOf(frames), n[0]) })
+	case "stacks", "details":
+		d.q.Metrics = []query.Metric{d.q.Metrics[0], query.Allocations, query.Bytes, query.Live, query.OwnPeak}
+		if d.q.Metrics[0] == query.Peak {
+			d.q.Metrics[0] = query.OwnPeak
+		}
+		return d.stacks(func(frames []profile.Frame, n []uint64) {
+			fmt.Fprintf(out, "%d %d %d %d", n[1], n[2], n[3], n[4])
+			if d.form == "details" {
+				writeFrames(out, frames)
+			} else {
+				fmt.Fprintf(out, " %s\n", namesOf(frames))
+			}
+		})
+	case "frames":
+		return d.frames(out)
+	case "pprof":
+		in := &export.Input{Source: d.Source, Query: *d.q, Name: outfile.Name(d.Reader.Name())}
+		in.Query.Metrics, in.Query.By = pprof.Format.Metrics, pprof.Format.By[0]
+		return pprof.Format.Write(context.Background(), out, in)
+	case "summary":
+		return view.MonitorSummary(out, d.Source)
+	case "histogram":
+		h, err := query.Distribute(context.Background(), d.Source, &query.Query{Threads: d.q.Threads})
+		if err != nil {
+			return err
+		}
+		return view.MonitorHistogram(out, d.Source, h)
+	}
+	t, err := query.Flat(context.Background(), d.Source, d.q)
+	if err != nil {
+		return err
+	}
+	if d.q.Focus != nil {
+		t.Rows = slices.DeleteFunc(t.Rows, func(row query.Row) bool { return !d.q.Focus.MatchString(row.Function) })
+	}
+	return view.Top(out, d.Source, t, d.o)
+}
+
+// frames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of the
+// caller.
+func (d *dump) frames(out *bytes.Buffer) error {
+	d.q.By = query.ByStack
+	t, err := query.Stacks(context.Background(), d.Source, d.q)
+	if err != nil {
+		return err
+	}
+	wanted := make(map[uint32]bool, len(t.Rows))
+	for i := range t.Rows {
+		wanted[t.Rows[i].Stack] = true
+	}
+	fmt.Fprint(out, "0")
+	writeFrames(out, d.Frames(d.request.Stack))
+	for node, stack := range d.request.Nodes {
+		if wanted[stack] {
+			fmt.Fprint(out, node)
+			writeFrames(out, d.Frames(stack))
+		}
+	}
+	return nil
+}
+
+// stacks calls write with each call stack, leaf to root, and its metrics, those with most of the first metric first.
+func (d *dump) stacks(write func(frames []profile.Frame, n []uint64)) error {
+	d.q.By = query.ByStack
+	t, err := query.Stacks(context.Background(), d.Source, d.q)
+	if err != nil {
+		return err
+	}
+	first := func(row *query.StackRow) uint64 {
+		n, _ := d.q.Metrics[0].Integer(&row.Values)
+		return n
+	}
+	slices.SortStableFunc(t.Rows, func(a, b query.StackRow) int { return cmp.Compare(first(&b), first(&a)) })
+	n := make([]uint64, len(d.q.Metrics))
+	for i := range t.Rows {
+		for k, m := range d.q.Metrics {
+			n[k], _ = m.Integer(&t.Rows[i].Values)
+		}
+		write(d.Frames(t.Rows[i].Stack), n)
+	}
+	return nil
 }
 
 // writeFrames ends a line and writes one for each frame: its name, and where it is.
@@ -137,52 +197,6 @@ func writeFrames(out *bytes.Buffer, frames []profile.Frame) {
 		}
 	}
 	fmt.Fprint(out, "\n\n")
-}
-
-// dumpFrames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of
-// who asks.
-func dumpFrames(out *bytes.Buffer, s *query.Source, q *query.Query, r control.Request) error {
-	q.By = query.ByStack
-	t, err := query.Stacks(context.Background(), s, q)
-	if err != nil {
-		return err
-	}
-	wanted := make(map[uint32]bool, len(t.Rows))
-	for i := range t.Rows {
-		wanted[t.Rows[i].Stack] = true
-	}
-	fmt.Fprint(out, "0")
-	writeFrames(out, s.Frames(r.Stack))
-	for node, stack := range r.Nodes {
-		if wanted[stack] {
-			fmt.Fprint(out, node)
-			writeFrames(out, s.Frames(stack))
-		}
-	}
-	return nil
-}
-
-// dumpStacks tells of each call stack, leaf to root, and of the query's metrics, those with most of the first one
-// first.
-func dumpStacks(s *query.Source, q *query.Query, tell func(frames []profile.Frame, n []uint64)) error {
-	q.By = query.ByStack
-	t, err := query.Stacks(context.Background(), s, q)
-	if err != nil {
-		return err
-	}
-	first := func(row *query.StackRow) uint64 {
-		n, _ := q.Metrics[0].Integer(&row.Values)
-		return n
-	}
-	slices.SortStableFunc(t.Rows, func(a, b query.StackRow) int { return cmp.Compare(first(&b), first(&a)) })
-	n := make([]uint64, len(q.Metrics))
-	for i := range t.Rows {
-		for k, m := range q.Metrics {
-			n[k], _ = m.Integer(&t.Rows[i].Values)
-		}
-		tell(s.Frames(t.Rows[i].Stack), n)
-	}
-	return nil
 }
 
 // namesOf are the functions of a call stack from the root on, with semicolons between.
