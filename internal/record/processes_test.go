@@ -218,7 +218,7 @@ func TestConvertErrors(t *testing.T) {
 		write("empty.spool", nil):                "ended before",
 		write("short.spool", []byte("HTSPOOL1")): "too short",
 		write("zero.spool", make([]byte, 8192)):  "ended before",
-		write("text.spool", []byte(strings.Repeat("x", 8192))): "is no spool",
+		write("text.spool", []byte(strings.Repeat("x", 8192))): "is not a spool",
 	} {
 		err := Convert(t.Context(), path, filepath.Join(dir, "out.htap"))
 		if err == nil || !strings.Contains(err.Error(), want) {
