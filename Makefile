@@ -52,16 +52,31 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
 	tools/agent.sh check
 
+PACKAGES = $(GO) list ./... | grep -v /tests/
+# Those of them in which something runs at once.
+CONCURRENT = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $$($(PACKAGES)) | while read -r package dir; do \
+	if grep -qE '^\s*go (func|[a-z.]+\()|\.Go\(|"sync(/atomic)?"' "$$dir"/*.go; then echo "$$package"; fi; done
+
 .PHONY: test
 test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	tools/setup.sh test
-	# Programs of tests/ only start others and read what came of it, one after another: -race would see nothing, and take twice as long.
-	# Go does not know what they start, so that it must not hold their results for known.
-	failed=; \
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$($(GO) list ./... | grep -v /tests/) || failed=1; \
+	# -race takes several times as long, and sees nothing where nothing runs at once: there tests run without it. Programs of tests/ only
+	# start others and read what came of it. Go does not know what they start, so that it must not hold their results for known.
+	failed=; race=$$($(CONCURRENT)); \
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$race || failed=1; \
+	$(GO) test -timeout 30m $$($(PACKAGES) | grep -vxF "$$race") || failed=1; \
 	$(GO) test -count=1 -timeout 30m ./tests/... || failed=1; \
 	agent/test/run.sh || failed=1; \
 	[ -z "$$failed" ]
+
+.PHONY: test-nightly
+test-nightly: ## all packages with the race detector and, with more random inputs, without it; then torture-inputs (hours)
+	tools/setup.sh test
+	failed=; \
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
+	$(GO) test -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
+	[ -z "$$failed" ]
+	$(MAKE) --no-print-directory torture-inputs
 
 .PHONY: test-programs
 test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, sampling.md, symbols.md
