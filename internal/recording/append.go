@@ -91,7 +91,8 @@ func (a *appender) tables(t *tables) error {
 	return a.err
 }
 
-// writeTable appends the rows of a table, and leaves in list those that could not be written. What it writes may change list's memory.
+// writeTable appends the rows of a table, and leaves in list those that could not be written. What it writes may change
+// list's memory.
 func writeTable[T any](a *appender, typ blockType, list *[]T, t *column.Table[T]) {
 	all := *list
 	for len(all) > 0 && a.err == nil {
@@ -115,9 +116,9 @@ type endingFile struct {
 	Events uint64       `json:"events"` // in the recording
 }
 
-// finish appends the tables that are left, the tally, the ending and the index. After an error it tries anew: what is left is
-// small and may fit. The ending, which says how much was lost, comes before everything but the events: where there is no room for
-// it, what lies at the file's end makes room.
+// finish appends the tables that are left, the tally, the ending and the index. After an error it tries anew: what is
+// left is small and may fit. The ending, which says how much was lost, comes before everything but the events: where
+// there is no room for it, what lies at the file's end makes room.
 func (a *appender) finish(e Ending) error {
 	a.err = nil
 	if a.tables(&tables{}) == nil {
@@ -140,8 +141,8 @@ func (a *appender) finish(e Ending) error {
 	}
 }
 
-// cut takes all but the first n blocks off the file, and returns how many events were in them. It takes one block of events at most,
-// which is room enough, and nothing where earlier blocks were folded into later ones.
+// cut takes all but the first n blocks off the file, and returns how many events were in them. It takes one block of
+// events at most, which is room enough, and nothing where earlier blocks were folded into later ones.
 func (a *appender) cut(n int) (lost uint64, ok bool) {
 	if n < 1 || a.fold != nil || a.dropped {
 		return 0, false

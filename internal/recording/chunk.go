@@ -42,8 +42,8 @@ func (w *Writer) nextChunk() *chunk {
 	return w.filling
 }
 
-// sendChunk sends the chunk to the goroutine that encodes, and begins the next one. After the last chunk of a block the block is
-// written, and then is called, unless it is nil.
+// sendChunk sends the chunk to the goroutine that encodes, and begins the next one. After the last chunk of a block the
+// block is written, and then is called, unless it is nil.
 func (w *Writer) sendChunk(last bool, then func()) {
 	s := w.filling
 	s.last, s.then = last, then

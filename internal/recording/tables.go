@@ -233,7 +233,8 @@ func knownFunc(n uint64) event.Func {
 }
 
 var poolTable = column.Table[event.Pool]{Names: true, Fields: func(r *column.Row, x, _ *event.Pool) {
-	for _, v := range [...]*uint64{&x.Backing, &x.PeakBacking, &x.Live, &x.PeakLive, &x.Blocks, &x.Allocations, &x.Frees, &x.Bytes} {
+	for _, v := range [...]*uint64{&x.Backing, &x.PeakBacking, &x.Live, &x.PeakLive, &x.Blocks,
+		&x.Allocations, &x.Frees, &x.Bytes} {
 		r.Uint(2, v)
 	}
 	r.Name(3, &x.Name)
@@ -242,7 +243,9 @@ var poolTable = column.Table[event.Pool]{Names: true, Fields: func(r *column.Row
 
 var errCounts = errors.New("its counts contradict each other")
 
-var countTable = column.Table[event.Count]{Names: true, Err: errCounts, Fields: func(r *column.Row, x, before *event.Count) {
+var countTable = column.Table[event.Count]{Names: true, Err: errCounts, Fields: countFields}
+
+func countFields(r *column.Row, x, before *event.Count) {
 	r.Delta32(1, &x.TID, before.TID)
 	fn := uint32(x.Func)
 	r.Flagged(2, &fn, &x.Frees)
@@ -254,10 +257,10 @@ var countTable = column.Table[event.Count]{Names: true, Err: errCounts, Fields: 
 	r.Name(3, &x.Name)
 	classFields(r, &x.Sizes, event.SizeClasses)
 	classFields(r, &x.Times, event.TimeClasses)
-}}
+}
 
-// classFields are how many classes are not empty, and for each its number, which is below end, minus that of the one before, and its
-// count.
+// classFields are how many classes are not empty, and for each its number, which is below end, minus that of the one
+// before, and its count.
 func classFields(r *column.Row, list *[]event.Class, end uint64) {
 	n := uint64(len(*list))
 	r.Uint(4, &n)

@@ -22,8 +22,9 @@ type Options struct {
 	Addresses bool // the address of every block
 	// Mode is the file's permissions; 0: only its owner may read it.
 	Mode fs.FileMode
-	// Births, if it is not nil, gets the allocations of each block of events once that was written, or could not be: the
-	// number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the list.
+	// Births, if it is not nil, gets the allocations of each block of events once that was written, or could not be:
+	// the number of the first, and their addresses, 0 for those that have ended within the block. It must not keep the
+	// list.
 	Births func(first uint64, addrs []uint64)
 	// Fold says what is kept of a long run.
 	Fold Fold
@@ -56,8 +57,8 @@ func (e *Ending) How() string {
 // Writer writes one recording. It is not safe for concurrent use.
 //
 // An error while writing (a full disk) is kept: the file is cut after its last whole block, events that come later are
-// counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing panics, and nothing waits
-// but for the disk, so that a recorder can go on draining its target.
+// counted by Tally and LostEvents, but not kept, and Flush and Finish return the error. Nothing panics, and nothing
+// waits but for the disk, so that a recorder can go on draining its target.
 type Writer struct {
 	name     string
 	opts     Options
@@ -75,8 +76,9 @@ type Writer struct {
 	allocs     uint64
 	liveBytes  uint64
 	liveBlocks uint64
-	// Chunks that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by chunks
-	// and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the caller's.
+	// Chunks that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by
+	// chunks and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the
+	// caller's.
 	chunks   chan *chunk
 	encoded  chan *chunk
 	unused   []*chunk
@@ -117,8 +119,8 @@ const OwnerOnly fs.FileMode = 0o600
 func Create(path string, p event.Process, opts Options) (*Writer, error) {
 	f, err := private.Create(path, cmp.Or(opts.Mode, OwnerOnly))
 	if err != nil {
-		w := &Writer{name: path, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, app: &appender{name: path}, closed: true, sampling: p.Sampling,
-			filling: new(chunk)}
+		w := writerOf(path, p, opts)
+		w.app, w.closed = &appender{name: path}, true
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
 	w, err := newWriter(osFile{f}, path, p, opts)
@@ -138,8 +140,14 @@ func (w *Writer) Reopen() (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 }
 
+// writerOf returns a writer without an appender.
+func writerOf(name string, p event.Process, opts Options) *Writer {
+	return &Writer{name: name, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, process: p,
+		sampling: p.Sampling, filling: new(chunk)}
+}
+
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
-	w := &Writer{name: name, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, process: p, sampling: p.Sampling, filling: new(chunk)}
+	w := writerOf(name, p, opts)
 	var err error
 	if w.app, err = newAppender(f, name); err == nil {
 		w.app.fold = newFolder(f, opts.Fold)
@@ -165,8 +173,8 @@ func (w *Writer) Err() error {
 	return nil
 }
 
-// Sampling says how samples are chosen, if that was not known when the recording was begun. It is said once, before the first Sampled
-// event.
+// Sampling says how samples are chosen, if that was not known when the recording was begun. It is said once, before the
+// first Sampled event.
 func (w *Writer) Sampling(s event.Sampling) {
 	w.sampling = s
 	p := w.process
@@ -263,7 +271,8 @@ func (w *Writer) Events(events []event.Event) error {
 	return w.Err()
 }
 
-// Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is counted.
+// Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is
+// counted.
 func (w *Writer) Event(e *event.Event) error {
 	if e.Kind >= event.KindCount || e.Func >= 1<<block.FuncBits || e.Flags >= 1<<block.FlagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
@@ -273,9 +282,9 @@ func (w *Writer) Event(e *event.Event) error {
 	return w.Err()
 }
 
-// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few nanoseconds, and so do the
-// columns; what is written and counted is what Event would. Of them, allocs are allocations, and the others deallocations; by so many
-// bytes, modulo 2^64, there is more live after them.
+// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few
+// nanoseconds, and so do the columns; what is written and counted is what Event would. Of them, allocs are allocations,
+// and the others deallocations; by so many bytes, modulo 2^64, there is more live after them.
 func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
 	w.allocs += allocs
 	w.liveBlocks += 2*allocs - uint64(len(list))
@@ -325,8 +334,8 @@ func (w *Writer) Live() (bytes, blocks uint64) { return w.liveBytes, w.liveBlock
 // Allocations is the number of Alloc events that were added so far.
 func (w *Writer) Allocations() uint64 { return w.allocs }
 
-// FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not nil: from another
-// goroutine, but never at the same time as another then or Options.Births.
+// FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not
+// nil: from another goroutine, but never at the same time as another then or Options.Births.
 func (w *Writer) FlushLater(then func()) { w.sendChunk(true, then) }
 
 // submitBlock sends the block and its tables to the goroutine that writes.
@@ -422,7 +431,8 @@ func (w *Writer) Flush() error {
 // Tally returns what the events up to the latest Flush sum up to, whether they could be written or not.
 func (w *Writer) Tally() *tally.Tally { return w.enc.Tally }
 
-// Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined in.
+// Symbols adds the frames of pcs, leaf to root: a function that was inlined comes before the one that it was inlined
+// in.
 func (w *Writer) Symbols(frames map[uint32][]event.Frame) error {
 	return writeNow(w, blockSymbols, symbolsOf(frames), &symbolTable)
 }

@@ -9,7 +9,8 @@ type Batch struct {
 	Refs   []uint64 // for each of them the number of the allocation that it makes or ends (event.NoRef: neither)
 }
 
-// BatchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they are looked at.
+// BatchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they
+// are looked at.
 const BatchEvents = 128
 
 // Yield gets events. It returns whether it wants more.

@@ -10,7 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Change is what a stretch of events did at one call stack. Deallocations count at the stack of the allocation that they end.
+// Change is what a stretch of events did at one call stack. Deallocations count at the stack of the allocation that
+// they end.
 type Change struct {
 	Stack      uint32
 	Allocs     uint64
@@ -18,8 +19,8 @@ type Change struct {
 	Frees      uint64
 	FreedBytes uint64
 	Temporary  uint64 // of the deallocations, those of temporary allocations
-	// Top is the largest value that Bytes minus FreedBytes had within the stretch, at least 0: the stack's own peak within
-	// it is what was live before it plus Top.
+	// Top is the largest value that Bytes minus FreedBytes had within the stretch, at least 0: the stack's own peak
+	// within it is what was live before it plus Top.
 	Top uint64
 }
 
@@ -38,8 +39,8 @@ func (c *Change) then(n *Change) {
 	c.Temporary += n.Temporary
 }
 
-// Columns of changes, in an events block (in the order of its dictionary of stacks) and in a summary block (in the order
-// of the stacks' ids, which have a column there).
+// Columns of changes, in an events block (in the order of its dictionary of stacks) and in a summary block (in the
+// order of the stacks' ids, which have a column there).
 const (
 	colChangeStacks column.ID = 1  // of a summary block: zigzag differences
 	colChangeAllocs column.ID = 8  // varint
@@ -66,8 +67,8 @@ func guessTop(allocs, bytes, freed uint64) uint64 {
 	return uint64(max(int64(bytes/allocs), int64(bytes-freed)))
 }
 
-// summaryRatio is how many events a stack must have on average for the changes to be worth their room: with fewer, reading
-// the events takes as long.
+// summaryRatio is how many events a stack must have on average for the changes to be worth their room: with fewer,
+// reading the events takes as long.
 const summaryRatio = 3
 
 // changeColumns builds the columns of changes.

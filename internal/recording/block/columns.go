@@ -27,7 +27,7 @@ const (
 	colFreeShape                                   // gaps
 	colSlack                                       // gaps
 	colWideSlack                                   //
-	colRef                                         // which allocation a Free ends, counted back from the latest, if it is near
+	colRef                                         // the allocation that a Free ends, counted back from the latest
 	colFar0                                        // local stack of an allocation of an earlier block
 	colFar1                                        //
 	colFar2                                        // lazy
@@ -98,9 +98,9 @@ const (
 	sparseAll       = 1<<iota - 1
 )
 
-// slackTable predicts the slack of a block from the slack of blocks of like size. It is kept by both sides, for one block
-// of events. A prediction changes only when the same other value was seen twice in a row: allocators answer mostly one
-// slack for a size and now and then another one.
+// slackTable predicts the slack of a block from the slack of blocks of like size. It is kept by both sides, for one
+// block of events. A prediction changes only when the same other value was seen twice in a row: allocators answer
+// mostly one slack for a size and now and then another one.
 type slackTable [1024]slackOf
 
 // wideSlack is the code that says that the slack is in another column. 1 stands for a slack of 0 and so on.
@@ -140,15 +140,44 @@ func learnUnit(size, count uint64) uint64 {
 
 // EventColumnNames name the columns of an events block, in words.
 var EventColumnNames = map[column.ID]string{
-	colThreads: "threads", colRuns: "runs of threads", colTimes: "times of allocations",
-	colFreeTimes: "times of other events", colLongTimes: "long times", colStacks: "stacks", colShapes: "kinds", colSparse: "rare fields",
-	colChangeAllocs: "changes: allocations", colChangeFrees: "changes: deallocations", colChangeBytes: "changes: bytes",
-	colChangeFreed: "changes: freed bytes", colChangeTop: "changes: tops", colChangeTemp: "changes: temporary",
-	colClass: "runs of allocations and others", colLongRun: "long runs",
-	colStack0: "stack, 1st byte", colStack1: "stack, 2nd byte", colStack2: "stack, the rest",
-	colSize: "size", colShape: "kind", colFreeShape: "kind of deallocation", colSlack: "slack", colWideSlack: "large slack",
-	colRef: "allocation that ended", colFarRef: "allocation that ended, not near", colFar0: "far: stack, 1st byte", colFar1: "far: stack, 2nd byte", colFar2: "far: stack, the rest",
-	colFarSize: "far: size", colFarSlack: "far: slack", colBorn: "far: birth", colBornBy: "far: thread",
-	colFree0: "stack of deallocation, 1st byte", colFree1: "stack of deallocation, 2nd byte", colFree2: "stack of deallocation, the rest",
-	colAddr: "address", colDistance: "address, not near", colFarAddr: "far: address", colCount: "count",
+	colThreads:      "threads",
+	colRuns:         "runs of threads",
+	colTimes:        "times of allocations",
+	colFreeTimes:    "times of other events",
+	colLongTimes:    "long times",
+	colStacks:       "stacks",
+	colShapes:       "kinds",
+	colSparse:       "rare fields",
+	colChangeAllocs: "changes: allocations",
+	colChangeFrees:  "changes: deallocations",
+	colChangeBytes:  "changes: bytes",
+	colChangeFreed:  "changes: freed bytes",
+	colChangeTop:    "changes: tops",
+	colChangeTemp:   "changes: temporary",
+	colClass:        "runs of allocations and others",
+	colLongRun:      "long runs",
+	colStack0:       "stack, 1st byte",
+	colStack1:       "stack, 2nd byte",
+	colStack2:       "stack, the rest",
+	colSize:         "size",
+	colShape:        "kind",
+	colFreeShape:    "kind of deallocation",
+	colSlack:        "slack",
+	colWideSlack:    "large slack",
+	colRef:          "allocation that ended",
+	colFarRef:       "allocation that ended, not near",
+	colFar0:         "far: stack, 1st byte",
+	colFar1:         "far: stack, 2nd byte",
+	colFar2:         "far: stack, the rest",
+	colFarSize:      "far: size",
+	colFarSlack:     "far: slack",
+	colBorn:         "far: birth",
+	colBornBy:       "far: thread",
+	colFree0:        "stack of deallocation, 1st byte",
+	colFree1:        "stack of deallocation, 2nd byte",
+	colFree2:        "stack of deallocation, the rest",
+	colAddr:         "address",
+	colDistance:     "address, not near",
+	colFarAddr:      "far: address",
+	colCount:        "count",
 }

@@ -83,7 +83,9 @@ func (x *Decoder) Decode(yield Yield) (more bool, err error) {
 	if err := x.prepare(); err != nil {
 		return true, err
 	}
-	more, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) { return x.decodeRun(t, events, yield) })
+	more, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) {
+		return x.decodeRun(t, events, yield)
+	})
 	if more && !x.yieldBatch(yield) { // it has had enough before the damage, if there is any
 		return false, nil
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// batching is the batch that is being filled. Its arrays have 256 places, so that a byte that says where an event is needs no check.
+// batching is the batch that is being filled. Its arrays have 256 places, so that a byte that says where an event is
+// needs no check.
 type batching struct {
 	n      int  // events so far
 	rare   bool // some of them have fields that most have not

@@ -5,8 +5,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain; for these it has what changes
-// from one to the next in variables of its own, and asks a method only for what is rare.
+// fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain; for these
+// it has what changes from one to the next in variables of its own, and asks a method only for what is rare.
 func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 	c := &t.cols
 	stack0, stack1 := c[colStack0-perThread].Data, c[colStack1-perThread].Data
@@ -23,7 +23,8 @@ func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 	b, place, ok := &x.batch, x.batch.n, true
 	for last := number + uint64(n); number < last; {
 		if t.allocs|t.others == 0 {
-			if c := &t.cols[colClass-perThread]; c.At < len(c.Data) && c.Data[c.At]&column.MaxNibble != column.MaxNibble && c.Data[c.At]>>4 != column.MaxNibble {
+			if c := &t.cols[colClass-perThread]; c.At < len(c.Data) &&
+				c.Data[c.At]&column.MaxNibble != column.MaxNibble && c.Data[c.At]>>4 != column.MaxNibble {
 				t.allocs, t.others = uint64(c.Data[c.At]&column.MaxNibble), uint64(c.Data[c.At]>>4)
 				c.At++
 			} else if !t.turn() {
@@ -67,7 +68,8 @@ func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 				}
 			}
 			size := s.size
-			size ^= (size ^ (token - 1)) & uint64(int64(token|-token)>>63) // token - 1 if there is one, without a branch
+			// token - 1 if there is one, without a branch
+			size ^= (size ^ (token - 1)) & uint64(int64(token|-token)>>63)
 			s.size = size
 			if t.shapes.Zeros > 0 {
 				t.shapes.Zeros--
@@ -171,7 +173,8 @@ func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 				} else if e.Usable = 0; !x.far(t, e) {
 					return false
 				}
-			} else if e.Ref, e.Addr, e.Stack, e.Size, e.Usable, e.Born, e.BornBy, e.Count = ref, 0, 0, 0, 0, 0, 0, 0; shape.class != classOther {
+			} else if e.Ref, e.Addr, e.Stack, e.Size, e.Usable, e.Born, e.BornBy, e.Count = ref, 0, 0, 0, 0, 0,
+				0, 0; shape.class != classOther {
 				return false
 			}
 			b.refs[place&255] = ref

@@ -75,7 +75,8 @@ func (x *Decoder) dictionaries() error {
 			return errors.New("its list of kinds of events is invalid")
 		}
 		s := &x.shapes[i+1] // they count from 1
-		*s = shapeAt{class: classOf[k], kind: event.Kind(k), fn: event.Func(f), flags: event.Flags(fl), counted: counted[f]}
+		*s = shapeAt{class: classOf[k], kind: event.Kind(k), fn: event.Func(f), flags: event.Flags(fl),
+			counted: counted[f]}
 		x.sampled = x.sampled || event.Flags(fl)&event.Sampled != 0
 	}
 	return nil

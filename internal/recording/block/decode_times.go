@@ -2,8 +2,8 @@ package block
 
 import "github.com/heaptap/heaptap/internal/recording/column"
 
-// EventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield returns false. It
-// unpacks only what it needs for that.
+// EventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield
+// returns false. It unpacks only what it needs for that.
 func (x *Decoder) EventTimes(yield func(n, time uint64) bool) error {
 	err := x.threadTable(func(id column.ID) bool { return id == colClass || id == colLongRun })
 	if err != nil {

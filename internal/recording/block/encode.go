@@ -75,7 +75,8 @@ type threadColumnsOf struct {
 	cols     [threadColumns][]byte
 }
 
-// NewEncoder returns an encoder, which keeps the addresses of blocks if addresses asks for it, and of births, see sealed, if births does.
+// NewEncoder returns an encoder, which keeps the addresses of blocks if addresses asks for it, and of births, see
+// sealed, if births does.
 func NewEncoder(addresses, births bool) *Encoder {
 	e := &Encoder{keepBirths: births, Tally: tally.New()}
 	if addresses {
@@ -90,13 +91,15 @@ func NewEncoder(addresses, births bool) *Encoder {
 // begin starts a new block.
 func (x *Encoder) begin() {
 	bytes, blocks := x.block.Live()
-	x.Head = Head{FirstEvent: x.nextEvent, FirstAlloc: x.nextAlloc, Begin: x.last, Live: int64(bytes), LiveCount: int64(blocks)}
+	x.Head = Head{FirstEvent: x.nextEvent, FirstAlloc: x.nextAlloc, Begin: x.last, Live: int64(bytes),
+		LiveCount: int64(blocks)}
 	x.stackAt.forget()
 	x.threadAt.forget()
 	x.idle = append(x.idle, x.threads...)
 	x.threads = x.threads[:0]
 	x.cur, x.run = nil, 0
-	x.runs, x.longTimes, x.dict, x.shapes, x.sparse = x.runs[:0], x.longTimes[:0], x.dict[:0], x.shapes[:0], x.sparse[:0]
+	x.runs, x.longTimes, x.dict = x.runs[:0], x.longTimes[:0], x.dict[:0]
+	x.shapes, x.sparse = x.shapes[:0], x.sparse[:0]
 	x.times[classAlloc].Reset(MaxEvents)
 	x.times[classFree].Reset(MaxEvents)
 	x.stacks = x.stacks[:0]
@@ -183,7 +186,8 @@ func (t *threadColumnsOf) end() {
 	}
 }
 
-// local returns the number of a stack in the block, and puts the stack into the block's dictionary when it is new there.
+// local returns the number of a stack in the block, and puts the stack into the block's dictionary when it is new
+// there.
 func (x *Encoder) local(id uint32) uint32 {
 	if n, ok := x.stackAt.of(id); ok {
 		return n

@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// AddPlain appends plain events of one thread, and counts them: as many as come one after the other, if there is room. It returns their
-// number. It is what add does for events of all kinds, and the loop that everything goes through.
+// AddPlain appends plain events of one thread, and counts them: as many as come one after the other, if there is room.
+// It returns their number. It is what add does for events of all kinds, and the loop that everything goes through.
 func (x *Encoder) AddPlain(list []event.Plain) int {
 	t := x.enter(list[0].Time, list[0].Thread)
 	list = list[:min(uint64(len(list)), MaxEvents-x.Head.Events)]
@@ -55,7 +55,8 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 				x.uncommon(t, s, local, key)
 			}
 			t.allocs.N++
-			if slack, u := p.Slack(), &x.slack[size%uint64(len(x.slack))]; slack+1 == uint64(u.now) && u.other == u.now && slack < wideSlack-1 {
+			if slack, u := p.Slack(), &x.slack[size%uint64(len(x.slack))]; slack+1 == uint64(u.now) &&
+				u.other == u.now && slack < wideSlack-1 {
 				t.slacks.N++
 			} else {
 				x.usable(t, size, slack)
@@ -97,7 +98,8 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 		}
 		t.frees.N++
 		if ref < x.Head.FirstAlloc {
-			x.far(t, nil, &event.Block{Addr: p.Addr, Size: size, Stack: p.Stack, Thread: p.BornBy, Ref: ref, Born: int64(p.Born)})
+			x.far(t, nil, &event.Block{Addr: p.Addr, Size: size, Stack: p.Stack, Thread: p.BornBy, Ref: ref,
+				Born: int64(p.Born)})
 		}
 		local, ok := x.stackAt.of(p.Stack)
 		if !ok {

@@ -2,8 +2,9 @@ package block
 
 import "github.com/heaptap/heaptap/internal/recording/column"
 
-// Fields says which fields of events are wanted. Kind, Func, Flags, Thread, Stack, FreeStack, Ref and BornBy always are, and so is what few
-// events have. The others may be anything, and the columns that they are in are neither unpacked nor read: they take up to half of the work.
+// Fields says which fields of events are wanted. Kind, Func, Flags, Thread, Stack, FreeStack, Ref and BornBy always
+// are, and so is what few events have. The others may be anything, and the columns that they are in are neither
+// unpacked nor read: they take up to half of the work.
 type Fields uint8
 
 // What events may go without.
@@ -17,13 +18,23 @@ const (
 )
 
 // fieldColumns are the columns that have nothing but one field.
-var fieldColumns = [256]Fields{colBorn: Times, colSize: Sizes, colFarSize: Sizes, colSlack: Usable, colWideSlack: Usable, colFarSlack: Usable,
-	colCount: Counts, colAddr: Addresses, colFarAddr: Addresses}
+var fieldColumns = [256]Fields{
+	colBorn:      Times,
+	colSize:      Sizes,
+	colFarSize:   Sizes,
+	colSlack:     Usable,
+	colWideSlack: Usable,
+	colFarSlack:  Usable,
+	colCount:     Counts,
+	colAddr:      Addresses,
+	colFarAddr:   Addresses,
+}
 
 // need reports whether a column is to be read.
 func (f Fields) need(id column.ID) bool { return f&fieldColumns[id] == fieldColumns[id] }
 
-// needed returns the fields of a block that have to be read if some are wanted: what others are predicted by, or computed from.
+// needed returns the fields of a block that have to be read if some are wanted: what others are predicted by, or
+// computed from.
 func (h *Head) needed(f Fields, sampled bool) Fields {
 	if h.flags&headAddresses == 0 {
 		f &^= Addresses

@@ -1,7 +1,7 @@
 package block
 
-// numbering gives ids numbers, and forgets all of them at once. Ids and numbers are mostly small: those have an array, the others a map.
-// The zero value is usable after the first forget.
+// numbering gives ids numbers, and forgets all of them at once. Ids and numbers are mostly small: those have an array,
+// the others a map. The zero value is usable after the first forget.
 type numbering struct {
 	dense []uint32 // by id: an epoch and a number
 	high  map[uint32]place

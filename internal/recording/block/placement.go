@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// placement predicts where blocks come to lie. Allocators hand out again what was freed, of the same size class and the latest one first;
-// else what lies behind the block before. Encoder and decoder keep it alike, for one block of events.
+// placement predicts where blocks come to lie. Allocators hand out again what was freed, of the same size class and the
+// latest one first; else what lies behind the block before. Encoder and decoder keep it alike, for one block of events.
 type placement struct {
 	classes [1 << 10]sizeClass
 	blocks  []placed // the allocations of the block of events
@@ -20,7 +20,8 @@ type placed struct {
 	class uint32 // in classes
 }
 
-// sizeClass is what is known of blocks whose likely usable sizes, divided by addressUnit, are the same modulo the number of classes.
+// sizeClass is what is known of blocks whose likely usable sizes, divided by addressUnit, are the same modulo the
+// number of classes.
 type sizeClass struct {
 	freed [ranks]uint64 // a ring: the latest one is before next
 	next  uint8

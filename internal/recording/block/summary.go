@@ -71,8 +71,8 @@ func (x *SummaryEncoder) Encode(p *column.Payload, h *SummaryHead, list []Change
 	c.write(p)
 }
 
-// DecodeSummary returns what the payload of a summary says, if its head is the expected one. Its columns may unpack to room bytes, and
-// stacks must be known.
+// DecodeSummary returns what the payload of a summary says, if its head is the expected one. Its columns may unpack to
+// room bytes, and stacks must be known.
 func DecodeSummary(payload []byte, want *SummaryHead, room int64, known func(stack uint32) bool) ([]Change, error) {
 	var s column.Set
 	if err := s.Parse(payload); err != nil {

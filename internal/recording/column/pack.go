@@ -106,7 +106,8 @@ func (p *packer) block(dst, raw []byte, last bool) []byte {
 		}
 		return append(dst, byte(h), byte(h>>8), byte(h>>16))
 	}
-	if bytes.Equal(raw[1:], raw[:len(raw)-1]) { // all are the same: huff0 would count them first, which is slowest for such
+	// All the same: huff0 would count them first, which takes longest for such.
+	if bytes.Equal(raw[1:], raw[:len(raw)-1]) {
 		return append(header(dst, blockRLE, len(raw)), raw[0])
 	}
 	out, _, err := huff0.Compress4X(raw, &p.huff)

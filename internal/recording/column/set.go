@@ -109,7 +109,8 @@ func (s *Set) Unpack(id ID, buf []byte) ([]byte, error) {
 	return out, nil
 }
 
-// UnpackInto is Unpack with memory that is used again: buf is what was unpacked before, and is replaced by what has become longer.
+// UnpackInto is Unpack with memory that is used again: buf is what was unpacked before, and is replaced by what has
+// become longer.
 func (s *Set) UnpackInto(id ID, buf *[]byte) ([]byte, error) {
 	b, err := s.Unpack(id, *buf)
 	if err == nil && s.cols[id].method == methodZstd && cap(b) > cap(*buf) {

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// Table is a kind of block whose payload is rows. Its fields are listed once, for both directions: Fields says in which column each
-// field is and how, and a Row writes it or reads it.
+// Table is a kind of block whose payload is rows. Its fields are listed once, for both directions: Fields says in which
+// column each field is and how, and a Row writes it or reads it.
 type Table[T any] struct {
 	// Columns are those of the fields, in the order in which they are stored; nil: 1 to 4 and Texts.
 	Columns []ID
 	// Names says that column Texts has the texts that Row.Name numbers.
 	Names bool
-	// Fields calls r for each field of x, in the order of the format; before is the row before x in the block, or zero. It leaves a
-	// row that is written as it is.
+	// Fields calls r for each field of x, in the order of the format; before is the row before x in the block, or zero.
+	// It leaves a row that is written as it is.
 	Fields func(r *Row, x, before *T)
 	// Err is the error of rows that end too early, or have impossible numbers; nil: ErrTable.
 	Err error
@@ -56,8 +56,8 @@ func (t *Table[T]) Encode(p *Payload, rows []T, more ...uint64) {
 	}
 }
 
-// Decode appends the rows of a block, those before the first impossible one if there is an error. It sets more to the further numbers of
-// the head.
+// Decode appends the rows of a block, those before the first impossible one if there is an error. It sets more to the
+// further numbers of the head.
 func (t *Table[T]) Decode(s *Set, rows []T, more ...*uint64) ([]T, error) {
 	n := s.Head.Uint()
 	if s.Head.Bad || n > MaxLength {
@@ -99,8 +99,8 @@ func (t *Table[T]) Decode(s *Set, rows []T, more ...*uint64) ([]T, error) {
 	return rows, nil
 }
 
-// Row writes or reads the fields of one row after another, each in a column of the table. Columns are named as in the specification; 0 is
-// the payload's head. Reading what is not there sets all that is left to zero, and Bad.
+// Row writes or reads the fields of one row after another, each in a column of the table. Columns are named as in the
+// specification; 0 is the payload's head. Reading what is not there sets all that is left to zero, and Bad.
 type Row struct {
 	reading bool
 	ids     []ID // the columns
@@ -312,7 +312,8 @@ func (r *Row) Bytes(col ID, v *[]byte) {
 	}
 }
 
-// Name is a varint, the number of a text in column Texts. They are numbered from 1 in the order of their first use; 0 is the empty one.
+// Name is a varint, the number of a text in column Texts. They are numbered from 1 in the order of their first use; 0
+// is the empty one.
 func (r *Row) Name(col ID, v *string) {
 	if r.reading {
 		n := r.col(col).Uint()
@@ -341,7 +342,8 @@ func Enum[T ~uint8](r *Row, col ID, v *T, known func(uint64) T) {
 	}
 }
 
-// Known is a varint. Rows with a value that this version of heaptap does not know, which are those from end on, are skipped.
+// Known is a varint. Rows with a value that this version of heaptap does not know, which are those from end on, are
+// skipped.
 func Known[T ~uint8](r *Row, col ID, v *T, end T) {
 	if r.reading {
 		n := r.col(col).Uint()

@@ -2,7 +2,8 @@ package column
 
 import "math"
 
-// Gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its value.
+// Gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its
+// value.
 type Gaps struct {
 	N    int // elements so far
 	Last int // the element after the latest that is not 0
