@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// shares says for each workload how something divides into parts.
+// shares holds, by workload and part, how a total divides into parts.
 type shares map[string]map[string]float64
 
-// columnBytes returns the bytes of each column of a recording, blocks that have no columns as a whole.
+// columnBytes returns the bytes of each column of a recording. A block without columns counts as a whole.
 func (b *bench) columnBytes(file string) (map[string]float64, error) {
 	out, err := exec.Command(b.heaptap, "dump", "--json", file).Output()
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *bench) columnBytes(file string) (map[string]float64, error) {
 	bytes := map[string]float64{}
 	for _, p := range page.Parts {
 		if p.Column == "" {
-			bytes[p.Type] += p.Stored // and less what its columns take
+			bytes[p.Type] += p.Stored // minus its columns, which follow
 		} else {
 			bytes[p.Type] -= p.Stored
 			name := p.Type + ": " + p.Column
@@ -47,7 +47,7 @@ func (b *bench) columnBytes(file string) (map[string]float64, error) {
 	return bytes, nil
 }
 
-// recorderTime profiles the recorder's benchmark on one trace: seconds by part of the recorder.
+// recorderTime profiles the recorder's benchmark on one trace and returns seconds by part of the recorder.
 func recorderTime(traces, name string) (map[string]float64, error) {
 	dir, err := os.MkdirTemp("", "heaptap-profile-")
 	if err != nil {
@@ -55,13 +55,14 @@ func recorderTime(traces, name string) (map[string]float64, error) {
 	}
 	defer os.RemoveAll(dir)
 	prof, bin := filepath.Join(dir, "cpu"), filepath.Join(dir, "record.test")
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "Traces/"+name+"$", "-benchtime", "1s", "-cpu", "1", "-cpuprofile", prof,
-		"-o", bin, "github.com/heaptap/heaptap/internal/record")
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "Traces/"+name+"$", "-benchtime", "1s", "-cpu", "1",
+		"-cpuprofile", prof, "-o", bin, "github.com/heaptap/heaptap/internal/record")
 	cmd.Env = append(os.Environ(), "HEAPTAP_TRACES="+traces)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("profile of %s: %w\n%s", name, err, out)
 	}
-	out, err := exec.Command("go", "tool", "pprof", "-top", "-unit", "ms", "-nodecount", "100000", "-nodefraction", "0", bin, prof).Output()
+	out, err := exec.Command("go", "tool", "pprof", "-top", "-unit", "ms", "-nodecount", "100000", "-nodefraction", "0",
+		bin, prof).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go tool pprof: %w", err)
 	}
@@ -80,7 +81,7 @@ func recorderTime(traces, name string) (map[string]float64, error) {
 	return times, nil
 }
 
-// recorderPart says which part of the recorder a function belongs to: the first that has the function's name.
+// recorderPart returns the part of the recorder that a function belongs to: the first with a matching name.
 func recorderPart(function string) string {
 	for _, p := range []struct{ part, names string }{
 		{"compression", "klauspost/ recording.(*packer)"},
@@ -88,7 +89,8 @@ func recorderPart(function string) string {
 		{"ledger", "internal/ledger."},
 		{"statistics", "internal/tally."},
 		{"call stacks", "internal/spool. (*tree) newNode (*process).pc encodeNodes recording.(*Writer).Node"},
-		{"columns", "recording.(*encoder) recording.(*threadColumnsOf) recording.(*Writer) recording.append recording.(*gaps) recording.(*numbering)"},
+		{"columns", "recording.(*encoder) recording.(*threadColumnsOf) recording.(*Writer) recording.append " +
+			"recording.(*gaps) recording.(*numbering)"},
 		{"summaries, tables", "internal/recording."},
 		{"decoding and order of records, clock", "internal/record."},
 	} {
@@ -101,9 +103,10 @@ func recorderPart(function string) string {
 	return "Go's runtime"
 }
 
-// table writes shares: a row for each part, a column for each workload, the largest parts first. Parts that have less than
-// one in two hundred everywhere are one row.
-func (s shares) table(b *strings.Builder, what string, names []string, format func(workload string, share, sum float64) string) {
+// table writes shares: a row for each part, a column for each workload, the largest parts first. Parts below 0.5 % in
+// all workloads are one row.
+func (s shares) table(b *strings.Builder, what string, names []string,
+	format func(workload string, share, sum float64) string) {
 	sums, weight := map[string]float64{}, map[string]float64{}
 	for _, w := range names {
 		for _, v := range s[w] {
@@ -146,7 +149,7 @@ func (s shares) table(b *strings.Builder, what string, names []string, format fu
 	row("**all**", func(w string) float64 { return sums[w] })
 }
 
-// anatomy is where the bytes of the recordings and the recorder's time go.
+// anatomy writes the section that says where the bytes of the recordings and the recorder's time go.
 func (r *results) anatomy(b *strings.Builder) {
 	var names []string
 	events := map[string]float64{}
@@ -158,8 +161,11 @@ func (r *results) anatomy(b *strings.Builder) {
 		}
 	}
 	if len(names) > 0 {
-		b.WriteString("\n## Where a recording's bytes go\n\nBytes per event, by column as stored; tables, statistics and summaries as `heaptap dump` names them.\n\n")
-		r.columns.table(b, "column", names, func(w string, v, _ float64) string { return fmt.Sprintf("%.3f", v/events[w]) })
+		b.WriteString("\n## Where a recording's bytes go\n\nBytes per event, by column as stored; tables, statistics " +
+			"and summaries as `heaptap dump` names them.\n\n")
+		r.columns.table(b, "column", names, func(w string, v, _ float64) string {
+			return fmt.Sprintf("%.3f", v/events[w])
+		})
 	}
 	names = names[:0]
 	for i := range r.workloads {
@@ -168,7 +174,8 @@ func (r *results) anatomy(b *strings.Builder) {
 		}
 	}
 	if len(names) > 0 {
-		b.WriteString("\n## Where the recorder's time goes\n\nSamples of the recorder's benchmark on the traces (spool to recording, one core), in percent.\n\n")
+		b.WriteString("\n## Where the recorder's time goes\n\nSamples of the recorder's benchmark on the traces " +
+			"(spool to recording, one core), in percent.\n\n")
 		r.times.table(b, "part", names, func(_ string, v, sum float64) string { return fmt.Sprintf("%.0f", 100*v/sum) })
 	}
 }

@@ -13,15 +13,15 @@ import (
 //go:embed src/shim.c src/cpu.c src/monitor.c
 var sources embed.FS
 
-// bench holds what the measurements share: a folder, and the programs and libraries in it.
+// bench holds what all measurements share: a folder, and the programs and libraries in it.
 type bench struct {
 	dir, heaptap, shim, backtrace, cpu, monitor string
 }
 
 // build compiles the shims, the measuring program and, if no binary is given, heaptap.
 func build(dir, heaptap string) (*bench, error) {
-	b := &bench{dir: dir, shim: filepath.Join(dir, "shim.so"), backtrace: filepath.Join(dir, "backtrace.so"), cpu: filepath.Join(dir, "cpu"),
-		monitor: filepath.Join(dir, "monitor.so")}
+	b := &bench{dir: dir, shim: filepath.Join(dir, "shim.so"), backtrace: filepath.Join(dir, "backtrace.so"),
+		cpu: filepath.Join(dir, "cpu"), monitor: filepath.Join(dir, "monitor.so")}
 	headers, err := programs.Headers()
 	if err != nil {
 		return nil, err

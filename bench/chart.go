@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// chart is a picture of horizontal bars, in panels that share a scale. Each bar has its name and number written beside it,
-// so that nothing needs a legend, and colours only say whose it is.
+// chart is a picture of horizontal bars, in panels that share a scale. Each bar has its name and number beside it, so
+// there is no legend; colours say whose tool it is.
 type chart struct {
 	title, note string
 	columns     int // panels in a row
 	log         bool
-	from        float64 // where the scale begins; what is less has the shortest bar
+	from        float64 // where the scale begins; smaller values have the shortest bar
 	panels      []panel
 }
 
@@ -22,14 +22,14 @@ type panel struct {
 	bars  []bar
 }
 
-// bar is one number, as text says it; with NaN there is only the text.
+// bar is a number, and the text beside it. NaN: only the text.
 type bar struct {
 	name, text string
 	class      class
 	value      float64
 }
 
-// Lengths of the pictures, in pixels.
+// Dimensions of the pictures, px.
 const (
 	chartWidth = 840
 	margin     = 12
@@ -53,7 +53,7 @@ text { fill: #f0f6fc } .note { fill: #9198a1 } .ground { fill: #0d1117 } .axis {
 }
 `
 
-// svg draws the chart; it follows the viewer's choice of light or dark.
+// svg draws the chart, which follows the viewer's choice of light or dark.
 func (c *chart) svg() string {
 	width := (chartWidth - margin) / c.columns
 	long := float64(width - nameWidth - textWidth - margin)
@@ -69,12 +69,14 @@ func (c *chart) svg() string {
 		}
 		y += panelHead + tallest*rowHeight + margin
 	}
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\">\n<title>%[3]s</title>\n<style>%[4]s</style>\n"+
-		"<rect class=\"ground\" width=\"%[1]d\" height=\"%[2]d\" rx=\"6\"/>\n<text class=\"title\" x=\"%[5]d\" y=\"24\">%[3]s</text>\n<text class=\"note\" x=\"%[5]d\" y=\"42\">%[6]s</text>\n%[7]s</svg>\n",
-		chartWidth, y, escape(c.title), chartStyle, margin, escape(c.note), b.String())
+	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d "+
+		"%[2]d\" role=\"img\">\n<title>%[3]s</title>\n<style>%[4]s</style>\n"+"<rect class=\"ground\" "+
+		"width=\"%[1]d\" height=\"%[2]d\" rx=\"6\"/>\n<text class=\"title\" x=\"%[5]d\" y=\"24\">%[3]s</text>\n<text "+
+		"class=\"note\" x=\"%[5]d\" y=\"42\">%[6]s</text>\n%[7]s</svg>\n", chartWidth, y, escape(c.title), chartStyle,
+		margin, escape(c.note), b.String())
 }
 
-// scale returns how long a value's bar is, if the longest is to be long.
+// scale returns the length of a bar as a function of its value; the longest bar has the length long.
 func (c *chart) scale(long float64) func(float64) float64 {
 	most := c.from
 	for _, p := range c.panels {
@@ -101,21 +103,24 @@ func (p *panel) draw(b *strings.Builder, x, y int, scale func(float64) float64) 
 	fmt.Fprintf(b, "<text class=\"panel\" x=\"%d\" y=\"%d\">%s</text>\n", x, y+14, escape(p.title))
 	y += panelHead
 	zero := x + nameWidth
-	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d.5\" y1=\"%d\" x2=\"%[1]d.5\" y2=\"%[3]d\"/>\n", zero-1, y, y+len(p.bars)*rowHeight)
+	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d.5\" y1=\"%d\" x2=\"%[1]d.5\" y2=\"%[3]d\"/>\n", zero-1, y,
+		y+len(p.bars)*rowHeight)
 	for _, r := range p.bars {
 		long := 0.0
 		if !math.IsNaN(r.value) {
 			long = scale(r.value)
-			fmt.Fprintf(b, "<rect class=\"c%d\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", r.class, zero, y+(rowHeight-barHeight)/2, long, barHeight)
+			fmt.Fprintf(b, "<rect class=\"c%d\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", r.class, zero,
+				y+(rowHeight-barHeight)/2, long, barHeight)
 		}
 		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", zero-6, y+13, escape(r.name))
-		fmt.Fprintf(b, "<text class=\"note\" x=\"%.1f\" y=\"%d\">%s</text>\n", float64(zero)+long+5, y+13, escape(r.text))
+		fmt.Fprintf(b, "<text class=\"note\" x=\"%.1f\" y=\"%d\">%s</text>\n", float64(zero)+long+5, y+13,
+			escape(r.text))
 		y += rowHeight
 	}
 }
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder never fails
 	return b.String()
 }

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// rect is what an XML parser finds of a bar.
+// rect is a bar's rectangle, as parsed from the XML.
 type rect struct{ x, y, width, height float64 }
 
-// drawn parses a picture: its bars, its texts, its size.
+// drawn parses a picture and returns its bars, its texts and its size.
 func drawn(t *testing.T, svg string) (bars []rect, texts []string, width, height float64) {
 	t.Helper()
 	number := func(e xml.StartElement, name string) float64 {

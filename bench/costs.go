@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// costs is the table of what the target pays: a row for each workload, a column for each variant.
+// costs writes the table of the target's costs: a row for each workload, a column for each variant.
 func (r *results) costs(b *strings.Builder) {
 	b.WriteString("| workload |")
 	for _, v := range r.variants {
@@ -23,7 +23,7 @@ func (r *results) costs(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// names says what the rows and columns of the table of costs are.
+// names writes the legend of the table of costs.
 func (r *results) names(b *strings.Builder) {
 	for _, v := range r.variants {
 		fmt.Fprintf(b, "- *%s*: %s\n", v.name, v.what)
@@ -35,13 +35,14 @@ func (r *results) names(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// scaling is the table of what threads do to each other.
+// scaling writes the table of how threads slow each other down.
 func (r *results) scaling(b *strings.Builder) {
 	list := r.threaded()
 	if len(list) < 2 {
 		return
 	}
-	b.WriteString("### Threads\n\nThe CPU time per pair against that on one thread, in the same variant: 1.00x if threads do not hinder each other.\n\n| variant |")
+	b.WriteString("### Threads\n\nThe CPU time per pair against that on one thread, in the same variant: 1.00x if " +
+		"threads do not hinder each other.\n\n| variant |")
 	for _, w := range list {
 		b.WriteString(" " + threadsText(w.threads) + " |")
 	}
@@ -53,7 +54,8 @@ func (r *results) scaling(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s |", v.name, duration(one.perUnit()))
 		for _, w := range list[1:] {
-			against := paired(r.samples[w.name][v.name], r.samples[list[0].name][v.name], func(a, base float64) float64 { return a / base })
+			against := paired(r.samples[w.name][v.name], r.samples[list[0].name][v.name],
+				func(a, base float64) float64 { return a / base })
 			if len(against) == 0 {
 				b.WriteString(" - |")
 				continue
@@ -65,7 +67,8 @@ func (r *results) scaling(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// against is how many times what heaptrack adds is of what heaptap adds; for whole programs, to the bare run.
+// against writes how many times as much heaptrack adds as heaptap does; for whole programs, in addition to the bare
+// run.
 func (r *results) against(b *strings.Builder) {
 	theirs, mine := r.variant(heaptrackName), r.variant(exact)
 	if theirs == nil {

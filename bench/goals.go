@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// goal is a number that heaptap is to reach: first when the part is new, final when its speed has been worked on.
+// goal is a number for heaptap to reach: first, when a part is new; final, when it has been optimised.
 type goal struct {
 	workload, variant string
-	against           string // another workload, whose CPU per unit this one's is compared with; "": the cost
+	against           string // compare the CPU per unit with this workload's; "": the goal is about the cost
 	first, final      float64
 }
 
@@ -27,7 +27,7 @@ var goals = []goal{
 	{"W1", measured, "", 40, 40},
 }
 
-// measured returns the goal's number, how sure it is, and how to write such a number.
+// measured returns the measured number and its spread, and a function that formats such numbers.
 func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool) {
 	w, v := r.workload(g.workload), r.variant(g.variant)
 	if w == nil {
@@ -35,7 +35,8 @@ func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool
 	}
 	if g.against != "" {
 		text = func(x float64) string { return fmt.Sprintf("%.2fx of %s's CPU per pair", x, g.against) }
-		list := paired(r.samples[g.workload][g.variant], r.samples[g.against][g.variant], func(a, base float64) float64 { return a / base })
+		list := paired(r.samples[g.workload][g.variant], r.samples[g.against][g.variant],
+			func(a, base float64) float64 { return a / base })
 		return figureOf(list), text, len(list) > 0
 	}
 	if v != nil {
@@ -44,10 +45,10 @@ func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool
 	return f, w.costText, ok
 }
 
-// goalTable compares with the goals.
+// goalTable writes the table that compares the results with the goals.
 func (r *results) goalTable(b *strings.Builder) {
-	b.WriteString("## Goals\n\nIn bold: worse than the final goal. ± is half of the distance between the quartiles of the runs.\n\n" +
-		"| workload | variant | first goal | final goal | measured |\n|---|---|--:|--:|--:|\n")
+	b.WriteString("## Goals\n\nIn bold: worse than the final goal. ± is half of the distance between the quartiles " +
+		"of the runs.\n\n| workload | variant | first goal | final goal | measured |\n|---|---|--:|--:|--:|\n")
 	for _, g := range goals {
 		f, text, ok := r.measured(g)
 		if text == nil {

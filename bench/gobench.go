@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// gobench is one line that a Go benchmark printed.
+// gobench is a line of output of a Go benchmark.
 type gobench struct{ pkg, name, values string }
 
-// traces records those workloads that are marked, without a recorder, each in a folder of its own: spools for the recorder's
-// benchmark.
+// traces records the workloads that have trace set, without a recorder, each in a folder of its own. The spools are the
+// input of the recorder's benchmark.
 func (b *bench) traces(all []workload) (string, error) {
 	dir := filepath.Join(b.dir, "traces")
 	lib := filepath.Join(b.dir, "libheaptap.so")
@@ -42,17 +42,17 @@ func (b *bench) traces(all []workload) (string, error) {
 	return dir, nil
 }
 
-// traceName is the name of a workload's folder of traces.
+// traceName returns the name of a workload's folder of traces.
 func traceName(workload string) string { return strings.ReplaceAll(workload, " ", "-") }
 
-// goBenchmarks runs the benchmarks of the packages that the table of numbers speaks of, each for a moment, on one core.
+// goBenchmarks runs the benchmarks of the packages in the table of numbers, each for a short time, on one core.
 func goBenchmarks(traces string) []gobench {
 	var all []gobench
 	for _, pkg := range []string{"record", "spill", "ledger", "tally", "recording"} {
 		cmd := exec.Command("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "0.5s", "-cpu", "1",
 			"github.com/heaptap/heaptap/internal/"+pkg)
 		cmd.Env = append(os.Environ(), "HEAPTAP_TRACES="+traces)
-		out, _ := cmd.Output() // a package that cannot be measured has no lines
+		out, _ := cmd.Output() // a package whose benchmarks fail has no lines
 		lines := bufio.NewScanner(bytes.NewReader(out))
 		for lines.Scan() {
 			f := strings.Fields(lines.Text())
@@ -69,7 +69,7 @@ func goBenchmarks(traces string) []gobench {
 	return all
 }
 
-// benchmarks measures the parts of the recorder, on traces of the workloads.
+// benchmarks measures the parts of the recorder on traces of the workloads.
 func (b *bench) benchmarks(r *results) error {
 	traces, err := b.traces(r.workloads)
 	if err != nil {

@@ -20,16 +20,20 @@ func main() {
 
 func run() error {
 	out := flag.String("o", "", "write the page to this file, and its charts to a folder of the same name")
-	reps := flag.Int("reps", 5, "runs of each synthetic workload in each variant; real programs, and some variants, run less often")
+	reps := flag.Int("reps", 5, "runs of each synthetic workload in each variant; real programs, and some variants, "+
+		"run less often")
 	scale := flag.Float64("scale", 1, "size of the workloads")
 	only := flag.String("only", "", "measure the workloads whose names match this regular expression")
 	heaptap := flag.String("heaptap", "", "an existing heaptap binary; built from this module if not given")
 	rivals := flag.Bool("rivals", true, "measure the rivals, too, that are installed")
-	slow := flag.Bool("slow", false, "instead, measure the slow rivals, once, on a tenth of the input, and write their section of the page only")
+	slow := flag.Bool("slow", false, "instead, measure the slow rivals, once, on a tenth of the input, and write "+
+		"their section of the page only")
 	quick := flag.Bool("quick", false, "only try: tiny workloads, one run of each; the numbers mean nothing")
-	gobenches := flag.Bool("go", true, "run the Go benchmarks of the recorder, the ledger, the spill codec and the recording")
+	gobenches := flag.Bool("go", true, "run the Go benchmarks of the recorder, the ledger, the spill codec and the "+
+		"recording")
 	large := flag.Float64("large", 1e8, "ask questions of a recording with so many events; 0: none")
-	big := flag.Float64("big", 0, "instead, record so many events, ask for what a big recording must answer at once, and write its section of the page only")
+	big := flag.Float64("big", 0, "instead, record so many events, ask for what a big recording must answer at once, "+
+		"and write its section of the page only")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
@@ -99,7 +103,7 @@ func run() error {
 	return err
 }
 
-// write returns the page, and writes it into a file if one is given: the part that was measured; the other one stays.
+// write returns the page, and writes it into a file if one is given. It replaces only the part that was measured.
 func (r *results) write(out string, slow bool) (page string, err error) {
 	var old []byte
 	if out != "" {
@@ -111,7 +115,8 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	if slow {
 		page, pictures = withSection(string(old), slowHeading, r.slowSection(out)), r.slowPictures
 	} else {
-		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading, bigUnmeasured))
+		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
+			bigUnmeasured))
 	}
 	if out == "" {
 		return page, nil

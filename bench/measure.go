@@ -17,29 +17,29 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// hangs is what went wrong with a run that ended only because patience did. It is not tried again.
+// hangs is the failure of a run that did not end within patience. It is not repeated.
 const hangs = "hangs"
 
-// patience is how long a run may take.
+// patience is the time limit of a run.
 const patience = 5 * time.Minute
 
-// sample is one run of one workload in one variant.
+// sample is a run of a workload in a variant.
 type sample struct {
-	cpuNs    float64 // CPU of the target: of its timed loop, or of all of it
-	wall     float64 // s, of the target's whole life
-	complete float64 // s, until what was recorded is complete
-	units    float64 // that the target did in cpuNs: pairs, threads, requests, or 1
+	cpuNs    float64 // CPU of the target: of its timed loop, or of the whole target
+	wall     float64 // s, from the target's start to its end
+	complete float64 // s, until the recording is complete
+	units    float64 // work done in cpuNs: pairs, threads, requests, or 1
 	beside   float64 // s of CPU used outside the target: recorder, interpreter, compressor, launcher
-	bytes    float64 // of what was recorded
+	bytes    float64 // size of the recording
 	events   float64 // exact only
 	file     string  // exact only: the target's recording
 	failed   string  // why there is no result
 }
 
-// perUnit is the target's CPU, ns.
+// perUnit returns the target's CPU per unit, ns.
 func (s sample) perUnit() float64 { return s.cpuNs / max(s.units, 1) }
 
-// run measures once.
+// run runs a workload in a variant, once.
 func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 	out, err := os.MkdirTemp(b.dir, "out-")
 	if err != nil {
@@ -83,7 +83,8 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 			s.failed = hangs
 		case v.class == rival:
 			s.failed = "crashes"
-			fmt.Fprintf(os.Stderr, "%s, %s: %v: %s\n", w.name, v.name, errors.Join(runErr, finishErr), bytes.TrimSpace(stderr.Bytes()))
+			fmt.Fprintf(os.Stderr, "%s, %s: %v: %s\n", w.name, v.name, errors.Join(runErr, finishErr),
+				bytes.TrimSpace(stderr.Bytes()))
 		case runErr != nil && !errors.As(runErr, &exit):
 			return s, runErr
 		default:
@@ -114,12 +115,12 @@ func (b *bench) run(w *workload, v *variant) (s sample, err error) {
 	return s, b.size(&s, w, v, out)
 }
 
-// perform runs the command, and whatever uses it; it returns the CPU seconds of the latter. Both are given up after a while.
+// perform runs the command and its driver, and returns the driver's CPU seconds. It kills both after patience.
 func (w *workload) perform(cmd *exec.Cmd, dir string) (driven float64, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	end := func() { _ = cmd.Process.Signal(syscall.SIGTERM) } // heaptap run hands it on; and cpu.c's end is the target's
+	end := func() { _ = cmd.Process.Signal(syscall.SIGTERM) } // heaptap run forwards it, and cpu.c ends with the target
 	late := time.AfterFunc(patience, end)
 	defer late.Stop()
 	var driveErr error
@@ -131,7 +132,7 @@ func (w *workload) perform(cmd *exec.Cmd, dir string) (driven float64, err error
 	return driven, errors.Join(driveErr, cmd.Wait())
 }
 
-// use is what cpu.c says of a command.
+// use is the usage of a command, as cpu.c reports it.
 type use struct {
 	cpu, wall float64 // s
 	memory    float64 // bytes: the largest resident set
@@ -149,7 +150,7 @@ func readUse(file string) (u use, err error) {
 	return use{cpu: (user + system) / 1e9, wall: wall / 1e9, memory: rss * 1024}, nil
 }
 
-// size finds what was recorded, and how many events of heaptap's that were.
+// size returns the size of the recording and, for heaptap's, the number of its events.
 func (b *bench) size(s *sample, w *workload, v *variant, out string) error {
 	if v.class == rival {
 		if st, err := os.Stat(filepath.Join(out, "data")); err == nil {
@@ -200,8 +201,8 @@ func children() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// reapOrphans waits for processes that outlived their parents and have become ours (main has asked for them): a recorder
-// that goes on after its launcher counts too.
+// reapOrphans waits for processes that outlived their parents and became ours, because main made this process a
+// subreaper. So a recorder that outlives its launcher counts, too.
 func reapOrphans(limit time.Duration) error {
 	for end := time.Now().Add(limit); ; {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

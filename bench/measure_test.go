@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// testBench has all but heaptap.
+// testBench builds everything but heaptap.
 func testBench(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,8 @@ func TestMeasure(t *testing.T) {
 		}
 		// 500 frames take microseconds; nothing else does.
 		if c.w.name == "depth 500" && took["backtrace"] < took[shim]+1000 {
-			t.Errorf("backtrace(3) of 500 frames takes %s, the shim %s", duration(took["backtrace"]), duration(took[shim]))
+			t.Errorf("backtrace(3) of 500 frames takes %s, the shim %s", duration(took["backtrace"]),
+				duration(took[shim]))
 		}
 	}
 }
@@ -67,7 +68,7 @@ func TestMeasureFailure(t *testing.T) {
 	}
 }
 
-// When what drives a program gives up, the program is ended: here one that would not end by itself.
+// If a driver fails, the program is ended: here one that would not end by itself.
 func TestGivingUp(t *testing.T) {
 	b := testBench(t)
 	pidFile := filepath.Join(b.dir, "pid")

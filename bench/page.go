@@ -15,7 +15,7 @@ again and again; the numbers are medians. What is added is taken run by run, and
 
 `
 
-// page is the whole of it but the sections on slow rivals and on a big recording, which it takes as they are.
+// page returns the whole page. It takes the sections on slow rivals and on a big recording as they are.
 func (r *results) page(out, slow, big string) string {
 	var b strings.Builder
 	b.WriteString(pageIntro)
@@ -24,8 +24,9 @@ func (r *results) page(out, slow, big string) string {
 	r.goalTable(&b)
 	b.WriteString("## The target's CPU time\n\n")
 	r.costs(&b)
-	b.WriteString("Loops: CPU time per pair of malloc and free, threads: per thread; what is added (+) to the shim's. Programs: CPU time against the bare run; " +
-		"redis: per request. jemalloc's profiler is compared with jemalloc without it. heaptrack does a tenth of the loops.\n\n")
+	b.WriteString("Loops: CPU time per pair of malloc and free, threads: per thread; what is added (+) to the " +
+		"shim's. Programs: CPU time against the bare run; redis: per request. jemalloc's profiler is compared with " +
+		"jemalloc without it. heaptrack does a tenth of the loops.\n\n")
 	r.against(&b)
 	r.names(&b)
 	r.scaling(&b)
@@ -56,16 +57,24 @@ func (r *results) benchmarks(b *strings.Builder) {
 	if len(r.gobench) == 0 {
 		return
 	}
-	b.WriteString("\n## Parts of the recorder (Go benchmarks, one core)\n\nTraces: spools of the workloads above, recorded without a recorder, to recordings on disk: order, ledger, statistics, columns, compression, writing, and all else but the search for functions' names. Goal: 12 million events per second on each.\n\n| package | benchmark | result |\n|---|---|---|\n")
+	b.WriteString("\n## Parts of the recorder (Go benchmarks, one core)\n\nTraces: spools of the workloads above, " +
+		"recorded without a recorder, to recordings on disk: order, ledger, statistics, columns, compression, " +
+		"writing, and all else but the search for functions' names. Goal: 12 million events per second on each.\n\n| " +
+		"package | benchmark | result |\n|---|---|---|\n")
 	for _, g := range r.gobench {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", g.pkg, g.name, g.values)
 	}
 }
 
-// recording is the table of what is written and what the recorder costs.
+// recording writes the table of the recordings' sizes and the recorder's costs.
 func (r *results) recording(b *strings.Builder) {
-	b.WriteString("## Recorder and recording\n\nExact mode. CPU beside: all CPU time used outside the target, per event: launcher, recorder, symbols, compression (heaptrack: interpreter and compressor). Bytes per event: the file divided by allocations + deallocations (heaptrack: by the events that heaptap counted, per the same work).\n\n")
-	b.WriteString("| workload | events | CPU beside | million events per second of it | recording | bytes per event | goal | heaptrack's CPU beside | its bytes per event | report opens in |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("## Recorder and recording\n\nExact mode. CPU beside: all CPU time used outside the target, per " +
+		"event: launcher, recorder, symbols, compression (heaptrack: interpreter and compressor). Bytes per event: " +
+		"the file divided by allocations + deallocations (heaptrack: by the events that heaptap counted, per the " +
+		"same work).\n\n")
+	b.WriteString("| workload | events | CPU beside | million events per second of it | recording | bytes per event " +
+		"| goal | heaptrack's CPU beside | its bytes per event | report opens in " +
+		"|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i := range r.workloads {
 		w := &r.workloads[i]
 		m, ok := r.of(w, exact)
@@ -86,12 +95,13 @@ func (r *results) recording(b *strings.Builder) {
 			theirs = fmt.Sprintf("%.2f s (%.0f ns)", h.beside, h.beside/events*1e9)
 			theirBytes = fmt.Sprintf("%.3f", h.bytes/events)
 		}
-		fmt.Fprintf(b, "| %s | %.2fM | %.2f s (%.0f ns) | %.1f | %.0f KB | %s | %s | %s | %s | %.0f ms |\n", w.name, m.events/1e6, m.beside,
-			m.beside/m.events*1e9, m.events/1e6/m.beside, m.bytes/1e3, per, target, theirs, theirBytes, r.opens[w.name]*1e3)
+		fmt.Fprintf(b, "| %s | %.2fM | %.2f s (%.0f ns) | %.1f | %.0f KB | %s | %s | %s | %s | %.0f ms |\n", w.name,
+			m.events/1e6, m.beside, m.beside/m.events*1e9, m.events/1e6/m.beside, m.bytes/1e3, per, target, theirs,
+			theirBytes, r.opens[w.name]*1e3)
 	}
 }
 
-// walls is the table of wall times.
+// walls writes the table of wall times.
 func (r *results) walls(b *strings.Builder) {
 	var shown []*variant
 	for _, name := range []string{bare, shim, exact, sampled, heaptrackName, heaptrackRaw} {
@@ -99,7 +109,8 @@ func (r *results) walls(b *strings.Builder) {
 			shown = append(shown, v)
 		}
 	}
-	b.WriteString("\n## Wall time\n\nThe target's own, and until the recording is complete (heaptrack: a tenth of the loops).\n\n| workload |")
+	b.WriteString("\n## Wall time\n\nThe target's own, and until the recording is complete (heaptrack: a tenth of " +
+		"the loops).\n\n| workload |")
 	for _, v := range shown {
 		b.WriteString(" " + v.name + " |")
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// made are results with known numbers: W1 takes 10 ns bare and 12 in the shim.
+// made returns results with known numbers: W1 takes 10 ns bare and 12 in the shim.
 func made() *results {
 	r := newResults([]string{"something (why)"})
 	r.workloads = []workload{
@@ -16,7 +16,8 @@ func made() *results {
 		{name: "cc1plus", what: "compiler"},
 	}
 	r.variants = []variant{{name: bare}, {name: shim}, {name: exact, class: ours}, {name: sampled, class: ours},
-		{name: heaptrackName, class: rival, tenth: true}, {name: "jemalloc"}, {name: "jemalloc, lg 19", class: rival, base: "jemalloc"}}
+		{name: heaptrackName, class: rival, tenth: true}, {name: "jemalloc"}, {name: "jemalloc, lg 19", class: rival,
+			base: "jemalloc"}}
 	set := func(workload, variant string, units float64, ns ...float64) {
 		if r.samples[workload] == nil {
 			r.samples[workload] = map[string][]sample{}
@@ -47,7 +48,8 @@ func TestPage(t *testing.T) {
 		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - |",
 		"| W1 | exact | +15.0 ns | +12.0 ns | **+19.0 ns ± 0.2 ns** |",
 		"| W1 | sampled | +2.0 ns | +1.0 ns | +0.5 ns ± 0.0 ns |",
-		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per pair ± 0.05 |",
+		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per " +
+			"pair ± 0.05 |",
 		"| cc1plus | exact | 1.25x | 1.15x | 1.10x ± 0.00 |",
 		"W1 12.6x.",
 		"| exact | 31.0 ns | 1.00x |",
@@ -68,7 +70,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Each of the two runs leaves the other's part of the page alone.
+// Each of the two runs leaves the other's part of the page unchanged.
 func TestSlowSection(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "performance.md")
 	write := func(slow bool) string {

@@ -11,29 +11,30 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// questions are what is asked of a large recording, as command lines without the file.
+// questions are the questions asked of a large recording, as command lines without the file.
 var questions = []string{
-	"report", "top", "top --by stack --metric peak,leaked,temporary", "tree", "tree --up", "tree --of json", "leaks", "dump", "dump --stacks",
-	"top --from 25% --to 75%", "top --metric live --at 50%", "timeline", "timeline --top 5", "timeline --from 30% --to 60%",
-	"dump --events --from 50% --to 50.1%",
-	"top --metric own-peak", "top --by thread", "top --by size", "top --by allocator", "top --metric time", "top --lifetime ..1ms", "hist", "leaks --from 50%", "threads",
-	"check --max-peak 1T --max-leaked 1T", "verify",
+	"report", "top", "top --by stack --metric peak,leaked,temporary", "tree", "tree --up", "tree --of json", "leaks",
+	"dump", "dump --stacks",
+	"top --from 25% --to 75%", "top --metric live --at 50%", "timeline", "timeline --top 5",
+	"timeline --from 30% --to 60%", "dump --events --from 50% --to 50.1%",
+	"top --metric own-peak", "top --by thread", "top --by size", "top --by allocator", "top --metric time",
+	"top --lifetime ..1ms", "hist", "leaks --from 50%", "threads", "check --max-peak 1T --max-leaked 1T", "verify",
 }
 
-// asked is what a question cost.
+// asked is the cost of a question.
 type asked struct {
 	question, plan string
 	wall, cpu      float64 // s
 	memory         float64 // bytes: the largest resident set
 }
 
-// large is a recording of a real program, and what was asked of it.
+// large is a recording of a real program, and the questions asked of it.
 type large struct {
 	events, bytes float64
 	asked         []asked
 }
 
-// recordLarge records the python workload, so long that it has about that many events.
+// recordLarge records the python workload, for about that many events.
 func (b *bench) recordLarge(events float64) (file string, err error) {
 	const perRound = 323e3 // events of one round of the loop
 	script := filepath.Join(b.dir, "large.py")
@@ -49,7 +50,7 @@ func (b *bench) recordLarge(events float64) (file string, err error) {
 	return file, nil
 }
 
-// askLarge records so many events and asks all questions.
+// askLarge records that many events and asks all questions.
 func (b *bench) askLarge(events float64) (*large, error) {
 	file, err := b.recordLarge(events)
 	if err != nil {
@@ -80,14 +81,15 @@ func (b *bench) askLarge(events float64) (*large, error) {
 	return l, nil
 }
 
-// ask asks once, for JSON.
+// ask asks a question once, for JSON.
 func (b *bench) ask(a *asked, l *large, file string) error {
 	args := append(strings.Fields(a.question), "--json", file)
 	times := filepath.Join(b.dir, "asked")
-	// Started by a small program: the kernel counts what a process was before it executed another in its largest resident set.
+	// A small program starts the command, because the kernel's largest resident set of a process includes the time
+	// before exec.
 	cmd := exec.Command(b.cpu, append([]string{times, "--", b.heaptap}, args...)...)
 	answered := filepath.Join(b.dir, "answer.json")
-	out, err := os.Create(answered) // not a pipe: the report is 80 MB, and would wait for its reader
+	out, err := os.Create(answered) // not a pipe: the report has 80 MB, and would wait for its reader
 	if err != nil {
 		return err
 	}
@@ -109,16 +111,19 @@ func (b *bench) ask(a *asked, l *large, file string) error {
 			To float64 `json:"to_event"`
 		}
 	}
-	if text, err := os.ReadFile(answered); err == nil && json.Unmarshal(text, &answer) == nil { // dump prints lines, verify a form of its own
+	// dump prints lines, verify a format of its own
+	if text, err := os.ReadFile(answered); err == nil && json.Unmarshal(text, &answer) == nil {
 		a.plan, l.events = answer.Plan, max(l.events, answer.Range.To)
 	}
 	return nil
 }
 
-// questions is the table of what they cost.
+// table writes the table of the questions' costs.
 func (l *large) table(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Questions at 10^8 events\n\nThe python workload for longer: %.1fM events, %.1f MB. Each command is a process of its own, asked for JSON into a file. *Plan* is where the answer comes from "+
-		"([queries.md](queries.md#where-an-answer-comes-from)): without one, the command reads what it shows. Goal: 300 ms where no single events are needed. In bold: worse.\n\n", l.events/1e6, l.bytes/1e6)
+	fmt.Fprintf(b, "\n## Questions at 10^8 events\n\nThe python workload for longer: %.1fM events, %.1f MB. Each "+
+		"command is a process of its own, asked for JSON into a file. *Plan* is where the answer comes from "+
+		"([queries.md](queries.md#where-an-answer-comes-from)): without one, the command reads what it shows. "+
+		"Goal: 300 ms where no single events are needed. In bold: worse.\n\n", l.events/1e6, l.bytes/1e6)
 	b.WriteString("| command | plan | wall | CPU | largest resident set |\n|---|---|--:|--:|--:|\n")
 	for _, a := range l.asked {
 		wall := fmt.Sprintf("%.2f s", a.wall)

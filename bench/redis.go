@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// driver uses a program that runs in dir, until that ends, and returns the CPU seconds that it took itself.
+// driver is a client of a program that runs in dir. It returns when the program has ended, with the CPU seconds that
+// the client itself took.
 type driver func(dir string, requests int) (float64, error)
 
-// redisKinds are the requests that redis-benchmark sends, as many of each.
+// redisKinds are the kinds of requests that redis-benchmark sends, the same number of each.
 var redisKinds = []string{"set", "get", "lpush", "lpop", "hset", "zadd"}
 
 // redisWorkload is a server that answers n requests of each kind, on a socket in its working directory.
@@ -24,8 +25,8 @@ func redisWorkload(n int) (all []workload, missing []string) {
 		return nil, []string{"redis (Debian: apt install redis-tools)"}
 	}
 	return []workload{{name: "redis", what: "redis-benchmark: " + strings.Join(redisKinds, ", ") + "; per request",
-		args: []string{server, "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no", "--daemonize", "no"},
-		unit: perRequest, requests: n, drive: driveRedis}}, nil
+		args: []string{server, "--port", "0", "--unixsocket", "redis.sock", "--save", "", "--appendonly", "no",
+			"--daemonize", "no"}, unit: perRequest, requests: n, drive: driveRedis}}, nil
 }
 
 func driveRedis(dir string, requests int) (float64, error) {
@@ -50,9 +51,10 @@ func driveRedis(dir string, requests int) (float64, error) {
 			return cpu, fmt.Errorf("redis-server does not answer: %w", err)
 		}
 	}
-	if _, err := client("redis-benchmark", "-q", "-n", fmt.Sprint(requests), "-t", strings.Join(redisKinds, ","), "-r", "10000", "-d", "100"); err != nil {
+	if _, err := client("redis-benchmark", "-q", "-n", fmt.Sprint(requests), "-t", strings.Join(redisKinds, ","), "-r",
+		"10000", "-d", "100"); err != nil {
 		return cpu, err
 	}
-	_, _ = client("redis-cli", "shutdown", "nosave") // the connection breaks: that is the answer
+	_, _ = client("redis-cli", "shutdown", "nosave") // the server closes the connection instead of answering
 	return cpu, nil
 }

@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// results holds every sample by workload and variant, in the order of the runs.
+// results holds all samples by workload and variant, in the order of the runs.
 type results struct {
 	workloads []workload
 	variants  []variant
 	missing   []string
 	samples   map[string]map[string][]sample
-	opens     map[string]float64 // s to report the workload's recording
+	opens     map[string]float64 // s, of heaptap report on the workload's recording
 	gobench   []gobench
 	large     *large
-	columns   shares // bytes of the recordings
-	times     shares // of the recorder, ms
+	columns   shares // bytes of the recordings, by column
+	times     shares // ms of the recorder, by part
 }
 
 func newResults(missing []string) *results {
-	return &results{missing: missing, samples: map[string]map[string][]sample{}, opens: map[string]float64{}, columns: shares{}, times: shares{}}
+	return &results{missing: missing, samples: map[string]map[string][]sample{}, opens: map[string]float64{},
+		columns: shares{}, times: shares{}}
 }
 
-// runs is how often a workload runs in a variant. Synthetic ones are shorter.
+// runs returns how often a workload runs in a variant. Synthetic workloads are shorter, so they run more often.
 func runs(w *workload, v *variant, reps int) int {
 	switch {
 	case w.synthetic() && v.rarely:
@@ -38,7 +39,7 @@ func runs(w *workload, v *variant, reps int) int {
 	return (reps + 1) / 2
 }
 
-// measure runs one workload in all variants, in turn.
+// measure runs a workload in all variants, in turn.
 func (b *bench) measure(r *results, w *workload, reps int) error {
 	of := map[string][]sample{}
 	r.samples[w.name] = of
@@ -77,7 +78,7 @@ func (b *bench) measure(r *results, w *workload, reps int) error {
 	return nil
 }
 
-// open looks into a recording, and removes it.
+// open reads the statistics of a recording, and removes it.
 func (b *bench) open(r *results, w *workload, file string) (err error) {
 	defer os.RemoveAll(filepath.Dir(file))
 	var times []float64
@@ -93,8 +94,8 @@ func (b *bench) open(r *results, w *workload, file string) (err error) {
 	return err
 }
 
-// of returns the medians of a workload in a variant; ok is false if it was not measured, or never ended well. failed says what
-// went wrong in how many runs.
+// of returns the medians of a workload in a variant. Its field failed says what went wrong, and in how many runs. ok is
+// false if there was no run, or none succeeded.
 func (r *results) of(w *workload, variant string) (m sample, ok bool) {
 	var good []sample
 	for _, s := range r.samples[w.name][variant] {
@@ -127,8 +128,8 @@ func (r *results) of(w *workload, variant string) (m sample, ok bool) {
 	return m, true
 }
 
-// cost is what a variant costs beside what it is compared with, run by run: CPU ns per unit that are added, or, for whole
-// programs, the CPU against the other's. ok is false if either was not measured, or never ended well.
+// cost returns the cost of a variant against its base, computed run by run: the added CPU ns per unit or, for whole
+// programs, the ratio of CPU times. ok is false if either has no successful run.
 func (r *results) cost(w *workload, v *variant) (f figure, ok bool) {
 	base := v.base
 	switch {
@@ -147,7 +148,7 @@ func (r *results) cost(w *workload, v *variant) (f figure, ok bool) {
 	return figureOf(list), len(list) > 0
 }
 
-// cell is a workload in a variant, as tables show it.
+// cell returns the table cell of a workload in a variant.
 func (r *results) cell(w *workload, v *variant) string {
 	m, measured := r.of(w, v.name)
 	c, compared := r.cost(w, v)
@@ -176,7 +177,7 @@ func (w *workload) costText(cost float64) string {
 	return "+" + duration(cost)
 }
 
-// duration shows ns.
+// duration formats ns.
 func duration(ns float64) string {
 	switch {
 	case ns < 1e3:
@@ -189,7 +190,7 @@ func duration(ns float64) string {
 	return fmt.Sprintf("%.2f s", ns/1e9)
 }
 
-// variant returns a variant by its name, or nil.
+// variant returns a variant by name, or nil.
 func (r *results) variant(name string) *variant {
 	for i := range r.variants {
 		if r.variants[i].name == name {
@@ -199,7 +200,7 @@ func (r *results) variant(name string) *variant {
 	return nil
 }
 
-// workload returns a workload by its name, or nil.
+// workload returns a workload by name, or nil.
 func (r *results) workload(name string) *workload {
 	for i := range r.workloads {
 		if r.workloads[i].name == name {

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rivals are the profilers whose cost is of the order of heaptap's.
+// rivals returns the profilers whose cost is comparable to heaptap's.
 func (b *bench) rivals() (all []variant, missing []string) {
 	lib := glob("/usr/lib/heaptrack/libheaptrack_preload.so", "/usr/lib/*/heaptrack/libheaptrack_preload.so")
-	interpret := glob("/usr/lib/heaptrack/libexec/heaptrack_interpret", "/usr/lib/*/heaptrack/libexec/heaptrack_interpret")
+	interpret := glob("/usr/lib/heaptrack/libexec/heaptrack_interpret",
+		"/usr/lib/*/heaptrack/libexec/heaptrack_interpret")
 	if lib == "" || interpret == "" {
 		missing = append(missing, "heaptrack (Debian: apt install heaptrack)")
 	} else {
@@ -22,15 +23,17 @@ func (b *bench) rivals() (all []variant, missing []string) {
 			zip = "zstd -c"
 		}
 		all = append(all,
-			variant{name: heaptrackName, what: heaptrackVersion() + ", with its interpreter and compressor: `heaptrack PROGRAM`", class: rival, tenth: true, rarely: true,
+			variant{name: heaptrackName, what: heaptrackVersion() +
+				", with its interpreter and compressor: `heaptrack PROGRAM`", class: rival, tenth: true, rarely: true,
 				start: heaptrack(lib, interpret+` <"$1" | `+zip+` >"$2"`)},
-			variant{name: heaptrackRaw, what: "the same without the interpreter", class: rival, tenth: true, rarely: true, start: heaptrack(lib, zip+` <"$1" >"$2"`)})
+			variant{name: heaptrackRaw, what: "the same without the interpreter", class: rival, tenth: true,
+				rarely: true, start: heaptrack(lib, zip+` <"$1" >"$2"`)})
 	}
 	more, none := b.jemalloc(19, true)
 	return append(all, more...), append(missing, none...)
 }
 
-// heaptrackVersion is what heaptrack calls itself.
+// heaptrackVersion returns heaptrack's name and version.
 func heaptrackVersion() string {
 	out, err := exec.Command("heaptrack", "--version").Output()
 	if err != nil {
@@ -39,51 +42,61 @@ func heaptrackVersion() string {
 	return strings.TrimSpace(string(out))
 }
 
-// slowRivals are those that take more than ten times the program's time where it does nothing but allocate.
+// slowRivals returns the profilers that slow down a program that only allocates more than ten times.
 func (b *bench) slowRivals() (all []variant, missing []string) {
 	all, missing = b.jemalloc(0, false)
 	if lib := glob("/usr/lib/*/libtcmalloc.so.4"); lib == "" {
 		missing = append(missing, "gperftools (Debian: apt install libgoogle-perftools4)")
 	} else {
 		all = append(all,
-			variant{name: "tcmalloc", what: "gperftools' allocator, preloaded, without its profiler", start: direct("LD_PRELOAD=" + lib)},
-			variant{name: "gperftools", what: "its heap profiler, `HEAPPROFILE=`; at most 32 frames a stack", class: rival, base: "tcmalloc",
+			variant{name: "tcmalloc", what: "gperftools' allocator, preloaded, without its profiler",
+				start: direct("LD_PRELOAD=" + lib)},
+			variant{name: "gperftools", what: "its heap profiler, `HEAPPROFILE=`; at most 32 frames a stack",
+				class: rival, base: "tcmalloc",
 				start: direct("LD_PRELOAD="+lib, "HEAPPROFILE={out}/data")})
 	}
 	if valgrind, err := exec.LookPath("valgrind"); err != nil {
 		missing = append(missing, "DHAT (Debian: apt install valgrind)")
 	} else {
-		all = append(all, variant{name: "DHAT", what: "`valgrind --tool=dhat`; at most 12 frames a stack", class: rival, start: dhat(valgrind)})
+		all = append(all, variant{name: "DHAT", what: "`valgrind --tool=dhat`; at most 12 frames a stack", class: rival,
+			start: dhat(valgrind)})
 	}
-	return append(all, variant{name: "backtrace", what: "the shim with glibc's backtrace(3) at each allocation, recording nothing", class: rival,
-		start: direct("LD_PRELOAD=" + b.backtrace)}), missing
+	return append(all, variant{name: "backtrace", what: "the shim with glibc's backtrace(3) at each allocation, " +
+		"recording nothing", class: rival, start: direct("LD_PRELOAD=" + b.backtrace)}), missing
 }
 
-// jemalloc is Debian's, with its profiler taking a sample each 2^lg bytes, and alone: the two are compared with each other.
+// jemalloc returns two variants of Debian's jemalloc: without its profiler, and with the profiler, which takes a sample
+// every 2^lg bytes. The second is compared with the first.
 func (b *bench) jemalloc(lg int, rarely bool) (all []variant, missing []string) {
 	lib := glob("/usr/lib/*/libjemalloc.so.2")
 	if lib == "" {
 		return nil, []string{"jemalloc (Debian: apt install libjemalloc2)"}
 	}
 	preload := "LD_PRELOAD=" + lib
-	prof := direct(preload, fmt.Sprintf("MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:%d,prof_prefix:{out}/data", lg))
+	prof := direct(preload,
+		fmt.Sprintf("MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:%d,prof_prefix:{out}/data", lg))
 	if err := b.try(prof); err != nil {
 		return nil, []string{fmt.Sprintf("jemalloc's profiler (%s: %v)", lib, err)}
 	}
 	return []variant{
-		{name: "jemalloc", what: "that allocator, preloaded, without its profiler", rarely: rarely, start: direct(preload)},
-		{name: fmt.Sprintf("jemalloc, lg %d", lg), what: fmt.Sprintf("its profiler, `lg_prof_sample:%d`; at most 128 frames a stack", lg), class: rival, base: "jemalloc", rarely: rarely, start: prof},
+		{name: "jemalloc", what: "that allocator, preloaded, without its profiler", rarely: rarely,
+			start: direct(preload)},
+		{name: fmt.Sprintf("jemalloc, lg %d", lg),
+			what: fmt.Sprintf("its profiler, `lg_prof_sample:%d`; at most 128 frames a stack", lg), class: rival,
+			base: "jemalloc", rarely: rarely, start: prof},
 	}, nil
 }
 
-// dhat puts the target into Valgrind; what that takes is the target's.
+// dhat runs the target in Valgrind, whose CPU time counts as the target's.
 func dhat(valgrind string) start {
 	return func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
-		return direct()(b, cpu, append([]string{valgrind, "-q", "--tool=dhat", "--dhat-out-file=" + filepath.Join(out, "data")}, target...), out)
+		return direct()(b, cpu, append([]string{valgrind, "-q", "--tool=dhat", "--dhat-out-file=" + filepath.Join(out,
+			"data")}, target...), out)
 	}
 }
 
-// heaptrack does what Debian's script /usr/bin/heaptrack does: a named pipe from the preloaded library to a pipeline.
+// heaptrack does the same as Debian's script /usr/bin/heaptrack: it connects the preloaded library to a pipeline by a
+// named pipe.
 func heaptrack(lib, pipeline string) start {
 	return func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
 		fifo := filepath.Join(out, "fifo")
@@ -97,7 +110,7 @@ func heaptrack(lib, pipeline string) start {
 			return nil, nil, err
 		}
 		finish := func() error {
-			// If the target never opened the pipe, the reader still waits for it.
+			// If the target never opened the pipe, the reader is still waiting for that.
 			if f, err := os.OpenFile(fifo, os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
 				f.Close()
 			}

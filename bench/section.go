@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A section that a run of its own writes, and all others keep.
+// Sections of the page that a separate run writes, and all others keep.
 
-// findSection returns where a section of a page is: from its heading to the next of the same level.
+// findSection returns where a section of a page is: from its heading to the next heading of the same level.
 func findSection(page, heading string) (from, to int, ok bool) {
 	from = strings.Index("\n"+page, "\n"+heading)
 	if from < 0 {
@@ -23,7 +23,7 @@ func findSection(page, heading string) (from, to int, ok bool) {
 	return from, from + len(heading) + to + 1, true
 }
 
-// keptSection is a section of a page that there is already; text if it has none.
+// keptSection returns a section of an existing page; text if there is none.
 func keptSection(page, heading, text string) string {
 	from, to, ok := findSection(page, heading)
 	if !ok {
@@ -32,13 +32,13 @@ func keptSection(page, heading, text string) string {
 	return page[from:to]
 }
 
-// withSection is a page with another section of that heading; at its end, if it had none.
+// withSection returns a page in which the section of that heading is replaced, or appended if there was none.
 func withSection(page, heading, text string) string {
 	from, to, _ := findSection(page, heading)
 	return page[:from] + text + page[to:]
 }
 
-// writeSection prints a section, and writes it into a page if one is named.
+// writeSection prints a section, and writes it into a page if one is given.
 func writeSection(out, heading, text string) error {
 	fmt.Print(text)
 	if out == "" {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// figure is a median over several runs. Spread says how sure it is: half of the distance between the quartiles.
+// figure is a median over several runs. spread is half the distance between the quartiles.
 type figure struct{ median, spread float64 }
 
 func figureOf(v []float64) figure {
@@ -14,7 +14,7 @@ func figureOf(v []float64) figure {
 
 func median(v []float64) float64 { return quantile(v, .5) }
 
-// quantile is the value below which the part q of v lies, between two values in proportion; 0 if there are none.
+// quantile returns the q-quantile of v, interpolated linearly; 0 if v is empty.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -26,8 +26,8 @@ func quantile(v []float64, q float64) float64 {
 	return v[low] + (v[high]-v[low])*(at-float64(low))
 }
 
-// paired combines the samples of two variants run by run, so that what slows down the machine for a while meets both; runs
-// of which one failed, or is missing, are left out.
+// paired combines the samples of two variants run by run, so that a temporary slowdown of the machine affects both. It
+// leaves out runs of which one failed or is missing.
 func paired(a, base []sample, combine func(a, base float64) float64) []float64 {
 	var v []float64
 	for i := range min(len(a), len(base)) {

@@ -29,7 +29,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A machine that is twice as slow in every other run changes medians of their own, and not what is added run by run.
+// A machine that is half as fast in every other run changes the variants' medians, but not the difference computed run
+// by run.
 func TestPairedRunByRun(t *testing.T) {
 	var base, with []sample
 	for i := range 5 {

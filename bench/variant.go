@@ -11,33 +11,33 @@ import (
 type variant struct {
 	name, what string
 	class      class
-	base       string // the variant that its cost is compared with; "": the shim for synthetic workloads, the bare run for others
-	tenth      bool   // measured on a tenth of synthetic work
-	rarely     bool   // measured less often
-	// start returns the command that runs cpu (the whole measuring command without the variables of the target) and
-	// what is to be waited for after it; out is a fresh folder for what the variant records.
+	base       string // the variant to compare with; "": the shim for synthetic workloads, the bare run for others
+	tenth      bool   // runs a tenth of synthetic work
+	rarely     bool   // runs less often
+	// start returns the command that runs cpu (the whole measuring command without the target's variables), and what to
+	// wait for after it. out is a fresh folder for the variant's output.
 	start start
 }
 
 type start func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error)
 
-// class says what a variant is there for.
+// class is the role of a variant.
 type class int
 
 const (
-	baseline class = iota // something to compare with: shown by what it takes, not by what it adds
+	baseline class = iota // a base to compare with: tables show its total, not what it adds
 	ours
 	rival
 )
 
-// The names of variants that tables and goals speak of.
+// Names of variants that tables and goals refer to.
 const (
 	bare, shim, exact, sampled, counted = "bare", "shim", "exact", "sampled", "count"
 	heaptrackName, heaptrackRaw         = "heaptrack", "heaptrack -r"
 	monitored, measured                 = "empty monitor", "measured"
 )
 
-// direct runs the target with variables in its environment; {out} in them stands for the folder.
+// direct runs the target with variables in its environment. {out} in them stands for the output folder.
 func direct(vars ...string) start {
 	return func(_ *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
 		args := append([]string(nil), cpu...)
@@ -49,7 +49,7 @@ func direct(vars ...string) start {
 	}
 }
 
-// recorded is heaptap run with flags.
+// recorded runs the target under heaptap run, with flags.
 func recorded(flags ...string) start {
 	return func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
 		args := append(append([]string{"run", "-q", "-o", out + "/"}, flags...), "--")
@@ -58,7 +58,7 @@ func recorded(flags ...string) start {
 	}
 }
 
-// baselines are what everything is compared with.
+// baselines returns the variants that others are compared with.
 func (b *bench) baselines() []variant {
 	return []variant{
 		{name: bare, what: "the program alone", start: direct()},
@@ -66,9 +66,10 @@ func (b *bench) baselines() []variant {
 	}
 }
 
-var exactVariant = variant{name: exact, what: "`heaptap run`: every event with its call stack", class: ours, start: recorded()}
+var exactVariant = variant{name: exact, what: "`heaptap run`: every event with its call stack", class: ours,
+	start: recorded()}
 
-// modes are heaptap's others.
+// modes returns heaptap's other modes.
 func (b *bench) modes() (all []variant, missing []string) {
 	for _, m := range []struct {
 		name, what, base string
@@ -80,19 +81,21 @@ func (b *bench) modes() (all []variant, missing []string) {
 		{counted, "calls, bytes and size classes, no stacks", "", false, []string{"--mode", "count"}},
 		{"time-calls", "exact, and the time inside of the allocator", "", true, []string{"--time-calls"}},
 		{monitored, "what two empty callbacks add to exact", exact, false, []string{"--monitor", b.monitor}},
-		{measured, "what a measure of the main thread adds to exact", exact, false, []string{"--monitor", b.monitor + ":measure"}},
+		{measured, "what a measure of the main thread adds to exact", exact, false,
+			[]string{"--monitor", b.monitor + ":measure"}},
 	} {
 		flags := strings.ReplaceAll(strings.Join(m.flags, " "), b.dir, "bench")
 		if err := b.try(recorded(m.flags...)); err != nil {
 			missing = append(missing, fmt.Sprintf("%s (heaptap run %s: %v)", m.name, flags, err))
 			continue
 		}
-		all = append(all, variant{name: m.name, what: "`heaptap run " + flags + "`: " + m.what, class: ours, base: m.base, rarely: m.rarely, start: recorded(m.flags...)})
+		all = append(all, variant{name: m.name, what: "`heaptap run " + flags + "`: " + m.what, class: ours,
+			base: m.base, rarely: m.rarely, start: recorded(m.flags...)})
 	}
 	return all, missing
 }
 
-// try says whether a variant runs at all.
+// try returns an error if a variant does not run at all.
 func (b *bench) try(s start) error {
 	out, err := os.MkdirTemp(b.dir, "try-")
 	if err != nil {
@@ -107,15 +110,15 @@ func (b *bench) try(s start) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(text)))
 	}
-	if i := strings.Index(string(text), "Invalid conf"); i >= 0 { // jemalloc goes on without what it does not know
+	if i := strings.Index(string(text), "Invalid conf"); i >= 0 { // jemalloc ignores options that it does not know
 		line, _, _ := strings.Cut(string(text)[i:], "\n")
 		return fmt.Errorf("%s", line)
 	}
 	return nil
 }
 
-// variants returns those that this machine can run, in the order of the tables: for the main part of the page, or those of
-// the slow rivals.
+// variants returns the variants that this machine can run, in the order of the tables: those of the main part of the
+// page, or the slow rivals.
 func (b *bench) variants(rivals, slow bool) (all []variant, missing []string) {
 	all = append(b.baselines(), exactVariant)
 	if slow {

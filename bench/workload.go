@@ -9,37 +9,37 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// workload is something to measure with.
+// workload is a program to measure.
 type workload struct {
 	name, what string
 	args       []string
 	env        []string
 	stdin      string
-	pairs      int     // > 0: synthetic; args are completed by pairs (of each thread) and warm-up
+	pairs      int     // > 0: synthetic; pairs (of each thread) and warm-up are appended to args
 	threads    int     // of W1 in several threads
-	unit       unit    // what costs are given for
-	added      bool    // costs are what is added to the shim's, in ns; else the CPU against the bare run
-	requests   int     // that drive asks
-	drive      driver  // what uses the program while it runs
-	trace      bool    // the recorder's benchmark runs on it, too
-	bytes      float64 // goal: of the recording, per event; 0: none
+	unit       unit    // the unit of costs
+	added      bool    // costs are ns beyond the shim's; else the ratio of CPU to the bare run's
+	requests   int     // number of requests that drive sends
+	drive      driver  // client that uses the program while it runs
+	trace      bool    // the recorder's benchmark runs on a trace of it
+	bytes      float64 // goal for the recording's bytes per event; 0: none
 }
 
-// unit is what a cost is given for.
+// unit is the unit of a cost.
 type unit int
 
 const (
 	perRun unit = iota
 	perPair
-	perThread // of pairsPerThread pairs
+	perThread // a thread makes pairsPerThread pairs
 	perRequest
 )
 
-const pairsPerThread = 10 // of the mode "many" of tests/programs/src/w.c
+const pairsPerThread = 10 // in the mode "many" of tests/programs/src/w.c
 
 func (w *workload) synthetic() bool { return w.pairs > 0 }
 
-// command returns the arguments for a fraction of the work.
+// command returns the arguments for 1/part of the work.
 func (w *workload) command(part int) []string {
 	if !w.synthetic() {
 		return w.args
@@ -48,7 +48,7 @@ func (w *workload) command(part int) []string {
 	return append(append([]string(nil), w.args...), fmt.Sprint(n), fmt.Sprint(n/20))
 }
 
-// workloads makes the inputs in dir and returns what can be measured on this machine.
+// workloads creates the inputs in dir and returns the workloads that this machine can run.
 func workloads(dir string, scale float64) (all []workload, missing []string, err error) {
 	if err := programs.BuildPrograms(dir); err != nil {
 		return nil, nil, err
@@ -66,46 +66,53 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 	if err != nil {
 		missing = append(missing, "cc1plus ("+err.Error()+")")
 	} else {
-		all = append(all, workload{name: "cc1plus", what: "the compiler proper of `g++ -O2 -c` of a file with <regex>, <map>, <iostream> ...",
-			args: cc1plus, trace: true, bytes: 3})
+		all = append(all, workload{name: "cc1plus", what: "the compiler proper of `g++ -O2 -c` of a file with " +
+			"<regex>, <map>, <iostream> ...", args: cc1plus, trace: true, bytes: 3})
 	}
 	if python, err := exec.LookPath("/usr/bin/python3"); err != nil {
 		missing = append(missing, "python3")
 	} else {
-		// A file: heaptrack's interpreter stumbles over a command line of several lines.
+		// In a file, because heaptrack's interpreter cannot parse a command line of several lines.
 		script := filepath.Join(dir, "loop.py")
 		if err := os.WriteFile(script, []byte(programs.PythonJSON(n(40))), 0o644); err != nil {
 			return nil, nil, err
 		}
 		all = append(all, workload{name: "python", what: "PYTHONMALLOC=malloc, JSON parse and dump loop",
-			args: []string{python, script}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}, trace: true, bytes: 1})
+			args: []string{python, script}, env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}, trace: true,
+			bytes: 1})
 	}
 	if sqlite, err := exec.LookPath("sqlite3"); err != nil {
 		missing = append(missing, "sqlite3")
 	} else {
-		all = append(all, workload{name: "sqlite", what: "in-memory bulk insert, index, group by", args: []string{sqlite, ":memory:"},
-			stdin: programs.SQL(n(1e6)), trace: true})
+		all = append(all, workload{name: "sqlite", what: "in-memory bulk insert, index, group by",
+			args: []string{sqlite, ":memory:"}, stdin: programs.SQL(n(1e6)), trace: true})
 	}
 	redis, none := redisWorkload(n(30e3))
 	return append(all, redis...), append(missing, none...), nil
 }
 
-// synthetic are the modes of tests/programs/src/w.c, n of their size.
+// synthetic returns the modes of tests/programs/src/w.c as workloads. n scales their sizes.
 func synthetic(w string, n func(float64) int) []workload {
 	all := []workload{
-		{name: "W1", what: "loop, depth 10, window of 8 blocks", args: []string{w, "w1"}, pairs: n(8e6), threads: 1, bytes: 1, trace: true},
-		{name: "depth 60", what: "the same at depth 60, same stack", args: []string{w, "w1d"}, pairs: n(8e6), trace: true},
+		{name: "W1", what: "loop, depth 10, window of 8 blocks", args: []string{w, "w1"}, pairs: n(8e6), threads: 1,
+			bytes: 1, trace: true},
+		{name: "depth 60", what: "the same at depth 60, same stack", args: []string{w, "w1d"}, pairs: n(8e6),
+			trace: true},
 		{name: "depth 500", what: "the same at depth 500", args: []string{w, "w1d500"}, pairs: n(4e6)},
-		{name: "W2", what: "depth 60, 64 leaf functions, top 5 frames vary", args: []string{w, "w2"}, pairs: n(6e6), trace: true},
+		{name: "W2", what: "depth 60, 64 leaf functions, top 5 frames vary", args: []string{w, "w2"}, pairs: n(6e6),
+			trace: true},
 	}
 	for _, threads := range []int{2, 4, 8} {
-		all = append(all, workload{name: fmt.Sprintf("W1 on %d threads", threads), what: fmt.Sprintf("W1 in each of %d threads", threads),
-			args: []string{w, fmt.Sprintf("w1t%d", threads)}, pairs: max(n(6e6)/threads, 1), threads: threads, trace: threads == 2})
+		all = append(all, workload{name: fmt.Sprintf("W1 on %d threads", threads),
+			what: fmt.Sprintf("W1 in each of %d threads", threads), args: []string{w, fmt.Sprintf("w1t%d", threads)},
+			pairs: max(n(6e6)/threads, 1), threads: threads, trace: threads == 2})
 	}
-	all = append(all, workload{name: "W3", what: "2 producers, 2 consumers on 2 cores", args: []string{w, "w3"}, pairs: n(6e6), bytes: 3, trace: true})
+	all = append(all, workload{name: "W3", what: "2 producers, 2 consumers on 2 cores", args: []string{w, "w3"},
+		pairs: n(6e6), bytes: 3, trace: true})
 	for i := range all {
 		all[i].unit, all[i].added = perPair, true
 	}
-	return append(all, workload{name: "churn", what: fmt.Sprintf("threads one after the other, each of %d pairs; per thread", pairsPerThread),
+	return append(all, workload{name: "churn",
+		what: fmt.Sprintf("threads one after the other, each of %d pairs; per thread", pairsPerThread),
 		args: []string{w, "many"}, pairs: n(10e3), unit: perThread, added: true})
 }

@@ -11,11 +11,11 @@
 
 #include "heaptap.hpp"
 
-// The code comes last, since it may contain commas.
+// The code is the last argument, since it may contain commas.
 #define HEAPTAP_CHECK(condition, ...) HEAPTAP_CATCH2_(CHECK, condition, __VA_ARGS__)
 #define HEAPTAP_REQUIRE(condition, ...) HEAPTAP_CATCH2_(REQUIRE, condition, __VA_ARGS__)
 
-// `.` in front of the field: the condition begins with its name.
+// The condition begins with a field's name, hence the `.` before it.
 #define HEAPTAP_CATCH2_(kind, condition, ...) \
 	do { \
 		const ::heaptap::measured heaptap_m = ::heaptap::measure_of([&] { __VA_ARGS__; }); \

@@ -5,8 +5,8 @@
 //     HEAPTAP_EXPECT(allocations, LE, 2, parse(line));   // EXPECT_LE of the measure's field, see heaptap_measured
 //     HEAPTAP_ASSERT(added, EQ, 0, { cache.fill(); cache.clear(); });
 //
-// The measure is the calling thread's. A test that does not run under heaptap fails; HEAPTAP_SKIP_UNLESS_LOADED() at its
-// begin skips it instead.
+// The measure is the calling thread's. A test that does not run under heaptap fails; HEAPTAP_SKIP_UNLESS_LOADED() at
+// its beginning skips it instead.
 #ifndef HEAPTAP_GTEST_H
 #define HEAPTAP_GTEST_H
 
@@ -20,7 +20,7 @@
 			GTEST_SKIP() << "not run under heaptap"; \
 	while (0)
 
-// The code comes last, since it may contain commas.
+// The code is the last argument, since it may contain commas.
 #define HEAPTAP_EXPECT(field, comparison, limit, ...) HEAPTAP_GTEST_(EXPECT, field, comparison, limit, __VA_ARGS__)
 #define HEAPTAP_ASSERT(field, comparison, limit, ...) HEAPTAP_GTEST_(ASSERT, field, comparison, limit, __VA_ARGS__)
 

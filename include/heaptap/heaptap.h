@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heaptap.h: a program, its framework or its tests talk to heaptap. C99 and C++; nothing to link with.
+// heaptap.h: the API by which a program, its framework or its tests talk to heaptap. C99 and C++; nothing to link with.
 //
 //     #include <heaptap/heaptap.h>
 //
@@ -8,19 +8,19 @@
 //     load(file);
 //     heaptap_region_end("load");
 //
-// The functions look for the agent once, when the program or plugin that was compiled with this header is loaded. Without
-// the agent (the program does not run under heaptap) each is a load and a branch and does nothing; those that return
-// something say below what. With glibc before 2.34, link with -ldl: without it the agent is not found.
+// The functions look for the agent once, when the program or plugin that was compiled with this header is loaded.
+// Without the agent (the program does not run under heaptap), each function is a load and a branch and does nothing;
+// what it returns then is documented below. With glibc before 2.34, link with -ldl; otherwise the agent is not found.
 //
-// Where a function may be called is said by these words:
+// These words say where a function may be called:
 //   anywhere    in any thread, in signal handlers, in a monitor's callbacks, before main and during exit
 //   no handler  the same, but not in a signal handler
-// Nothing here allocates, locks or changes errno. Everything is answered by the agent itself, and no recorder is needed, but
-// for the two functions under "The recorder".
+// No function allocates, locks or changes errno. None needs a recorder, except for the two functions under "The
+// recorder".
 //
-// The ABI: the agent exports one function, heaptap_api, which returns a table of functions. Members are only ever added at its
-// end, and whoever passes a struct passes its size. So an older program meets a newer agent; an agent that is older than the
-// header counts as not loaded.
+// The ABI: the agent exports one function, heaptap_api, which returns a table of functions. Members are only added at
+// the table's end, and structs are passed with their size. So older programs work with newer agents. An agent that is
+// older than the header counts as not loaded.
 #ifndef HEAPTAP_H
 #define HEAPTAP_H
 
@@ -33,57 +33,56 @@ extern "C" {
 
 #define HEAPTAP_VERSION 1
 
-// What functions return that can fail.
+// Return values of functions that can fail.
 #define HEAPTAP_OK 0
 #define HEAPTAP_NOT_LOADED (-1) // the program does not run under heaptap, or this child of it is not recorded
-#define HEAPTAP_INVALID \
-	(-2) // an argument that makes no sense: a measure of another thread or that has ended, an unknown monitor
-#define HEAPTAP_FULL (-3) // more at once than the agent has room for
+#define HEAPTAP_INVALID (-2) // an invalid argument: a measure that has ended or is another thread's, an unknown monitor
+#define HEAPTAP_FULL (-3) // too many at once: the agent has no room
 #define HEAPTAP_RUNNING (-4) // done, but callbacks may still be running, see heaptap_monitor_remove
-#define HEAPTAP_NO_RECORDER \
-	(-5) // nobody takes in what is recorded, or no longer: plain preloading, a recorder that has died
-#define HEAPTAP_TIMEOUT (-6) // the recorder has not answered in time
+#define HEAPTAP_NO_RECORDER (-5) // there is no recorder: plain LD_PRELOAD, or the recorder has died
+#define HEAPTAP_TIMEOUT (-6) // the recorder did not answer in time
 
 // Measures ------------------------------------------------------------------------------------------------------------
 
 #define HEAPTAP_THREAD 0 // what the calling thread does
 #define HEAPTAP_PROCESS 1 // what all threads of the process do
-#define HEAPTAP_EXCLUSIVE 2 // with HEAPTAP_THREAD: what happens in it does not count in the thread's outer measures
-#define HEAPTAP_MEASURES 32 // so many may be nested in a thread, and as many process-wide ones run at once
+#define HEAPTAP_EXCLUSIVE 2 // with HEAPTAP_THREAD: its events do not count in the thread's outer measures
+#define HEAPTAP_MEASURES 32 // the most nested measures of a thread, and the most process-wide ones at once
 
-// What happened between the begin of a measure and its end. Usable bytes are what the allocator has set aside for a block,
-// as malloc_usable_size tells; never less than was requested. A realloc is a deallocation and an allocation, one that fails
-// nothing. What fails is not counted; nor is what a monitor's callback does.
+// What happened between the beginning and the end of a measure. Usable bytes are what malloc_usable_size reports for a
+// block, never less than the requested bytes. A realloc counts as a deallocation and an allocation. Calls that fail do
+// not count, nor does what a monitor's callback does.
 struct heaptap_measured {
 	uint64_t allocations;
-	uint64_t deallocations; // of blocks from before the measure, too
-	uint64_t requested; // bytes that were asked for, of the allocations
+	uint64_t deallocations; // including blocks from before the measure
+	uint64_t requested; // requested bytes of the allocations
 	uint64_t allocated; // usable bytes of the allocations
 	uint64_t deallocated; // usable bytes of the deallocations
 	int64_t added; // allocated - deallocated: usable bytes after minus before
-	int64_t highest; // of the running balance, in usable bytes; it begins with 0, so this is the peak above the start
-	int64_t lowest; // of the running balance, never above 0
+	int64_t highest; // maximum of the running balance, in usable bytes; it begins at 0: the peak above the start
+	int64_t lowest; // minimum of the running balance; never above 0
 	uint64_t largest; // requested bytes of the largest single allocation
 };
 
 // Monitors ------------------------------------------------------------------------------------------------------------
 
-#define HEAPTAP_MONITORS 16 // so many may be registered at once
+#define HEAPTAP_MONITORS 16 // the most monitors registered at once
 
-// Functions to be called for each allocation and deallocation, in the thread that makes it: for an allocation after the real
-// function has returned, for a deallocation before it is called; realloc is both, and if it fails, the block is reported as
-// allocated again, with the usable size as requested. They run in several threads at the same time, and in signal handlers
-// that allocate. What they themselves allocate and free is recorded as everything, but neither reported to monitors nor measured.
-// They must not throw nor longjmp, and must keep away from locks that others hold while they allocate.
+// Callbacks for each allocation and deallocation, called in the thread that makes it: for an allocation after the real
+// function has returned, for a deallocation before the real function is called. A realloc calls both; if it fails, the
+// block is reported as allocated again, with its usable size as the requested size. Callbacks run in several threads at
+// the same time, and in signal handlers that allocate. What they allocate and free is recorded as usual, but neither
+// reported to monitors nor measured. They must not throw, longjmp, or take a lock that another thread may hold while it
+// allocates.
 struct heaptap_monitor {
 	void (*allocated)(size_t requested, size_t usable, const void *address, void *user); // or NULL
 	void (*deallocated)(size_t usable, const void *address, void *user); // or NULL
-	void *user; // handed to both
+	void *user; // passed to both
 };
 
 // The recorder --------------------------------------------------------------------------------------------------------
 
-// What is live of what was recorded of this process.
+// Live memory of this process, as recorded.
 struct heaptap_live {
 	uint64_t bytes; // requested
 	uint64_t blocks;
@@ -91,12 +90,12 @@ struct heaptap_live {
 
 // Pools ---------------------------------------------------------------------------------------------------------------
 
-typedef uint64_t heaptap_pool_id; // 0: none, and all that is said of it goes unheard
+typedef uint64_t heaptap_pool_id; // 0: no pool; calls with it do nothing
 
 // The table -----------------------------------------------------------------------------------------------------------
 
 struct heaptap_api {
-	uint32_t size; // of the table that the agent has
+	uint32_t size; // size of the agent's table
 	uint32_t version; // HEAPTAP_VERSION of the agent
 	int (*active)(void);
 	int (*start)(void);
@@ -130,24 +129,26 @@ struct heaptap_api {
 	uint32_t (*stack)(const void *address);
 };
 
-// The only symbol of the agent that programs use: the table, which stays where it is, or NULL if it has fewer than `size`
-// bytes or if the agent has stepped aside. From other languages: look this symbol up by dlsym and call it.
+// The only symbol of the agent that programs use. It returns the table, whose address never changes; NULL if the table
+// has fewer than `size` bytes, or if the agent has disabled itself. From other languages: find this symbol with dlsym
+// and call it.
 typedef const struct heaptap_api *heaptap_api_function(size_t size);
 
-// heaptap_shared's name of a uint32_t: not 0, compat/alloc_monitor.h's monitors are not called.
+// Name for heaptap_shared of a uint32_t: if it is not 0, the monitors of compat/alloc_monitor.h are not called.
 #define HEAPTAP_ALLOC_MONITOR_STOPPED "alloc_monitor stopped"
 
-#ifndef HEAPTAP_AGENT // which includes this file for what is above
+#ifndef HEAPTAP_AGENT // the agent includes this file for the declarations above
 
-// One for the program or plugin, however many of its files include this header. Not hidden: a library may run inline functions that the
-// dynamic linker has found in the executable, or in another library, before that one's constructors have run.
+// One for each program or plugin, however many of its files include this header. Not hidden, because a library may run
+// inline functions that the dynamic linker has found in the executable or in another library, before the constructors
+// of that one have run.
 __attribute__((weak, visibility("default"))) const struct heaptap_api *heaptap_table;
 
 static void *heaptap_dlsym(void *, const char *) __attribute__((weakref("dlsym")));
 static char *heaptap_dlerror(void) __attribute__((weakref("dlerror")));
 
-// Before all constructors without a priority, and so before static objects of C++. A weak reference to heaptap_api itself
-// would stay unresolved in a program that is not position-independent.
+// Runs before all constructors without a priority, and so before those of C++'s static objects. A weak reference to
+// heaptap_api itself would stay unresolved in a program that is not position-independent.
 __attribute__((constructor(101), unused)) static void heaptap_look(void)
 {
 	union {
@@ -160,7 +161,7 @@ __attribute__((constructor(101), unused)) static void heaptap_look(void)
 	if (api.symbol)
 		heaptap_table = api.function(sizeof(struct heaptap_api));
 	else if (heaptap_dlerror)
-		heaptap_dlerror(); // what the program asks for later is not our failure
+		heaptap_dlerror(); // clears the error, so that the program's next dlerror does not return ours
 }
 
 #define HEAPTAP_CALL(otherwise, call) (__builtin_expect(heaptap_table != NULL, 0) ? heaptap_table->call : (otherwise))
@@ -179,16 +180,17 @@ static inline int heaptap_version(void)
 	return heaptap_table ? (int)heaptap_table->version : 0;
 }
 
-// 1 if allocations of the calling thread are being recorded (or sampled, or counted); 0 if recording is stopped, or paused in
-// this thread, or the agent is not loaded. Anywhere.
+// 1 if allocations of the calling thread are being recorded (or sampled, or counted); 0 if recording is stopped, or
+// paused in this thread, or if the agent is not loaded. Anywhere.
 static inline int heaptap_active(void)
 {
 	return HEAPTAP_CALL(0, active());
 }
 
-// Starts recording, in the mode that it had before it was stopped or was to have at the start of the program; stops it. At once
-// and for the whole process, and for those that it has forked or was forked from without exec. While it is stopped, new allocations
-// are ignored; deallocations of recorded blocks go on being recorded. HEAPTAP_OK or HEAPTAP_NOT_LOADED. Anywhere.
+// Start recording, in the mode that it had before it was stopped (or was to have from the start of the program), and
+// stop it. They act at once and on the whole process, and on the processes that it has forked, or was forked from,
+// without exec. While recording is stopped, new allocations are ignored; deallocations of recorded blocks are still
+// recorded. Return HEAPTAP_OK or HEAPTAP_NOT_LOADED. Anywhere.
 static inline int heaptap_start(void)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, start());
@@ -198,8 +200,8 @@ static inline int heaptap_stop(void)
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, stop());
 }
 
-// Excludes what the calling thread allocates until the resume that belongs to it: pairs nest, and a resume too many does
-// nothing. Deallocations of recorded blocks go on being recorded. Anywhere.
+// Excludes what the calling thread allocates until the matching resume. Pairs nest; an extra resume does nothing.
+// Deallocations of recorded blocks are still recorded. Anywhere.
 static inline void heaptap_pause(void)
 {
 	HEAPTAP_CALL((void)0, pause());
@@ -210,38 +212,38 @@ static inline void heaptap_resume(void)
 }
 
 // Names ---------------------------------------------------------------------------------------------------------------
-// Texts are UTF-8, copied, and cut after HEAPTAP_NAME_MAX bytes. A NULL is an empty text.
+// Names are UTF-8, copied, and cut after HEAPTAP_NAME_MAX bytes. NULL is an empty name.
 #define HEAPTAP_NAME_MAX 1000
 
-// Gives this moment a name. Anywhere.
+// Names this moment. Anywhere.
 static inline void heaptap_mark(const char *name)
 {
 	HEAPTAP_CALL((void)0, mark(name));
 }
 
-// The calling thread enters a region: a named, nested span of its time, in which it can be asked later what it allocated. Up to
-// four ids (event, module, phase ...) tell apart those with the same name; of more, the first four count. Any number may be
-// nested. A region that is left open ends with its thread. After fork, the child goes on in the regions of the thread that
-// forked. Anywhere.
+// The calling thread enters a region: a named, nested span of its time, whose allocations can be queried later. Up to
+// four ids (event, module, phase ...) distinguish regions of the same name; further ids are ignored. Any number of
+// regions may be nested. A region that is left open ends with its thread. After fork, the child continues in the
+// regions of the thread that forked. Anywhere.
 static inline void heaptap_region_begin(const char *name, const int64_t *ids, size_t count)
 {
 	HEAPTAP_CALL((void)0, region_begin(name, ids, count));
 }
 
-// The calling thread leaves the innermost region of that name, and all that it has entered since; if there is none, nothing
-// happens. Anywhere.
+// The calling thread leaves the innermost region of that name, and all regions that it has entered since. If there is
+// none, nothing happens. Anywhere.
 static inline void heaptap_region_end(const char *name)
 {
 	HEAPTAP_CALL((void)0, region_end(name));
 }
 
-// The calling thread is called so from here on, in the recording; the kernel's name of it stays. Anywhere.
+// Names the calling thread in the recording, from now on. The kernel's name of the thread does not change. Anywhere.
 static inline void heaptap_thread_name(const char *name)
 {
 	HEAPTAP_CALL((void)0, thread_name(name));
 }
 
-// The bytes from `start` on are called so, until they are named anew. Anywhere.
+// Names the `size` bytes from `start` on, until they are named again. Anywhere.
 static inline void heaptap_range_name(const void *start, size_t size, const char *name)
 {
 	HEAPTAP_CALL((void)0, range_name(start, size, name));
@@ -249,11 +251,11 @@ static inline void heaptap_range_name(const void *start, size_t size, const char
 
 // Measures ------------------------------------------------------------------------------------------------------------
 
-// Begins a measure: HEAPTAP_THREAD or HEAPTAP_PROCESS, and HEAPTAP_EXCLUSIVE if wanted. Returns what the other two functions
-// ask for, above 0; or HEAPTAP_NOT_LOADED, HEAPTAP_FULL, or HEAPTAP_INVALID. No handler.
-// Counts and bytes are exact whatever heaptap records, stopped and sampled too. A thread's measures nest: to end one ends those that were begun
-// after it. A measure of the process sees what other threads do from when they can know of it; its counts and its balance are
-// exact as soon as these have come to rest.
+// Begins a measure. flags are HEAPTAP_THREAD or HEAPTAP_PROCESS, optionally with HEAPTAP_EXCLUSIVE. Returns the number,
+// above 0, that the other two functions take; or HEAPTAP_NOT_LOADED, HEAPTAP_FULL, or HEAPTAP_INVALID. No handler.
+// Counts and bytes are exact whatever heaptap records, even while it is stopped or samples. A thread's measures nest:
+// ending one ends those that were begun after it. A process-wide measure may begin a little later in other threads; its
+// counts and balance are exact once these threads have finished their calls.
 static inline int64_t heaptap_measure_begin(unsigned flags)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, measure_begin(flags));
@@ -265,15 +267,16 @@ static inline struct heaptap_measured heaptap_nothing(void)
 	return nothing;
 }
 
-// What has happened since its begin; inner measures that count are in it. Returns HEAPTAP_OK; or HEAPTAP_NOT_LOADED or HEAPTAP_INVALID,
-// and then all is 0. A measure of a thread is read and ended by that thread only. No handler.
+// Reads what has happened since the beginning of the measure, including inner measures that are not exclusive. Returns
+// HEAPTAP_OK; or HEAPTAP_NOT_LOADED or HEAPTAP_INVALID, and then all fields are 0. Only the thread that began a measure
+// with HEAPTAP_THREAD may read and end it. No handler.
 static inline int heaptap_measure_read(int64_t measure, struct heaptap_measured *out)
 {
 	*out = heaptap_nothing();
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, measure_read(measure, out, sizeof(*out)));
 }
 
-// The same, and ends it.
+// The same, and ends the measure.
 static inline int heaptap_measure_end(int64_t measure, struct heaptap_measured *out)
 {
 	*out = heaptap_nothing();
@@ -281,17 +284,18 @@ static inline int heaptap_measure_end(int64_t measure, struct heaptap_measured *
 }
 
 // One for the process -------------------------------------------------------------------------------------------------
-// A header may be compiled into an executable, its libraries and its plugins, each of which then has static variables of its own. What all of
-// them are to share lies here.
+// A header may be compiled into an executable, its libraries and its plugins. Each then has static variables of its
+// own; what they must share is kept here.
 
-// Memory that is the same for all who ask for this name and size, and zero before. It stays for ever; a forked child has a copy. The name
-// is at most 63 bytes long and names the layout, with its version. NULL without the agent, or without memory. Anywhere.
+// Returns memory that is the same for all callers with this name and size, zero at first. It is never freed; a forked
+// child has a copy. The name, of at most 63 bytes, stands for the layout and its version. NULL without the agent, or if
+// there is no memory. Anywhere.
 static inline void *heaptap_shared(const char *name, size_t size)
 {
 	return HEAPTAP_CALL(NULL, shared(name, size));
 }
 
-// The calling thread's number, which no other thread of the process ever gets; 0 without the agent. Anywhere.
+// Returns the calling thread's number, which no other thread of the process ever has; 0 without the agent. Anywhere.
 static inline uint64_t heaptap_thread(void)
 {
 	return HEAPTAP_CALL(0, thread());
@@ -299,30 +303,30 @@ static inline uint64_t heaptap_thread(void)
 
 // Monitors ------------------------------------------------------------------------------------------------------------
 
-// Registers a monitor, which is copied. Returns its number, above 0; or HEAPTAP_NOT_LOADED, HEAPTAP_FULL, or HEAPTAP_INVALID. Other
-// threads' events that are under way may not be reported. No handler.
+// Registers a copy of a monitor. Returns its number, above 0; or HEAPTAP_NOT_LOADED, HEAPTAP_FULL, or HEAPTAP_INVALID.
+// Calls that other threads are making meanwhile may not be reported. No handler.
 static inline int heaptap_monitor_add(const struct heaptap_monitor *monitor)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, monitor_add(monitor, sizeof(*monitor)));
 }
 
-// No callback of the monitor begins any more, and those that run are waited for: when HEAPTAP_OK is returned, nobody uses `user`
-// any longer. From within a callback of any monitor nobody is waited for, since two could wait for each other: then
-// HEAPTAP_RUNNING is returned, and heaptap_monitor_wait from outside does the waiting. Else HEAPTAP_NOT_LOADED or
+// Removes a monitor and waits for its running callbacks: once HEAPTAP_OK is returned, nothing uses `user` any longer.
+// Called from within a callback of any monitor, it does not wait, because two callbacks could wait for each other. It
+// then returns HEAPTAP_RUNNING, and heaptap_monitor_wait, called from outside, waits. Else HEAPTAP_NOT_LOADED or
 // HEAPTAP_INVALID. No handler.
 static inline int heaptap_monitor_remove(int monitor)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, monitor_remove(monitor));
 }
 
-// Waits for callbacks of monitors that have been removed. Returns as heaptap_monitor_remove. No handler.
+// Waits for running callbacks of removed monitors. Returns the same values as heaptap_monitor_remove. No handler.
 static inline int heaptap_monitor_wait(void)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, monitor_remove(0));
 }
 
-// Until the unhide that belongs to it, what the calling thread does is neither reported to monitors nor measured, as in a
-// callback; it is recorded. Pairs nest. Anywhere.
+// Until the matching unhide, what the calling thread allocates and frees is neither reported to monitors nor measured,
+// as in a callback. It is still recorded. Pairs nest. Anywhere.
 static inline void heaptap_hide(void)
 {
 	HEAPTAP_CALL((void)0, hide());
@@ -332,109 +336,115 @@ static inline void heaptap_unhide(void)
 	HEAPTAP_CALL((void)0, unhide());
 }
 
-// For a monitor's `allocated`: the number of the call stack that the block it is told of was recorded with, by which the answer to
-// heaptap_dump("frames") names it. 0: the block was not recorded. Anywhere.
+// For a monitor's callback `allocated`: returns the number of the block's call stack in the recording, which is also
+// its number in the output of heaptap_dump("frames"); 0 if the block was not recorded. Anywhere.
 static inline uint32_t heaptap_stack(const void *address)
 {
 	return HEAPTAP_CALL(0, stack(address));
 }
 
 // Pools ---------------------------------------------------------------------------------------------------------------
-// A program that divides memory itself (an arena, a slab, a free list, a garbage collector) says here what it gives out, and
-// views show that, instead of the large blocks that it lies in. An allocation in a pool is recorded, sampled, counted, paused
-// and stopped as any other, with the caller's call stack and [pool NAME] for its innermost frame. Measures,
-// monitors and thresholds tell of the real allocator alone.
+// A program that divides memory itself (an arena, a slab, a free list, a garbage collector) reports its allocations
+// here. Views then show these instead of the large blocks that they lie in. An allocation in a pool is recorded,
+// sampled, counted, paused and stopped like any other, with the caller's call stack and [pool NAME] as its leaf.
+// Measures, monitors and thresholds see only the real allocator.
 //
-// Say it in the order in which a thread may rely on it: that memory is the pool's, before anything is given out in it; an allocation
-// after the pool has set it apart; a free or clear before the pool may give the same bytes out again; a destroy before the memory is
-// given back.
+// Report in an order that holds for all threads: backing memory before anything is allocated in it; an allocation after
+// the pool has reserved it; a free or clear before the pool can hand out the same bytes again; a destroy before the
+// memory is released.
 #define HEAPTAP_INLINE static inline __attribute__((always_inline, unused))
 
-// Creates a pool; pools with the same name are shown as one. Returns what the other functions ask for, or 0 without the
-// agent, if its tables are full, or after 2^32 pools: then the other functions do nothing. A forked child goes on using it. Anywhere.
+// Creates a pool. Pools with the same name are shown as one. Returns the id that the other functions take; 0 without
+// the agent, if its tables are full, or after 2^32 pools. With id 0, the other functions do nothing. A forked child can
+// use the same id. Anywhere.
 HEAPTAP_INLINE heaptap_pool_id heaptap_pool_create(const char *name)
 {
 	return HEAPTAP_CALL(0, pool_create(name));
 }
 
-// What the calling thread allocates from here on serves the pool: it is counted nowhere but as the pool's memory. 0: it is counted as
-// always. Returns whom it served before, to be passed when that is to go on. All other threads' events take the longer way meanwhile, so
-// this belongs around the very call. A thread that leaves it on goes on so. Anywhere.
+// From now on, what the calling thread allocates is backing of the pool, and counted only as such. 0: it is counted as
+// usual again. Returns the previous pool; pass that to restore the previous state. Until then, all other threads' calls
+// are slower, so put this directly around the call that allocates. The setting lasts until it is changed. Anywhere.
 HEAPTAP_INLINE heaptap_pool_id heaptap_pool_serve(heaptap_pool_id pool)
 {
 	return HEAPTAP_CALL(0, pool_serve(pool));
 }
 
-// The `size` bytes from `block` on serve the pool from here on. If a block of the heap, or of another pool, begins there, that block
-// ends in the books, so that its bytes are not counted twice (but they were until now, and may have made the peak: see
-// heaptap_pool_serve); when it is freed or reallocated, what the pool has in it ends with it. Else
-// (mmap, static memory) they serve it until it is destroyed. Said again for the same pool, it does nothing; for another one, what is
-// in it ends and it is that pool's. Anywhere.
+// The `size` bytes from `block` on are backing of the pool from now on. If a block of the heap, or of another pool,
+// begins there, it is counted as ended, so that its bytes are not counted twice. (They were counted until now, and may
+// be part of the peak; heaptap_pool_serve avoids that.) When that block is freed or reallocated, the pool's allocations
+// in it end with it. Other memory (mmap, static) is backing until the pool is destroyed. Repeating the call for the
+// same pool does nothing; a call for another pool ends the allocations in the memory and makes it that pool's.
+// Anywhere.
 HEAPTAP_INLINE void heaptap_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
 {
 	HEAPTAP_CALL((void)0, pool_backing(pool, block, size));
 }
 
-// The pool has given out `size` bytes at `address`; NULL: it had no room, which is counted as a failed allocation. Where the same
-// pool's block at that address has not ended, it ends unseen. Anywhere.
+// The pool has allocated `size` bytes at `address`; NULL: it had no room, which counts as a failed allocation. If a
+// block of the same pool at that address has not ended, it ends now, as unseen. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_alloc(heaptap_pool_id pool, const void *address, size_t size)
 {
 	HEAPTAP_CALL((void)0, pool_alloc(pool, address, size));
 }
 
-// What it has given out at `address` is about to be taken back. An address that it has not given out is counted as unmatched; NULL
-// is nothing. Anywhere.
+// The pool is about to free its block at `address`. An address at which it has no block counts as unmatched; NULL does
+// nothing. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_free(heaptap_pool_id pool, const void *address)
 {
 	HEAPTAP_CALL((void)0, pool_free(pool, address));
 }
 
-// What it has given out at `from` lies at `to` now, or has another size there: as realloc(from, size) that has returned `to`, its cases
-// of NULL included. Anywhere.
+// The pool has moved or resized its block at `from`, like a realloc(from, size) that returned `to`, including the cases
+// in which these are NULL. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t size)
 {
 	HEAPTAP_CALL((void)0, pool_move(pool, from, to, size));
 }
 
-// All that it has given out ends; its memory stays. Anywhere.
+// All blocks of the pool end; it keeps its backing. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_clear(heaptap_pool_id pool)
 {
 	HEAPTAP_CALL((void)0, pool_clear(pool));
 }
 
-// The same, and the pool is no more: nothing is to be said of it any longer. A block of the heap that has served it stays out of the
-// books until it is freed. Anywhere.
+// The same, and the pool ends: its id must not be used any more. A heap block that was its backing is not counted again
+// until it is freed. Anywhere.
 HEAPTAP_INLINE void heaptap_pool_destroy(heaptap_pool_id pool)
 {
 	HEAPTAP_CALL((void)0, pool_destroy(pool));
 }
 
 // The recorder --------------------------------------------------------------------------------------------------------
-// These wait for an answer of the recorder, `timeout` milliseconds at most, and count what the calling thread has done so far and
-// what others have. They change nothing that is counted. HEAPTAP_OK; or HEAPTAP_NOT_LOADED, HEAPTAP_NO_RECORDER, HEAPTAP_TIMEOUT. No handler,
-// not in a monitor's callback.
+// These functions wait for an answer of the recorder, for at most `timeout` milliseconds. The answer covers what the
+// calling thread, and other threads, have done so far. The calls themselves are not counted. They return HEAPTAP_OK; or
+// HEAPTAP_NOT_LOADED, HEAPTAP_NO_RECORDER, or HEAPTAP_TIMEOUT. No handler, not in a monitor's callback.
 
-// Requested bytes and blocks that are live.
+// Returns the requested bytes and the blocks that are live.
 static inline int heaptap_live(struct heaptap_live *out, unsigned timeout)
 {
 	out->bytes = out->blocks = 0;
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, live(out, sizeof(*out), timeout));
 }
 
-// Prints the profile so far to a file descriptor, which must not be one that others wait to be read from. `what` is words, with spaces between,
-// all of which may be left out (NULL is none):
+// Prints the profile so far to a file descriptor. Writing may block, and longer than `timeout`: something must read a
+// pipe or socket meanwhile. `what` is a list of words, separated by spaces; all are optional, and NULL is an empty
+// list:
 //   text or folded          a table of functions, or call stacks for flame graphs
-//   stacks                  call stacks as folded, each behind its calls, and its total, live and most live bytes
-//   details                 the same, with a line for each function, from the leaf on: its name, and where in the source; an empty line ends it
-//   frames                  as details, with heaptap_stack's number in place of the numbers; first, as 0, the call stack of this very call
+//   stacks                  call stacks as folded, each after its calls, and its total, live and most live bytes
+//   details                 the same, with a line for each function, from the leaf on: its name, and its place in the
+//                           source; an empty line ends a call stack
+//   frames                  like details, with heaptap_stack's number instead of the sums; first, as 0, the call stack
+//                           of this call
 //   pprof                   a file for go tool pprof, compressed
-//   summary or histogram    the sums; powers of two: what was allocated, by requested and by usable size, and what of it was freed
-//   sort=live               the most first: by live (the default), total, peak or calls
+//   summary or histogram    the sums; powers of two: what was allocated, by requested and by usable size, and what of
+//                           that was freed
+//   sort=live               the largest first: by live (the default), total, peak or calls
 //   thread=self             of what this thread allocated; else of all
 //   function=PATTERN        the lines of the functions that match
 //   size=MIN..MAX           of blocks of so many requested bytes; one of them may be left out
-//   limit=20                so many rows
-// HEAPTAP_INVALID if it cannot be understood, or written.
+//   limit=20                at most so many rows
+// Returns HEAPTAP_INVALID if `what` cannot be parsed, or the output cannot be written.
 static inline int heaptap_dump(int fd, const char *what, unsigned timeout)
 {
 	return HEAPTAP_CALL(HEAPTAP_NOT_LOADED, dump(fd, what, timeout));

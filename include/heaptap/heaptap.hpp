@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heaptap.hpp: heaptap.h for C++17, header only: scopes that end by themselves, and monitors as objects.
+// heaptap.hpp: heaptap.h for C++17, header only: RAII scopes, and monitors as objects.
 //
 //     heaptap::region region("event", {run, event});
 //     heaptap::measure measure;
@@ -82,7 +82,7 @@ inline void range_name(const void *start, std::size_t size, const std::string &n
 	heaptap_range_name(start, size, name.c_str());
 }
 
-// What the calling thread allocates while it lives is not recorded: heaptap_pause and heaptap_resume.
+// While this object lives, what the calling thread allocates is not recorded: heaptap_pause and heaptap_resume.
 class pause
 {
       public:
@@ -98,7 +98,8 @@ class pause
 	pause &operator=(const pause &) = delete;
 };
 
-// What the calling thread does while it lives is neither reported to monitors nor measured: heaptap_hide and heaptap_unhide.
+// While this object lives, what the calling thread allocates and frees is neither reported to monitors nor measured:
+// heaptap_hide and heaptap_unhide.
 class hide
 {
       public:
@@ -114,7 +115,7 @@ class hide
 	hide &operator=(const hide &) = delete;
 };
 
-// A region of the calling thread from here to the end of the scope, exceptions included. The name must live as long.
+// A region of the calling thread, until the end of the scope, also by an exception. The name must live as long.
 class region
 {
       public:
@@ -133,7 +134,7 @@ class region
 	const char *name_;
 };
 
-// A pool, from here to the end of the scope: what is left in it then ends. All functions are those of heaptap.h, "Pools".
+// A pool, until the end of the scope, which ends what is left in it. The functions are those of heaptap.h, "Pools".
 class pool
 {
       public:
@@ -167,7 +168,8 @@ class pool
 	{
 		heaptap_pool_clear(id_);
 	}
-	// What allocates memory for it: that is not counted but as the pool's. Returns what the function does.
+	// Calls a function that allocates backing for the pool, so that it is counted only as such. Returns the function's
+	// result.
 	template <typename Function> auto grow(Function &&function) const
 	{
 		struct serving {
@@ -189,8 +191,8 @@ class pool
 };
 
 #ifdef __cpp_lib_memory_resource
-// Says what an allocator of the standard library does. Put one around the resource, to say what it gives out, and one with `backing` below
-// it, to say which memory it takes:
+// Reports what a memory resource of the standard library does. Put one around the resource to report its allocations,
+// and one with `backing` below it to report the memory that it takes:
 //
 //     heaptap::pool pool("events");
 //     heaptap::pool_resource below(pool, std::pmr::new_delete_resource(), heaptap::pool_resource::backing);
@@ -198,7 +200,7 @@ class pool
 //     heaptap::pool_resource events(pool, &arena);
 //     std::pmr::vector<int> list(&events);
 //
-// Whoever releases the arena says pool.clear() as well.
+// Code that releases the arena must also call pool.clear().
 class pool_resource : public std::pmr::memory_resource
 {
       public:
@@ -213,7 +215,7 @@ class pool_resource : public std::pmr::memory_resource
 	{
 		if (role_ == backing) {
 			void *memory = pool_.grow([&] { return upstream_->allocate(size, alignment); });
-			pool_.backing(memory, size); // if it is another pool's
+			pool_.backing(memory, size); // in case it is another pool's
 			return memory;
 		}
 		void *p = upstream_->allocate(size, alignment);
@@ -239,7 +241,7 @@ class pool_resource : public std::pmr::memory_resource
 
 using measured = heaptap_measured;
 
-// A measure from here to the end of the scope, of the calling thread unless HEAPTAP_PROCESS is given.
+// A measure, until the end of the scope; of the calling thread unless HEAPTAP_PROCESS is given.
 class measure
 {
       public:
@@ -255,13 +257,13 @@ class measure
 	measure(const measure &) = delete;
 	measure &operator=(const measure &) = delete;
 
-	// Does it measure? Not without the agent, and not if there are too many at once.
+	// Whether it measures: not without the agent, and not if there are too many at once.
 	explicit operator bool() const noexcept
 	{
 		return number_ > 0;
 	}
 
-	// What has happened so far.
+	// Returns what has happened so far.
 	measured read() const noexcept
 	{
 		measured m;
@@ -273,7 +275,7 @@ class measure
 	std::int64_t number_;
 };
 
-// What a function does in this thread.
+// Measures what a function does in this thread.
 template <typename Function> measured measure_of(Function &&function)
 {
 	measure m;
@@ -281,7 +283,8 @@ template <typename Function> measured measure_of(Function &&function)
 	return m.read();
 }
 
-// To be derived from. The functions are called in any thread, several at a time; heaptap.h, "Monitors", says what they may do.
+// Base class of monitors. The functions are called in any thread, several at a time; heaptap.h, "Monitors", says what
+// they may do.
 class monitor
 {
       public:
@@ -297,16 +300,16 @@ namespace detail
 struct monitors {
 	struct entry {
 		int number;
-		const void *name; // by which it is removed
+		const void *name; // the key for removing it
 		heaptap::monitor *monitor;
 		const void *owner; // the registry that made it
 	};
 
-	std::atomic<int> made; // 0, 1 while it is being made, 2
+	std::atomic<int> made; // 0; 1 while it is being created; 2
 	std::mutex mutex;
 	std::vector<entry> list;
 
-	// Null without the agent, or without memory.
+	// Null without the agent, or if there is no memory.
 	static monitors *instance()
 	{
 		static_assert(sizeof(monitors) < 1000);
@@ -334,9 +337,9 @@ struct monitors {
 
 } // namespace detail
 
-// Owns monitors, which lie in one list for the process: what was registered in one of its modules may be removed in another one, and ends
-// at the latest when the module ends that registered it. All functions may be called in any thread; not from within a monitor, whose object
-// would have to outlive itself: then remove throws std::logic_error.
+// Owns monitors, in one list for the process: a monitor that was registered in one module may be removed in another,
+// and is destroyed at the latest with the module that registered it. All functions may be called in any thread, but not
+// from within a monitor: there, remove throws std::logic_error, since it would destroy an object that is in use.
 class registry
 {
       public:
@@ -364,7 +367,7 @@ class registry
 				continue;
 			}
 			if (heaptap_monitor_remove(e->number) !=
-			    HEAPTAP_RUNNING) // in use still: better lost than destroyed
+			    HEAPTAP_RUNNING) // still in use: leak it rather than destroy it
 				delete e->monitor;
 			e = list.erase(e);
 		}
@@ -372,8 +375,8 @@ class registry
 			std::vector<detail::monitors::entry>().swap(list);
 	}
 
-	// Makes a monitor and registers it. Making it is not reported. Throws std::runtime_error if the program does not run under
-	// heaptap, or if there are too many.
+	// Creates a monitor and registers it. Its creation is not reported. Throws std::runtime_error if the program does
+	// not run under heaptap, or if there are too many monitors.
 	template <typename Monitor, typename... Arguments> Monitor &add(Arguments &&...arguments)
 	{
 		hide h;
@@ -384,7 +387,7 @@ class registry
 		return made;
 	}
 
-	// Registers a monitor, which remove knows by that name.
+	// Registers a monitor under a name, for remove.
 	void add_as(const void *name, std::unique_ptr<monitor> owned)
 	{
 		hide h;
@@ -399,14 +402,14 @@ class registry
 		all_->list.push_back({number, name, owned.release(), this});
 	}
 
-	// Waits until nobody calls the monitor any more, and destroys it, which is not reported.
+	// Waits until the monitor is no longer being called, and destroys it. That is not reported.
 	void remove(const monitor &which)
 	{
 		if (!remove(static_cast<const void *>(&which)))
 			throw std::invalid_argument("heaptap: no such monitor is registered");
 	}
 
-	// The same by its name. Is there one?
+	// The same by its name. Returns whether there was one.
 	bool remove(const void *name)
 	{
 		if (!all_)
@@ -444,7 +447,7 @@ class registry
 	detail::monitors *all_;
 };
 
-// The recorder has not answered: code() is what heaptap_live or heaptap_dump returned.
+// The recorder did not answer: code() is what heaptap_live or heaptap_dump returned.
 class no_answer : public std::runtime_error
 {
       public:
@@ -476,7 +479,7 @@ class no_answer : public std::runtime_error
 
 using live_blocks = struct ::heaptap_live;
 
-// heaptap_live: what is live, as the recorder knows it. Throws no_answer.
+// heaptap_live: what is live. Throws no_answer.
 inline live_blocks live(unsigned timeout = 5000)
 {
 	hide h;
@@ -496,7 +499,7 @@ inline void dump(int fd, const std::string &what = "", unsigned timeout = 5000)
 		throw no_answer(wrong);
 }
 
-// The same as a text. It goes through a temporary file in memory.
+// The same as a string. It uses a temporary file in memory.
 inline std::string dump(const std::string &what = "", unsigned timeout = 5000)
 {
 	hide h;
@@ -514,7 +517,7 @@ inline std::string dump(const std::string &what = "", unsigned timeout = 5000)
 	return text;
 }
 
-// heaptap_dump of the sums, and of the powers of two.
+// heaptap_dump of the sums, and of the histogram.
 inline std::string summary(unsigned timeout = 5000)
 {
 	return dump(std::string("summary"), timeout);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// monitor.h: for a library that `heaptap run --monitor ./mine.so:key=value` loads into the program. It has one entry point:
+// monitor.h: for libraries that `heaptap run --monitor ./mine.so:key=value` loads into the program. They have one entry
+// point:
 //
 //     #include <heaptap/monitor.h>
 //
@@ -9,8 +10,8 @@
 //             ... heaptap_monitor_add(...); options is "key=value", or "" ...
 //     }
 //
-// Include it in one file of the library, which is C or C++. The entry point runs once in each program, before main and under heaptap
-// only. Build with: cc -shared -fPIC -I .../include mine.c -o mine.so
+// Include it in one file of the library, in C or C++. The entry point runs once in each program, before main, and only
+// under heaptap. Build with: cc -shared -fPIC -I .../include mine.c -o mine.so
 #ifndef HEAPTAP_MONITOR_H
 #define HEAPTAP_MONITOR_H
 
@@ -23,7 +24,7 @@
 extern "C" {
 #endif
 
-// dladdr's, declared here so that nothing else must be defined or linked with.
+// Dl_info and dladdr, declared here so that no macro need be defined and no library linked.
 struct heaptap_dl_info {
 	const char *file;
 	void *base;
@@ -32,7 +33,7 @@ struct heaptap_dl_info {
 };
 static int heaptap_dladdr(const void *, struct heaptap_dl_info *) __attribute__((weakref("dladdr")));
 
-// The text behind the colon of --monitor for the library that this is compiled into; "" if there is none.
+// Returns the text after the colon of --monitor for the library that this is compiled into; "" if there is none.
 static inline const char *heaptap_monitor_options(char *buffer, size_t size)
 {
 	static const char here = 0; // heaptap_table may be another module's

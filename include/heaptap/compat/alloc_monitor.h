@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// alloc_monitor.h: for code that was written for the AllocMonitor style: a base class to derive from, a registry that owns the
-// monitors, and the C hooks, by heaptap. C++17.
+// alloc_monitor.h: the AllocMonitor interface on top of heaptap, for code that was written for it: a base class for
+// monitors, a registry that owns them, and the C hooks. C++17.
 //
-// The "actual" size is the usable one. Monitors are called concurrently; what they allocate is not reported. Making,
-// registering and destroying a monitor is not reported either.
+// The "actual" size is the usable size. Monitors are called concurrently; what they allocate is not reported. Nor is
+// the creation, registration and destruction of a monitor.
 #ifndef HEAPTAP_COMPAT_ALLOC_MONITOR_H
 #define HEAPTAP_COMPAT_ALLOC_MONITOR_H
 
@@ -20,19 +20,19 @@
 
 #include "../heaptap.hpp"
 
-// The C hooks. The agent has them, too, for who looks them up by dlsym: they are those.
+// The C hooks. They call the agent's functions of the same names, which programs may also find with dlsym.
 
 namespace heaptap::compat
 {
-// The agent's function of that name; null without the agent.
+// Returns the agent's function of that name; null without the agent.
 template <typename Function> Function *hook(const char *name)
 {
-	hide h; // looking may allocate
+	hide h; // dlsym may allocate
 	return loaded() ? reinterpret_cast<Function *>(heaptap_dlsym(nullptr, name)) : nullptr;
 }
 } // namespace heaptap::compat
 
-// Not exported: they would be found in the agent's place.
+// Not exported, because dlsym would find them instead of the agent's.
 #define HEAPTAP_HOOK extern "C" __attribute__((visibility("hidden"))) inline
 
 // After stop, nothing is reported to AllocMonitorRegistry's monitors until start, or until one is registered.
@@ -49,7 +49,7 @@ HEAPTAP_HOOK void alloc_monitor_stop()
 		stop();
 }
 
-// The calling thread is not reported from here on. Returns whether it was.
+// From now on, the calling thread is not reported. Returns whether it was.
 HEAPTAP_HOOK bool alloc_monitor_stop_thread_reporting()
 {
 	static const auto stop = heaptap::compat::hook<bool()>("alloc_monitor_stop_thread_reporting");
@@ -70,7 +70,7 @@ namespace cms::perftools
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverloaded-virtual"
 
-// To be derived from. Each function has two forms, with and without the address: one of them is overridden.
+// Base class of monitors. Each function has two forms, with and without the address: override one of them.
 class AllocMonitorBase
 {
       public:
@@ -108,13 +108,13 @@ class AllocMonitorRegistry
 		return registry;
 	}
 
-	// Does the program run under heaptap?
+	// Whether the program runs under heaptap.
 	static bool necessaryLibraryWasPreloaded()
 	{
 		return heaptap::loaded();
 	}
 
-	// Makes a monitor, which the registry owns. Throws std::runtime_error if the program does not run under heaptap.
+	// Creates a monitor, which the registry owns. Throws std::runtime_error if the program does not run under heaptap.
 	template <typename T, typename... Arguments> T *createAndRegisterMonitor(Arguments &&...arguments)
 	{
 		heaptap::hide hide;
@@ -128,7 +128,7 @@ class AllocMonitorRegistry
 		return made;
 	}
 
-	// Waits until nobody calls it any more, and destroys it. One that is not registered is ignored.
+	// Waits until the monitor is no longer being called, and destroys it. Ignores a monitor that is not registered.
 	void deregisterMonitor(AllocMonitorBase *monitor)
 	{
 		heaptap::registry::instance().remove(static_cast<const void *>(monitor));
@@ -165,7 +165,7 @@ class AllocMonitorRegistry
 
 	AllocMonitorRegistry()
 	{
-		heaptap::registry::instance(); // is to be destroyed after this one
+		heaptap::registry::instance(); // must be destroyed after this one
 	}
 };
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mallocProfiler.h: for programs that were written for MallocProfiler: the functions of its namespace, by heaptap. C++17; with glibc
-// before 2.34, link with -pthread.
+// mallocProfiler.h: the functions of MallocProfiler's namespace on top of heaptap, for programs that were written for
+// MallocProfiler. C++17; with glibc before 2.34, link with -pthread.
 //
-// The numbers are MallocProfiler's: requested bytes of what active threads allocated since the begin, or since clear; what is freed is
-// taken from the thread that had allocated it. The process keeps them once, however many of its modules include this header. Where a block
-// was allocated is known from the recording; the recorder names it. Without a recorder that answers within a minute, dump has one line,
-// and dumpDetails nothing.
+// The numbers are MallocProfiler's: requested bytes that active threads allocated since the start, or since clear. A
+// deallocation is subtracted from the thread that had allocated the block. The numbers exist once in the process,
+// however many of its modules include this header. Call stacks come from the recording, and the recorder names them. If
+// no recorder answers within a minute, dump prints one line, and dumpDetails nothing.
 //
-// What is different: a realloc is a deallocation and an allocation; dump sorts as it is asked to, the largest first; names are not shortened
-// unless a remangler does that. setDumpingInterval starts the threads that print at intervals, and setVerbose does nothing. A library
-// that includes this is never unloaded. Without the agent, loaded() is false and all is 0.
+// Differences: a realloc is a deallocation and an allocation; dump sorts in the requested order, the largest first;
+// names are shortened only by a remangler. setDumpingInterval starts the threads that print at intervals; setVerbose
+// does nothing. A library that includes this header is never unloaded. Without the agent, loaded() is false and all
+// numbers are 0.
 #ifndef HEAPTAP_COMPAT_MALLOC_PROFILER_H
 #define HEAPTAP_COMPAT_MALLOC_PROFILER_H
 
@@ -47,7 +48,7 @@ enum class SortBy { none, tot, live, max, ncalls };
 struct Stat {
 	double mtot = 0; // bytes that were allocated
 	std::uint64_t mlive = 0; // bytes that are live
-	std::uint64_t mmax = 0; // the most that were
+	std::uint64_t mmax = 0; // the most bytes that were live
 	std::uint64_t ntot = 0; // allocations
 
 	void add(std::size_t size)
@@ -71,7 +72,7 @@ struct Stat {
 };
 
 using Hist = std::array<std::uint64_t, 64>; // element i: of 2^(i-1) to 2^i - 1 bytes
-using remangleType = bool (*)(std::string &name); // may shorten a name; true: what it called is left out
+using remangleType = bool (*)(std::string &name); // may shorten a name; true: leave out its callees
 
 constexpr bool allThreads = true;
 constexpr bool currentThread = false;
@@ -80,19 +81,19 @@ namespace detail
 {
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What the process has once: plain data, in memory that nobody allocates
+// State of the process: plain data, in memory that is not allocated with malloc
 
 using std::uint32_t;
 using std::uint64_t;
 
 inline void *map(std::size_t size)
 {
-	// Not by mmap, which would be recorded as the program's.
+	// Not with mmap, which would be recorded as the program's.
 	const long p = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == -1 ? nullptr : reinterpret_cast<void *>(p);
 }
 
-// A hash table by numbers above 0. All bytes 0 is an empty one.
+// A hash table whose keys are above 0. A table with all bytes 0 is empty.
 template <typename Value> struct table {
 	struct element {
 		uint64_t key; // 0: free
@@ -106,7 +107,7 @@ template <typename Value> struct table {
 		key *= 0x9e3779b97f4a7c15;
 		return key ^ key >> 32;
 	}
-	// Where the key is, or would be.
+	// Returns where the key is, or belongs.
 	element *place(uint64_t key) const
 	{
 		uint64_t i = hash(key) & (size - 1);
@@ -119,7 +120,7 @@ template <typename Value> struct table {
 		element *e = size ? place(key) : nullptr;
 		return e && e->key ? &e->value : nullptr;
 	}
-	// Null: there is no memory.
+	// Null if there is no memory.
 	Value *get(uint64_t key)
 	{
 		if (used * 4 >= size * 3 && !grow())
@@ -153,7 +154,8 @@ template <typename Value> struct table {
 		if (!hole || !hole->key)
 			return;
 		used--;
-		for (uint64_t i = static_cast<uint64_t>(hole - elements);;) { // what would no longer be found moves up
+		// Move up the elements that would not be found any more.
+		for (uint64_t i = static_cast<uint64_t>(hole - elements);;) {
 			i = (i + 1) & (size - 1);
 			element *e = &elements[i];
 			if (!e->key)
@@ -183,21 +185,21 @@ template <typename Value> struct table {
 
 struct block {
 	uint64_t size, site; // site: heaptap_thread << 32 | heaptap_stack
-	bool small; // below the threshold: has no line of its own
+	bool small; // below the threshold: without a line of its own
 };
 
 struct thread_state {
-	uint32_t epoch; // in which it was switched by itself; in a later one it is as all are
+	uint32_t epoch; // epoch in which the thread was switched by itself; in later ones it is as all are
 	bool active;
 	Stat sum, small;
 };
 
 struct state {
 	std::atomic<uint32_t> begun; // 0, 1 while it is being made, 2
-	std::atomic<uint32_t> *held; // not 0: somebody is at what follows. In a forked child, nobody is
-	std::atomic<uint32_t> enabled; // all of it
-	std::atomic<uint32_t> active, epoch; // of threads that were not switched by themselves; how often all were
-	std::atomic<uint32_t> started; // by us, since the recording was off
+	std::atomic<uint32_t> *held; // lock of what follows: not 0 while it is held. In a forked child, it is free
+	std::atomic<uint32_t> enabled; // everything
+	std::atomic<uint32_t> active, epoch; // of threads not switched by themselves; how often all were switched
+	std::atomic<uint32_t> started; // we started the recording, because it was off
 	std::atomic<uint64_t> threshold;
 	std::atomic<uint32_t> reverse, no_final_dump, no_zero_live, dumping;
 	std::atomic<remangleType> remangler;
@@ -208,7 +210,7 @@ struct state {
 	table<Stat> sites;
 	table<thread_state> threads; // by heaptap_thread
 
-	// Null: there is no memory.
+	// Null if there is no memory.
 	thread_state *mine()
 	{
 		return threads.get(heaptap_thread());
@@ -219,7 +221,8 @@ struct state {
 	}
 };
 
-// Held for some instructions, and not told of what happens meanwhile: so no signal handler, nor allocation, finds its own thread's.
+// Held only for a few instructions, during which the thread is hidden from monitors. So neither a signal handler nor an
+// allocation finds the lock held by its own thread.
 class lock
 {
       public:
@@ -267,7 +270,7 @@ inline void allocated(std::size_t size, std::size_t, const void *address, void *
 	const lock l(s);
 	const auto key = reinterpret_cast<uint64_t>(address);
 	thread_state *t = s->mine();
-	forget(s, key); // it ended unseen
+	forget(s, key); // the block there ended unseen
 	if (!t || !s->is_active(*t))
 		return;
 	const uint64_t threshold = s->threshold, site = heaptap_thread() << 32 | heaptap_stack(address);
@@ -296,14 +299,14 @@ inline void deallocated(std::size_t, const void *address, void *user)
 static int look_up(const void *, Dl_info *) __attribute__((weakref("dladdr")));
 static void *open_library(const char *, int) __attribute__((weakref("dlopen")));
 
-// Other modules call what is compiled into this one.
+// Prevents this module from being unloaded, because other modules call functions that are compiled into it.
 inline void stay_loaded()
 {
 	Dl_info own;
 	if (!look_up || !open_library || !look_up(reinterpret_cast<const void *>(&allocated), &own))
 		return;
 	if (getauxval(AT_PHDR) - reinterpret_cast<unsigned long>(own.dli_fbase) < 65536)
-		return; // the executable
+		return; // this is the executable
 	open_library(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -336,7 +339,7 @@ inline state *shared()
 	return s;
 }
 
-// The calling thread is not active while this lives.
+// While this object lives, the calling thread is not active.
 class quiet
 {
       public:
@@ -367,7 +370,7 @@ class quiet
 	thread_state before_ = {};
 };
 
-// The recording may have been begun with --start off.
+// Starts the recording, in case the program began with --start off.
 inline void record(state *s)
 {
 	if (!heaptap_active() && heaptap_start() == HEAPTAP_OK)
@@ -392,7 +395,7 @@ inline bool enabled()
 	return s && s->enabled;
 }
 
-// All of it, on and off.
+// Switch everything on and off.
 inline void enable()
 {
 	if (detail::state *s = detail::shared()) {
@@ -408,7 +411,7 @@ inline void disable()
 	}
 }
 
-// Is it enabled, or the calling thread active?
+// Whether everything is enabled, or whether the calling thread is active.
 inline bool active(bool all = true)
 {
 	detail::state *s = detail::shared();
@@ -448,7 +451,7 @@ inline void deactivate(bool all = true)
 	detail::activate(all, false);
 }
 
-// Begins anew: blocks from before are not known any more. Of one thread the sums of all are left as they are.
+// Resets the numbers, and forgets all earlier blocks. For one thread, the sums of all threads stay as they are.
 inline void clear(bool all = true)
 {
 	detail::state *s = detail::shared();
@@ -518,7 +521,7 @@ struct frame {
 };
 using frames = std::vector<frame>; // from the leaf on
 
-// What the recorder says to "frames": the call stacks by their numbers.
+// Reads the recorder's answer to "frames": the call stacks by number.
 inline std::map<uint32_t, frames> ask()
 {
 	std::map<uint32_t, frames> stacks;
@@ -544,7 +547,7 @@ struct site {
 	Stat sum;
 };
 
-// What has a line of its own, the largest first, and the sum of the rest.
+// Collects the lines to print, the largest first, and the sum of the rest.
 inline std::vector<site> collect(state *s, SortBy by, bool all, Stat &small)
 {
 	std::map<uint32_t, Stat> stacks;
@@ -619,7 +622,7 @@ inline void dump(state *s, std::ostream &out, char separator, SortBy by, bool al
 	out << '\n';
 }
 
-// How many frames from the root on belong to who has called dumpDetails.
+// Returns how many frames, from the root on, belong to the caller of dumpDetails.
 inline std::size_t depth_of_caller(const frames &here)
 {
 	std::size_t i = 0;
@@ -669,8 +672,8 @@ inline void print_histogram(std::ostream &out, const Hist &h)
 
 } // namespace detail
 
-// A line for each call stack: _mpTrace_;STACK from the root on, then calls, bytes, live and most live bytes, each after the separator; at last
-// one for all blocks that the threshold leaves out.
+// Prints a line for each call stack: _mpTrace_;STACK from the root on, then calls, bytes, live and most live bytes,
+// each after the separator. The last line is for all blocks that the threshold leaves out.
 inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = SortBy::none, bool all = true)
 {
 	if (detail::state *s = detail::shared()) {
@@ -680,8 +683,8 @@ inline std::ostream &dump(std::ostream &out, char separator = '$', SortBy by = S
 	return out;
 }
 
-// Call stacks with a line for each function, from the leaf on, with file and line: up to the function that calls this, or, of those stacks that
-// have one, up to the first function whose name has `from` in it.
+// Prints call stacks with a line for each function, from the leaf on, with file and line: up to the function that calls
+// this, or only the stacks with a function whose name contains `from`, up to the first such function.
 inline std::ostream &dumpDetails(std::ostream &out, const std::string &from = {}, bool all = true)
 {
 	if (detail::state *s = detail::shared()) {
@@ -691,7 +694,7 @@ inline std::ostream &dumpDetails(std::ostream &out, const std::string &from = {}
 	return out;
 }
 
-// Blocks of so many requested bytes and more have call stacks of their own in what is printed; reverse: of so many and fewer.
+// Blocks of at least so many requested bytes are printed with their call stacks; reverse: blocks of at most so many.
 inline void setThreshold(std::size_t value, bool reverse = false)
 {
 	if (detail::state *s = detail::shared()) {
@@ -727,7 +730,7 @@ inline void setRemangler(remangleType f)
 inline void setVerbose(bool)
 {
 }
-// Nothing but the sums is printed when the program ends.
+// When the program ends, only the sums are printed.
 inline void noFinalDump()
 {
 	if (detail::state *s = detail::shared())
@@ -780,8 +783,8 @@ inline void start(state *s, void (*print)(state *))
 
 } // namespace detail
 
-// Starts to print at intervals, if it has not been started: sums and histograms into memstat_PID.mdr, what dump prints into
-// memdump_PID_N.mdr.
+// Starts printing at intervals, unless it has been started: sums and histograms into memstat_PID.mdr, the output of
+// dump into memdump_PID_N.mdr.
 inline void setDumpingInterval(const std::chrono::seconds &summaryLap, const std::chrono::seconds &dumpLap)
 {
 	detail::state *s = detail::shared();
