@@ -134,8 +134,8 @@ func mask(text []byte) []byte {
 }
 
 var unstable = regexp.MustCompile(`_ns$|_event$|^bytes_per|rss|resident|virtual|pss|fault|system_|cost|waits|` +
-	`lifetime|chunks|full_steps|late_events|^(samples|born|time|pid|tid|parent|address|addr|start|end|offset|env|host|dir|` +
-	`recorder|version|build_id)$`)
+	`lifetime|chunks|full_steps|late_events|^(samples|born|pid|tid|parent|address|addr|start|end|offset|env|host|dir|` +
+	`time|recorder|version|build_id)$`)
 
 // agent matches the name of the folder of the agent's library: a hash of the library.
 var agent = regexp.MustCompile(`heaptap-agent-[0-9a-f]+`)
