@@ -23,8 +23,8 @@ func (s *session) lines(paths ...string) ([]string, error) {
 	return list, nil
 }
 
-// parse makes a call of a line. In it, FILE stands for the recording that is asked about, GOOD for another one, OUT for what is to be
-// written, and FORMAT for a format of export. A line may begin with variables of the environment.
+// parse makes a call of a line. In it, FILE stands for the recording that is asked about, GOOD for another one, OUT for
+// what is to be written, and FORMAT for a format of export. A line may begin with variables of the environment.
 func parse(line, file, good, format string) (c call, ok bool) {
 	replace := strings.NewReplacer("FILE", "rec/"+file, "GOOD", "rec/"+good, "OUT", "out", "FORMAT", format)
 	for _, word := range strings.Fields(line) {

@@ -36,8 +36,8 @@ func (c call) String() string { return strings.Join(append(slices.Clone(c.env), 
 
 // compareAll has both builds run every call and notes differences. name goes before the commands in the report.
 //
-// Each worker has a folder, in which both builds run one after the other, so that paths are the same: rec leads to the recordings, and
-// out is to be written. What is there afterwards is part of the output.
+// Each worker has a folder, in which both builds run one after the other, so that paths are the same: rec leads to the
+// recordings, and out is to be written. What is there afterwards is part of the output.
 func (s *session) compareAll(name, recordings string, calls []call) error {
 	work := make(chan call)
 	var all sync.WaitGroup
@@ -102,8 +102,8 @@ func (b build) run(dir string, c call) (output, error) {
 }
 
 func (b build) environment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "XDG_CACHE_HOME=" + b.cache, "TZ=UTC", "LC_ALL=C", "TERM=dumb", "NO_COLOR=1",
-		"COLUMNS=100"}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "XDG_CACHE_HOME=" + b.cache,
+		"TZ=UTC", "LC_ALL=C", "TERM=dumb", "NO_COLOR=1", "COLUMNS=100"}
 }
 
 func execute(dir string, env, args []string) (output, error) {
@@ -145,7 +145,7 @@ func (r *report) note(place string, before, after output) {
 		}
 	}
 	for _, name := range names {
-		text := difference1(before, after, name)
+		text := differenceOf(before, after, name)
 		r.mutex.Lock()
 		r.compared++
 		if text != "" {
@@ -164,8 +164,8 @@ func (r *report) note(place string, before, after output) {
 	}
 }
 
-// difference1 describes how one part of two outputs differs; "": not at all.
-func difference1(before, after output, name string) string {
+// differenceOf describes how one part of two outputs differs; "": not at all.
+func differenceOf(before, after output, name string) string {
 	a, inBefore := before[name]
 	b, inAfter := after[name]
 	switch {
@@ -183,7 +183,8 @@ func difference1(before, after output, name string) string {
 	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
 	}
-	return fmt.Sprintf("- %d bytes, at %d: %x\n+ %d bytes, at %d: %x\n", len(a), at, tail(a, at), len(b), at, tail(b, at))
+	return fmt.Sprintf("- %d bytes, at %d: %x\n+ %d bytes, at %d: %x\n",
+		len(a), at, tail(a, at), len(b), at, tail(b, at))
 }
 
 func tail(b []byte, at int) []byte { return b[at:min(len(b), at+16)] }
@@ -200,9 +201,13 @@ func changed(text string) string {
 }
 
 func (r *report) print(w io.Writer, lines int) {
-	list := slices.SortedFunc(maps.Values(r.differences), func(a, b *difference) int { return cmp.Compare(slices.Min(a.places), slices.Min(b.places)) })
-	for _, d := range list {
+	for _, d := range r.differences {
 		slices.Sort(d.places)
+	}
+	list := slices.SortedFunc(maps.Values(r.differences), func(a, b *difference) int {
+		return cmp.Compare(a.places[0], b.places[0])
+	})
+	for _, d := range list {
 		fmt.Fprintf(w, "%s\n", d.places[0])
 		for i, p := range d.places[1:] {
 			if i == 3 {

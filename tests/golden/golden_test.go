@@ -32,8 +32,8 @@ exit $status
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestPlanted compares a build with itself, which must find nothing, and with one in which differences are planted: all are found, and
-// nothing else is.
+// TestPlanted compares a build with itself, which must find nothing, and with one in which differences are planted: all
+// are found, and nothing else is.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,13 +46,14 @@ func TestPlanted(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nheaptap="+heaptap+"\n"+planted), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	massif := filepath.Join(root, "internal/import/testdata/shop.massif.out")
 	for _, c := range []struct {
 		after string
 		want  []string
 	}{
 		{heaptap, nil},
 		{script, []string{
-			"imports: heaptap import -o out " + filepath.Join(root, "internal/import/testdata/shop.massif.out") + ": stdout",
+			"imports: heaptap import -o out " + massif + ": stdout",
 			"program small: heaptap report --json small.htap",
 			"program small: stderr", // the summary
 			"recordings: heaptap export -o out -f csv rec/small.htap: file out",
@@ -67,8 +68,10 @@ func TestPlanted(t *testing.T) {
 			root:     root,
 			options:  options{before: heaptap, after: c.after, jobs: 2, keep: filepath.Join(t.TempDir(), "work")},
 			programs: []program{{name: "small", source: "corpus/src/recursion.c"}},
-			commands: []string{"top FILE", "hist --json FILE", "leaks FILE", "repair -o OUT FILE", "export -o OUT -f csv FILE"},
-			texts:    []string{"help", "nonsense"},
+			commands: []string{
+				"top FILE", "hist --json FILE", "leaks FILE", "repair -o OUT FILE", "export -o OUT -f csv FILE",
+			},
+			texts: []string{"help", "nonsense"},
 		}
 		if err := s.run(); err != nil {
 			t.Fatal(err)

@@ -1,17 +1,20 @@
-// Golden compares two builds of heaptap: a change that is not to change what users see leaves all of it the same, byte for byte.
+// Golden compares two builds of heaptap: a change that is not to change what users see leaves all of it the same, byte
+// for byte.
 //
 //	go run ./tests/golden -before OLD -after NEW
 //
 // It has three parts.
 //
-//	recordings  OLD records the programs of programs.go, once. Both builds are asked the same about these recordings (commands.txt and
-//	            cmd/heaptap/testdata/commands.txt): stdout, stderr, exit status and the files that are written must be the same.
+//	recordings  OLD records the programs of programs.go, once. Both builds are asked the same about these recordings
+//	            (commands.txt, cmd/heaptap/testdata/commands.txt): stdout, stderr, exit status and written files must
+//	            be the same.
 //	texts       Help, manual pages, completion, and the errors of wrong calls must be the same.
-//	programs    Each build records the programs itself, with addresses that do not change from run to run. NEW reads both recordings:
-//	            what the program alone decides must be the same, such as its events in their order, sizes, call stacks and sums.
+//	programs    Each build records the programs itself, with addresses that do not change from run to run. NEW reads
+//	            both recordings: what the program alone decides must be the same, such as its events in their order,
+//	            sizes, call stacks and sums.
 //
-// Differences are printed as diffs, alike ones once. The exit status is 0 if there are none, 1 if there are, 2 if the comparison failed.
-// OLD twice (-before OLD -after OLD) must find nothing.
+// Differences are printed as diffs, alike ones once. The exit status is 0 if there are none, 1 if there are, 2 if the
+// comparison failed. OLD twice (-before OLD -after OLD) must find nothing.
 package main
 
 import (
@@ -63,7 +66,8 @@ type session struct {
 	report
 }
 
-// build is one of the two builds. Its cache is its own: names that the other has found would hide that it cannot find them.
+// build is one of the two builds. Its cache is its own: names that the other has found would hide that it cannot find
+// them.
 type build struct {
 	path  string
 	cache string
@@ -107,7 +111,8 @@ func (s *session) run() (err error) {
 	if s.after, err = s.build("after", s.options.after); err != nil {
 		return err
 	}
-	for _, part := range []func() error{s.compareAnswers, s.compareImports, s.compareSpools, s.compareTexts, s.comparePrograms} {
+	parts := []func() error{s.compareAnswers, s.compareImports, s.compareSpools, s.compareTexts, s.comparePrograms}
+	for _, part := range parts {
 		if err := part(); err != nil {
 			return err
 		}

@@ -16,15 +16,16 @@ type program struct {
 	args   []string // instead of the compiled program: a command; else its arguments
 	tool   bool     // args is a command that is installed
 
-	// Where threads or time decide what is recorded, only these sums do not change: those below the functions that match.
-	// "-" : nothing.
+	// Where threads or time decide what is recorded, only these sums do not change: those below the functions that
+	// match. "-" : nothing.
 	sums string
 }
 
 var programs = []program{
 	{name: "every", source: "programs/src/every.cc", flags: []string{"--free-stacks", "--addresses"}},
 	{name: "copies", source: "corpus/src/copies.cc"},
-	{name: "stripped", source: "corpus/src/copies.cc", cc: []string{"-s"}, flags: []string{"--stack-min", "32", "--max-depth", "4"}},
+	{name: "stripped", source: "corpus/src/copies.cc", cc: []string{"-s"},
+		flags: []string{"--stack-min", "32", "--max-depth", "4"}},
 	{name: "regions", source: "api/src/regions.cc", flags: []string{"--monitor", "summary"}},
 	{name: "wrong", source: "golden/src/wrong.cc", flags: []string{"--free-stacks"}},
 	{name: "deep", source: "stacks/src/deep.c", cc: []string{"-DSIZE=24", "-DROOM=0"}, args: []string{"1500"}},
@@ -35,10 +36,13 @@ var programs = []program{
 	{name: "killed", source: "programs/src/die.c", args: []string{"kill", "2000"}},
 	{name: "forks", source: "programs/src/forks.c", args: []string{"1"}, sums: "child_site"},
 	{name: "threads", source: "programs/src/w.c", args: []string{"w3", "5000"}, sums: "thread_main"},
-	{name: "sampled", source: "programs/src/w.c", args: []string{"w1d", "20000"}, flags: []string{"--mode", "sampled", "--sample", "4KiB"}, sums: "-"},
-	{name: "counted", source: "programs/src/w.c", args: []string{"w2", "5000"}, flags: []string{"--mode", "count", "--time-calls"}},
+	{name: "sampled", source: "programs/src/w.c", args: []string{"w1d", "20000"},
+		flags: []string{"--mode", "sampled", "--sample", "4KiB"}, sums: "-"},
+	{name: "counted", source: "programs/src/w.c", args: []string{"w2", "5000"},
+		flags: []string{"--mode", "count", "--time-calls"}},
 	{name: "folded", source: "golden/src/slow.c", flags: []string{"--keep", "50ms", "--mark-every", "50ms"}, sums: "-"},
-	{name: "sqlite", tool: true, args: []string{"sqlite3", ":memory:", "create table t(a,b); insert into t values(1,2),(3,4); select sum(a) from t;"}},
+	{name: "sqlite", tool: true, args: []string{"sqlite3", ":memory:",
+		"create table t(a,b); insert into t values(1,2),(3,4); select sum(a) from t;"}},
 }
 
 // compile builds all programs into a folder.
@@ -57,7 +61,8 @@ func (s *session) compile() error {
 		if filepath.Ext(p.source) == ".cc" {
 			compiler, standard = "g++", "-std=c++17"
 		}
-		args := append([]string{standard, "-O2", "-g", "-w", "-pthread", "-fno-builtin", "-I", filepath.Join(s.root, "include"), "-o", s.path("bin", p.name),
+		args := append([]string{standard, "-O2", "-g", "-w", "-pthread", "-fno-builtin",
+			"-I", filepath.Join(s.root, "include"), "-o", s.path("bin", p.name),
 			filepath.Join(s.root, "tests", p.source), "-ldl"}, p.cc...)
 		if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", p.source, err, text)

@@ -82,7 +82,8 @@ func (s *session) derive(dir string) error {
 	return err
 }
 
-// compareSpools has both builds read what the agent writes without a recorder. Each reading takes the clock's rate anew: times differ.
+// compareSpools has both builds read what the agent writes without a recorder. Each reading takes the clock's rate
+// anew: times differ.
 func (s *session) compareSpools() error {
 	p := s.programs[0]
 	library, dir := s.path("libheaptap.so"), s.path("spool")
@@ -150,7 +151,10 @@ func (s *session) compareImports() error {
 	if err != nil {
 		return err
 	}
-	for _, format := range []string{"pprof", "folded", "folded:mallocprofiler", "speedscope", "massif", "dhat", "heaptrack", "heaptrack:plain"} {
+	importable := []string{
+		"pprof", "folded", "folded:mallocprofiler", "speedscope", "massif", "dhat", "heaptrack", "heaptrack:plain",
+	}
+	for _, format := range importable {
 		name := filepath.Join(s.dir, "exported."+strings.ReplaceAll(format, ":", "."))
 		if _, err := s.before.must(dir, "export", "-f", format, "-o", name, s.programs[0].name+".htap"); err != nil {
 			return err

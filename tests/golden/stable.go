@@ -15,13 +15,15 @@ import (
 	"time"
 )
 
-// comparePrograms has both builds record everything, and compares what of a recording only the program decides. The build after the change reads.
+// comparePrograms has both builds record everything, and compares what of a recording only the program decides. The
+// build after the change reads.
 func (s *session) comparePrograms() error {
 	begin := time.Now()
 	for _, p := range s.programs {
 		var outputs [2]output
 		for i, b := range []build{s.before, s.after} {
-			// The folder is the same for both, as is that of the cache: paths are recorded, and lie on the program's stack.
+			// The folder is the same for both, as is that of the cache: paths are recorded, and lie on the program's
+			// stack.
 			dir := s.path("run")
 			b.cache = s.path("cache")
 			err := errors.Join(os.Mkdir(dir, 0o755), os.RemoveAll(b.cache))
@@ -56,13 +58,17 @@ func (s *session) comparePrograms() error {
 
 // stable asks about recordings of a program and returns of the answers what does not change from run to run.
 func (b build) stable(p program, recordings []string) (output, error) {
-	questions := []string{"report --json", "dump --stacks --json", "dump --regions --marks --ranges --json", "dump --threads --json", "mismatches --json",
-		"regions --json", "top --by line --limit 0 --json --metric allocations,bytes,own-peak,leaked,temporary,slack,copied,depth"}
+	questions := []string{
+		"report --json", "mismatches --json", "regions --json", "dump --stacks --json", "dump --threads --json",
+		"dump --regions --marks --ranges --json",
+		"top --by line --limit 0 --json --metric allocations,bytes,own-peak,leaked,temporary,slack,copied,depth",
+	}
 	switch {
 	case p.sums == "-":
 		questions = nil
 	case p.sums != "":
-		questions = []string{"top --by function --limit 0 --json --metric allocations,bytes,deallocations,freed,leaked,leaked-blocks --focus " + p.sums}
+		questions = []string{"top --by function --limit 0 --json --focus " + p.sums +
+			" --metric allocations,bytes,deallocations,freed,leaked,leaked-blocks"}
 	case !slices.Contains(p.flags, "count"):
 		questions = append(questions, "dump --events --json")
 	}
@@ -70,7 +76,8 @@ func (b build) stable(p program, recordings []string) (output, error) {
 	for _, path := range recordings {
 		name := filepath.Base(path)
 		for _, q := range append(questions, "verify") {
-			answer, err := execute(filepath.Dir(path), b.environment(), append(append([]string{b.path}, strings.Fields(q)...), name))
+			args := append([]string{b.path}, strings.Fields(q)...)
+			answer, err := execute(filepath.Dir(path), b.environment(), append(args, name))
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +91,8 @@ func (b build) stable(p program, recordings []string) (output, error) {
 	return out, nil
 }
 
-// quiet masks in what a run prints whatever depends on time, and sorts the lines: of two processes either may be the first.
+// quiet masks in what a run prints whatever depends on time, and sorts the lines: of two processes either may be the
+// first.
 func (p program) quiet(text []byte) []byte {
 	if p.sums == "-" {
 		return nil
@@ -99,11 +107,13 @@ func (p program) quiet(text []byte) []byte {
 }
 
 var (
-	variable = regexp.MustCompile(`(?m)\d[\d.,]* (ns|us|µs|ms|s)\b|\(\d[\d.]* \w+, peak|^(recording|time) .*$|^ *resident.*$|/dev/shm/\S+|\b\d{3,}\b`)
-	number   = regexp.MustCompile(`\d[\d.,]*( [kMG]?B)?`)
+	variable = regexp.MustCompile(`(?m)\d[\d.,]* (ns|us|µs|ms|s)\b|\(\d[\d.]* \w+, peak` +
+		`|^(recording|time) .*$|^ *resident.*$|/dev/shm/\S+|\b\d{3,}\b`)
+	number = regexp.MustCompile(`\d[\d.,]*( [kMG]?B)?`)
 )
 
-// mask leaves out of JSON values what time, chance or the layout of the address space decide. What is not JSON it leaves as it is.
+// mask leaves out of JSON values what time, chance or the layout of the address space decide. What is not JSON it
+// leaves as it is.
 func mask(text []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -123,8 +133,9 @@ func mask(text []byte) []byte {
 	}
 }
 
-var unstable = regexp.MustCompile(`_ns$|^(born|time|pid|tid|parent|address|addr|start|end|offset|env|host|dir|recorder|version|build_id)$|rss|resident|virtual|pss|fault|` +
-	`system_|cost|waits|lifetime|_event$|^samples$|chunks|full_steps|late_events|^bytes_per`)
+var unstable = regexp.MustCompile(`_ns$|_event$|^bytes_per|rss|resident|virtual|pss|fault|system_|cost|waits|` +
+	`lifetime|chunks|full_steps|late_events|^(samples|born|pid|tid|parent|address|addr|start|end|offset|env|host|dir|` +
+	`time|recorder|version|build_id)$`)
 
 // agent matches the name of the folder of the agent's library: a hash of the library.
 var agent = regexp.MustCompile(`heaptap-agent-[0-9a-f]+`)

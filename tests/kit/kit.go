@@ -1,5 +1,5 @@
-// Package kit is what the tests of whole programs share. They build heaptap once, compile programs, run them under heaptap and read the
-// recordings.
+// Package kit is what the tests of whole programs share. They build heaptap once, compile programs, run them under
+// heaptap and read the recordings.
 //
 // A package that uses it has Main as its TestMain.
 package kit

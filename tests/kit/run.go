@@ -34,25 +34,27 @@ func (c Command) Run(t testing.TB, args ...string) string {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != c.Status {
-		t.Fatalf("%.1000s: %v, want status %d\n%s%s", strings.Join(args, " "), err, c.Status, tail(stdout.Bytes()), tail(stderr.Bytes()))
+		t.Fatalf("%.1000s: %v, want status %d\n%s%s",
+			strings.Join(args, " "), err, c.Status, tail(stdout.Bytes()), tail(stderr.Bytes()))
 	}
 	return stdout.String()
 }
 
 func tail(b []byte) []byte { return b[max(0, len(b)-4000):] }
 
-// Record runs a program under heaptap, with flags of heaptap run, and returns what it prints and its recording, which must be whole.
+// Record runs a program under heaptap, with flags of heaptap run, and returns what it prints and its recording, which
+// must be whole.
 func (c Command) Record(t testing.TB, flags []string, args ...string) (stdout string, r *recording.Reader) {
 	t.Helper()
 	return c.RecordTo(t, filepath.Join(t.TempDir(), "run.htap"), flags, args...)
 }
 
 // RecordTo is Record into a file of this name.
-func (c Command) RecordTo(t testing.TB, path string, flags []string, args ...string) (stdout string, r *recording.Reader) {
+func (c Command) RecordTo(t testing.TB, path string, flags []string, args ...string) (string, *recording.Reader) {
 	t.Helper()
 	flags = append([]string{Binary(t), "run", "-q", "-o", path}, flags...)
-	stdout = c.Run(t, append(append(flags, "--"), args...)...)
-	r = Open(t, path)
+	stdout := c.Run(t, append(append(flags, "--"), args...)...)
+	r := Open(t, path)
 	if h := r.Health(); !r.Complete() || h.LostEvents != 0 || h.TableFull != 0 || h.NoThread != 0 {
 		t.Errorf("complete %v, health %+v", r.Complete(), h)
 	}

@@ -1,5 +1,5 @@
-// Package need says what a test needs of the machine it runs on: programs, libraries, headers. Without them a test is skipped, but in
-// continuous integration, where CI is set, it fails: there nothing may be left out unnoticed.
+// Package need says what a test needs of the machine it runs on: programs, libraries, headers. Without them a test is
+// skipped, but in continuous integration, where CI is set, it fails: there nothing may be left out unnoticed.
 package need
 
 import (
