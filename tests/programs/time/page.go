@@ -26,25 +26,29 @@ func page(results []*result) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	fmt.Fprintf(&b, "Machine: %s, %d cores.\n\n", runtime.GOARCH, runtime.NumCPU())
-	b.WriteString("| program | samples | functions | missed | Spearman | Kendall | of these | Spearman | Kendall | events | agent: allocation | deallocation | without heaptap | with | time |\n")
+	b.WriteString("| program | samples | functions | missed | Spearman | Kendall | of these | Spearman | Kendall | " +
+		"events | agent: allocation | deallocation | without heaptap | with | time |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range results {
 		others := slices.DeleteFunc(slices.Clone(r.pairs), func(p pair) bool { return p.allocator })
-		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f s | %.2f s | %.2f s |\n", r.Name, r.What, r.samples,
-			len(r.pairs), r.missing, spearman(r.pairs), kendall(r.pairs), len(others), spearman(others), kendall(others), float64(r.events)/1e6, r.alloc, r.free, r.bare, r.recorded, r.total)
+		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f "+
+			"s | %.2f s | %.2f s |\n", r.Name, r.What, r.samples, len(r.pairs), r.missing, spearman(r.pairs),
+			kendall(r.pairs), len(others), spearman(others), kendall(others), float64(r.events)/1e6, r.alloc, r.free,
+			r.bare, r.recorded, r.total)
 	}
 	for _, r := range results {
-		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the whole.\n\n", r.Name)
+		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the "+
+			"whole.\n\n", r.Name)
 		b.WriteString("| function | file | perf | heaptap |\n|---|---|--:|--:|\n")
-		for _, p := range r.telling() {
+		for _, p := range r.notable() {
 			fmt.Fprintf(&b, "| %s | %s | %.1f %% | %.1f %% |\n", short(p.name), p.module, 100*p.perf, 100*p.heaptap)
 		}
 	}
 	return b.String()
 }
 
-// telling are the pairs that differ most, and some of the largest, largest first.
-func (r *result) telling() []pair {
+// notable returns the pairs that differ most, and some of the largest, sorted by size.
+func (r *result) notable() []pair {
 	const each = 8
 	list := slices.Clone(r.pairs)
 	slices.SortFunc(list, func(a, b pair) int { return compareShares(apart(b), apart(a), a, b) })
@@ -69,7 +73,7 @@ func compareShares(x, y float64, a, b pair) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// short is a name that fits into a table.
+// short shortens a name to fit into a table.
 func short(name string) string {
 	name = strings.ReplaceAll(name, "|", "\\|")
 	if r := []rune(name); len(r) > 60 {

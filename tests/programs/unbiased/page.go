@@ -29,14 +29,17 @@ that have at least %d samples on average, and a standard error of more than %.0f
 func page(results []*result, exact, runs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, intro, exact, runs, leastSamples, 100*leastError, farthest)
-	b.WriteString("| program | call stacks | one sample per | samples in a run | metric | judged | unsteady | off | one by one | largest | intervals | cover |\n")
+	b.WriteString("| program | call stacks | one sample per | samples in a run | metric | judged | unsteady | off | " +
+		"one by one | largest | intervals | cover |\n")
 	b.WriteString("|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	row := func(program, stacks, mean, samples string, m *metric) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %+.2f | %.2f | %.2f | %d | %.1f %% |\n", program, stacks, mean, samples, m.name, m.stacks, m.unsteady,
-			m.off(), math.Sqrt(m.squares/float64(m.stacks)), m.outermost, m.intervals, 100*m.covered())
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d | %d | %+.2f | %.2f | %.2f | %d | %.1f %% |\n", program, stacks,
+			mean, samples, m.name, m.stacks, m.unsteady, m.off(), math.Sqrt(m.squares/float64(m.stacks)), m.outermost,
+			m.intervals, 100*m.covered())
 	}
 	for _, r := range results {
-		row(r.Name+": "+r.What, fmt.Sprint(r.stacks), fmt.Sprintf("%d bytes", r.mean), fmt.Sprintf("%.0f", r.samples), &r.metrics[0])
+		row(r.Name+": "+r.What, fmt.Sprint(r.stacks), fmt.Sprintf("%d bytes", r.mean), fmt.Sprintf("%.0f", r.samples),
+			&r.metrics[0])
 		row("", "", "", "", &r.metrics[1])
 	}
 	all := pooled(results)
