@@ -10,17 +10,18 @@ import (
 // Page renders results as docs/test-programs.md.
 func Page(results []*Result, missing []string) string {
 	var b strings.Builder
-	b.WriteString(`# Programs that heaptap is judged with
+	b.WriteString(`# Programs that heaptap is tested with
 
 Written by ` + "`make test-programs`" + `; do not edit. Each program runs without heaptap and under ` + "`heaptap run`" + `, with an
 independent counting library (tests/count) chained behind the agent **in the same run**. What must hold:
 
-- for every process, allocations, deallocations, bytes, failed calls, reallocations, temporary allocations, leaked bytes
-  and blocks, and the peak in bytes and blocks equal what the counting library saw (with several threads, the two may see
-  simultaneous events in another order: the peak then agrees within 0.5 % + 4 KiB);
-- unmatched deallocations, lost events and truncated stacks are 0 (node: at most one
-  stack in a thousand is cut, in V8's generated code, which has no call frame information); live at peak and leaked, summed over the stacks, give the totals;
-- programs that know their own numbers (first seven) find them again below their own functions;
+- for every process, allocations, deallocations, bytes, failed calls, reallocations, temporary allocations, leaked
+  bytes and blocks, and the peak in bytes and blocks equal those of the counting library (with several threads, the
+  two may see simultaneous events in another order; the peaks then agree within 0.5 % + 4 KiB);
+- unmatched deallocations, lost events and truncated stacks are 0 (node: at most one stack in a thousand is truncated,
+  in V8's generated code, which has no call frame information); live at peak and leaked, summed over the stacks, equal
+  the totals;
+- the first seven programs know their own numbers, and find them below their own functions;
 - standard output, output files and exit status are those of a run without heaptap.
 
 `)

@@ -9,16 +9,18 @@ import (
 
 const intro = `# The metric time beside a profiler
 
-Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" + ` estimates where a program spends its time from the
-gaps between its allocations ([definitions.md](definitions.md#time)). Here each program runs under ` + "`perf record -e cpu-clock --call-graph dwarf`" + `
-without heaptap, and under ` + "`heaptap run`" + `. Compared are the functions that have more than 1 % of the whole in both, by name and file: perf's
-share is that of the samples in which the function is on the stack, heaptap's that of its total. *missed* are functions with
-more than 1 % of the samples that have less, or nothing, in heaptap: those that allocate little themselves and nothing below them; what
-they take counts for the function that allocates next. *of these* leaves out functions that are mostly allocators' wrappers (xmalloc,
-sqlite3Malloc, where that calls the allocator itself): what they are told to take is the time up to their call.
+Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" + ` estimates where a program spends its time
+from the gaps between its allocations ([definitions.md](definitions.md#time)). Here each program runs under
+` + "`perf record -e cpu-clock --call-graph dwarf`" + ` without heaptap, and under ` + "`heaptap run`" + `. The comparison is about functions,
+by name and file, that have more than 1 % of the whole in both. perf's share is that of the samples in which the
+function is on the stack; heaptap's is that of the function's total. *missed* counts functions with more than 1 % of
+the samples but less, or nothing, in heaptap: they, and the functions that they call, allocate little, and their time
+counts for the function that allocates next. *of these* leaves out functions that mostly wrap allocators (xmalloc,
+sqlite3Malloc, where that calls the allocator itself): their time is the time before their call.
 
-*without heaptap* and *with* are the wall time until the program had ended and the length of the recording; *time* is the metric's total, from which what the
-agent took of each gap has been taken out: per allocation and per deallocation what it measured of itself in that run.
+*without heaptap* is the wall time until the program had ended, *with* the length of the recording. *time* is the
+metric's total. The agent's own time in each gap is subtracted: what it measured per allocation and per deallocation
+in that run.
 
 `
 
