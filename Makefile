@@ -1,15 +1,15 @@
-# `make` lists the targets. Everything that a target needs it sets up itself, and says what it installs; where it may not,
-# it says what is missing.
+# `make` lists the targets. Each target installs what it needs, and says so; without the permission, it says what is
+# missing.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
 GO ?= go
-# By a version, so that the same sources give the same findings.
+# A fixed version, so that the same sources give the same findings.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED ?= 0
-# Some distributions set it: no test or measurement waits for servers of debug information.
+# Some distributions set it. Unset, so that no test or measurement waits for debuginfod servers.
 unexport DEBUGINFOD_URLS
 
 .PHONY: help
@@ -60,8 +60,9 @@ CONCURRENT = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $$($(PACKAGES)) | while re
 .PHONY: test
 test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	tools/setup.sh test
-	# -race takes several times as long, and sees nothing where nothing runs at once: there tests run without it. Programs of tests/ only
-	# start others and read what came of it. Go does not know what they start, so that it must not hold their results for known.
+	# -race takes several times as long and finds nothing in packages without concurrency: those run without it. The
+	# programs of tests/ only start others and read their results. Go does not know which programs they start, so their
+	# results must not be cached.
 	failed=; race=$$($(CONCURRENT)); \
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$race || failed=1; \
 	$(GO) test -timeout 30m $$($(PACKAGES) | grep -vxF "$$race") || failed=1; \

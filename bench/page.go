@@ -9,9 +9,10 @@ import (
 
 const pageIntro = `# What heaptap costs
 
-Written by ` + "`make bench`" + `, the section on slow rivals by ` + "`make bench-rivals`" + `, that on a big recording by ` + "`make bench-big`" + `; do not edit. Each workload ran in all variants, in turn,
-again and again; the numbers are medians. What is added is taken run by run, and then the median of that. The cost is the target's own CPU time
-(user and system); what works beside it has tables of its own.
+Written by ` + "`make bench`" + `; ` + "`make bench-rivals`" + ` writes the section on slow rivals, ` + "`make bench-big`" + ` that on a big
+recording. Do not edit. Each workload ran in all variants, in turn, again and again; the numbers are medians. What a
+variant adds is the median of the differences run by run. The cost is the target's own CPU time (user and system);
+other processes have tables of their own.
 
 `
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the agent's libraries, or checks the committed ones.
 #
-#   tools/agent.sh build    build agent/lib/*.so and note what they were built from
-#   tools/agent.sh check    fail if the sources have changed since; where the compiler is the one that was noted, build
-#                           anew and fail if the bytes differ
+#   tools/agent.sh build    build agent/lib/*.so and store a hash of their sources
+#   tools/agent.sh check    fail if the sources have changed since; if the compiler is the same, also rebuild and fail
+#                           if the bytes differ
 #
-# The bytes depend on the sources, the flags and the compiler and linker alone: no paths, no times, no build ids of chance.
+# The bytes depend only on the sources, the flags, the compiler and the linker: no paths, times or random build ids.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C SOURCE_DATE_EPOCH=0
@@ -16,7 +16,7 @@ none32=agent/lib/none32.so
 sum=agent/lib/libheaptap.amd64.sum
 
 # -fexceptions: C++ exceptions pass through the agent's frames. -fno-omit-frame-pointer: hooks read the caller's frame.
-# -falign-functions: the short way of a hook lies in as few cache lines as it can.
+# -falign-functions: the fast path of a hook spans as few cache lines as possible.
 flags=(-O2 -Iagent/src -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
 	-falign-functions=64 -fno-omit-frame-pointer -fno-plt -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE
 	-Wall -Wextra -Werror "-ffile-prefix-map=$PWD=.")
@@ -39,7 +39,7 @@ build() { # into a folder
 	mapfile -t c < <(find agent/src -name '*.c' | sort)
 	"$CC" "${flags[@]}" "${link[@]}" -o "$1/libheaptap.amd64.so" "${c[@]}"
 	chmod 644 "$1/libheaptap.amd64.so"
-	# Not every compiler can make 32-bit files; then the committed one stays.
+	# Some compilers cannot build 32-bit files; then the committed one stays.
 	if "$CC" -m32 -Wall -Wextra -Werror -fPIC -fno-asynchronous-unwind-tables -nostdlib -shared -s \
 		-Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,noexecstack -Wl,--hash-style=sysv -Wl,--build-id=none \
 		-Wl,-soname,libheaptap.so -o "$1/none32.so" agent/none32/none.c 2>"$1/m32.log"; then
@@ -55,7 +55,7 @@ build)
 	temp=$(mktemp -d)
 	trap 'rm -rf "$temp"' EXIT
 	build "$temp"
-	# Renamed, not overwritten: a running program may have the old one mapped.
+	# Rename instead of overwriting: a running program may have the old file mapped.
 	for f in "$temp"/*.so; do
 		cp "$f" "agent/lib/$(basename "$f").new"
 		mv -f "agent/lib/$(basename "$f").new" "agent/lib/$(basename "$f")"

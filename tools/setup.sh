@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the programs which a make target needs are there: installs them by apt-get as root on Debian and its kin, and
-# says so; otherwise says what is missing and how to get it.
+# Makes sure that the programs that a make target needs are there. As root on Debian and its derivatives, it installs
+# them with apt-get, and says so; otherwise it says what is missing and how to get it.
 #
 #   tools/setup.sh demo|lint|test|programs|bench
 set -euo pipefail
@@ -41,7 +41,7 @@ done
 if [ "$for_" = demo ] && ! command -v sqlite3 >/dev/null 2>&1 && ! command -v python3 >/dev/null 2>&1; then
 	packages+=(sqlite3)
 fi
-# Other allocators, to be recorded; two have profilers of their own.
+# Other allocators, which the tests record; two have profilers of their own.
 libs=""
 case $for_ in
 test) libs="jemalloc.so.2:libjemalloc2 tcmalloc.so.4:libgoogle-perftools4 mimalloc.so.2:libmimalloc2.0" ;;
@@ -50,23 +50,23 @@ esac
 for lib in $libs; do
 	ls /usr/lib/*/lib"${lib%%:*}" >/dev/null 2>&1 || packages+=("${lib#*:}")
 done
-# Whose assertions the API's headers extend.
+# Test frameworks whose assertions the API's headers extend.
 if [ "$for_" = test ]; then
 	for header in gtest/gtest.h:libgtest-dev catch2/catch.hpp:catch2; do
 		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
 fi
-# libseccomp, as programs use it.
+# libseccomp, for tests of programs that use it.
 if [ "$for_" = test ]; then
 	/usr/bin/python3 -c 'import seccomp' >/dev/null 2>&1 || packages+=(python3-seccomp)
 fi
-# C++ that is nearly all headers, to be compiled and named.
+# Header-only C++ libraries, as input for compilers and symbolization.
 if [ "$for_" = programs ]; then
 	for header in nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev; do
 		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
 fi
-# The C library's headers do not come with every gcc.
+# Some packages of gcc come without the C library's headers.
 if [ "$for_" != demo ] && [ ! -e /usr/include/stdlib.h ]; then
 	packages+=(libc6-dev)
 fi
@@ -84,7 +84,9 @@ if [ ${#packages[@]} -gt 0 ]; then
 	fi
 fi
 
-# A database that judges tables; not every release of Debian has it. Without it its tests are left out, but in CI they fail. Its server is not started: the tests start one of their own.
+# A database that checks exported tables; not every release of Debian has it. Without it, its tests are
+# skipped, but fail in CI. Its service is not started: the tests
+# start their own server.
 if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
 	echo "installing by apt-get: clickhouse-server"
 	apt-get update -qq
@@ -92,7 +94,7 @@ if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/
 		echo "apt-get cannot install clickhouse-server: its tests are left out"
 fi
 
-# Viewers that judge exports. Without them, or without npm, their tests are left out and say so; in CI they fail.
+# Viewers that check exports. Without them, or without npm, their tests are skipped, but fail in CI.
 if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; then
 	viewers=()
 	for p in speedscope hyparquet hyparquet-compressors; do
@@ -100,7 +102,7 @@ if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; t
 	done
 	if [ ${#viewers[@]} -gt 0 ]; then
 		echo "installing by npm: ${viewers[*]}"
-		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 || echo "npm cannot install ${viewers[*]}: their tests are left out"
+		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 || echo "npm cannot install ${viewers[*]}: their tests are skipped"
 	fi
 fi
 

@@ -15,14 +15,14 @@ import (
 //go:embed src
 var sources embed.FS
 
-// Kit is what the cases run with: heaptap itself, the counting library and the compiled programs, all in one folder.
+// Kit is what the cases need: heaptap, the counting library and the compiled programs, all in one folder.
 type Kit struct {
 	Dir     string
 	Heaptap string
 	Count   string // the counting library
 }
 
-// Build makes everything in dir. heaptap names an existing binary; if it is "", one is built from this module.
+// Build builds everything in dir. heaptap names an existing binary; if it is "", one is built from this module.
 func Build(dir, heaptap string) (*Kit, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -41,7 +41,7 @@ func Build(dir, heaptap string) (*Kit, error) {
 	return k, BuildPrograms(dir)
 }
 
-// BuildHeaptap returns the path of the heaptap binary: an existing one, or, if that is "", one that is built in dir.
+// BuildHeaptap returns the path of the heaptap binary: existing, or, if that is "", one that it builds in dir.
 func BuildHeaptap(dir, existing string) (string, error) {
 	if existing != "" {
 		return filepath.Abs(existing)
@@ -55,7 +55,7 @@ func BuildHeaptap(dir, existing string) (string, error) {
 	return path, nil
 }
 
-// Headers is the folder of the headers that programs include.
+// Headers returns the folder of the headers that programs include.
 func Headers() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/heaptap/heaptap").Output()
 	if err != nil {
@@ -97,13 +97,14 @@ func BuildPrograms(dir string) error {
 	return nil
 }
 
-// Compile makes a program of one C or C++ source.
+// Compile compiles a program from one C or C++ source.
 func Compile(source, out string, flags ...string) error {
 	compiler, standard := "gcc", "-std=gnu11"
 	if filepath.Ext(source) == ".cc" {
 		compiler, standard = "g++", "-std=c++17"
 	}
-	args := append([]string{standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", out, source, "-ldl"}, flags...)
+	args := append([]string{standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", out, source,
+		"-ldl"}, flags...)
 	if b, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", compiler, source, err, b)
 	}

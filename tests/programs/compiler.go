@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Compiler returns the command by which g++ would start its compiler proper on heavy.cc, which BuildPrograms has put into dir; it
-// writes nothing.
+// Compiler returns the command with which g++ would start its compiler proper on heavy.cc, which BuildPrograms has put
+// into dir. The command writes no output.
 func Compiler(dir string) ([]string, error) {
 	src := filepath.Join(dir, "src", "heavy.cc")
 	var out bytes.Buffer
@@ -34,7 +34,7 @@ func Compiler(dir string) ([]string, error) {
 	return nil, fmt.Errorf("g++ -### names no cc1plus")
 }
 
-// words splits a line of g++ -###: words, some in double quotes with backslashes.
+// words splits a line of g++ -### into words, some of which are in double quotes with backslashes.
 func words(line string) []string {
 	var all []string
 	var word strings.Builder

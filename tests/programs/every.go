@@ -2,19 +2,19 @@ package programs
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Site is what must be recorded of one function of src/every.cc.
+// Site is what must be recorded of a function of src/every.cc.
 type Site struct {
 	Name  string
 	Size  uint64
 	Alloc event.Func // FuncUnknown: nothing
 	Free  event.Func
-	Count uint64 // calloc's and reallocarray's first argument, if the agent is to note it
+	Count uint64 // first argument of calloc and reallocarray, if the agent must record it
 	Align uint64
 	Fails bool
 }
 
-// Sites lists them all, in the order in which they run. After each allocation and each deallocation comes a malloc and a
-// free of AfterSize bytes.
+// Sites lists all sites, in the order in which they run. After each allocation and each deallocation comes a malloc and
+// a free of AfterSize bytes.
 var Sites = []Site{
 	{Name: "site_malloc", Size: 1001, Alloc: event.Malloc, Free: event.FreeFunc},
 	{Name: "site_calloc", Size: 1002, Alloc: event.Calloc, Free: event.FreeFunc, Count: 2},
@@ -36,11 +36,15 @@ var Sites = []Site{
 	{Name: "site_new_sized", Size: 1018, Alloc: event.New, Free: event.DeleteSized},
 	{Name: "site_new_array_sized", Size: 1019, Alloc: event.NewArray, Free: event.DeleteArraySized},
 	{Name: "site_new_aligned", Size: 1020, Alloc: event.NewAligned, Free: event.DeleteAligned, Align: 64},
-	{Name: "site_new_array_aligned", Size: 1021, Alloc: event.NewArrayAligned, Free: event.DeleteArrayAligned, Align: 64},
-	{Name: "site_new_aligned_nothrow", Size: 1022, Alloc: event.NewAlignedNothrow, Free: event.DeleteAlignedNothrow, Align: 64},
-	{Name: "site_new_array_aligned_nothrow", Size: 1023, Alloc: event.NewArrayAlignedNothrow, Free: event.DeleteArrayAlignedNothrow, Align: 64},
+	{Name: "site_new_array_aligned", Size: 1021, Alloc: event.NewArrayAligned, Free: event.DeleteArrayAligned,
+		Align: 64},
+	{Name: "site_new_aligned_nothrow", Size: 1022, Alloc: event.NewAlignedNothrow, Free: event.DeleteAlignedNothrow,
+		Align: 64},
+	{Name: "site_new_array_aligned_nothrow", Size: 1023, Alloc: event.NewArrayAlignedNothrow,
+		Free: event.DeleteArrayAlignedNothrow, Align: 64},
 	{Name: "site_new_sized_aligned", Size: 1025, Alloc: event.NewAligned, Free: event.DeleteSizedAligned, Align: 64},
-	{Name: "site_new_array_sized_aligned", Size: 1026, Alloc: event.NewArrayAligned, Free: event.DeleteArraySizedAligned, Align: 64},
+	{Name: "site_new_array_sized_aligned", Size: 1026, Alloc: event.NewArrayAligned,
+		Free: event.DeleteArraySizedAligned, Align: 64},
 	{Name: "site_new_zero", Size: 0, Alloc: event.New, Free: event.Delete},
 	{Name: "site_malloc_zero", Size: 0, Alloc: event.Malloc, Free: event.FreeFunc},
 	{Name: "site_free_null"},
@@ -54,5 +58,5 @@ var Sites = []Site{
 	{Name: "site_new_array_nothrow_fails", Alloc: event.NewArrayNothrow, Fails: true},
 }
 
-// AfterSize is the size of the blocks that prove that the agent still listens.
+// AfterSize is the size of the blocks that prove that the agent still records.
 const AfterSize = 7

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/tests/count"
 )
 
-// digest stands for bytes in a table.
+// digest returns a short text that stands for bytes in a table.
 func digest(b []byte) string {
 	if len(b) <= 40 {
 		return fmt.Sprintf("%q", b)
@@ -16,9 +16,9 @@ func digest(b []byte) string {
 	return fmt.Sprintf("%d bytes, sha256 %x...", len(b), sha256.Sum256(b))[:40]
 }
 
-// pair finds for each recording the counting library's file of the same image of the same process: by pid; where a pid
-// has had several images, by the executable's name; and where those are alike, by their order. The second result are the
-// files that have no recording.
+// pair finds, for each recording, the counting library's file of the same image of the same process: by pid; if a pid
+// had several images, by the executable's name; and if these are equal, by their order. It also returns the files that
+// have no recording.
 func pair(recs []Recording, counts []count.Totals) (map[int]count.Totals, []count.Totals) {
 	found, used := map[int]count.Totals{}, make([]bool, len(counts))
 	images := map[uint64][2]int{}
@@ -48,14 +48,15 @@ func pair(recs []Recording, counts []count.Totals) (map[int]count.Totals, []coun
 	return found, left
 }
 
-// judge compares every process's recording with the counting library's file, and the truth that the program printed
-// with the stacks that it speaks of.
+// judge compares the recording of each process with the counting library's file, and the program's own numbers with the
+// stacks that they are about.
 func (r *Result) judge() error {
 	counts, left := pair(r.Recordings, r.Counts)
 	for i, rec := range r.Recordings {
 		row := Row{
 			Name: rec.Name, Allocations: rec.Totals.Allocations, Deallocations: rec.Totals.Deallocations,
-			Bytes: rec.Totals.Bytes, Failed: rec.Totals.Failed, LeakedBytes: rec.Leaked.Bytes, PeakBytes: rec.Peak.Bytes,
+			Bytes: rec.Totals.Bytes, Failed: rec.Totals.Failed, LeakedBytes: rec.Leaked.Bytes,
+			PeakBytes: rec.Peak.Bytes,
 			Unmatched: rec.Totals.Unmatched, Lost: *rec.Lost, Truncated: *rec.Truncated, Size: rec.Size,
 		}
 		who := fmt.Sprintf("%s.%d.%d", rec.Name, rec.PID, rec.Image)
@@ -72,8 +73,10 @@ func (r *Result) judge() error {
 		r.equal(who+": stacks without room", rec.Health.TableFull, 0)
 		r.equal(who+": threads without room", rec.Health.NoThread, 0)
 		r.check(who+": complete", rec.Recording.Complete, true, rec.Recording.Complete)
-		r.equal(who+": live at peak, summed over the stacks", rec.Sum(func(s Stack) uint64 { return s.LiveAtPeakBytes }), rec.Peak.Bytes)
-		r.equal(who+": leaked, summed over the stacks", rec.Sum(func(s Stack) uint64 { return s.LeakedBytes }), rec.Leaked.Bytes)
+		r.equal(who+": live at peak, summed over the stacks",
+			rec.Sum(func(s Stack) uint64 { return s.LiveAtPeakBytes }), rec.Peak.Bytes)
+		r.equal(who+": leaked, summed over the stacks", rec.Sum(func(s Stack) uint64 { return s.LeakedBytes }),
+			rec.Leaked.Bytes)
 		r.equal(who+": allocated minus freed", rec.Totals.Allocations-rec.Totals.Deallocations, rec.Leaked.Blocks)
 		c, ok := counts[i]
 		row.Judged = ok
@@ -97,7 +100,7 @@ func (r *Result) judge() error {
 	return nil
 }
 
-// against compares one recording with what the counting library saw of the same process.
+// against compares a recording with what the counting library saw of the same process.
 func (r *Result) against(who string, rec Recording, c count.Totals) {
 	r.equal(who+": allocations", rec.Totals.Allocations, c.Allocations)
 	r.equal(who+": deallocations", rec.Totals.Deallocations, c.Deallocations)
@@ -117,7 +120,8 @@ func (r *Result) against(who string, rec Recording, c count.Totals) {
 	r.equal(who+": reallocations", reallocations, c.Reallocations)
 	if r.Case.Threads {
 		near := func(a, b uint64) bool { return max(a, b)-min(a, b) <= max(a, b)/200+4096 }
-		r.check(who+": peak bytes (threads: within 0.5 % + 4 KiB)", rec.Peak.Bytes, c.PeakBytes, near(rec.Peak.Bytes, c.PeakBytes))
+		r.check(who+": peak bytes (threads: within 0.5 % + 4 KiB)", rec.Peak.Bytes, c.PeakBytes,
+			near(rec.Peak.Bytes, c.PeakBytes))
 		return
 	}
 	r.equal(who+": peak bytes", rec.Peak.Bytes, c.PeakBytes)

@@ -2,7 +2,7 @@ package programs
 
 import "fmt"
 
-// Known returns the cases whose programs know their own numbers. scale 1 is the size that `make test-programs` runs: 10
+// Known returns the cases whose programs know their own numbers. Scale 1 is the size of `make test-programs`: 10
 // million pairs, 8 million blocks freed by other threads, 5 million live blocks.
 func (k *Kit) Known(scale float64) []Case {
 	n := func(full float64) string { return fmt.Sprint(int(full * scale)) }

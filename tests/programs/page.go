@@ -10,22 +10,24 @@ import (
 // Page renders results as docs/test-programs.md.
 func Page(results []*Result, missing []string) string {
 	var b strings.Builder
-	b.WriteString(`# Programs that heaptap is judged with
+	b.WriteString(`# Programs that heaptap is tested with
 
 Written by ` + "`make test-programs`" + `; do not edit. Each program runs without heaptap and under ` + "`heaptap run`" + `, with an
 independent counting library (tests/count) chained behind the agent **in the same run**. What must hold:
 
-- for every process, allocations, deallocations, bytes, failed calls, reallocations, temporary allocations, leaked bytes
-  and blocks, and the peak in bytes and blocks equal what the counting library saw (with several threads, the two may see
-  simultaneous events in another order: the peak then agrees within 0.5 % + 4 KiB);
-- unmatched deallocations, lost events and truncated stacks are 0 (node: at most one
-  stack in a thousand is cut, in V8's generated code, which has no call frame information); live at peak and leaked, summed over the stacks, give the totals;
-- programs that know their own numbers (first seven) find them again below their own functions;
+- for every process, allocations, deallocations, bytes, failed calls, reallocations, temporary allocations, leaked
+  bytes and blocks, and the peak in bytes and blocks equal those of the counting library (with several threads, the
+  two may see simultaneous events in another order; the peaks then agree within 0.5 % + 4 KiB);
+- unmatched deallocations, lost events and truncated stacks are 0 (node: at most one stack in a thousand is truncated,
+  in V8's generated code, which has no call frame information); live at peak and leaked, summed over the stacks, equal
+  the totals;
+- the first seven programs know their own numbers, and find them below their own functions;
 - standard output, output files and exit status are those of a run without heaptap.
 
 `)
 	fmt.Fprintf(&b, "Machine: %s, %d cores, %s.\n\n", runtime.GOARCH, runtime.NumCPU(), libc())
-	b.WriteString("| program | process | allocations | deallocations | bytes | failed | leaked bytes | peak bytes | unmatched | lost | truncated | equal to the judge |\n")
+	b.WriteString("| program | process | allocations | deallocations | bytes | failed | leaked bytes | peak bytes | " +
+		"unmatched | lost | truncated | equal to the judge |\n")
 	b.WriteString("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, r := range results {
 		failed := r.Failed()
@@ -41,21 +43,23 @@ independent counting library (tests/count) chained behind the agent **in the sam
 			if i == 0 {
 				name, v = r.Case.Name, verdict
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %d | %d | %d | %s |\n", name, row.Name, digits(row.Allocations),
-				digits(row.Deallocations), digits(row.Bytes), digits(row.Failed), digits(row.LeakedBytes), digits(row.PeakBytes),
-				row.Unmatched, row.Lost, row.Truncated, v)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %d | %d | %d | %s |\n", name, row.Name,
+				digits(row.Allocations), digits(row.Deallocations), digits(row.Bytes), digits(row.Failed),
+				digits(row.LeakedBytes), digits(row.PeakBytes), row.Unmatched, row.Lost, row.Truncated, v)
 		}
 	}
 	for _, m := range missing {
 		fmt.Fprintf(&b, "| %s | not installed on this machine | | | | | | | | | | |\n", m)
 	}
-	b.WriteString("\n| program | checks | wall time without heaptap | until the recording was complete, with heaptap and the judge | recordings |\n|---|--:|--:|--:|--:|\n")
+	b.WriteString("\n| program | checks | wall time without heaptap | until the recording was complete, with heaptap " +
+		"and the judge | recordings |\n|---|--:|--:|--:|--:|\n")
 	for _, r := range results {
 		var size int64
 		for _, row := range r.Rows {
 			size += row.Size
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.2f s | %.2f s | %s bytes |\n", r.Case.Name, len(r.Checks), r.Bare.Seconds(), r.Recorded.Seconds(), digits(uint64(size)))
+		fmt.Fprintf(&b, "| %s | %d | %.2f s | %.2f s | %s bytes |\n", r.Case.Name, len(r.Checks), r.Bare.Seconds(),
+			r.Recorded.Seconds(), digits(uint64(size)))
 	}
 	for _, r := range results {
 		if failed := r.Failed(); len(failed) > 0 {
@@ -68,7 +72,7 @@ independent counting library (tests/count) chained behind the agent **in the sam
 	return b.String()
 }
 
-// digits groups a number's digits by three.
+// digits formats a number with its digits in groups of three.
 func digits(n uint64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Real returns the cases with real programs, those that are installed; missing names the others. scale 1 is the size that
-// `make test-programs` runs.
+// Real returns the cases of real programs that are installed; missing names the other programs. Scale 1 is the size of
+// `make test-programs`.
 func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 	n := func(full int) int { return max(int(float64(full)*scale), 1) }
 	add := func(program string, c Case) {
@@ -45,7 +45,7 @@ func (k *Kit) Real(scale float64) (cases []Case, missing []string) {
 	return cases, missing
 }
 
-// SQL is an in-memory bulk insert of n rows, with an index and a query.
+// SQL returns a bulk insert of n rows into memory, with an index and a query.
 func SQL(n int) string {
 	return fmt.Sprintf(`
 CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, grp INTEGER, val REAL);
@@ -57,7 +57,7 @@ SELECT count(DISTINCT name) FROM t;
 `, n)
 }
 
-// PythonJSON parses and dumps a document n times.
+// PythonJSON returns a program that parses and dumps a document n times.
 func PythonJSON(n int) string {
 	return fmt.Sprintf(`
 import json
@@ -82,10 +82,11 @@ console.log(m.size, text.length, parts.length, require('crypto').createHash('sha
 `, n)
 }
 
-// Heavy is a C++ file to be compiled; a small scale leaves its heavy headers out.
+// Heavy returns a C++ file to be compiled; at a small scale, without its heavy headers.
 func Heavy(scale float64) ([]byte, error) {
 	if scale < 0.2 {
-		return []byte("#include <map>\n#include <string>\nint f(std::map<int, std::string> &m) { return (int)m[3].size(); }\n"), nil
+		return []byte("#include <map>\n#include <string>\nint f(std::map<int, std::string> &m) { return " +
+			"(int)m[3].size(); }\n"), nil
 	}
 	return sources.ReadFile("src/heavy.cc")
 }
@@ -99,7 +100,7 @@ func source(dir string, scale float64) error {
 	return os.WriteFile(filepath.Join(dir, "heavy.cc"), b, 0o644)
 }
 
-// textFile writes n bytes that are neither random nor dull.
+// textFile writes n bytes that compress neither badly nor too well.
 func textFile(path string, n int) error {
 	var b bytes.Buffer
 	for i := uint64(1); b.Len() < n; i++ {
@@ -108,7 +109,7 @@ func textFile(path string, n int) error {
 	return os.WriteFile(path, b.Bytes()[:n], 0o644)
 }
 
-// gitRepository makes a repository with n commits, always the same.
+// gitRepository creates a repository with n commits, the same each time.
 func gitRepository(dir string, n int) error {
 	var b strings.Builder
 	lines := make([]string, 60)
@@ -119,7 +120,8 @@ func gitRepository(dir string, n int) error {
 			}
 		}
 		text, message := strings.Join(lines, "\n")+"\n", fmt.Sprintf("Change number %d\n", i)
-		fmt.Fprintf(&b, "commit refs/heads/main\ncommitter A <a@example.org> %d +0000\ndata %d\n%s", 1_600_000_000+i, len(message), message)
+		fmt.Fprintf(&b, "commit refs/heads/main\ncommitter A <a@example.org> %d +0000\ndata %d\n%s", 1_600_000_000+i,
+			len(message), message)
 		fmt.Fprintf(&b, "M 100644 inline dir%d/file%d.txt\ndata %d\n%s\n", i%5, i%37, len(text), text)
 	}
 	if out, err := exec.Command("git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
@@ -133,8 +135,8 @@ func gitRepository(dir string, n int) error {
 	return nil
 }
 
-// Redis runs a server on a socket in its working directory; redis-benchmark, which asks n things of each kind, and redis-cli are run
-// unrecorded.
+// Redis runs a server on a socket in its working directory. Its clients, redis-benchmark with n requests of each kind
+// and redis-cli, are not recorded.
 func Redis(n int) Case {
 	return Case{
 		Name: "redis-server",
@@ -166,9 +168,12 @@ func Redis(n int) Case {
 			var all strings.Builder
 			for _, args := range [][]string{
 				{"redis-cli", "config", "get", "maxmemory"},
-				{"redis-cli", "eval", fmt.Sprintf("for i = 1, %d do redis.call('set', 'key' .. i, string.rep('x', i %% 300)); redis.call('rpush', 'list' .. i %% 10, i) end; return redis.call('dbsize')", n/10), "0"},
+				{"redis-cli", "eval", fmt.Sprintf("for i = 1, %d do redis.call('set', 'key' .. i, string.rep('x', i "+
+					"%% 300)); redis.call('rpush', 'list' .. i %% 10, i) end; return redis.call('dbsize')", n/10), "0"},
 				{"redis-cli", "debug", "digest"},
-				{"redis-cli", "eval", "local s = 0; for _, k in ipairs(redis.call('keys', '*')) do s = s + (redis.call('type', k).ok == 'string' and redis.call('strlen', k) or redis.call('llen', k)) end; return s", "0"},
+				{"redis-cli", "eval", "local s = 0; for _, k in ipairs(redis.call('keys', '*')) do s = s + " +
+					"(redis.call('type', k).ok == 'string' and redis.call('strlen', k) or redis.call('llen', k)) " +
+					"end; return s", "0"},
 			} {
 				out, err := client(args...)
 				if err != nil {
@@ -176,11 +181,12 @@ func Redis(n int) Case {
 				}
 				all.WriteString(out)
 			}
-			if _, err := client("redis-benchmark", "-q", "-n", fmt.Sprint(n), "-t", "set,get,incr,lpush,lpop,sadd,hset,zadd,lrange_100", "-r", "10000", "-d", "100"); err != nil {
+			if _, err := client("redis-benchmark", "-q", "-n", fmt.Sprint(n), "-t",
+				"set,get,incr,lpush,lpop,sadd,hset,zadd,lrange_100", "-r", "10000", "-d", "100"); err != nil {
 				return "", err
 			}
 			cmd := exec.CommandContext(ctx, "redis-cli", "-s", socket, "shutdown", "nosave")
-			_ = cmd.Run() // the connection breaks: that is the answer
+			_ = cmd.Run() // the server closes the connection instead of answering
 			return all.String(), nil
 		},
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Report is what `heaptap report --json` says, as far as the judges want to know.
+// Report is the part of `heaptap report --json` that the checks need.
 type Report struct {
 	Totals struct {
 		Allocations, Deallocations, Bytes, Failed uint64
@@ -46,7 +46,7 @@ type Report struct {
 	Stacks    []Stack
 }
 
-// Stack is one call stack of a report.
+// Stack is a call stack of a report.
 type Stack struct {
 	Frames []struct {
 		Function, File, Module string
@@ -59,12 +59,12 @@ type Stack struct {
 	LeakedBlocks                                                uint64 `json:"leaked_blocks"`
 }
 
-// Recording is one recording of a run and what heaptap reports of it.
+// Recording is a recording of a run, and heaptap's report of it.
 type Recording struct {
 	Path  string
 	Name  string // the program's
 	PID   uint64
-	Image int // 1, or more after the process has exec'd the same program again
+	Image int // 1; more if the process has exec'd the same program again
 	Size  int64
 	Report
 }
@@ -111,7 +111,7 @@ func (k *Kit) recordings(dir string) ([]Recording, error) {
 	return all, nil
 }
 
-// Report asks heaptap for the report of a recording.
+// Report returns heaptap's report of a recording.
 func (k *Kit) Report(path string) (Report, error) {
 	var r Report
 	var stderr strings.Builder
@@ -150,7 +150,7 @@ func (r *Report) Below(functions ...string) Truth {
 	return t
 }
 
-// matches says whether a function's name, perhaps with its parameters, is one of names.
+// matches reports whether a function's name, with or without its parameters, is one of names.
 func matches(function string, names []string) bool {
 	if i := strings.IndexByte(function, '('); i > 0 {
 		function = function[:i]
@@ -177,7 +177,7 @@ type Truth struct {
 	PeakBytes     uint64 `json:"peak_bytes"`
 }
 
-// ParseTruth reads the line that a program of src/ prints.
+// ParseTruth parses the line that a program of src/ prints.
 func ParseTruth(stdout []byte) (Truth, error) {
 	var t Truth
 	if err := json.Unmarshal(stdout, &t); err != nil {
@@ -186,7 +186,7 @@ func ParseTruth(stdout []byte) (Truth, error) {
 	return t, nil
 }
 
-// Sum adds up something over all stacks.
+// Sum adds up a value over all stacks.
 func (r *Report) Sum(of func(Stack) uint64) uint64 {
 	var n uint64
 	for _, s := range r.Stacks {

@@ -15,35 +15,36 @@ import (
 	"github.com/heaptap/heaptap/tests/count"
 )
 
-// Case is a program to be recorded and judged.
+// Case is a program to record and check.
 type Case struct {
 	Name  string
 	Args  []string
 	Env   []string // added to the environment
 	Stdin string
-	// Prepare makes the program's input in its fresh working directory.
+	// Prepare creates the program's input in its fresh working directory.
 	Prepare func(dir string) error
-	// Drive, if set, runs beside the program (a client of a server) and says what it saw.
+	// Drive, if set, runs beside the program (a client of a server) and returns what it saw.
 	Drive func(ctx context.Context, dir string) (string, error)
 	// Outputs are files in the working directory that must have the same bytes as without heaptap.
 	Outputs []string
-	// IgnoreStdout: it holds pids or times.
+	// IgnoreStdout: standard output has pids or times.
 	IgnoreStdout bool
-	Status       int // exit status that is expected
+	Status       int // expected exit status
 	// Below: standard output is a Truth that holds for the stacks through one of these functions. Peaks are compared
 	// if the truth has one and ComparePeak is set.
 	Below       []string
 	ComparePeak bool
-	// Threads: the two judges may see simultaneous events in another order, so peaks need only nearly agree.
+	// Threads: heaptap and the counting library may see simultaneous events in another order, so peaks need to agree
+	// only roughly.
 	Threads bool
-	// JIT: it runs code that has no call frame information and need not keep frame pointers; one stack in a thousand may be
-	// cut short then.
+	// JIT: the program runs code without call frame information and perhaps without frame pointers. One stack in a
+	// thousand may be truncated then.
 	JIT bool
-	// Unjudged: not chained with the counting library.
+	// Unjudged: run without the counting library.
 	Unjudged bool
 }
 
-// Check is one thing that was compared.
+// Check is a comparison of a value found with the value expected.
 type Check struct {
 	What string
 	Got  string
@@ -51,17 +52,17 @@ type Check struct {
 	OK   bool
 }
 
-// Row is one process of a run in the table of results.
+// Row is a process of a run in the table of results.
 type Row struct {
 	Name                                      string
 	Allocations, Deallocations, Bytes         uint64
 	Failed, LeakedBytes, PeakBytes, Unmatched uint64
 	Lost, Truncated                           uint64
 	Size                                      int64
-	Judged                                    bool // a counting library has seen the same process
+	Judged                                    bool // the counting library has seen the same process
 }
 
-// Result is what came of a case.
+// Result is the result of a case.
 type Result struct {
 	Case       Case
 	Checks     []Check
@@ -118,7 +119,7 @@ func (c *Case) run(ctx context.Context, dir string, args, env []string) (*outcom
 	cmd.Stdout = &stdout
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = 10 * time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that nothing of it is left behind
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that no process of it is left behind
 	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Cancel = kill
 	start := time.Now()
@@ -160,14 +161,14 @@ func (c *Case) run(ctx context.Context, dir string, args, env []string) (*outcom
 	return o, nil
 }
 
-// Run runs the case with and without heaptap below dir and judges it.
+// Run runs the case with and without heaptap below dir and checks it.
 func (k *Kit) Run(ctx context.Context, dir string, c Case) (*Result, error) {
 	dir = filepath.Join(dir, strings.ReplaceAll(c.Name, " ", "-"))
 	bare, err := c.run(ctx, filepath.Join(dir, "work"), c.Args, nil)
 	if err != nil {
 		return nil, err
 	}
-	// The same name for the working directory: paths are part of what programs allocate and print.
+	// Both runs need the same name of the working directory, because programs allocate and print paths.
 	if err := os.Rename(filepath.Join(dir, "work"), filepath.Join(dir, "bare")); err != nil {
 		return nil, err
 	}
@@ -196,7 +197,8 @@ func (k *Kit) Run(ctx context.Context, dir string, c Case) (*Result, error) {
 		r.check("answers", taped.drive, bare.drive, taped.drive == bare.drive)
 	}
 	for _, name := range c.Outputs {
-		r.check(name, digest(taped.files[name]), digest(bare.files[name]), bytes.Equal(taped.files[name], bare.files[name]))
+		r.check(name, digest(taped.files[name]), digest(bare.files[name]),
+			bytes.Equal(taped.files[name], bare.files[name]))
 	}
 	if r.Recordings, err = k.recordings(out); err != nil {
 		return r, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Workload is a program that is run again and again, below different tools.
+// Workload is a program that is run again and again, under different tools.
 type Workload struct {
 	Name, What string
 	Args       []string
@@ -15,14 +15,15 @@ type Workload struct {
 	Stdin      string
 }
 
-// PythonLoop is PythonJSON of n, in a file in dir.
+// PythonLoop returns the workload of PythonJSON(n), in a file in dir.
 func PythonLoop(dir string, n int) (Workload, error) {
 	script := filepath.Join(dir, "loop.py")
-	return Workload{Name: "python3", What: "JSON parse and dump loop, PYTHONMALLOC=malloc", Args: []string{"/usr/bin/python3", script},
-		Env: []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}}, os.WriteFile(script, []byte(PythonJSON(n)), 0o666)
+	return Workload{Name: "python3", What: "JSON parse and dump loop, PYTHONMALLOC=malloc",
+		Args: []string{"/usr/bin/python3", script},
+		Env:  []string{"PYTHONMALLOC=malloc", "PYTHONHASHSEED=0"}}, os.WriteFile(script, []byte(PythonJSON(n)), 0o666)
 }
 
-// Command is the program, perhaps below another one.
+// Command returns the command of the program; under, if given, is the command that runs it.
 func (w *Workload) Command(under ...string) *exec.Cmd {
 	args := append(under[:len(under):len(under)], w.Args...)
 	cmd := exec.Command(args[0], args[1:]...)

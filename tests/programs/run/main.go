@@ -1,4 +1,4 @@
-// Command run judges heaptap with the large programs and writes the results as a page of documentation.
+// Command run checks heaptap with the large programs and writes the results as a page of documentation.
 //
 //	go run ./tests/programs/run [-o docs/test-programs.md] [-scale 1] [-only REGEXP] [-keep] [-heaptap BINARY]
 package main
@@ -68,7 +68,8 @@ func run() error {
 			if r == nil {
 				r = &programs.Result{Case: c}
 			}
-			r.Checks = append(r.Checks, programs.Check{What: "the case ran", Got: strings.SplitN(err.Error(), "\n", 2)[0], Want: "no error"})
+			r.Checks = append(r.Checks, programs.Check{What: "the case ran", Got: strings.SplitN(err.Error(), "\n",
+				2)[0], Want: "no error"})
 			results = append(results, r)
 			if ctx.Err() != nil {
 				break
@@ -77,8 +78,8 @@ func run() error {
 		}
 		results = append(results, r)
 		failed := r.Failed()
-		fmt.Printf("%d processes, %d of %d checks hold; %.2f s bare, %.2f s recorded\n", len(r.Rows), len(r.Checks)-len(failed),
-			len(r.Checks), r.Bare.Seconds(), r.Recorded.Seconds())
+		fmt.Printf("%d processes, %d of %d checks hold; %.2f s bare, %.2f s recorded\n", len(r.Rows),
+			len(r.Checks)-len(failed), len(r.Checks), r.Bare.Seconds(), r.Recorded.Seconds())
 		for i, f := range failed {
 			if i == 20 {
 				fmt.Printf("    ... and %d more\n", len(failed)-i)

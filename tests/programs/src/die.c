@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// die.c: makes N live blocks of 100 bytes in site() and ends in a way that leaves no time for anything.
+// die.c: allocates N live blocks of 100 bytes in site() and ends without any cleanup.
 // Usage: die HOW N, HOW being exit, _exit, abort, kill or segv
 #include <signal.h>
 #include <stdlib.h>

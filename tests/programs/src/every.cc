@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// every.cc: each allocation and deallocation function once, each from a function of its own, which asks for a size that
-// nobody else asks for. After each one, after() allocates again: a guard that stayed set would hide that. The table of
-// what must be found is in every.go.
+// every.cc: calls each allocation and deallocation function once, each from a function of its own, with a unique size.
+// After each call, after() allocates again: a guard that stayed set would hide that. every.go has the table of what
+// must be found.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,7 +15,7 @@
 
 #define NI __attribute__((noinline, noclone))
 
-// Not in every libc: the agent must offer them to those who ask.
+// Not in every libc: the agent must provide them.
 extern "C" {
 void free_sized(void *, size_t) __attribute__((weak));
 void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
@@ -86,7 +86,7 @@ SITE(site_malloc_zero, malloc(0), free(p))
 SITE(site_free_null, nullptr, free(p))
 SITE(site_delete_null, nullptr, ::operator delete(p))
 
-// Failures: an event each, and no block.
+// Failures: each is an event without a block.
 SITE(site_malloc_fails, malloc(huge), free(p))
 SITE(site_calloc_fails, calloc(huge, 64), free(p))
 SITE(site_memalign_fails, memalign(64, huge), free(p))
@@ -97,13 +97,13 @@ SITE(site_new_array_nothrow_fails, ::operator new[](huge, nothrow), ::operator d
 
 extern "C" NI void site_realloc()
 {
-	void *(*volatile resize)(void *, size_t) = realloc; // the compiler must not reason about it
+	void *(*volatile resize)(void *, size_t) = realloc; // hides the call from the optimizer
 	void *p = malloc(2001);
 	p = resize(p, 2002); // grows in place or moves: one deallocation and one allocation
 	after();
 	p = reallocarray(p, 3, 10001);
 	after();
-	void *q = resize(p, huge); // fails: p lives on
+	void *q = resize(p, huge); // fails: p stays live
 	after();
 	hold = q;
 	q = resize(p, 0); // frees on glibc

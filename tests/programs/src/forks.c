@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// forks.c: N children, forked while another thread allocates; each frees a block of its parent's, makes 1000 blocks of
-// its own in child_site(), keeps 10, and forks a grandchild that does the same. Usage: forks N
+// forks.c: forks N children while another thread allocates. Each child frees a block of its parent's, allocates 1000
+// blocks in child_site(), keeps 10 of them, and forks a grandchild that does the same. Usage: forks N
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heavy.cc: not to be run but to be compiled, by a compiler that is being recorded.
+// heavy.cc: input for a compiler that is being recorded; never run.
 #include <algorithm>
 #include <functional>
 #include <iostream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plugin.cc: a C++ library that a C program loads with RTLD_LOCAL (local.c), so that its operator new is not to be found
-// in the global scope.
+// plugin.cc: a C++ library that a C program loads with RTLD_LOCAL (local.c), so that its operator new is not in
+// the global scope.
 #include <new>
 #include <stdexcept>
 #include <string>

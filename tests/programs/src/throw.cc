@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// throw.cc: ways out of operator new that are no return. Usage: throw N
+// throw.cc: leaves operator new by other ways than a return. Usage: throw N
 //
-//   throws    bad_alloc goes through the agent's frame, N times
+//   throws    bad_alloc passes through the agent's frame, N times
 //   thrown    the new_handler itself throws, N times
 //   jumps     the new_handler longjmps out, N times
-//   retries   a new_handler frees a reserve, allocates a little itself, and the real operator new succeeds at its second
+//   retries   a new_handler frees a reserve, allocates a little itself, and the real operator new succeeds at the second
 //             attempt (an address space limit makes the first one fail)
 //
-// After each, after() makes one pair: a guard that stayed set would hide it.
+// After each, after() allocates and frees a block: a guard that stayed set would hide that.
 #include <csetjmp>
 #include <cstdlib>
 #include <new>

@@ -9,9 +9,9 @@
 //   w3    2 threads allocate N/2 blocks each at depth 10, 2 other threads free them
 //   many  N threads, one after the other, of 10 pairs each
 //
-// One line of JSON on stdout: CPU and wall time of the timed part, and what the whole process must be found to have done
-// below work() (or, in threads of their own, below thread_main()). The window's last blocks are never freed. Nothing here
-// allocates but the workload: no stdio.
+// One line of JSON on stdout: CPU and wall time of the timed part, and what must be found of the whole process
+// below work() (or, in threads of their own, below thread_main()). The window's last blocks are never freed. Only the
+// workload allocates: no stdio.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -30,13 +30,13 @@ static uint16_t sizes[SIZES];
 static uint32_t turns[SIZES];
 static volatile int sink;
 
-// Aligned: threads must not share a line of the cache.
+// Aligned: threads must not share a cache line.
 struct window {
 	void *block[WINDOW];
 	long n; // pairs so far: an index into sizes
 } __attribute__((aligned(128)));
 
-// What a source of allocations knows about itself.
+// What a source of allocations knows about its own allocations.
 struct truth {
 	uint64_t allocations, deallocations, bytes, leaked_blocks, leaked_bytes, peak_blocks, peak_bytes;
 };
@@ -207,7 +207,7 @@ NI static void descend_w2(int depth, struct window *w, long n)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// w3: batches go over; a mutex and two conditions, so that nobody burns time waiting
+// w3: threads hand over batches, with a mutex and two condition variables, so that none spins
 
 #define BATCH 256
 #define BATCHES 8
@@ -219,7 +219,7 @@ struct queue {
 	int done;
 	void *blocks[BATCHES][BATCH];
 	int fill[BATCHES];
-	long n; // blocks to come
+	long n; // blocks still to come
 	long base; // index of the first one
 };
 

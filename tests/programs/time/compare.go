@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// function is one by name and file: without its folder, and, of a library, without what follows .so.
+// function identifies a function by name and file. The file has no folder and, if a library, no version after .so.
 type function struct{ name, module string }
 
 func of(name, module string) function {
@@ -25,29 +25,29 @@ func of(name, module string) function {
 	return function{name, module}
 }
 
-// pair is a function with its share of the whole in both.
+// pair is a function with its shares of the whole according to perf and heaptap.
 type pair struct {
 	function
 	perf, heaptap float64
 	allocator     bool // most of its time is that of allocations that it makes itself
 }
 
-// result is the comparison of one program.
+// result is the comparison of a program.
 type result struct {
 	*programs.Workload
 	pairs     []pair
-	missing   int     // functions that have more than a hundredth in perf only
+	missing   int     // functions with more than a hundredth according to perf only
 	samples   int     // of perf
 	bare      float64 // s
 	total     float64 // s, of the metric time
 	recorded  float64 // s, from the first event on
-	alloc     float64 // ns that the agent says an allocation took
+	alloc     float64 // ns of an allocation, as the agent measured
 	free      float64
 	events    uint64
 	perfShare map[function]float64
 }
 
-// least is the share of the whole from which on a function counts.
+// least is the smallest share of the whole with which a function counts.
 const least = .01
 
 func compare(ctx context.Context, dir, heaptap string, w *programs.Workload) (*result, error) {
@@ -58,7 +58,8 @@ func compare(ctx context.Context, dir, heaptap string, w *programs.Workload) (*r
 		return nil, err
 	}
 	r.bare = time.Since(began).Seconds()
-	if err := quiet(w.Command("perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--call-graph", "dwarf,32768", "-o", data)); err != nil {
+	if err := quiet(w.Command("perf", "record", "-q", "-F", "999", "-e", "cpu-clock:u", "--call-graph", "dwarf,32768",
+		"-o", data)); err != nil {
 		return nil, fmt.Errorf("perf record: %w", err)
 	}
 	if err := r.readPerf(ctx, data); err != nil {
@@ -81,7 +82,8 @@ func quiet(cmd *exec.Cmd) error {
 
 // readPerf counts the samples in which each function is on the stack.
 func (r *result) readPerf(ctx context.Context, data string) error {
-	cmd := exec.CommandContext(ctx, "perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline", "--no-demangle", "--max-stack", "1000")
+	cmd := exec.CommandContext(ctx, "perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-inline", "--no-demangle",
+		"--max-stack", "1000")
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("perf script: %w", err)
@@ -115,7 +117,7 @@ func (r *result) readPerf(ctx context.Context, data string) error {
 	return nil
 }
 
-// readHeaptap asks for the same functions.
+// readHeaptap reads the metric time of the same functions.
 func (r *result) readHeaptap(heaptap, file string) error {
 	var t struct {
 		Range struct {
@@ -128,7 +130,8 @@ func (r *result) readHeaptap(heaptap, file string) error {
 			Self, Total struct{ Time float64 }
 		}
 	}
-	out, err := exec.Command(heaptap, "top", "--by", "function", "--metric", "time", "--limit", "0", "--json", file).Output()
+	out, err := exec.Command(heaptap, "top", "--by", "function", "--metric", "time", "--limit", "0", "--json",
+		file).Output()
 	if err != nil {
 		return fmt.Errorf("heaptap top: %w", err)
 	}
@@ -155,7 +158,7 @@ func (r *result) readHeaptap(heaptap, file string) error {
 	return r.readCosts(heaptap, file)
 }
 
-// readCosts reads what the agent says it took.
+// readCosts reads the costs that the agent measured.
 func (r *result) readCosts(heaptap, file string) error {
 	var report struct {
 		Health struct {

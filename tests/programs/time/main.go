@@ -3,9 +3,9 @@
 //
 //	go run ./tests/programs/time [-o docs/time.md] [-scale 1] [-heaptap BINARY]
 //
-// Each program runs under `perf record -e cpu-clock` without heaptap, and under `heaptap run`. Compared is how both rank the
-// functions that have more than a hundredth of the whole in both: perf by the samples in which a function is on the stack,
-// heaptap by its total of the metric time.
+// Each program runs under `perf record -e cpu-clock` without heaptap, and under `heaptap run`. The comparison is about
+// how both rank the functions that have more than a hundredth of the whole in both: perf by the samples in which a
+// function is on the stack, heaptap by the function's total of the metric time.
 package main
 
 import (
@@ -56,7 +56,8 @@ func run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", list[i].Name, err)
 		}
-		fmt.Printf("%-8s %3d functions, Spearman %.3f, Kendall %.3f\n", r.Name, len(r.pairs), spearman(r.pairs), kendall(r.pairs))
+		fmt.Printf("%-8s %3d functions, Spearman %.3f, Kendall %.3f\n", r.Name, len(r.pairs), spearman(r.pairs),
+			kendall(r.pairs))
 		results = append(results, r)
 	}
 	if *out == "" {

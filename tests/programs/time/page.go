@@ -9,16 +9,18 @@ import (
 
 const intro = `# The metric time beside a profiler
 
-Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" + ` estimates where a program spends its time from the
-gaps between its allocations ([definitions.md](definitions.md#time)). Here each program runs under ` + "`perf record -e cpu-clock --call-graph dwarf`" + `
-without heaptap, and under ` + "`heaptap run`" + `. Compared are the functions that have more than 1 % of the whole in both, by name and file: perf's
-share is that of the samples in which the function is on the stack, heaptap's that of its total. *missed* are functions with
-more than 1 % of the samples that have less, or nothing, in heaptap: those that allocate little themselves and nothing below them; what
-they take counts for the function that allocates next. *of these* leaves out functions that are mostly allocators' wrappers (xmalloc,
-sqlite3Malloc, where that calls the allocator itself): what they are told to take is the time up to their call.
+Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" + ` estimates where a program spends its time
+from the gaps between its allocations ([definitions.md](definitions.md#time)). Here each program runs under
+` + "`perf record -e cpu-clock --call-graph dwarf`" + ` without heaptap, and under ` + "`heaptap run`" + `. The comparison is about functions,
+by name and file, that have more than 1 % of the whole in both. perf's share is that of the samples in which the
+function is on the stack; heaptap's is that of the function's total. *missed* counts functions with more than 1 % of
+the samples but less, or nothing, in heaptap: they, and the functions that they call, allocate little, and their time
+counts for the function that allocates next. *of these* leaves out functions that mostly wrap allocators (xmalloc,
+sqlite3Malloc, where that calls the allocator itself): their time is the time before their call.
 
-*without heaptap* and *with* are the wall time until the program had ended and the length of the recording; *time* is the metric's total, from which what the
-agent took of each gap has been taken out: per allocation and per deallocation what it measured of itself in that run.
+*without heaptap* is the wall time until the program had ended, *with* the length of the recording. *time* is the
+metric's total. The agent's own time in each gap is subtracted: what it measured per allocation and per deallocation
+in that run.
 
 `
 
@@ -26,25 +28,29 @@ func page(results []*result) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	fmt.Fprintf(&b, "Machine: %s, %d cores.\n\n", runtime.GOARCH, runtime.NumCPU())
-	b.WriteString("| program | samples | functions | missed | Spearman | Kendall | of these | Spearman | Kendall | events | agent: allocation | deallocation | without heaptap | with | time |\n")
+	b.WriteString("| program | samples | functions | missed | Spearman | Kendall | of these | Spearman | Kendall | " +
+		"events | agent: allocation | deallocation | without heaptap | with | time |\n")
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range results {
 		others := slices.DeleteFunc(slices.Clone(r.pairs), func(p pair) bool { return p.allocator })
-		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f s | %.2f s | %.2f s |\n", r.Name, r.What, r.samples,
-			len(r.pairs), r.missing, spearman(r.pairs), kendall(r.pairs), len(others), spearman(others), kendall(others), float64(r.events)/1e6, r.alloc, r.free, r.bare, r.recorded, r.total)
+		fmt.Fprintf(&b, "| %s: %s | %d | %d | %d | %.2f | %.2f | %d | %.2f | %.2f | %.2fM | %.0f ns | %.0f ns | %.2f "+
+			"s | %.2f s | %.2f s |\n", r.Name, r.What, r.samples, len(r.pairs), r.missing, spearman(r.pairs),
+			kendall(r.pairs), len(others), spearman(others), kendall(others), float64(r.events)/1e6, r.alloc, r.free,
+			r.bare, r.recorded, r.total)
 	}
 	for _, r := range results {
-		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the whole.\n\n", r.Name)
+		fmt.Fprintf(&b, "\n## %s\n\nThe functions on which the two differ most, and those with most samples but the "+
+			"whole.\n\n", r.Name)
 		b.WriteString("| function | file | perf | heaptap |\n|---|---|--:|--:|\n")
-		for _, p := range r.telling() {
+		for _, p := range r.notable() {
 			fmt.Fprintf(&b, "| %s | %s | %.1f %% | %.1f %% |\n", short(p.name), p.module, 100*p.perf, 100*p.heaptap)
 		}
 	}
 	return b.String()
 }
 
-// telling are the pairs that differ most, and some of the largest, largest first.
-func (r *result) telling() []pair {
+// notable returns the pairs that differ most, and some of the largest, sorted by size.
+func (r *result) notable() []pair {
 	const each = 8
 	list := slices.Clone(r.pairs)
 	slices.SortFunc(list, func(a, b pair) int { return compareShares(apart(b), apart(a), a, b) })
@@ -69,7 +75,7 @@ func compareShares(x, y float64, a, b pair) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// short is a name that fits into a table.
+// short shortens a name to fit into a table.
 func short(name string) string {
 	name = strings.ReplaceAll(name, "|", "\\|")
 	if r := []rune(name); len(r) > 60 {

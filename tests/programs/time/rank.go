@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ranks are the places of numbers in their order; equal numbers share the mean of theirs.
+// ranks returns the ranks of numbers; equal numbers share their mean rank.
 func ranks(v []float64) []float64 {
 	order := make([]int, len(v))
 	for i := range order {
@@ -34,7 +34,7 @@ func ranks(v []float64) []float64 {
 	return out
 }
 
-// pearson is the correlation of two rows of numbers, from -1 to 1; NaN if one of them does not vary.
+// pearson returns the correlation of two series, from -1 to 1; NaN if one of them does not vary.
 func pearson(x, y []float64) float64 {
 	var mx, my, xy, xx, yy float64
 	for i := range x {
@@ -56,13 +56,13 @@ func columns(pairs []pair) (x, y []float64) {
 	return x, y
 }
 
-// spearman is Spearman's rank correlation.
+// spearman returns Spearman's rank correlation.
 func spearman(pairs []pair) float64 {
 	x, y := columns(pairs)
 	return pearson(ranks(x), ranks(y))
 }
 
-// kendall is Kendall's tau-b.
+// kendall returns Kendall's tau-b.
 func kendall(pairs []pair) float64 {
 	x, y := columns(pairs)
 	var sum, nx, ny float64

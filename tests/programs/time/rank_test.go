@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRanks compares with values that are worked by hand.
+// TestRanks compares with values that were computed by hand.
 func TestRanks(t *testing.T) {
 	for _, c := range []struct {
 		x, y              []float64

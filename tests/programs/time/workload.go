@@ -2,7 +2,7 @@ package main
 
 import "github.com/heaptap/heaptap/tests/programs"
 
-// workloads makes the inputs in dir.
+// workloads creates the inputs in dir and returns the workloads.
 func workloads(dir string, scale float64) ([]programs.Workload, error) {
 	n := func(full int) int { return max(int(float64(full)*scale), 1) }
 	if err := programs.BuildPrograms(dir); err != nil {
@@ -17,7 +17,8 @@ func workloads(dir string, scale float64) ([]programs.Workload, error) {
 		return nil, err
 	}
 	return []programs.Workload{
-		{Name: "sqlite3", What: "in-memory bulk insert, index, group by", Args: []string{"sqlite3", ":memory:"}, Stdin: programs.SQL(n(800_000))},
+		{Name: "sqlite3", What: "in-memory bulk insert, index, group by", Args: []string{"sqlite3", ":memory:"},
+			Stdin: programs.SQL(n(800_000))},
 		python,
 		{Name: "cc1plus", What: "the compiler proper of g++ -O2, a file with <regex>, <map>, <iostream> ...",
 			Args: cc1plus},

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	leastSamples = 30  // that a call stack must have on average
-	leastError   = .01 // of the truth, that its standard error must be
+	leastSamples = 30  // samples that a call stack must have on average
+	leastError   = .01 // smallest standard error with which a call stack is judged, as a share of the truth
 	normal95     = 1.959964
 	farthest     = 3 // standard errors
 )
 
-// result is what became of one program.
+// result is what was found for a program.
 type result struct {
 	*workload
 	stacks  int // in exact mode
@@ -21,26 +21,28 @@ type result struct {
 	metrics [metrics]metric
 }
 
-// metric is what became of one metric of it, over all call stacks that have samples enough.
+// metric is what was found for a metric of a program, over all call stacks with enough samples.
 type metric struct {
-	name               string
-	stacks             int
-	unsteady           int     // of these, that were not the same in all exact runs
-	truth, estimate    float64 // sums over the call stacks: the mean of the exact runs, and of the sampled runs' estimates
-	variance           float64 // of estimate - truth
-	intervals, cover   int     // of one call stack in one run
-	squares, outermost float64 // of (estimate - truth) / standard error of each call stack: their sum, and the largest without a sign
+	name     string
+	stacks   int
+	unsteady int // of these, those that differed between exact runs
+	// sums over the call stacks: the mean of the exact runs, and of the sampled runs' estimates
+	truth, estimate  float64
+	variance         float64 // of estimate - truth
+	intervals, cover int     // of one call stack in one run
+	// of (estimate - truth) / standard error, by call stack: sum of squares; largest magnitude
+	squares, outermost float64
 }
 
 func (m *metric) off() float64     { return (m.estimate - m.truth) / math.Sqrt(m.variance) }
 func (m *metric) covered() float64 { return float64(m.cover) / float64(m.intervals) }
 
-// holds: unbiased, and intervals that cover what they say.
+// holds reports whether the estimates are unbiased, and the intervals cover as often as they claim.
 func (m *metric) holds() bool {
 	return math.Abs(m.off()) <= farthest && m.covered() >= .93 && m.covered() <= .97
 }
 
-// pooled is all programs taken together.
+// pooled returns the result of all programs together.
 func pooled(results []*result) [metrics]metric {
 	var all [metrics]metric
 	for m := range all {
@@ -54,7 +56,7 @@ func pooled(results []*result) [metrics]metric {
 			p.cover += o.cover
 			p.squares += o.squares
 			p.outermost = max(p.outermost, o.outermost)
-			// In standard errors, since bytes of one program would drown another's.
+			// In standard errors, since the bytes of a large program would outweigh the others'.
 			p.estimate += o.off()
 			p.variance++
 		}
@@ -62,13 +64,13 @@ func pooled(results []*result) [metrics]metric {
 	return all
 }
 
-// truth is what the exact runs say of one call stack.
+// truth is what the exact runs say about a call stack.
 type truth struct {
 	*expected
 	mean, variance [metrics]float64 // of the mean
 }
 
-// truths records the program in exact mode, some times.
+// truths records the program several times in exact mode.
 func truths(ctx context.Context, r *recorder, runs int) (map[stack]*truth, error) {
 	all := map[stack]*truth{}
 	values := map[stack][][metrics]float64{}
@@ -89,7 +91,8 @@ func truths(ctx context.Context, r *recorder, runs int) (map[stack]*truth, error
 		}
 	}
 	for key, t := range all {
-		list := append(values[key], make([][metrics]float64, runs-len(values[key]))...) // 0 where it does not occur
+		// 0 in runs without this call stack
+		list := append(values[key], make([][metrics]float64, runs-len(values[key]))...)
 		for m := range metrics {
 			for _, v := range list {
 				t.mean[m] += v[m] / float64(runs)

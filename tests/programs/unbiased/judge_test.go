@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestJudge has samples drawn here judged: true ones must hold, and neither estimates that are 3 % too large nor standard errors that
-// are a third too small.
+// TestJudge judges synthetic samples: correct ones must hold, but not estimates that are 3 % too large, nor standard
+// errors that are a third too small.
 func TestJudge(t *testing.T) {
 	const mean, runs, stacks = 4096, 100, 40
 	random := rand.New(rand.NewPCG(1, 2))

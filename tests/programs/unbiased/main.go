@@ -1,9 +1,10 @@
-// Command unbiased judges sampled mode on real programs, and writes the results as a page of documentation.
+// Command unbiased checks sampled mode on real programs, and writes the results as a page of documentation.
 //
 //	go run ./tests/programs/unbiased [-o docs/sampling.md] [-runs 100] [-only REGEXP] [-heaptap BINARY]
 //
-// Each program runs a few times in exact mode, which says what is true of each call stack, and many times in sampled mode. What
-// these runs' estimates, and the standard errors that heaptap tells with them, come to together is compared with the truth.
+// Each program runs a few times in exact mode, which gives the true values of each call stack, and many times in
+// sampled mode. The estimates of these runs and their reported standard errors, taken together, are compared with the
+// truth.
 package main
 
 import (
@@ -91,6 +92,6 @@ func run() error {
 }
 
 func (m *metric) print(program string) {
-	fmt.Printf("%-8s %-11s %4d call stacks, %+.2f standard errors off, %.1f %% of %d intervals cover\n", program, m.name, m.stacks, m.off(),
-		100*m.covered(), m.intervals)
+	fmt.Printf("%-8s %-11s %4d call stacks, %+.2f standard errors off, %.1f %% of %d intervals cover\n", program,
+		m.name, m.stacks, m.off(), 100*m.covered(), m.intervals)
 }

@@ -12,17 +12,17 @@ import (
 	"strconv"
 )
 
-// stack names a call stack: a hash of its frames' modules and addresses in these.
+// stack identifies a call stack: a hash of its frames' modules and of the offsets in these.
 type stack uint64
 
-// above is the stack that is called by this one from that address.
+// above returns the stack that this one calls from that address.
 func (s stack) above(module, offset string) stack {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%x %s %s", uint64(s), module, offset)
 	return stack(h.Sum64())
 }
 
-// sum is of one call stack's allocations, by metric: the values, and the variances of these.
+// sum is the sum of a call stack's allocations, by metric: the value and its variance.
 type sum struct{ value, variance [metrics]float64 }
 
 const metrics = 2
@@ -36,14 +36,14 @@ func (s *sum) add(o sum) {
 	}
 }
 
-// expected is what is true of a call stack, and what sampling promises: how many samples it has on average, and the variance of
-// estimates.
+// expected is the true sum of a call stack, and what sampling promises: the mean number of samples, and the variance of
+// the estimates.
 type expected struct {
 	sum
 	samples float64
 }
 
-// add adds an allocation, which is chosen with probability 1 - exp(-size / mean).
+// add adds an allocation, which is sampled with probability 1 - exp(-size / mean).
 func (e *expected) add(size float64, mean uint64) {
 	p := -math.Expm1(-max(size, 1) / float64(mean))
 	e.samples += p
@@ -64,8 +64,8 @@ func expectations(ctx context.Context, heaptap, file string, mean uint64) (map[s
 	return all, err
 }
 
-// estimates reads a sampled recording; `heaptap top` must say the same of the whole. An allocation that stands for n of b bytes in all adds
-// n (n - 1) and b (b - size) to the variances.
+// estimates reads a sampled recording; `heaptap top` must report the same totals. An allocation that stands for n
+// allocations of b bytes in all adds n (n - 1) and b (b - size) to the variances.
 func estimates(ctx context.Context, heaptap, file string) (map[stack]sum, error) {
 	all := map[stack]sum{}
 	var whole sum
@@ -79,7 +79,8 @@ func estimates(ctx context.Context, heaptap, file string) (map[stack]sum, error)
 		if !e.Sampled {
 			e.Weight, e.WeightBytes = 1, e.Size
 		}
-		one := sum{[metrics]float64{e.Weight, e.WeightBytes}, [metrics]float64{e.Weight * (e.Weight - 1), e.WeightBytes * (e.WeightBytes - e.Size)}}
+		one := sum{[metrics]float64{e.Weight, e.WeightBytes}, [metrics]float64{e.Weight * (e.Weight - 1),
+			e.WeightBytes * (e.WeightBytes - e.Size)}}
 		s := all[key]
 		s.add(one)
 		all[key] = s
@@ -97,7 +98,8 @@ func estimates(ctx context.Context, heaptap, file string) (map[stack]sum, error)
 	for m, name := range metricNames {
 		value, deviation := top.Total[name], top.Total[name+"_standard_error"]
 		if value != whole.value[m] || math.Abs(deviation-math.Sqrt(whole.variance[m])) > 1e-6*deviation {
-			return nil, fmt.Errorf("heaptap top says %.0f ± %g %s, the samples %.0f ± %g", value, deviation, name, whole.value[m], math.Sqrt(whole.variance[m]))
+			return nil, fmt.Errorf("heaptap top says %.0f ± %g %s, the samples %.0f ± %g", value, deviation, name,
+				whole.value[m], math.Sqrt(whole.variance[m]))
 		}
 	}
 	return all, nil
@@ -141,7 +143,7 @@ func allocations(ctx context.Context, heaptap, file string, each func(stack, []b
 	})
 }
 
-// number is that which follows key.
+// number returns the number that follows key.
 func number(line []byte, key string) (float64, error) {
 	_, rest, _ := bytes.Cut(line, []byte(key))
 	n := 0
@@ -155,7 +157,7 @@ func number(line []byte, key string) (float64, error) {
 	return v, nil
 }
 
-// lines calls each with all lines that heaptap prints.
+// lines calls each with every line that heaptap prints.
 func lines(ctx context.Context, heaptap string, args []string, each func([]byte) error) error {
 	cmd := exec.CommandContext(ctx, heaptap, args...)
 	out, err := cmd.StdoutPipe()
