@@ -174,6 +174,8 @@ func TestBroken(t *testing.T) {
 		"\x00\x01\x02":      "no format",
 		"hello, world\n":    "no format",
 		"a;b 1\nc x\n":      "line 2: \"x\" is not a number",
+		"a 1\nb 1$2\n":      "line 2: \"1$2\" is not a number",
+		"a 1\nb 1e5_0\n":    "line 2: \"1e5_0\" is not a number",
 		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, and 1 on lines before",
 		"_mpTrace_;a $1$2$3$9223372036854775808\n":                                  "line 1: the numbers add up",
 		"heap profile: 1: 2 [ 1: 2] @ contention\n":                                 "line 1",

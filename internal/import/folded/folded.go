@@ -13,7 +13,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,13 +140,15 @@ func parse(text string) (path string, n []uint64, rounded bool, err error) {
 		return "", nil, false, fmt.Errorf("%.80q: a call stack, a blank and a number are expected", text)
 	}
 	path, end := strings.TrimSpace(text[:i]), text[i+1:]
-	fields := []string{end}
-	if rest, several := strings.CutPrefix(end, "$"); several {
-		if fields = strings.Split(rest, "$"); len(fields) != 4 {
-			return "", nil, false, errors.New("four numbers are expected after the call stack, each after a $")
-		}
+	rest, several := strings.CutPrefix(end, "$")
+	if !several {
+		v, whole, err := count(end)
+		return path, []uint64{v}, !whole, err
 	}
-	for _, f := range fields {
+	if strings.Count(rest, "$") != 3 {
+		return "", nil, false, errors.New("four numbers are expected after the call stack, each after a $")
+	}
+	for f := range strings.SplitSeq(rest, "$") {
 		v, whole, err := count(f)
 		if err != nil {
 			return "", nil, false, err
@@ -157,16 +158,13 @@ func parse(text string) (path string, n []uint64, rounded bool, err error) {
 	return path, n, rounded, nil
 }
 
-// decimal is a number with a fraction or an exponent.
-var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?$`)
-
 // count reads a number, and rounds it if it is no whole one.
 func count(text string) (n uint64, whole bool, err error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, true, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if !decimal.MatchString(text) || err != nil {
+	if err != nil || text[0] < '0' || text[0] > '9' || strings.Trim(text, "0123456789.eE+-") != "" { // which has other forms, too
 		return 0, false, fmt.Errorf("%.40q is not a number", text)
 	}
 	r := math.Round(v)

@@ -126,8 +126,11 @@ func (r *reader) readFrames(d *json.Decoder) error {
 	})
 }
 
-// maxSamples is how many samples, and how many events, a profile may have.
-const maxSamples = 1 << 22
+// maxSamples is how many samples, and maxEvents how many events a profile may have.
+const (
+	maxSamples = 1 << 22
+	maxEvents  = 1 << 21
+)
 
 // readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one frame, numbers of more
 // than one digit.
@@ -170,7 +173,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 						return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
 					}
 					p.events = append(p.events, change{e.At, e.Frame, e.Type == "O"})
-					return whole.Most(i, maxSamples, "events")
+					return whole.Most(i, maxEvents, "events")
 				})
 			},
 		})
