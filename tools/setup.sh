@@ -84,9 +84,8 @@ if [ ${#packages[@]} -gt 0 ]; then
 	fi
 fi
 
-# A database that checks exported tables; not every release of Debian has it. Without it, its tests are
-# skipped, but fail in CI. Its service is not started: the tests
-# start their own server.
+# A database that checks exported tables; not every release of Debian has it. Without it, its tests are skipped, but fail
+# in CI. Its service is not started: the tests start their own server.
 if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
 	echo "installing by apt-get: clickhouse-server"
 	apt-get update -qq

@@ -17,7 +17,7 @@ type appender struct {
 	f       file
 	pay     *column.Payload
 	pack    block.Packer
-	kept    tables // what could not be written yet
+	kept    pendingTables // what could not be written yet
 	blocks  []indexEntry
 	out     []byte
 	end     int64 // of the last whole block
@@ -70,7 +70,7 @@ func (a *appender) events(s *block.Sealed) error {
 }
 
 // tables appends what was added to the tables. What cannot be written is kept: finish tries again.
-func (a *appender) tables(t *tables) error {
+func (a *appender) tables(t *pendingTables) error {
 	k := &a.kept
 	k.moveFrom(t)
 	if a.err != nil {
@@ -121,7 +121,7 @@ type endingFile struct {
 // there is no room for it, what lies at the file's end makes room.
 func (a *appender) finish(e Ending) error {
 	a.err = nil
-	if a.tables(&tables{}) == nil {
+	if a.tables(&pendingTables{}) == nil {
 		a.lastFold(e.Tally.Summary())
 	}
 	first := a.err

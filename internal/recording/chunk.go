@@ -8,7 +8,7 @@ type chunk struct {
 	list   []event.Plain
 	n      int
 	others []event.Event // those that are not plain
-	tables tables
+	tables pendingTables
 	last   bool   // of its block of events
 	then   func() // of FlushLater
 }

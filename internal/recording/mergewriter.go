@@ -64,7 +64,7 @@ func (s *Sums) write(f file, name string) error {
 	if err != nil {
 		return err
 	}
-	var t tables
+	var t pendingTables
 	for i, v := range s.Threads {
 		t.threads = append(t.threads, entry[event.Thread]{uint32(i), v})
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // tables collects what is not yet in the file.
-type tables struct {
+type pendingTables struct {
 	process *event.Process // nil: unchanged
 	threads []entry[event.Thread]
 	modules []event.Module
@@ -22,7 +22,7 @@ type tables struct {
 }
 
 // take moves what o has behind what t has, and empties o.
-func (t *tables) moveFrom(o *tables) {
+func (t *pendingTables) moveFrom(o *pendingTables) {
 	move(&t.threads, &o.threads)
 	move(&t.modules, &o.modules)
 	move(&t.pcs, &o.pcs)

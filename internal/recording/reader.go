@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,47 +23,31 @@ import (
 // A file that is damaged or was cut short still opens, as long as its header is whole: Complete and Damage say what is
 // missing.
 type Reader struct {
-	name      string
-	f         io.ReaderAt
-	close     func() error
-	size      int64
-	header    fileHeader
-	process   event.Process
-	threads   []event.Thread
-	modules   []event.Module
-	pcs       Table[event.PC]
-	nodes     Table[event.Node]
-	unordered bool // there are nodes that come before their parents
-	samples   []event.Sample
-	variables []event.Variable
-	sections  []event.DataSection
-	residency []event.Residency
-	stackUse  []event.StackUse
-	counts    *event.Counts // nil: nothing was counted
-	marks     []event.Mark  // by rising time
-	regions   []event.RegionNote
-	ranges    []event.NamedRange
-	pairs     []event.Pair
-	pools     []event.Pool
-	merged    *Merged // nil: there are events
-	frames    map[uint32][]event.Frame
-	ending    Ending
-	ended     bool
-	promised  uint64         // events, by the ending
-	stored    *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
-	tally     *tally.Summary
-	counted   bool // tally was counted here
-	events    []indexEntry
-	sums      map[uint64][]*indexEntry // summaries, by the number of their first event
-	folds     map[layer]uint64         // all blocks of a layer below this number are folded
-	fold      foldedHead               // the latest
-	cuts      []uint64                 // within what is folded: where there are answers
-	decoders  sync.Pool                // *eventDecoder
-	mu        sync.Mutex               // of damage, seen
-	counting  sync.Mutex               // of tally
-	damage    []string
-	seen      map[string]bool
-	budget    int64 // bytes that tables may still unpack to
+	Tables
+	name     string
+	f        io.ReaderAt
+	close    func() error
+	size     int64
+	header   fileHeader
+	process  event.Process
+	merged   *Merged // nil: there are events
+	ending   Ending
+	ended    bool
+	promised uint64         // events, by the ending
+	stored   *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
+	tally    *tally.Summary
+	counted  bool // tally was counted here
+	events   []indexEntry
+	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
+	folds    map[layer]uint64         // all blocks of a layer below this number are folded
+	fold     foldedHead               // the latest
+	cuts     []uint64                 // within what is folded: where there are answers
+	decoders sync.Pool                // *eventDecoder
+	mu       sync.Mutex               // of damage, seen
+	counting sync.Mutex               // of tally
+	damage   []string
+	seen     map[string]bool
+	budget   int64 // bytes that tables may still unpack to
 
 	blocks  []indexEntry // all that were found
 	found   bool         // the description of the process
@@ -108,7 +91,7 @@ func Open(path string) (*Reader, error) {
 
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
-	r := &Reader{name: name, f: f, size: size, frames: make(map[uint32][]event.Frame), seen: make(map[string]bool),
+	r := &Reader{name: name, f: f, size: size, Tables: Tables{frames: make(map[uint32][]event.Frame)}, seen: make(map[string]bool),
 		budget: roomOf(size)}
 	h := make([]byte, fileHeaderLength)
 	n, err := readFull(f, h, 0)
@@ -150,13 +133,7 @@ func (r *Reader) damaged(format string, args ...any) {
 
 // load reads all blocks but events.
 func (r *Reader) load(blocks []indexEntry) {
-	var (
-		threads []entry[event.Thread]
-		modules []event.Module
-		pcs     []entry[event.PC]
-		nodes   []entry[event.Node]
-		s       column.Set
-	)
+	var s column.Set
 	r.blocks = append(r.blocks, blocks...)
 	r.loadFolded(blocks)
 	for _, b := range blocks {
@@ -189,45 +166,12 @@ func (r *Reader) load(blocks []indexEntry) {
 				break
 			}
 			switch b.typ {
-			case blockThreads:
-				threads, err = threadTable.Decode(&s, threads)
-			case blockModules:
-				modules, err = moduleTable.Decode(&s, modules)
-			case blockPCs:
-				pcs, err = pcTable.Decode(&s, pcs)
-			case blockNodes:
-				nodes, err = nodeTable.Decode(&s, nodes)
-			case blockSamples:
-				r.samples, err = decodeSamples(&s, r.samples)
-			case blockSymbols:
-				err = r.loadSymbols(&s)
 			case blockTally:
 				err = r.loadTally(&s)
-			case blockMarks:
-				r.marks, err = markTable.Decode(&s, r.marks)
-			case blockRegions:
-				r.regions, err = regionTable.Decode(&s, r.regions)
-			case blockRanges:
-				r.ranges, err = rangeTable.Decode(&s, r.ranges)
-			case blockCounts:
-				var c *event.Counts
-				if c, err = decodeCounts(&s); err == nil {
-					r.counts = c
-				}
-			case blockStackUse:
-				r.stackUse, err = stackUseTable.Decode(&s, r.stackUse)
-			case blockPairs:
-				r.pairs, err = pairTable.Decode(&s, r.pairs)
-			case blockPools:
-				r.pools, err = poolTable.Decode(&s, r.pools)
 			case blockInputs, blockTimeline, blockSpreads:
 				err = r.loadMerged(b.typ, &s)
-			case blockVariables:
-				r.variables, err = variableTable.Decode(&s, r.variables)
-			case blockDataSections:
-				r.sections, err = dataSectionTable.Decode(&s, r.sections)
-			case blockResidency:
-				r.residency, err = residencyTable.Decode(&s, r.residency)
+			default:
+				err = r.loadTable(b.typ, &s)
 			}
 		}
 		if err != nil {
@@ -240,17 +184,12 @@ func (r *Reader) load(blocks []indexEntry) {
 	if !r.ended {
 		r.open = append(r.open, "the ending is missing: the recorder was stopped or ran out of disk before the end, or the file was cut")
 	}
-	r.setThreads(threads)
-	r.setModules(modules)
-	r.pcs.add(pcs)
-	r.nodes.add(nodes)
-	if n, id := r.cutCycles(nodes); n > 0 {
-		r.damaged("the tree of call stacks: %d of its nodes are their own ancestors, for example node %d", n, id)
+	for _, s := range r.complete() {
+		r.damaged("%s", s)
 	}
 	if r.merged != nil && len(r.merged.Inputs) == 0 {
 		r.damaged("the list of the recordings that were merged is missing")
 	}
-	slices.SortStableFunc(r.marks, func(a, b event.Mark) int { return cmp.Compare(a.Time, b.Time) })
 	r.findCuts()
 }
 
@@ -282,38 +221,6 @@ func (r *Reader) addSummary(b indexEntry) {
 	r.sums[b.sum.FirstEvent] = append(r.sums[b.sum.FirstEvent], &b)
 }
 
-func (r *Reader) setThreads(list []entry[event.Thread]) {
-	top := len(r.threads)
-	for _, t := range list {
-		if uint64(t.id) > maxGap*uint64(len(r.threads)+len(list))+4096 {
-			r.damaged("thread %d of %d has an impossible number", t.id, len(list))
-			continue
-		}
-		top = max(top, int(t.id)+1)
-	}
-	r.threads = append(r.threads, make([]event.Thread, top-len(r.threads))...)
-	for _, t := range list {
-		if int64(t.id) < int64(top) {
-			r.threads[t.id] = t.v
-		}
-	}
-}
-
-func (r *Reader) setModules(list []event.Module) {
-	at := make(map[uint32]int)
-	for i := range r.modules {
-		at[r.modules[i].ID] = i
-	}
-	for _, m := range list {
-		if i, ok := at[m.ID]; ok {
-			r.modules[i] = m
-			continue
-		}
-		at[m.ID] = len(r.modules)
-		r.modules = append(r.modules, m)
-	}
-}
-
 func (r *Reader) loadEnding(p []byte) error {
 	var e endingFile
 	if err := json.Unmarshal(p, &e); err != nil {
@@ -322,14 +229,6 @@ func (r *Reader) loadEnding(p []byte) error {
 	r.ending = Ending{End: e.End, Exited: e.Exited, Code: e.Code, Signal: e.Signal, Status: e.Status, Health: e.Health}
 	r.ended, r.promised = true, e.Events
 	return nil
-}
-
-func (r *Reader) loadSymbols(s *column.Set) error {
-	list, err := symbolTable.Decode(s, nil)
-	for _, x := range list {
-		r.frames[x.id] = x.v
-	}
-	return err
 }
 
 func (r *Reader) loadTally(s *column.Set) error {
@@ -360,61 +259,6 @@ func (r *Reader) Size() int64 { return r.size }
 
 // Process describes the process that was recorded.
 func (r *Reader) Process() event.Process { return r.process }
-
-// Threads returns the threads; an event's Thread is an index into them.
-func (r *Reader) Threads() []event.Thread { return r.threads }
-
-// Modules returns the modules, each once, in the order in which they were first seen.
-func (r *Reader) Modules() []event.Module { return r.modules }
-
-// PCs returns the addresses on call stacks.
-func (r *Reader) PCs() *Table[event.PC] { return &r.pcs }
-
-// Nodes returns the calling-context tree.
-func (r *Reader) Nodes() *Table[event.Node] { return &r.nodes }
-
-// Samples returns the readings of the process's memory.
-func (r *Reader) Samples() []event.Sample { return r.samples }
-
-// StackUse returns the readings of the memory of the threads' stacks, in the order in which they were taken.
-func (r *Reader) StackUse() []event.StackUse { return r.stackUse }
-
-// Marks returns the marks by rising time.
-func (r *Reader) Marks() []event.Mark { return r.marks }
-
-// Regions returns the notes of regions in the order in which they were written, which is that of the events.
-func (r *Reader) Regions() []event.RegionNote { return r.regions }
-
-// Ranges returns the names that the program gave to its memory, in the order in which they were written, which is that of the events.
-func (r *Reader) Ranges() []event.NamedRange { return r.ranges }
-
-// Pairs returns the allocations and deallocations that do not belong together, in the order in which they were found.
-func (r *Reader) Pairs() []event.Pair { return r.pairs }
-
-// Pools returns what the program's own pools came to, by name.
-func (r *Reader) Pools() []event.Pool { return r.pools }
-
-// Counts returns what the process's threads have counted; nil if nothing was. It must not be changed.
-func (r *Reader) Counts() *event.Counts { return r.counts }
-
-// Variables returns the static variables that the recording names: of each file the largest ones.
-func (r *Reader) Variables() []event.Variable { return r.variables }
-
-// DataSections returns the sections of each file that hold static data.
-func (r *Reader) DataSections() []event.DataSection { return r.sections }
-
-// Residency returns what was in memory of the modules' writable segments when heaptap looked last. A module at which it never looked is
-// not in it.
-func (r *Reader) Residency() []event.Residency { return r.residency }
-
-// Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
-func (r *Reader) Frames(pc uint32) []event.Frame {
-	p, _ := r.pcs.Get(pc)
-	if name := p.Placeholder(); name != "" {
-		return []event.Frame{{Function: name}}
-	}
-	return r.frames[pc]
-}
 
 // Ending says how the process ended; false if the recording ends before.
 func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
@@ -448,15 +292,6 @@ func (e *DamageError) Error() string {
 		s += fmt.Sprintf(" (and %d more)", n)
 	}
 	return s
-}
-
-// known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
-func (r *Reader) known(id uint32) bool {
-	if id < 1<<22 {
-		return true
-	}
-	_, ok := r.nodes.Get(id)
-	return ok && r.nodes.sparse == nil
 }
 
 // Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from the

@@ -70,7 +70,7 @@ type Writer struct {
 
 	// What was added is collected in a chunk, and counted.
 	filling    *chunk
-	pending    tables
+	pending    pendingTables
 	before     uint64 // events before the chunk
 	inBlock    int    // of them in its block
 	allocs     uint64
@@ -85,7 +85,7 @@ type Writer struct {
 	inFlight int // chunks on their way
 
 	enc *block.Encoder
-	due tables // to be written with the block that is being encoded, or before
+	due pendingTables // to be written with the block that is being encoded, or before
 	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
 	// it and come back by spare. While none is on its way, app is that of who has enc.
 	jobs    chan *job
@@ -96,7 +96,7 @@ type Writer struct {
 
 // job is a block to be written, and the tables that it refers to.
 type job struct {
-	tables tables
+	tables pendingTables
 	block  block.Sealed
 	counts *tally.Summary // what all events up to the block sum up to; nil: not needed
 	then   func()
@@ -368,7 +368,7 @@ func (w *Writer) job() *job {
 		j.counts = w.enc.Tally.Summary()
 	}
 	if w.closed {
-		w.due = tables{}
+		w.due = pendingTables{}
 	}
 	j.tables, w.due = w.due, j.tables // which are empty: they were written, or are kept by app
 	return j

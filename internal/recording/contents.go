@@ -1,0 +1,259 @@
+package recording
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/column"
+)
+
+// Tables are what a Reader has read of a recording's tables: what events refer to, and what was recorded beside them.
+type Tables struct {
+	threads   []event.Thread
+	modules   []event.Module
+	pcs       Table[event.PC]
+	nodes     Table[event.Node]
+	unordered bool // there are nodes that come before their parents
+	samples   []event.Sample
+	variables []event.Variable
+	sections  []event.DataSection
+	residency []event.Residency
+	stackUse  []event.StackUse
+	counts    *event.Counts // nil: nothing was counted
+	marks     []event.Mark  // by rising time
+	regions   []event.RegionNote
+	ranges    []event.NamedRange
+	pairs     []event.Pair
+	pools     []event.Pool
+	frames    map[uint32][]event.Frame
+	added     addedRows
+}
+
+// addedRows are rows that complete has still to take in.
+type addedRows struct {
+	threads []entry[event.Thread]
+	modules []event.Module
+	pcs     []entry[event.PC]
+	nodes   []entry[event.Node]
+}
+
+// loadTable reads a block of a table.
+func (t *Tables) loadTable(typ blockType, s *column.Set) (err error) {
+	a := &t.added
+	switch typ {
+	case blockThreads:
+		a.threads, err = threadTable.Decode(s, a.threads)
+	case blockModules:
+		a.modules, err = moduleTable.Decode(s, a.modules)
+	case blockPCs:
+		a.pcs, err = pcTable.Decode(s, a.pcs)
+	case blockNodes:
+		a.nodes, err = nodeTable.Decode(s, a.nodes)
+	case blockSamples:
+		t.samples, err = decodeSamples(s, t.samples)
+	case blockSymbols:
+		err = t.loadSymbols(s)
+	case blockMarks:
+		t.marks, err = markTable.Decode(s, t.marks)
+	case blockRegions:
+		t.regions, err = regionTable.Decode(s, t.regions)
+	case blockRanges:
+		t.ranges, err = rangeTable.Decode(s, t.ranges)
+	case blockCounts:
+		var c *event.Counts
+		if c, err = decodeCounts(s); err == nil {
+			t.counts = c
+		}
+	case blockStackUse:
+		t.stackUse, err = stackUseTable.Decode(s, t.stackUse)
+	case blockPairs:
+		t.pairs, err = pairTable.Decode(s, t.pairs)
+	case blockPools:
+		t.pools, err = poolTable.Decode(s, t.pools)
+	case blockVariables:
+		t.variables, err = variableTable.Decode(s, t.variables)
+	case blockDataSections:
+		t.sections, err = dataSectionTable.Decode(s, t.sections)
+	case blockResidency:
+		t.residency, err = residencyTable.Decode(s, t.residency)
+	}
+	return err
+}
+
+// complete takes in the rows that were added by the blocks that were loaded since the last time. It returns sentences
+// on what cannot be.
+func (t *Tables) complete() (damage []string) {
+	a := t.added
+	t.added = addedRows{}
+	damage = t.setThreads(a.threads)
+	t.setModules(a.modules)
+	t.pcs.add(a.pcs)
+	t.nodes.add(a.nodes)
+	if n, id := t.cutCycles(a.nodes); n > 0 {
+		damage = append(damage, fmt.Sprintf("the tree of call stacks: %d of its nodes are their own ancestors, "+
+			"for example node %d", n, id))
+	}
+	slices.SortStableFunc(t.marks, func(a, b event.Mark) int { return cmp.Compare(a.Time, b.Time) })
+	return damage
+}
+
+// setThreads takes in threads. It returns sentences on those that cannot be.
+func (t *Tables) setThreads(list []entry[event.Thread]) (damage []string) {
+	top := len(t.threads)
+	for _, x := range list {
+		if uint64(x.id) > maxGap*uint64(len(t.threads)+len(list))+4096 {
+			damage = append(damage, fmt.Sprintf("thread %d of %d has an impossible number", x.id, len(list)))
+			continue
+		}
+		top = max(top, int(x.id)+1)
+	}
+	t.threads = append(t.threads, make([]event.Thread, top-len(t.threads))...)
+	for _, x := range list {
+		if int64(x.id) < int64(top) {
+			t.threads[x.id] = x.v
+		}
+	}
+	return damage
+}
+
+func (t *Tables) setModules(list []event.Module) {
+	at := make(map[uint32]int)
+	for i := range t.modules {
+		at[t.modules[i].ID] = i
+	}
+	for _, m := range list {
+		if i, ok := at[m.ID]; ok {
+			t.modules[i] = m
+			continue
+		}
+		at[m.ID] = len(t.modules)
+		t.modules = append(t.modules, m)
+	}
+}
+
+func (t *Tables) loadSymbols(s *column.Set) error {
+	list, err := symbolTable.Decode(s, nil)
+	for _, x := range list {
+		t.frames[x.id] = x.v
+	}
+	return err
+}
+
+// Threads returns the threads; an event's Thread is an index into them.
+func (t *Tables) Threads() []event.Thread { return t.threads }
+
+// Modules returns the modules, each once, in the order in which they were first seen.
+func (t *Tables) Modules() []event.Module { return t.modules }
+
+// PCs returns the addresses on call stacks.
+func (t *Tables) PCs() *Table[event.PC] { return &t.pcs }
+
+// Nodes returns the calling-context tree.
+func (t *Tables) Nodes() *Table[event.Node] { return &t.nodes }
+
+// Samples returns the readings of the process's memory.
+func (t *Tables) Samples() []event.Sample { return t.samples }
+
+// StackUse returns the readings of the memory of the threads' stacks, in the order in which they were taken.
+func (t *Tables) StackUse() []event.StackUse { return t.stackUse }
+
+// Marks returns the marks by rising time.
+func (t *Tables) Marks() []event.Mark { return t.marks }
+
+// Regions returns the notes of regions in the order in which they were written, which is that of the events.
+func (t *Tables) Regions() []event.RegionNote { return t.regions }
+
+// Ranges returns the names that the program gave to its memory, in the order in which they were written, which is that
+// of the events.
+func (t *Tables) Ranges() []event.NamedRange { return t.ranges }
+
+// Pairs returns the allocations and deallocations that do not belong together, in the order in which they were found.
+func (t *Tables) Pairs() []event.Pair { return t.pairs }
+
+// Pools returns what the program's own pools came to, by name.
+func (t *Tables) Pools() []event.Pool { return t.pools }
+
+// Counts returns what the process's threads have counted; nil if nothing was. It must not be changed.
+func (t *Tables) Counts() *event.Counts { return t.counts }
+
+// Variables returns the static variables that the recording names: of each file the largest ones.
+func (t *Tables) Variables() []event.Variable { return t.variables }
+
+// DataSections returns the sections of each file that hold static data.
+func (t *Tables) DataSections() []event.DataSection { return t.sections }
+
+// Residency returns what was in memory of the modules' writable segments when heaptap looked last. A module at which it
+// never looked is not in it.
+func (t *Tables) Residency() []event.Residency { return t.residency }
+
+// Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
+func (t *Tables) Frames(pc uint32) []event.Frame {
+	p, _ := t.pcs.Get(pc)
+	if name := p.Placeholder(); name != "" {
+		return []event.Frame{{Function: name}}
+	}
+	return t.frames[pc]
+}
+
+// known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
+func (t *Tables) known(id uint32) bool {
+	if id < 1<<22 {
+		return true
+	}
+	_, ok := t.nodes.Get(id)
+	return ok && t.nodes.sparse == nil
+}
+
+// cutCycles sees to it that every way up the calling-context tree ends: whoever follows parents does so without a
+// bound. A node that is its own ancestor occurs in damaged and forged files only; the last one on such a way gets no
+// parent. It returns how many were cut off, and one of them. added is the nodes that are new in the table.
+func (t *Tables) cutCycles(added []entry[event.Node]) (cut int, example uint32) {
+	for i := range added {
+		// A recorder numbers callers before those that they call: then there can be no cycle.
+		if e := &added[i]; e.v.Parent >= e.id && e.id != 0 {
+			t.unordered = true
+		}
+	}
+	if !t.unordered {
+		return 0, 0
+	}
+	const (
+		walking = 1 + iota
+		ends
+	)
+	var state Table[uint8]
+	visits := make([]entry[uint8], 0, t.nodes.Len())
+	t.nodes.All(func(id uint32, _ event.Node) bool {
+		visits = append(visits, entry[uint8]{id: id})
+		return true
+	})
+	state.add(visits)
+	var way []uint32
+	for _, start := range visits {
+		way = way[:0]
+		for id := start.id; id != 0; {
+			seen, there := state.Get(id)
+			if !there || seen == ends {
+				break
+			}
+			if seen == walking {
+				last := way[len(way)-1]
+				n, _ := t.nodes.Get(last)
+				n.Parent = 0
+				t.nodes.set(last, n)
+				cut, example = cut+1, last
+				break
+			}
+			state.set(id, walking)
+			way = append(way, id)
+			n, _ := t.nodes.Get(id)
+			id = n.Parent
+		}
+		for _, id := range way {
+			state.set(id, ends)
+		}
+	}
+	return cut, example
+}
