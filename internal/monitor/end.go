@@ -43,7 +43,7 @@ func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *la
 	return over
 }
 
-// action writes what a monitor has to say of a recording, and returns how many budgets did not hold.
+// action writes a monitor's result for a recording, and returns how many budgets did not hold.
 type action func(ctx context.Context, w io.Writer, s *query.Source) (over int, err error)
 
 // atEnd is the monitor's action when the run has ended; nil: none.

@@ -23,17 +23,17 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// monitor is one of them: NAME, or a library's path, and after a colon KEY=VALUE, with commas between.
+// monitor is one of Monitors: a name, or the path of a library, and options.
 type monitor struct {
 	name    string
 	options map[string]string
 	library string // its path; "": the monitor is one of heaptap's own
-	text    string // its options as they are written
+	text    string // its options as they were written
 	mu      sync.Mutex
-	files   map[string]string // that it writes, and the recordings that they are of
+	files   map[string]string // the files that it writes, and their recordings
 }
 
-// Monitors are those of a run.
+// Monitors are the monitors of a run.
 type Monitors struct {
 	list []*monitor
 	live livePeriods
@@ -50,7 +50,7 @@ var options = map[string][]string{
 	"transient": {"limit", "file"},
 }
 
-// Names are their names, in the order of the documentation.
+// Names are the names of heaptap's own monitors, in the order of the documentation.
 var Names = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
 
 // cutMonitor returns the first monitor of a text, and the rest. A command takes all that follows it.
@@ -181,7 +181,7 @@ func (m *monitor) every() (time.Duration, error) {
 	return d, nil
 }
 
-// timeout is how long the thread may wait for which a threshold acts.
+// timeout is how long the command of a threshold may run.
 func (m *monitor) timeout() (time.Duration, error) {
 	text, ok := m.options["timeout"]
 	if !ok {
@@ -233,7 +233,7 @@ func (all *Monitors) Variables() (env, libraries []string) {
 	return env, libraries
 }
 
-// threshold writes the options as the agent takes them: numbers in full.
+// threshold formats the options for the agent: numbers in full.
 func (m *monitor) threshold() string {
 	var list []string
 	for _, key := range options["threshold"] {
@@ -270,8 +270,8 @@ func (all *Monitors) Command() (string, time.Duration) {
 	return "", 0
 }
 
-// file is the name of the file that a monitor writes of a recording, in which %p is the process's id; "": none. No
-// two recordings have the same: the second one's has the process's id before its extension.
+// file is the name of the monitor's file for a recording; "": none. %p in the option is the process's id. If another
+// recording has the name already, the process's id comes before the extension.
 func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {
@@ -294,7 +294,7 @@ func (m *monitor) file(path string, pid int) string {
 	return name
 }
 
-// output is where a monitor writes what it has to say of a recording: stderr, or its file.
+// output calls write with the monitor's file for a recording, or with stderr.
 func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
 	name := m.file(path, pid)
 	if name == "" {
@@ -307,7 +307,7 @@ func (m *monitor) output(path string, pid int, console *launch.Console, write fu
 	return errors.Join(write(f), f.Close())
 }
 
-// oneOf holds that a value is one of some words.
+// oneOf checks that a value is one of some words.
 func oneOf(value string, choices ...string) error {
 	if slices.Contains(choices, value) {
 		return nil

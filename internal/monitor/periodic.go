@@ -49,9 +49,8 @@ func (m *monitor) wholePeriodic(ctx context.Context, w io.Writer, s *query.Sourc
 	return errors.Join(t.counter.Whole(ctx, s), t.out.Flush())
 }
 
-// livePeriods write the tables of the periodic monitor while the programs run, from recordings that are being
-// written. What goes wrong is nobody's loss: a table that could not be followed to its end is written anew when the
-// recording is complete.
+// livePeriods write the tables of the periodic monitor while the programs run, from unfinished recordings. Errors do
+// no harm: a table that is not complete at the end is written again from the complete recording.
 type livePeriods struct {
 	mu   sync.Mutex
 	list map[livePeriod]*periodicTrail
@@ -99,7 +98,7 @@ func (all *Monitors) Heard(rec launch.Recording, finished bool) {
 	}
 }
 
-// finish ends a table whose recording is complete, and reports whether all of it is written.
+// finish completes the table of a complete recording, and reports whether that worked.
 func (l *livePeriods) finish(m *monitor, path string, s *query.Source) bool {
 	l.mu.Lock()
 	t := l.list[livePeriod{m, path}]
@@ -121,7 +120,7 @@ func (l *livePeriods) finish(m *monitor, path string, s *query.Source) bool {
 	return errors.Join(err, t.table.out.Flush(), f.Close()) == nil
 }
 
-// close ends those whose recordings nobody has.
+// close ends the tables that are left.
 func (l *livePeriods) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +142,7 @@ type periodicTrail struct {
 	err        error
 }
 
-// end has all written that there is.
+// end stops following, when everything so far is written.
 func (t *periodicTrail) end() {
 	t.once.Do(func() { close(t.stop) })
 	<-t.done
@@ -175,7 +174,7 @@ func (t *periodicTrail) follow(m *monitor) {
 	}
 }
 
-// catchUp writes what is new.
+// catchUp writes the periods of new events.
 func (t *periodicTrail) catchUp() error {
 	if t.r == nil {
 		r, err := recording.Open(t.path)

@@ -22,7 +22,7 @@ const CutPC = ^uint32(0) - 2
 // CutName is the function of CutPC.
 const CutName = "[more frames]"
 
-// Depths tells how many frames call stacks have, inlined functions not counted. It may be asked from several
+// Depths counts the frames of call stacks, without inlined functions. It may be asked from several
 // goroutines.
 type Depths struct {
 	dense  []uint32 // by node

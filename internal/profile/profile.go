@@ -89,7 +89,7 @@ func (c Class) String() string {
 	return "program"
 }
 
-// Load reads a recording. A recording that is damaged gives a profile of what is whole; Damage tells what is missing.
+// Load reads a recording. The profile of a damaged recording is of what is whole; Damage says what is missing.
 func Load(r *recording.Reader) (*Profile, error) {
 	sum, err := r.Tally()
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Profile) stackIDs() []uint32 {
 	return list
 }
 
-// told says whether an error is none, or one of which the recording has told already.
+// told reports whether an error is nil, or is one of the damage that the recording already reports.
 func told(err error) bool {
 	var damage *recording.DamageError
 	var folded *recording.FoldedError
@@ -187,7 +187,7 @@ func (p *Profile) Sampled() bool {
 // OnlyCounted says whether calls were counted and nothing was recorded: nothing is known of single blocks.
 func (p *Profile) OnlyCounted() bool { return p.Counts != nil && p.Totals.Events == 0 }
 
-// ErrorsKnown says whether the standard errors of estimates can be told: all events are there.
+// ErrorsKnown reports whether the standard errors of estimates are known: all events must be there.
 func (p *Profile) ErrorsKnown() bool { return p.Sampled() && p.Merged == nil && p.Folded.Cut == 0 }
 
 // PeakRSS returns the largest resident set that was sampled and when; false if none was.

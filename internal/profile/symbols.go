@@ -76,8 +76,8 @@ func RuntimeModule(path string) bool {
 	return path == "[vdso]"
 }
 
-// PCs yields the pcs of a stack, leaf to root, for who goes through many stacks: of stacks that are too deep for
-// that it yields those nearest to the leaf, then CutPC; see Cut.
+// PCs yields the pcs of a stack, leaf to root, for callers that go through many stacks. Of a stack that is too deep for
+// that, it yields those nearest to the leaf, then CutPC; see Cut.
 func (p *Profile) PCs(stack uint32, yield func(pc uint32) bool) {
 	left := p.limit
 	p.AllPCs(stack, func(pc uint32) bool {

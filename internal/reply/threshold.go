@@ -25,7 +25,7 @@ const (
 	ThresholdGrace = 10 * time.Second
 )
 
-// maxCommandOutput is how much of what a command prints is passed on.
+// maxCommandOutput is how much of a command's output is passed on.
 const maxCommandOutput = 64 << 10
 
 // Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while
@@ -47,7 +47,7 @@ func Threshold(ctx context.Context, recording string, r control.Request, command
 	return out.Bytes(), nil
 }
 
-// runCommand has a shell run a command, whose group of processes is killed when its time is up.
+// runCommand runs a command by a shell. When its time is up, its group of processes is killed.
 func runCommand(ctx context.Context, out *bytes.Buffer, command string, r control.Request, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -75,7 +75,7 @@ func runCommand(ctx context.Context, out *bytes.Buffer, command string, r contro
 	}
 }
 
-// firstBytes passes on the first bytes that are written to it.
+// firstBytes passes on only the first bytes that are written to it.
 type firstBytes struct {
 	to   *bytes.Buffer
 	room int

@@ -20,7 +20,7 @@ import (
 // listed is how many recordings the summary names.
 const listed = 8
 
-// namedProcesses is how many processes a line of it names.
+// namedProcesses is how many processes a line names.
 const namedProcesses = 50
 
 // Write writes the recording with the highest peak in short, the names of all recordings, and what recording has

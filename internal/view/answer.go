@@ -249,7 +249,7 @@ func (a *answerText) chain(stack uint32, width int) string {
 	return line
 }
 
-// more tells of rows that are not shown.
+// more says how many rows are not shown.
 func (a *answerText) more(left int) {
 	if left > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"),

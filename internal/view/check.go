@@ -56,7 +56,7 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 	return a.Flush()
 }
 
-// suppressed tells of what is known.
+// suppressed says what the rules for known leaks have left out.
 func (a *answerText) suppressed(r *check.Result) {
 	for _, rule := range r.Suppressed {
 		if rule.Blocks > 0 {

@@ -32,7 +32,7 @@ func (r *report) counts() {
 	}
 }
 
-// countedThreads is what the page on threads tells of what was counted; false if nothing was.
+// countedThreads writes what was counted by thread; false if nothing was.
 func (a *answerText) countedThreads() bool {
 	c := a.p.Counts
 	if c == nil || !anyCalls(c.Rows) {
@@ -87,7 +87,7 @@ func (r *renderer) countedRows(list []event.Count, name func(*event.Count) strin
 	}
 }
 
-// sizeClasses tells what sizes were asked for, of all functions together.
+// sizeClasses writes the requested sizes of all functions together.
 func (r *report) sizeClasses(functions []event.Count) {
 	var all event.Count
 	for i := range functions {
@@ -114,8 +114,7 @@ func (r *report) sizeClasses(functions []event.Count) {
 	}
 }
 
-// timedRows tells how long calls took, those first that took longest in all, at most so many rows (0: all); false
-// if no call was timed.
+// timedRows writes how long calls took, longest in all first, at most so many rows (0: all); false if no call was timed.
 func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
 	most int) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })
@@ -142,7 +141,7 @@ func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, nam
 	return true
 }
 
-// allocatorTime is what the page on threads tells of it.
+// allocatorTime writes how long calls took, for the page on threads.
 func (a *answerText) allocatorTime() {
 	c := a.p.Counts
 	if c == nil || !slices.ContainsFunc(c.Rows, func(n event.Count) bool { return n.Timed > 0 }) {

@@ -102,7 +102,7 @@ func notJudged(p *profile.Profile) string {
 	return ""
 }
 
-// freeStacks says whether the recording tells where the deallocations were made that ended no block.
+// freeStacks reports whether the recording has the call stacks of unmatched deallocations.
 func freeStacks(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Unmatched, func(u profile.Unmatched) bool { return u.Stack != 0 })
 }

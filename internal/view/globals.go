@@ -85,7 +85,7 @@ func (g *globalsText) list() {
 	g.more(left)
 }
 
-// threadsText tells how many threads there were.
+// threadsText says how many threads there were.
 func threadsText(g *query.Globals) string {
 	switch {
 	case !g.Counted:
@@ -96,7 +96,7 @@ func threadsText(g *query.Globals) string {
 	return fmt.Sprintf("%s at once, %s at last", humanize.Plural(g.Threads, "thread"), humanize.Number(g.Now))
 }
 
-// times tells of what each thread has.
+// times says that each thread has a copy.
 func (g *globalsText) times(k event.DataKind, bytes uint64) string {
 	if !k.PerThread() || g.Threads == 1 {
 		return ""

@@ -55,7 +55,7 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 	return a.Flush()
 }
 
-// leftOut tells what is not in the list of leaks.
+// leftOut says what is not in the list of leaks.
 func (a *answerText) leftOut(l *query.LeakTables) {
 	if l.Left.Blocks > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no leak (--runtime)",

@@ -16,7 +16,7 @@ func inputName(i *recording.Input, width int) string {
 	return middle(clean(i.File), max(8, width))
 }
 
-// together tells of the peak of a merged recording.
+// together writes the peak of a merged recording.
 func (r *report) together() {
 	least, most := r.p.Merged.Peak()
 	t := &r.p.Totals

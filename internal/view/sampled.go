@@ -69,7 +69,7 @@ func (r *report) counted(n uint64, noun string, variance float64) string {
 	return humanize.Number(n) + pm + " " + noun + "s"
 }
 
-// errorNote is a line of a stack's notes; "" if there is nothing to tell.
+// errorNote is the standard error among a stack's notes; "" if there is none.
 func (r *report) errorNote(m *profile.Metric, g *profile.Group) string {
 	if m.Variance == nil || g.Variances == nil {
 		return ""

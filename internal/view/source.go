@@ -102,7 +102,7 @@ func cutEnd(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// hidden tells of lines that are not shown.
+// hidden says how many lines are not shown.
 func (a *answerText) hidden(used int, n uint32) {
 	a.printf("%s%s\n", strings.Repeat(" ", used),
 		a.faint(fmt.Sprintf("       …  %s without numbers", humanize.Plural(uint64(n), "line"))))

@@ -69,7 +69,7 @@ func (a *answerText) orUnknown(n uint64) string {
 // deepestShown are so many of the call stacks at which a thread's stack became deeper than ever before.
 const deepestShown = 3
 
-// StackTimeline draws how deep threads' stacks became over time, and tells where the deepest were.
+// StackTimeline draws how deep threads' stacks became over time, and says where the deepest were.
 func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))

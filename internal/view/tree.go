@@ -137,7 +137,7 @@ func (b *branches) line(v *query.Values, prefix, name string) {
 	b.printf("%s  %s%s\n", text, b.faint(prefix), name)
 }
 
-// folded tells what of a node's children is left out.
+// folded says what of a node's children is left out.
 func (b *branches) folded(n *query.Node, indent int) {
 	why := "deeper"
 	if b.trim.Depth == 0 || b.trim.Share > 0 && len(n.Children) > 0 {
