@@ -3,13 +3,13 @@
 // wire.h: everything that the agent and the recorder share, to the bit.
 //
 // A spool is one file, mapped MAP_SHARED by every process that grew out of one executed image (the image itself and the
-// children it forks without exec). It starts with struct ht_header and is followed by segments, in the order in which they
-// were added; the header's table says where each one lies. The segments of one type form one array.
+// children it forks without exec). It starts with struct ht_header and is followed by segments, in the order in which
+// they were added; the header's table says where each one lies. The segments of one type form one array.
 //
-// Data that does not fit into the pool, because no recorder makes progress, is appended to a second file: whole chunks, each
-// its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records. It is called as the spool is, with .spill for
-// .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that could not be written there either is lost, and its
-// events are counted in ht_stream.lost and HT_C_LOST; the last one in the file may be cut short.
+// Data that does not fit into the pool, because no recorder makes progress, is appended to a second file: whole chunks,
+// each its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records. It is called as the spool is, with
+// .spill for .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that could not be written there either is
+// lost, and its events are counted in ht_stream.lost and HT_C_LOST; the last one in the file may be cut short.
 //
 // What is complete bears a checksum (sum.h), which tells damage from data; 0 means that there is none yet.
 //
@@ -28,23 +28,24 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // Records
 //
-// A record is two or three 64-bit words. Word 0: bits 0-47 address, 48-55 kind, 56-63 slack. The two top bits of the kind
-// are its class, and the class gives the length:
+// A record is two or three 64-bit words. Word 0: bits 0-47 address, 48-55 kind, 56-63 slack. The two top bits of the
+// kind are its class, and the class gives the length:
 //
 //   class 0  stack   24 bytes  word1 = size (low 32 bits) | stack id << 32, word2 = timestamp
 //   class 1  short   16 bytes  word1 = timestamp
 //   class 2  extra   16 bytes  word1 = a value that belongs to the next class 0 or 1 record; no timestamp
-//   class 3  note    16 bytes  word1 = timestamp; no allocation: the program or the agent tells something, see enum ht_kind
+//   class 3  note    16 bytes  word1 = timestamp; not an allocation, see enum ht_kind
 //
 // Extra records come before the record that they extend and are published together with it.
 //
-// Slack is usable minus requested size in bytes; HT_SLACK_EXTRA says that the usable size follows in HT_X_USABLE, or, if
-// there is no such record, that it is unknown. A size of 2^32-1 or more is HT_SIZE_EXTRA, and the size is in HT_X_SIZE.
+// Slack is usable minus requested size in bytes; HT_SLACK_EXTRA says that the usable size follows in HT_X_USABLE, or,
+// if there is no such record, that it is unknown. A size of 2^32-1 or more is HT_SIZE_EXTRA, and the size is in
+// HT_X_SIZE.
 //
-// An allocation that failed has address 0. A deallocation is published before the real function runs, an allocation after
-// it returned. A realloc of a block is HT_K_REALLOC_BEGIN (the old address) before, and HT_K_REALLOC (the new address, or
-// 0) after; begin and result nest like brackets within a stream. realloc(NULL, n) has no begin. A result of 0 after a
-// begin means: failed and the block lives on if size > 0, freed if size == 0. The same for reallocarray.
+// An allocation that failed has address 0. A deallocation is published before the real function runs, an allocation
+// after it returned. A realloc of a block is HT_K_REALLOC_BEGIN (the old address) before, and HT_K_REALLOC (the new
+// address, or 0) after; begin and result nest like brackets within a stream. realloc(NULL, n) has no begin. A result of
+// 0 after a begin means: failed and the block lives on if size > 0, freed if size == 0. The same for reallocarray.
 #define HT_ADDR_BITS 48
 #define HT_ADDR_MASK 0xffffffffffffull
 #define HT_KIND_SHIFT 48
@@ -77,8 +78,8 @@ enum ht_kind {
 	HT_K_NEW_ARRAY_ALIGNED = 15,
 	HT_K_NEW_ALIGNED_NOTHROW = 16,
 	HT_K_NEW_ARRAY_ALIGNED_NOTHROW = 17,
-	// class 0: what a pool has given out, as the program says (HT_X_POOL): not the real allocator's. A move is as a realloc: its
-	// begin, and then its result. The leaf of their call stacks is the pool's name, see HT_PC_POOL
+	// class 0: what a pool has given out, as the program says (HT_X_POOL): not the real allocator's. A move is as a
+	// realloc: its begin, and then its result. The leaf of their call stacks is the pool's name, see HT_PC_POOL
 	HT_K_POOL_ALLOC = 18,
 	HT_K_POOL_MOVE = 19,
 	// class 0: deallocations with their own stack (size 0; only with --free-stacks): HT_K_FREE & 63 | 32 and so on
@@ -88,8 +89,8 @@ enum ht_kind {
 	HT_K_MUNMAP = 25, // address and size of the range
 	HT_K_MREMAP = 26, // the result; HT_X_OLD and HT_X_OLD_SIZE give the old range
 	HT_K_BRK = 27, // address = the new break; HT_X_OLD = the break before
-	// class 0: the thread's stack has become deeper than ever before: address = the stack pointer, size = bytes in use above
-	// it, the stack is that of the call that was made there
+	// class 0: the thread's stack has become deeper than ever before: address = the stack pointer, size = bytes in
+	// use above it, the stack is that of the call that was made there
 	HT_K_STACK = 28,
 
 	// class 1: deallocations; the address is the argument
@@ -137,9 +138,9 @@ enum ht_kind {
 	// an allocation of another kind: the block serves that pool, and is not counted
 };
 
-// Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an exponential
-// distribution, so that an allocation of n bytes is chosen with probability 1 - exp(-max(n, 1) / mean); or, with this bit,
-// the mean number of calls from one sample to the next, a geometric distribution.
+// Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an
+// exponential distribution, so that an allocation of n bytes is chosen with probability 1 - exp(-max(n, 1) / mean); or,
+// with this bit, the mean number of calls from one sample to the next, a geometric distribution.
 #define HT_SAMPLED_CALLS (1ull << 63)
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -147,8 +148,8 @@ enum ht_kind {
 //
 // A stream (one thread's records, in its own order) is a sequence of chunks numbered from 0. The writer appends to the
 // current chunk and then advances ht_stream.pos. To move on it stores the chunk's fill, takes a new chunk, prepares its
-// header, stores `next` in the old one, then pos. A chunk that was appended to the spill file by its writer is reused in
-// place: its seq has moved on, and a reader that expected a smaller one finds that chunk in the spill file. A reader
+// header, stores `next` in the old one, then pos. A chunk that was appended to the spill file by its writer is reused
+// in place: its seq has moved on, and a reader that expected a smaller one finds that chunk in the spill file. A reader
 // copies first and checks seq after.
 #define HT_CHUNK_SIZE 65536
 #define HT_CHUNK_HEADER 64
@@ -172,16 +173,16 @@ struct ht_chunk {
 // ---------------------------------------------------------------------------------------------------------------------
 // Streams
 //
-// busy is nonzero from before an event's timestamp is read until its record is published. A reader that reads the clock,
-// executes a membarrier that covers the writer, and then finds busy == 0 knows that every record which it does not see
-// yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
+// busy is nonzero from before an event's timestamp is read until its record is published. A reader that reads the
+// clock, executes a membarrier that covers the writer, and then finds busy == 0 knows that every record which it does
+// not see yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
 //
-// busy is HT_BUSY_CONTROL if who drains has put that in the place of a 0, because ht_header.control has changed: the next
-// event looks at it, and puts 0 there. It may be overwritten at any time, and is put there again until ht_proc.mode shows that
-// somebody of the process has seen it. It stands for 0.
+// busy is HT_BUSY_CONTROL if who drains has put that in the place of a 0, because ht_header.control has changed: the
+// next event looks at it, and puts 0 there. It may be overwritten at any time, and is put there again until
+// ht_proc.mode shows that somebody of the process has seen it. It stands for 0.
 //
-// A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to level
-// 1 and on. All streams of a thread have the same tid.
+// A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to
+// level 1 and on. All streams of a thread have the same tid.
 #define HT_BUSY_CONTROL 1
 #define HT_STREAM_FREE 0
 #define HT_STREAM_LIVE 0x4556494c // no state is near another one, or 0
@@ -233,17 +234,17 @@ struct ht_proc {
 // ---------------------------------------------------------------------------------------------------------------------
 // Modes
 //
-// What is recorded of a process. It begins with what the environment says (HEAPTAP_MODE, HEAPTAP_START ...), which the agent
-// puts into ht_header.control; who drains, or the program itself, may change that at any time.
+// What is recorded of a process. It begins with what the environment says (HEAPTAP_MODE, HEAPTAP_START ...), which the
+// agent puts into ht_header.control; who drains, or the program itself, may change that at any time.
 #define HT_MODE_EXACT 1 // every event with its call stack
 #define HT_MODE_SAMPLED 2 // allocations chosen at random, and the deallocations of blocks that may have been recorded
 #define HT_MODE_COUNT 3 // struct ht_counts only
 #define HT_MODE_OFF 4 // no new allocations; deallocations of blocks that may have been recorded
 #define HT_MODE_MASK 255u // the rest of ht_header.control is a number that grows with each change
 
-// What a thread has done, counted and not recorded: in count mode all of it, with --time-calls how long its calls took. Rows
-// are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slot 0 of the array is what ended
-// threads whose own slots were needed again have done, of all processes together.
+// What a thread has done, counted and not recorded: in count mode all of it, with --time-calls how long its calls took.
+// Rows are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slot 0 of the array
+// is what ended threads whose own slots were needed again have done, of all processes together.
 #define HT_SIZE_CLASSES 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all above, too
 #define HT_TIME_CLASSES 32 // class i: 2^i to 2^(i+1) - 1 ticks; the last one: all above, too
 struct ht_counts_row {
@@ -267,11 +268,12 @@ struct ht_counts {
 // ---------------------------------------------------------------------------------------------------------------------
 // Program counters, call stacks, modules
 //
-// A pc id names a return address *of one module at one time*: when a library is unloaded and another one comes to lie at
-// its address, the ids differ. pc has HT_PC_INTERRUPTED set when the frame was interrupted by a signal, so that the
+// A pc id names a return address *of one module at one time*: when a library is unloaded and another one comes to lie
+// at its address, the ids differ. pc has HT_PC_INTERRUPTED set when the frame was interrupted by a signal, so that the
 // instruction is at pc; otherwise it is a return address, and the call is at pc - 1. Ids start at 1.
 #define HT_PC_INTERRUPTED (1ull << 63)
-// In place of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all of these share.
+// In place of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all of
+// these share.
 #define HT_PC_SMALL 1
 // In place of a return address, with module 0: HT_PC_POOL | name id, the frame that stands for a pool.
 #define HT_PC_POOL (1ull << 62)
@@ -282,8 +284,8 @@ struct ht_pc {
 	uint32_t sum;
 };
 
-// A stack id names a node of the calling-context tree: `pc` called from the stack `parent`. Ids start at 1; 0 stands for
-// no stack, and a root's parent is 0. Two nodes may stand for the same stack: a reader merges by (parent, pc).
+// A stack id names a node of the calling-context tree: `pc` called from the stack `parent`. Ids start at 1; 0 stands
+// for no stack, and a root's parent is 0. Two nodes may stand for the same stack: a reader merges by (parent, pc).
 // HT_NODE_TRUNCATED: the unwinder could not go on above this root node, although the stack had not ended.
 #define HT_NODE_TRUNCATED 0x80000000u
 
@@ -293,11 +295,12 @@ struct ht_node {
 	uint32_t pc; // pc id | HT_NODE_TRUNCATED; stored last (release); 0: not published
 };
 
-// The module log is a byte array of these, each followed by its build id and its NUL-terminated path, padded to 8 bytes.
+// The module log is a byte array of these, each followed by its build id and its NUL-terminated path, padded to 8
+// bytes.
 #define HT_MODULE_LOAD 1
 #define HT_MODULE_UNLOAD 2 // only kind, id, proc and time are set; no build id, no path
-// No module of the table: a file whose allocations go past the agent. The id says why, HT_APART_...; of the rest, only proc, time
-// and path are set.
+// No module of the table: a file whose allocations go past the agent. The id says why, HT_APART_...; of the rest, only
+// proc, time and path are set.
 #define HT_MODULE_APART 3
 #define HT_APART_MALLOC 1 // the executable exports a malloc of its own; no path
 #define HT_APART_DEEPBIND 2 // opened with RTLD_DEEPBIND, with that name
@@ -333,7 +336,8 @@ enum ht_seg_type {
 	HT_SEG_TYPES = 10
 };
 
-// The names of marks, regions and threads: a log as that of the modules. Ids start at 1; equal texts may have several ids.
+// The names of marks, regions and threads: a log as that of the modules. Ids start at 1; equal texts may have several
+// ids.
 struct ht_name {
 	uint32_t length; // of the whole entry, a multiple of 8; stored last (release); 0: not published
 	uint32_t id;
@@ -343,13 +347,13 @@ struct ht_name {
 	uint32_t reserved;
 };
 
-// Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that, so
-// that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a segment's
-// place in it is published when its first part is there. What has no memory yet, nobody refers to.
+// Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that,
+// so that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a
+// segment's place in it is published when its first part is there. What has no memory yet, nobody refers to.
 #define HT_SEGMENTS 28
 
-// A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes every
-// state unique (ABA) in the high half.
+// A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes
+// every state unique (ABA) in the high half.
 #define HT_LIST_EMPTY ((uint64_t)HT_NONE)
 
 struct ht_meta {

@@ -4,9 +4,9 @@
 //
 //   gcc -O2 -I../src bench_unwind.c fake.c ../src/unwind/{cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind}.c -o bench && ./bench
 //
-// w1 10: the same stack, depth 10; w1 60 and w1 500 likewise; w1b: a chain of 10 calls re-entered for each event; w2: depth
-// 60, of which the top 5 frames vary over 64 leaves (1,024 stacks); w2x the same with 16,384 stacks. Each line is the best
-// of five runs, less an empty loop's time where the event does other work.
+// w1 10: the same stack, depth 10; w1 60 and w1 500 likewise; w1b: a chain of 10 calls re-entered for each event; w2:
+// depth 60, of which the top 5 frames vary over 64 leaves (1,024 stacks); w2x the same with 16,384 stacks. Each line is
+// the best of five runs, less an empty loop's time where the event does other work.
 
 #define _GNU_SOURCE
 #include <stdint.h>

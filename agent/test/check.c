@@ -38,8 +38,8 @@ static void dump(const char *who, const u64 *pcs, u32 n)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Instructions for which the call frame information itself is wrong (readelf -wF shows it beside the code). libgcc follows
-// it into memory that is no stack, or none at all; there the comparison ends, and is counted by function.
+// Instructions for which the call frame information itself is wrong (readelf -wF shows it beside the code). libgcc
+// follows it into memory that is no stack, or none at all; there the comparison ends, and is counted by function.
 
 static __thread sigjmp_buf *volatile out_of_trace;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. By itself it makes its own input for as
-// many seconds as its argument says: real sections of this process with bytes changed, and well-formed ones with random
-// instructions. With libFuzzer (clang -fsanitize=fuzzer -DLIBFUZZER) an input is the distance of an address from
+// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. By itself it makes its own input
+// for as many seconds as its argument says: real sections of this process with bytes changed, and well-formed ones with
+// random instructions. With libFuzzer (clang -fsanitize=fuzzer -DLIBFUZZER) an input is the distance of an address from
 // .eh_frame_hdr, 32 bits, and the two sections as they lie in a file.
 
 #define _GNU_SOURCE

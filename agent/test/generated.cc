@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // generated.cc: frames of machine code that is made at run time and has no call frame information. libgcc stops at such
-// a frame; what lies beyond it is known to us, and the comparison goes on with that where the code keeps frame pointers.
+// a frame; what lies beyond it is known to us, and the comparison goes on with that where the code keeps frame
+// pointers.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// inside.c: what the agent does where nothing of it shows in a recording, only in what it costs. Preloaded is the agent with
-// probe.c.
+// inside.c: what the agent does where nothing of it shows in a recording, only in what it costs. Preloaded is the agent
+// with probe.c.
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plugin.c: built several times under different names; all of the same size, so that they come to lie at the same place.
+// plugin.c: built several times under different names; all of the same size, so that they come to lie at the same
+// place.
 
 static volatile int sink;
 

@@ -2,6 +2,8 @@
 //
 // probe.c: linked into an agent, tells inside.c what is not to be seen from outside. ht_walk is wrapped (-Wl,--wrap).
 
+#include "../src/record/thread.h"
+#include "../src/spool/chunks.h"
 #include "../src/unwind/memo.h"
 
 HT_EXPORT u64 probe_walks;

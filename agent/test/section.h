@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// section.h: makes .eh_frame and .eh_frame_hdr sections by hand. A section ends exactly where its allocation ends, so that
-// a sanitizer sees every read beyond it.
+// section.h: makes .eh_frame and .eh_frame_hdr sections by hand. A section ends exactly where its allocation ends, so
+// that a sanitizer sees every read beyond it.
 #ifndef HT_SECTION_H
 #define HT_SECTION_H
 
@@ -66,7 +66,8 @@ static void end_entry(struct section *s, u32 begin, int wide)
 }
 
 // Appends a value in one of the pointer encodings (LSB, "DWARF Exception Header Encoding"). `base` is where the section
-// will lie, `data` what is relative to data is relative to, `cell` a place in the section for what is encoded indirectly.
+// will lie, `data` what is relative to data is relative to, `cell` a place in the section for what is encoded
+// indirectly.
 static void put_encoded(struct section *s, u8 e, u64 base, u64 data, u32 cell, u64 v)
 {
 	if ((e & 0x70) == 0x50) { // aligned

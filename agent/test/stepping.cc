@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stepping.cc: the program runs under its own trap flag: after every instruction comes a SIGTRAP, whose handler makes an
-// event. So every instruction that is met here, of the program, of libc's assembly, of the vdso, of the loader's lazy
-// binding, of the signal trampoline, of libgcc's own unwinding, is a place where a stack begins.
+// stepping.cc: the program runs under its own trap flag: after every instruction comes a SIGTRAP, whose handler makes
+// an event. So every instruction that is met here, of the program, of libc's assembly, of the vdso, of the loader's
+// lazy binding, of the signal trampoline, of libgcc's own unwinding, is a place where a stack begins.
 
 #include <csetjmp>
 #include <csignal>

@@ -6,8 +6,8 @@
 //   test_bpf fuzz SECONDS   random bytes: nothing outside of the program is read, and it comes to an end; to be built with sanitizers
 //   test_bpf judge N        N random programs, each installed in a forked child: the kernel must answer as the evaluator does
 //
-// A program of the judge's ends with what is left in the accumulator as an error number, or with an action. The child calls
-// getppid, which takes no arguments, with arguments that the program reads.
+// A program of the judge's ends with what is left in the accumulator as an error number, or with an action. The child
+// calls getppid, which takes no arguments, with arguments that the program reads.
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -60,7 +60,8 @@ static void test_encodings(void)
 		{0x80, 1, "zR", 0, 0x3b, 0, 0, 0},
 		{0x9b, 1, "zR", 0, 0x3b, 0, 0, 0},
 		{0x9c, 1, "zR", 0, 0xff, 0, 0, 0},
-		// The table: absolute, relative to the place, to the header; of a kind that must be searched from the start; none.
+		// The table: absolute, relative to the place, to the header; of a kind that must be searched from the
+		// start; none.
 		{0x1b, 1, "zR", 0, 0x04, 0, 0, 0},
 		{0x1b, 1, "zR", 0, 0x0c, 0, 0, 0},
 		{0x1b, 1, "zR", 0, 0x1b, 0, 0, 0},
@@ -132,8 +133,8 @@ struct program {
 };
 #define P(s) s, sizeof(s) - 1
 
-// The stack is 64 words, word i holding 1000 + i; sp points at word 8, fp at word 16, rbx at word 24; w(i) is the address
-// of word i.
+// The stack is 64 words, word i holding 1000 + i; sp points at word 8, fp at word 16, rbx at word 24; w(i) is the
+// address of word i.
 #define W(i) (0x8000000000000000ull + (i)) // replaced by the address of word i
 #define V(i) (1000ull + (i))
 

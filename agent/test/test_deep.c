@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_deep.c: what recursion that allocates on its way down costs, at depths at which not all of the stack is compared at each event.
-// That the stacks are right is tested in test_switch.c.
+// test_deep.c: what recursion that allocates on its way down costs, at depths at which not all of the stack is compared
+// at each event. That the stacks are right is tested in test_switch.c.
 
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -335,7 +335,8 @@ static int test_stack_use(void)
 	memo = fresh;
 	u32 used[5] = {0};
 	for (u32 i = 0; i < 5; i++) {
-		// The very first event; one that finds the memo; one without rules; one that needs all registers; one that compares them.
+		// The very first event; one that finds the memo; one without rules; one that needs all registers; one
+		// that compares them.
 		if (i == 2) {
 			ht_memo_forget(&memo);
 			memo.low = memo.high = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_switch.c: whatever can change the outer frames of a deep stack while its inner ones look as before, or are left alone. This
-// is what the bound of deep.c must survive. So all stacks are deeper than HT_NEAR, there are events only at their leaves, and between
-// two events nothing is done but what the change takes: stacks are judged at the end of each scenario.
+// test_switch.c: whatever can change the outer frames of a deep stack while its inner ones look as before, or are left
+// alone. This is what the bound of deep.c must survive. So all stacks are deeper than HT_NEAR, there are events only at
+// their leaves, and between two events nothing is done but what the change takes: stacks are judged at the end of each
+// scenario.
 //
-// Every stack is compared from leaf to root with what the program knows of it; some, the first of each kind among them, also with
-// libgcc's.
+// Every stack is compared from leaf to root with what the program knows of it; some, the first of each kind among them,
+// also with libgcc's.
 
 #define _GNU_SOURCE
 #include <alloca.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tree.h: a random tree of calls. Its frames come from a menu of functions (makers), each of which makes one kind of frame
-// and calls any(), which takes the next one or makes an event.
+// tree.h: a random tree of calls. Its frames come from a menu of functions (makers), each of which makes one kind of
+// frame and calls any(), which takes the next one or makes an event.
 #ifndef HT_TREE_H
 #define HT_TREE_H
 

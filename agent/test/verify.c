@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "../src/base/memory.h"
 #include "../src/unwind/memo.h"
 #include "fake.h"
 

@@ -54,8 +54,8 @@ HT_INLINE void ht_registers_here(u64 regs[HT_REGS])
 			 : "rax", "memory");
 }
 
-// ht_local.thread, for what has called something since it last looked: the compiler would keep the place in a register, which
-// costs more to save than to find it again.
+// ht_local.thread, for what has called something since it last looked: the compiler would keep the place in a register,
+// which costs more to save than to find it again.
 HT_INLINE struct ht_thread *ht_thread_again(void)
 {
 	struct ht_thread *t;

@@ -11,9 +11,9 @@
 
 #pragma GCC visibility push(hidden)
 
-// What the program (man 2 seccomp; classic BPF as the kernel's seccomp_check_filter admits it) returns for a call. A program
-// that the kernel would not admit may get any answer, but none is read or run beyond its end: it is SECCOMP_RET_KILL_PROCESS
-// where there is no telling.
+// What the program (man 2 seccomp; classic BPF as the kernel's seccomp_check_filter admits it) returns for a call. A
+// program that the kernel would not admit may get any answer, but none is read or run beyond its end: it is
+// SECCOMP_RET_KILL_PROCESS where it cannot be known.
 u32 ht_bpf_run(const struct sock_filter *code, u32 length, const struct seccomp_data *call);
 
 #pragma GCC visibility pop

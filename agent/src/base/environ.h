@@ -22,8 +22,8 @@ u64 ht_auxv(u64 type);
 // Text, without libc.
 u64 ht_strlen(const char *s);
 int ht_streq(const char *a, const char *b);
-// Appends s (or a number) to the NUL-terminated string of at most `size` bytes at out; returns its new length, never more
-// than size - 1.
+// Appends s (or a number) to the NUL-terminated string of at most `size` bytes at out; returns its new length, never
+// more than size - 1.
 u64 ht_append(char *out, u64 size, const char *s);
 u64 ht_append_number(char *out, u64 size, u64 value, u32 base);
 // A number with an optional suffix K, M, G (KiB and so on are accepted too); `otherwise` if s is null or no number.

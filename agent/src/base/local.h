@@ -14,9 +14,10 @@ struct ht_caller {
 	u64 fp; // the caller's frame pointer
 };
 
-// The C++ operator, or function of a foreign allocator, that is running in this thread for its hook. What that itself calls
-// (malloc, or operator new from operator new[]) belongs to its event. An exception or a longjmp may leave this set: so only
-// calls that come from the code of a real operator, or of the allocator, are ever held against it (hooks_cxx.c).
+// The C++ operator, or function of a foreign allocator, that is running in this thread for its hook. What that itself
+// calls (malloc, or operator new from operator new[]) belongs to its event. An exception or a longjmp may leave this
+// set: so only calls that come from the code of a real operator, or of the allocator, are ever held against it
+// (hooks_cxx.c).
 struct ht_operator {
 	u64 sp; // the hook's caller's stack pointer; 0: none is running
 	u64 slot; // where the return address into the hook lies

@@ -8,15 +8,15 @@
 
 #pragma GCC visibility push(hidden)
 
-// Lies in a page of its own that a fork wipes, from ht_init on; all 0 before, so that every event takes the slow way. Part of the
-// library, not mapped for itself: so the hooks reach it without a pointer.
+// Lies in a page of its own that a fork wipes, from ht_init on; all 0 before, so that every event takes the slow way.
+// Part of the library, not mapped for itself: so the hooks reach it without a pointer.
 #define HT_STATE_PAGE 4096
 struct ht_state {
 	u64 generation; // 0: in a child that has not noticed yet; never otherwise
 	// Not 0: deallocations are recorded with their own call stacks. Beside the generation, which every event reads.
 	u64 free_stacks;
-	// The generation while every event is recorded in the plain way; 0 while slow_flags is not 0. The short path of an
-	// allocation looks at this, see record.h; that of a deallocation looks at `dispatch`.
+	// The generation while every event is recorded in the plain way; 0 while slow_flags is not 0. The short path of
+	// an allocation looks at this, see record.h; that of a deallocation looks at `dispatch`.
 	u64 common;
 	u64 slow_flags; // HT_SLOW_..., see slow.h
 	u64 size_mask; // sampled by bytes: all ones; by calls: 0, so that every size counts as 1

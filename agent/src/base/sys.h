@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sys.h: the machine, behind a narrow door. Raw system calls return what the kernel returns (-errno on failure) and leave
-// errno alone; ht_clock is the timestamp counter. One file per architecture does the work.
+// sys.h: the machine, behind a narrow door. Raw system calls return what the kernel returns (-errno on failure) and
+// leave errno alone; ht_clock is the timestamp counter. One file per architecture does the work.
 #ifndef HT_SYS_H
 #define HT_SYS_H
 
@@ -14,8 +14,8 @@
 #error "heaptap's agent has no port to this architecture yet"
 #endif
 
-// Not 0: the program has installed seccomp filters, and a call is made only if they let it pass (filter.h). Else it fails with
-// EPERM.
+// Not 0: the program has installed seccomp filters, and a call is made only if they let it pass (filter.h). Else it
+// fails with EPERM.
 extern __attribute__((visibility("hidden"))) uint32_t ht_filtered;
 __attribute__((visibility("hidden"), cold)) long ht_call_filtered(long n, long a, long b, long c, long d, long e,
 								  long f);

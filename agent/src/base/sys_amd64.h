@@ -7,8 +7,8 @@
 #define HT_ARCH 62 // EM_X86_64
 #define HT_AUDIT_ARCH 0xc000003e // AUDIT_ARCH_X86_64, as seccomp filters see it
 
-// A system call by the kernel's own convention (x86-64 psABI, A.2.1): number in rax, arguments in rdi rsi rdx r10 r8 r9;
-// rcx and r11 are destroyed. Returns -4095..-1 for an error.
+// A system call by the kernel's own convention (x86-64 psABI, A.2.1): number in rax, arguments in rdi rsi rdx r10 r8
+// r9; rcx and r11 are destroyed. Returns -4095..-1 for an error.
 static inline __attribute__((always_inline)) long ht_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -24,8 +24,8 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 
 typedef long (*ht_syscall_function)(long n, long a, long b, long c, long d, long e, long f);
 
-// Defines ht_syscall_made, which makes a system call from one place: for the kernel, and so for a seccomp filter, it comes from
-// ht_syscall_made_at.
+// Defines ht_syscall_made, which makes a system call from one place: for the kernel, and so for a seccomp filter, it
+// comes from ht_syscall_made_at.
 #define HT_SYSCALL_MADE \
 	__asm__(".text\n" \
 		"ht_syscall_made:\n" \
@@ -44,9 +44,9 @@ typedef long (*ht_syscall_function)(long n, long a, long b, long c, long d, long
 __attribute__((visibility("hidden"))) long ht_syscall_made(long n, long a, long b, long c, long d, long e, long f);
 extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 
-// Defines name, a hook for syscall(3): prctl and seccomp go to `hooked`, everything else to the function that `real` points to, with
-// registers and stack as they are. Seven arguments are read, however many there are, and the last one from the stack: as libc's
-// function does it.
+// Defines name, a hook for syscall(3): prctl and seccomp go to `hooked`, everything else to the function that `real`
+// points to, with registers and stack as they are. Seven arguments are read, however many there are, and the last one
+// from the stack: as libc's function does it.
 #define HT_SYSCALL_HOOK(name, hooked, real) \
 	__asm__(".text\n" \
 		"	.globl " #name "\n" \
@@ -60,8 +60,9 @@ extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 		"	.cfi_endproc\n" \
 		"	.size " #name ", . - " #name "\n")
 
-// Defines name, a hook that ends by jumping to the function that `real` points to, so that this one sees its own caller. If the test
-// gives anything but zero, or there is no such function yet, `first` is called with the same arguments before.
+// Defines name, a hook that ends by jumping to the function that `real` points to, so that this one sees its own
+// caller. If the test gives anything but zero, or there is no such function yet, `first` is called with the same
+// arguments before.
 #define HT_TAIL_HOOK(name, test, first, real) \
 	__asm__(".text\n" \
 		"	.globl " #name "\n" \
@@ -127,7 +128,8 @@ static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
 	((half *)to)[1] = high;
 }
 
-// Asks for the cache line at p, which need not be readable, to be written soon. Processors that do not know this pass it over.
+// Asks for the cache line at p, which need not be readable, to be written soon. Processors that do not know this pass
+// it over.
 static inline __attribute__((always_inline)) void ht_will_write(const void *p)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));

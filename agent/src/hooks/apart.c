@@ -2,9 +2,9 @@
 //
 // apart.c: what apart.h says, and hooks for dlopen and dlmopen.
 //
-// A library that is opened with RTLD_DEEPBIND finds libc's malloc before ours, and one in another namespace has a libc of its
-// own. The hooks note the name and leave everything else as it was: they end by jumping to the real function, which goes by the
-// address that it will return to.
+// A library that is opened with RTLD_DEEPBIND finds libc's malloc before ours, and one in another namespace has a libc
+// of its own. The hooks note the name and leave everything else as it was: they end by jumping to the real function,
+// which goes by the address that it will return to.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "unwind/modules.h"
 #include "record/real.h"
 
-#define NAMES 64 // so many libraries are told of
+#define NAMES 64 // libraries that are reported
 
 u32 ht_own_malloc;
 

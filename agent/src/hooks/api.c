@@ -64,7 +64,8 @@ static int stop(void)
 	return switched(0);
 }
 
-// A thread may end while it is paused or serves a pool. So its state says that it is, and whoever takes that away counts one less.
+// A thread may end while it is paused or serves a pool. So its state says that it is, and whoever takes that away
+// counts one less.
 
 static void begin_state(struct ht_thread *t, u32 *mark, u32 *threads)
 {
@@ -222,7 +223,8 @@ static void range_name(const void *start, size_t size, const char *name)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Of the block that a monitor is being told of: its record is the thread's last one, or before one of how deep the stack is.
+// Of the block that a monitor is being called for: its record is the thread's last one, or before one of how deep the
+// stack is.
 static uint32_t stack(const void *address)
 {
 	struct ht_thread *t = ht_local.thread;

@@ -112,8 +112,8 @@ static int has_agent(u64 pid)
 	return seen == sizeof(library) - 1;
 }
 
-// Is this the program that heaptap run has started, or one that it became by exec? Without heaptap run: is there no agent in the process
-// that has started it?
+// Is this the program that heaptap run has started, or one that it became by exec? Without heaptap run: is there no
+// agent in the process that has started it?
 static int is_first(void)
 {
 	u64 parent = (u64)ht_sys0(__NR_getppid), run;

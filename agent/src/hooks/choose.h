@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 
-// Is this image to be recorded? By HEAPTAP_CHILDREN, HEAPTAP_EXE and HEAPTAP_RANKS; asked once, while the environment is at hand.
-// Says on stderr what is wrong with these, and, without a recorder, which variables need one.
+// Is this image to be recorded? By HEAPTAP_CHILDREN, HEAPTAP_EXE and HEAPTAP_RANKS; asked once, while the environment
+// is at hand. Says on stderr what is wrong with these, and, without a recorder, which variables need one.
 int ht_is_chosen(void);
 // Are processes that this image forks?
 int ht_forks_are_chosen(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cyg.c: what code built with -finstrument-functions calls when a function begins and ends. It tells of every call, of
+// cyg.c: what code built with -finstrument-functions calls when a function begins and ends. It reports every call, of
 // those that never allocate, too: how deep the stack becomes is known exactly.
 
 #include "base/local.h"
@@ -8,7 +8,8 @@
 #include "record/record.h"
 #include "record/thread.h"
 
-// A stack pointer that is lower than any that was told of is told of when the next step is reached, or when the function ends.
+// A stack pointer lower than any recorded one is recorded when it reaches the next step of 4 KiB, or when the function
+// ends.
 HT_COLD static void lower(struct ht_thread *t, struct ht_caller c)
 {
 	t->pending_depth = c.sp;

@@ -2,8 +2,8 @@
 //
 // fast_hooks.c: what fast_hooks.h says.
 //
-// A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that keep a
-// frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
+// A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that
+// keep a frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
 
 #include "hooks/fast_hooks.h"
 #include "base/arch_amd64.h"
@@ -81,8 +81,8 @@ HT_INLINE int is_common(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Sampled: see sampled.c. A budget is used up before it is known whether the call will fail, and then given back: as it is where
-// the sample is due, for the long way asks again.
+// Sampled: see sampled.c. A budget is used up before it is known whether the call will fail, and then given back: as it
+// is where the sample is due, for the long way asks again.
 
 HT_INLINE int is_due(u64 size, int by_calls)
 {
@@ -165,8 +165,8 @@ HT_FRAMELESS static void *calls_calloc(size_t count, size_t size)
 	return sampled_calloc(count, size, 1);
 }
 
-// Must the deallocation take the slow path? If the block was recorded: what a running operator frees itself is not among these any
-// more. And if the loader frees, since a module may be gone.
+// Must the deallocation take the slow path? If the block was recorded: what a running operator frees itself is not
+// among these any more. And if the loader frees, since a module may be gone.
 HT_INLINE int has_slow_free(const void *p)
 {
 	return ht_unlikely(ht_filter_may_hold(p)) || ht_unlikely(ht_in_loader((u64)__builtin_return_address(0)));

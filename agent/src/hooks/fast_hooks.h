@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fast_hooks.h: malloc, calloc and free while the mode is sampled or count, or recording is off, and nothing else is set; or while
-// monitors or measures are all that is (observe.c).
+// fast_hooks.h: malloc, calloc and free while the mode is sampled or count, or recording is off, and nothing else is
+// set; or while monitors or measures are all that is (observe.c).
 //
-// Then nearly all calls come to nothing, or to a few additions. The hooks' own code begins with what a record needs, so these
-// are functions of their own, to which the hooks jump as their first act: they find the stack as the hook found it.
+// Then nearly all calls come to nothing, or to a few additions. The hooks' own code begins with what a record needs, so
+// these are functions of their own, to which the hooks jump as their first act: they find the stack as the hook found
+// it.
 #ifndef HT_FAST_HOOKS_H
 #define HT_FAST_HOOKS_H
 

@@ -2,13 +2,14 @@
 //
 // filter.c: what filter.h says.
 //
-// Filters are seen as they are installed, by prctl and syscall, which this file puts hooks before. They are kept, and asked
-// about each call of the agent's with its real arguments and the address that it is made from. A filter counts from before it is
-// installed: no moment must be left in which it holds and is not heeded. If installing fails, it does not count any more.
+// Filters are seen as they are installed, by prctl and syscall, which this file puts hooks before. They are kept, and
+// asked about each call of the agent's with its real arguments and the address that it is made from. A filter counts
+// from before it is installed: no moment must be left in which it holds and is not heeded. If installing fails, it does
+// not count any more.
 //
-// A filter holds for the thread that installs it and for what this thread makes: threads, and forked children. So each thread
-// has a list of its own, in its thread-local storage. Where a thread comes from that has no list yet, nobody tells: it
-// asks the kernel whether it has any filter at all, and if so, all that were ever installed here count.
+// A filter holds for the thread that installs it and for what this thread makes: threads, and forked children. So each
+// thread has a list of its own, in its thread-local storage. Where a thread comes from that has no list yet, nobody
+// tells: it asks the kernel whether it has any filter at all, and if so, all that were ever installed here count.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +54,8 @@ enum { NO_CLOCK = 1, STRICT = 2 }; // ht_local.stopped
 
 static int lets_pass(const struct ht_filter *f, const struct seccomp_data *call)
 {
-	// A tracer or a supervisor may do anything with a call that is shown to it; an error number may be 0, which says that it
-	// was done.
+	// A tracer or a supervisor may do anything with a call that is shown to it; an error number may be 0, which
+	// says that it was done.
 	u32 action = ht_bpf_run(f->code, f->length, call) & SECCOMP_RET_ACTION_FULL;
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || ht_load(&f->failed);
 }
@@ -177,9 +178,10 @@ static void prepare(const struct ht_filter *f)
 // ---------------------------------------------------------------------------------------------------------------------
 // Filters are inherited through exec
 //
-// heaptap run tells how many filters it lives under itself, and leaves room in a variable of the environment, VARIABLE=ID:COUNT.
-// Who installs a filter writes all that its process has to a file in the run's folder, and its number over ID, where it stands. An
-// image that has more filters than heaptap run finds them there. What it makes of them is as if it had installed them.
+// heaptap run says how many filters it lives under itself, and leaves room in a variable of the environment,
+// VARIABLE=ID:COUNT. Who installs a filter writes all that its process has to a file in the run's folder, and its
+// number over ID, where it stands. An image that has more filters than heaptap run finds them there. What it makes of
+// them is as if it had installed them.
 
 #define VARIABLE "HEAPTAP_RUN_FILTERS"
 #define ID_SIZE 16
@@ -275,7 +277,7 @@ static u64 read_file(const char *path, u8 *out, u64 size)
 	return have;
 }
 
-// Number of this thread's filters; -1: the kernel does not tell. The loader, too, has opened, read and closed files.
+// Number of this thread's filters; -1: the kernel does not say. The loader, too, has opened, read and closed files.
 static i64 count_filters(u8 *buffer, u64 size)
 {
 	static const char key[] = "\nSeccomp_filters:\t";
@@ -534,7 +536,8 @@ __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, lon
 		change = (u32)n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c) : by_seccomp((u32)a, (u32)b, (u64)c);
 	begin(&change, HT_CALLER());
 	long r = ht_real_syscall(n, a, b, c, d, e, f);
-	// Who synchronizes threads is told which thread was in the way, unless a listener's descriptor is wanted.
+	// A caller that synchronizes threads gets the id of the thread that was in the way, unless a listener's
+	// descriptor is wanted.
 	end(&change, r < 0 || (r > 0 && !(change.flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)));
 	return r;
 }

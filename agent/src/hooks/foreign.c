@@ -2,9 +2,9 @@
 //
 // foreign.c: the functions of an allocator that is not glibc's, each under a guard.
 //
-// Such an allocator may call its own functions by their public names: calloc is malloc and a memset, realloc is malloc, a
-// copy and free. Those calls come to our hooks, but are no calls of the program's. glibc's functions do not do that, and
-// their hooks pay nothing.
+// Such an allocator may call its own functions by their public names: calloc is malloc and a memset, realloc is malloc,
+// a copy and free. Those calls come to our hooks, but are no calls of the program's. glibc's functions do not do that,
+// and their hooks pay nothing.
 
 #include "base/local.h"
 #include "record/real.h"

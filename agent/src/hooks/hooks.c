@@ -2,13 +2,15 @@
 //
 // hooks.c: the C allocation functions, in place of the real ones.
 //
-// What may happen here, and what not. These functions run in any thread, in signal handlers (of malloc-using programs that
-// should not, and do), before main, after exit, while the loader holds its locks and while libc forks. They therefore call
-// nothing but the real allocation functions and the agent's own code, which holds no lock. errno belongs to the real
-// functions. A hook must return what the real function returned, and run at any depth of a nearly full stack.
+// What may happen here, and what not. These functions run in any thread, in signal handlers (of malloc-using programs
+// that should not, and do), before main, after exit, while the loader holds its locks and while libc forks. They
+// therefore call nothing but the real allocation functions and the agent's own code, which holds no lock. errno belongs
+// to the real functions. A hook must return what the real function returned, and run at any depth of a nearly full
+// stack.
 //
-// Order. A deallocation is published before the real function runs, an allocation after it returned, a realloc as a begin
-// and a result: so an address that passes from one thread to another is freed, by the clock, before it is allocated again.
+// Order. A deallocation is published before the real function runs, an allocation after it returned, a realloc as a
+// begin and a result: so an address that passes from one thread to another is freed, by the clock, before it is
+// allocated again.
 //
 // The hooks are compiled with frame pointers, so that the caller's registers can be read off the frame, and with unwind
 // tables, since the exceptions of a real operator new pass through.

@@ -2,9 +2,9 @@
 //
 // hooks_cxx.c: C++ operator new and delete, all forms.
 //
-// An allocator with operators of its own (jemalloc, tcmalloc, mimalloc) is only seen this way; libstdc++'s operators call
-// malloc and free, and those calls are part of the operator's event. The agent cannot throw, but the real operators can, and
-// their exceptions pass through these frames; then the lines after the real call are never reached.
+// An allocator with operators of its own (jemalloc, tcmalloc, mimalloc) is only seen this way; libstdc++'s operators
+// call malloc and free, and those calls are part of the operator's event. The agent cannot throw, but the real
+// operators can, and their exceptions pass through these frames; then the lines after the real call are never reached.
 
 #include "base/local.h"
 #include "record/real.h"
@@ -51,8 +51,8 @@ int ht_operator_holds(u64 pc, u64 sp)
 		return 1;
 	if (ht_local.operator.sp == ONLY_ASKING)
 		return 0;
-	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return address
-	// into our hook on the stack.
+	// An operator that ends by jumping to another one (sized delete to delete, delete to free) leaves the return
+	// address into our hook on the stack.
 	if (sp <
 	    ht_local.operator.sp &&(ht_in_agent(pc) || ht_in_operator(pc) || pc - ht_allocator_low < ht_allocator_size))
 		return 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hooks_frame.c: __register_frame and __deregister_frame, by which the makers of generated code tell of it.
+// hooks_frame.c: __register_frame and __deregister_frame, by which the makers of generated code register it.
 //
-// They are passed on to whose they are, which is libgcc's or another unwinder's, as the last thing that is done: what that
-// allocates has no frame of ours in its stack.
+// They are passed on to whose they are, which is libgcc's or another unwinder's, as the last thing that is done: what
+// that allocates has no frame of ours in its stack.
 
 #include "unwind/frames.h"
 #include "record/real.h"

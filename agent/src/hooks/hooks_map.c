@@ -2,9 +2,9 @@
 //
 // hooks_map.c: mapping changes that the program makes itself: mmap, munmap, mremap, brk and sbrk.
 //
-// They are events of their own kind, not allocations. What libc maps for its malloc and its threads does not come this way;
-// what another allocator maps does, and is left out. Recorded after the kernel agreed, but for munmap: a change that failed
-// changed nothing, except for mmap and mremap, whose failures are recorded with address 0.
+// They are events of their own kind, not allocations. What libc maps for its malloc and its threads does not come this
+// way; what another allocator maps does, and is left out. Recorded after the kernel agreed, but for munmap: a change
+// that failed changed nothing, except for mmap and mremap, whose failures are recorded with address 0.
 //
 // mmap, munmap and mremap go to the kernel directly: allocators call them before anything else is up.
 
@@ -61,7 +61,8 @@ HT_INLINE int will_fail(const void *at, size_t size)
 	return (u64)at % 4096 || size == 0 || size > 1ull << 47 || (u64)at > (1ull << 47) - size;
 }
 
-// Recorded before the kernel's part, as deallocations are: another thread may map the same range as soon as that is done.
+// Recorded before the kernel's part, as deallocations are: another thread may map the same range as soon as that is
+// done.
 HT_EXPORT int munmap(void *at, size_t size)
 {
 	struct ht_caller c = HT_CALLER();

@@ -41,11 +41,11 @@ static void after_fork_hook(void)
 		ht_state->generation = ht_state->common = ht_state->noticed_by = ht_state->dispatch = 0;
 }
 
-// Kernels before 4.14 cannot wipe a page on fork; then libc tells (but not for raw clone).
+// Kernels before 4.14 cannot wipe a page on fork; then libc calls us after it (but not for raw clone).
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
-// The page is anonymous memory, as only such can be wiped: the loader maps from the file no more than the page in which the
-// initialized data ends.
+// The page is anonymous memory, as only such can be wiped: the loader maps from the file no more than the page in which
+// the initialized data ends.
 static void start_state(void)
 {
 	if (ht_sys3(__NR_madvise, ht_state, HT_STATE_PAGE, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
@@ -78,8 +78,8 @@ static void claim_process(u32 parent)
 	ht_wake_recorder(); // which sleeps while nothing happens: the process may not live for long
 }
 
-// The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One of
-// them does what follows; the others wait for it as for the kernel: it takes no locks, and is done in microseconds.
+// The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One
+// of them does what follows; the others wait for it as for the kernel: it takes no locks, and is done in microseconds.
 #define PATIENCE 100000 // times that the processor is left to others
 
 static HT_COLD void after_fork(void)

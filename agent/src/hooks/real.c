@@ -2,10 +2,10 @@
 //
 // real.c: finds the functions that the program would have called without the agent.
 //
-// dlsym will not do: it may call calloc, and it knows nothing of a library that a C program has loaded RTLD_LOCAL and whose
-// operator new resolves to ours. So the symbol tables of the loaded modules are searched here: at start in load order, behind
-// the agent itself (what RTLD_NEXT means); for a C++ operator that is first called later, in the files that
-// /proc/self/maps shows, since by then another thread may hold the loader's lock.
+// dlsym will not do: it may call calloc, and it knows nothing of a library that a C program has loaded RTLD_LOCAL and
+// whose operator new resolves to ours. So the symbol tables of the loaded modules are searched here: at start in load
+// order, behind the agent itself (what RTLD_NEXT means); for a C++ operator that is first called later, in the files
+// that /proc/self/maps shows, since by then another thread may hold the loader's lock.
 
 #include <link.h>
 
@@ -157,8 +157,8 @@ static struct cxx_operator {
 
 static void *(*wrap)(u32 number, void *function);
 
-// The program's own, which it gets without our seeing it. But those of the library that it did not replace call them: operator
-// new[] that operator new.
+// The program's own, which it gets without our seeing it. But those of the library that it did not replace call them:
+// operator new[] that operator new.
 static struct {
 	u64 start, size;
 } replaced[HT_OPERATORS];

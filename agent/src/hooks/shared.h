@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shared.h: what a process has once, in however many of its modules a header of heaptap's is compiled in. heaptap.h says what
-// each function promises.
+// shared.h: what a process has once, in however many of its modules a header of heaptap's is compiled in. heaptap.h
+// says what each function promises.
 #ifndef HT_SHARED_H
 #define HT_SHARED_H
 

@@ -2,9 +2,9 @@
 //
 // timed.c: how long the real functions take (--time-calls).
 //
-// A clock is put around each of them, where the hooks find them: so nothing is asked of hooks whose calls are not timed.
-// What a real function calls itself through our hooks, as operator new calls malloc, is part of its own time, and is not timed
-// once more.
+// A clock is put around each of them, where the hooks find them: so nothing is asked of hooks whose calls are not
+// timed. What a real function calls itself through our hooks, as operator new calls malloc, is part of its own time,
+// and is not timed once more.
 
 #include "hooks/timed.h"
 #include "base/filter.h"

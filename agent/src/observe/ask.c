@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ask.c: questions to the recorder, by the socket in the run's folder that `heaptap ctl` uses, too: a line of JSON each way, and
-// what a dump prints behind the answer. The recorder takes in first what this thread has done; nothing is held meanwhile.
+// ask.c: questions to the recorder, by the socket in the run's folder that `heaptap ctl` uses, too: a line of JSON each
+// way, and what a dump prints behind the answer. The recorder takes in first what this thread has done; nothing is held
+// meanwhile.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -107,7 +108,8 @@ static u64 number_behind(const char *line, const char *key, u64 otherwise)
 	return otherwise;
 }
 
-// Asks, and reads the first line of the answer, up to where it is too long, into `line`. `stack` is a node of the tree, or 0.
+// Asks, and reads the first line of the answer, up to where it is too long, into `line`. `stack` is a node of the tree,
+// or 0.
 static int ask(struct answer *a, const char *verb, const char *text, u32 stack, unsigned timeout)
 {
 	const u64 size = sizeof(a->line), room = sizeof(a->question);

@@ -3,12 +3,12 @@
 // measure.c: counts and balances between two moments, of a thread or of the whole process.
 //
 // A thread has one set of totals, which only ever grow, and the extremes of their balance since the innermost measure
-// began. A measure is the totals at its begin, and the extremes of the one around it, which get theirs back when it ends.
-// So an event costs the same however many are nested. The totals are changed by single instructions: a signal handler that
-// allocates finds them before or after one of them, and nothing is lost.
+// began. A measure is the totals at its begin, and the extremes of the one around it, which get theirs back when it
+// ends. So an event costs the same however many are nested. The totals are changed by single instructions: a signal
+// handler that allocates finds them before or after one of them, and nothing is lost.
 //
-// A measure of the process is the sum of all threads' totals. Only its balance is kept in common, since the extremes of a
-// sum are not the sum of the extremes.
+// A measure of the process is the sum of all threads' totals. Only its balance is kept in common, since the extremes of
+// a sum are not the sum of the extremes.
 
 #include "observe/measure.h"
 #include "base/local.h"
@@ -268,7 +268,8 @@ void ht_measures_leave(struct ht_measures *m)
 		end_innermost(m);
 }
 
-// Of the threads, only the one that forked is there. The others' totals stay in the process's, but their measures have ended.
+// Of the threads, only the one that forked is there. The others' totals stay in the process's, but their measures have
+// ended.
 void ht_measures_after_fork(void)
 {
 	for (struct ht_measures *m = ht_load(&all); m; m = m->next)

@@ -2,9 +2,9 @@
 //
 // monitor.c: the program's own callbacks.
 //
-// Who removes a monitor makes all threads execute a barrier, so that each has either said that it calls (ht_monitor_begin) or
-// will see that the monitor is gone, and then waits until all numbers that were odd have moved on. So the cost of removing is
-// not paid by events.
+// Who removes a monitor makes all threads execute a barrier, so that each has either said that it calls
+// (ht_monitor_begin) or will see that the monitor is gone, and then waits until all numbers that were odd have moved
+// on. So the cost of removing is not paid by events.
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -18,8 +18,8 @@
 #include "record/thread.h"
 
 #define SERIAL_SHIFT 8 // a monitor's number: serial << 8 | place + 1
-// What a place's number is while there is none in it: being filled or emptied; or the removed one's, below 0, while that perhaps
-// still runs.
+// What a place's number is while there is none in it: being filled or emptied; or the removed one's, below 0, while
+// that perhaps still runs.
 #define TAKEN (-1)
 
 struct ht_monitors ht_monitors;

@@ -26,7 +26,8 @@ void ht_monitor_allocation(u64 requested, u64 usable, const void *p);
 void ht_monitor_deallocation(u64 usable, const void *p);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Around the callbacks. Who calls says so in its own thread's state, with plain stores: ht_thread.calling is odd meanwhile.
+// Around the callbacks. Who calls says so in its own thread's state, with plain stores: ht_thread.calling is odd
+// meanwhile.
 
 // Returns which monitors are registered; `saved`: what ht_monitor_end is given.
 HT_INLINE u32 ht_monitor_begin(struct ht_thread *t, int *saved)

@@ -27,8 +27,8 @@ void ht_observe_allocation(u64 flags, u64 size, u64 usable, const void *p)
 		ht_monitor_allocation(size, usable, p);
 }
 
-// Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may get
-// this one as soon as it is free.
+// Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may
+// get this one as soon as it is free.
 void ht_observe_deallocation(u64 flags, u64 kind, u64 usable, const void *p)
 {
 	if (ht_local.hidden)

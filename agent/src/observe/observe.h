@@ -2,8 +2,8 @@
 //
 // observe.h: calls monitors and measures for events.
 //
-// While theirs are the only slow flags, malloc and free are functions of their own, as those of fast_hooks.h: they record as the
-// short paths of record.h do, and then call.
+// While theirs are the only slow flags, malloc and free are functions of their own, as those of fast_hooks.h: they
+// record as the short paths of record.h do, and then call.
 #ifndef HT_OBSERVE_H
 #define HT_OBSERVE_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // threshold.c: acts in the thread that allocates and before its malloc returns. HEAPTAP_THRESHOLD is
-// min=BYTES,max=BYTES,live=BYTES,skip=N,times=N,timeout=MS,do=print|run|signal|abort; `heaptap run --monitor threshold:...` sets
-// it.
+// min=BYTES,max=BYTES,live=BYTES,skip=N,times=N,timeout=MS,do=print|run|signal|abort; `heaptap run --monitor
+// threshold:...` sets it.
 //
 // The recorder, which knows names, prints the call stack and runs the command, while the thread waits; nothing is held
-// meanwhile that the recorder or other threads need. If it does not answer in time, or there is none, the stack is printed
-// here, as modules and offsets.
+// meanwhile that the recorder or other threads need. If it does not answer in time, or there is none, the stack is
+// printed here, as modules and offsets.
 
 #include <signal.h>
 

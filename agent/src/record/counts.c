@@ -2,9 +2,9 @@
 //
 // counts.c: what a thread has done, counted and not recorded.
 //
-// Every thread counts in a place of its own, whose number its stream tells. When it has ended its counts stay there; only
-// when PLACES of them are used does the next thread get the place of one that has ended, whose counts are added to place 0. A
-// place takes 32 KiB, which are new pages: more than all else that a short thread costs.
+// Every thread counts in a place of its own, whose number is in its stream. When it has ended its counts stay there;
+// only when PLACES of them are used does the next thread get the place of one that has ended, whose counts are added to
+// place 0. A place takes 32 KiB, which are new pages: more than all else that a short thread costs.
 
 #include "spool/arrays.h"
 #include "record/record.h"

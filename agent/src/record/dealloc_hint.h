@@ -2,9 +2,9 @@
 //
 // dealloc_hint.h: what a caller of a deallocation says about the block besides its address: a size, an alignment.
 //
-// The size's lowest byte goes into the record's slack, which deallocations do not use otherwise; so it costs nothing. It is
-// enough if the size is near the block's, which the allocator's own word shows. If it is not, and with every alignment, the
-// deallocation takes the slow path, and the whole hint comes before its record.
+// The size's lowest byte goes into the record's slack, which deallocations do not use otherwise; so it costs nothing.
+// It is enough if the size is near the block's, which the allocator's own word shows. If it is not, and with every
+// alignment, the deallocation takes the slow path, and the whole hint comes before its record.
 #ifndef HT_DEALLOC_HINT_H
 #define HT_DEALLOC_HINT_H
 
@@ -12,8 +12,8 @@
 #include "record/real.h"
 #include "record/thread.h"
 
-// The hint for the deallocation of `block` that is about to be recorded. The deallocation of another block, in a signal handler,
-// leaves it alone.
+// The hint for the deallocation of `block` that is about to be recorded. The deallocation of another block, in a signal
+// handler, leaves it alone.
 struct ht_dealloc_hint {
 	const void *block;
 	u64 size, align;
@@ -27,8 +27,8 @@ extern __thread struct ht_dealloc_hint ht_dealloc_hint __attribute__((tls_model(
 // A glibc block has at most so many bytes more than were asked for, unless it is aligned or a mapping of its own.
 #define HT_HINT_NEAR 40
 
-// Does the lowest byte of a size say all of it? The word before the block is read only where it is in the same page as the block:
-// a program may have an allocator of its own.
+// Does the lowest byte of a size say all of it? The word before the block is read only where it is in the same page as
+// the block: a program may have an allocator of its own.
 HT_INLINE int ht_size_is_near(const void *p, u64 size)
 {
 	return ht_likely(ht_glibc && ((u64)p & 4095) >= 16) &&

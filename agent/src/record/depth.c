@@ -2,8 +2,8 @@
 //
 // depth.c: how deep a thread's own stack has become, in steps of 4 KiB, with the call stack that was there.
 //
-// Who records an event that is not at the same place as the last one compares its stack pointer with ht_thread.deep; the
-// cheap way of record.h need not, since where it is, an event was before.
+// Who records an event that is not at the same place as the last one compares its stack pointer with ht_thread.deep;
+// the cheap way of record.h need not, since where it is, an event was before.
 
 #include "base/local.h"
 #include "unwind/stack.h"
@@ -12,7 +12,8 @@
 
 #define STEP 4096ull
 
-// Is this a coroutine's stack, or a signal handler's, that a walk has seen before? Then no other walk need find that out.
+// Is this a coroutine's stack, or a signal handler's, that a walk has seen before? Then no other walk need find that
+// out.
 static int is_known_foreign(const struct ht_memo *memo, u64 sp)
 {
 	for (u32 i = 0; i < 4 && !ht_on_own_stack(memo, sp); i++)

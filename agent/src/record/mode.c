@@ -2,8 +2,9 @@
 //
 // mode.c: which mode holds, what the environment says of it, and when it changes.
 //
-// The mode is in ht_header.control, for all processes that share the spool. A process goes by a copy of it in ht_state, until
-// an event finds that they differ. Several threads may find that at once: whoever sets the copy looks again afterwards.
+// The mode is in ht_header.control, for all processes that share the spool. A process goes by a copy of it in ht_state,
+// until an event finds that they differ. Several threads may find that at once: whoever sets the copy looks again
+// afterwards.
 
 #include <time.h>
 
@@ -168,7 +169,7 @@ void ht_generation_raise(void)
 	u64 common, generation;
 	__atomic_fetch_add(&ht_state->generation, 1, __ATOMIC_SEQ_CST);
 	common = __atomic_load_n(&ht_state->common, __ATOMIC_SEQ_CST);
-	// Another thread may be taking it away, as something has become special: then it stays away.
+	// Another thread may be taking it away, as a slow flag was set: then it stays away.
 	while (common && common != (generation = __atomic_load_n(&ht_state->generation, __ATOMIC_SEQ_CST)))
 		if (__atomic_compare_exchange_n(&ht_state->common, &common, generation, 0, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
@@ -184,7 +185,7 @@ static void set(u32 control)
 		    : ht_header->stack_min  ? HT_SLOW_STACK_MIN
 					    : 0;
 
-	if (control >> 8) // started, or told otherwise, already
+	if (control >> 8) // started, or switched, already
 		ht_store(&moments[START].pending, 0);
 	if (control >> 8 && off)
 		ht_store(&moments[STOP].pending, 0);

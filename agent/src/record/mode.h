@@ -10,11 +10,11 @@
 void ht_mode_init(void);
 // This process goes by ht_header.control from here on.
 HT_COLD void ht_mode_follow(void);
-// Something else than the control has changed that `special` depends on.
+// Something else than the control has changed that slow_flags depends on.
 void ht_mode_changed(void);
 // Starts or stops recording at once, by changing ht_header.control.
 void ht_mode_switch(int on);
-// Fills what a new process tells of its mode.
+// Fills in the mode of a new process.
 void ht_mode_claim(struct ht_proc *p);
 // While HEAPTAP_START_AFTER or HEAPTAP_STOP_AFTER is still to come: is it time, with so many more allocations? Returns
 // ht_state.slow_flags as it is then.

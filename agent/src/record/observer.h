@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// observer.h: what recording calls of the folders that come after it: monitors, measures, thresholds and the program's own requests.
+// observer.h: what recording calls of the folders that come after it: monitors, measures, thresholds and the program's
+// own requests.
 #ifndef HT_OBSERVER_H
 #define HT_OBSERVER_H
 
@@ -13,14 +14,14 @@ struct ht_thread;
 
 // observe/observe.c
 
-// Of an allocation that returned p, of a deallocation or the begin of a realloc that is about to happen, and of the result of
-// a realloc. A usable size of ~0 is unknown.
+// Of an allocation that returned p, of a deallocation or the begin of a realloc that is about to happen, and of the
+// result of a realloc. A usable size of ~0 is unknown.
 void ht_observe_allocation(u64 flags, u64 size, u64 usable, const void *p);
 void ht_observe_deallocation(u64 flags, u64 kind, u64 usable, const void *p);
 void ht_observe_result(u64 flags, const void *old, u64 old_usable, u64 size, const void *p);
 
-// The whole of an event while no flags are set but those of measures or monitors (HT_SLOW_ONLY_OBSERVED). The hook has seen
-// that no operator runs and that the stream is not busy. `frame` is the hook's own. They return p.
+// The whole of an event while no flags are set but those of measures or monitors (HT_SLOW_ONLY_OBSERVED). The hook has
+// seen that no operator runs and that the stream is not busy. `frame` is the hook's own. They return p.
 HT_NOINLINE void *ht_observed_allocated(u64 kind, void *p, u64 size, const u64 *frame);
 HT_NOINLINE void *ht_observed_deallocated(u64 kind, void *p, const u64 *frame);
 
@@ -37,7 +38,8 @@ void ht_measures_leave(struct ht_measures *measures);
 
 // hooks/api.c
 
-// HT_SLOW_PAUSED, HT_SLOW_MEASURE, HT_SLOW_MONITOR, as the program has asked. Whoever changes that calls ht_mode_changed.
+// HT_SLOW_PAUSED, HT_SLOW_MEASURE, HT_SLOW_MONITOR, as the program has asked. Whoever changes that calls
+// ht_mode_changed.
 u64 ht_api_slow_flags(void);
 
 // The thread has ended: it is not paused, and serves no pool.

@@ -2,14 +2,15 @@
 //
 // pools.c: what the program's own pools give out and take back, as it says.
 //
-// A pool is a number and the pc id of its name, and both are in what the program holds: there is no table of pools, nothing to
-// run out of but numbers, and a pool from before a fork is one after it. Which blocks are in a pool, and in which memory, the
-// recorder finds out.
+// A pool is a number and the pc id of its name, and both are in what the program holds: there is no table of pools,
+// nothing to run out of but numbers, and a pool from before a fork is one after it. Which blocks are in a pool, and in
+// which memory, the recorder finds out.
 //
-// Modes: an allocation in a pool is recorded, sampled, counted or left out as any other; its address gets a bit in the filter of
-// sampled mode that tells it from the block that it lies in. What happens to pools as a whole is always recorded: it is
-// rare, and what was recorded in exact mode may end by it. The filter does not learn of what ends so: it then says of some
-// deallocations that they must be recorded although they need not, after some 100,000 samples that did of all.
+// Modes: an allocation in a pool is recorded, sampled, counted or left out as any other; its address gets a bit in the
+// filter of sampled mode that distinguishes it from the block that it lies in. What happens to pools as a whole is
+// always recorded: it is rare, and what was recorded in exact mode may end by it. The filter does not learn of what
+// ends so: it then says of some deallocations that they must be recorded although they need not, after some 100,000
+// samples that did of all.
 
 #include "record/pools.h"
 #include "base/local.h"
@@ -218,7 +219,7 @@ void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t
 	u64 *w = (u64 *)t->at;
 	if (begun)
 		w = put_ending(t, w, HT_K_POOL_MOVE_BEGIN, pool, from, c);
-	// Without a result to tell of, it was freed: of the new block nothing is known.
+	// Without a result, it was freed: of the new block nothing is known.
 	w = put_allocation(t, w, HT_K_POOL_MOVE, pool, whole ? to : 0, whole ? size : 0, sample, c);
 	ht_end(t, t->stream, w);
 }

@@ -26,7 +26,8 @@ struct ht_real {
 	int (*execvp)(const char *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
 };
-// Those of them that allocate or deallocate: X(result, name, kind, parameters, arguments), or X_VOID if they return nothing.
+// Those of them that allocate or deallocate: X(result, name, kind, parameters, arguments), or X_VOID if they return
+// nothing.
 #define HT_REAL_CALLS(X, X_VOID) \
 	X(void *, malloc, HT_K_MALLOC, (size_t size), (size)) \
 	X(void *, calloc, HT_K_CALLOC, (size_t count, size_t size), (count, size)) \
@@ -67,7 +68,7 @@ void ht_real_wrap_operators(void *(*wrap)(u32 number, void *function));
 int ht_in_operator(u64 pc);
 
 extern u64 ht_agent_low, ht_agent_size;
-extern const char *ht_agent_path; // as the loader was told
+extern const char *ht_agent_path; // as the loader was asked for it
 HT_INLINE int ht_in_agent(u64 pc)
 {
 	return pc - ht_agent_low < ht_agent_size;

@@ -9,7 +9,8 @@
 #include "record/real.h"
 #include "record/thread.h"
 
-// More ticks than an event takes by itself: the thread was interrupted, or had to do what is done once for each call stack.
+// More ticks than an event takes by itself: the thread was interrupted, or had to do what is done once for each call
+// stack.
 #define TOO_LONG 50000
 
 // An event that began at `begin` has ended. Signal handlers may come in between and time events of their own.
@@ -60,8 +61,7 @@ HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame)
 		ht_record_deallocation(kind, p, ht_caller_of(frame));
 	}
 	if (ht_unlikely(ht_dealloc_hint.block == p))
-		ht_dealloc_hint.block =
-			0; // it was not recorded: whoever frees the next block there is told something else
+		ht_dealloc_hint.block = 0; // it was not recorded, and the next block there gets a hint of its own
 	if (ht_unlikely(begin))
 		timed(t, begin, HT_C_FREE_TICKS);
 	return p;

@@ -2,12 +2,12 @@
 //
 // record.h: from an intercepted call to a published record.
 //
-// There are two ways. The long one copes with everything. The short one is for the commonest functions as long as nothing
-// is uncommon; it is inlined into their hooks and calls nothing, so that these need no registers but those that a call may
-// change. Whatever it cannot do it leaves to functions of record.c, which begin where it stopped.
+// There are two ways. The long one copes with everything. The short one is for the commonest functions as long as
+// nothing is uncommon; it is inlined into their hooks and calls nothing, so that these need no registers but those that
+// a call may change. Whatever it cannot do it leaves to functions of record.c, which begin where it stopped.
 //
-// The clock is read as early as may be: the processor is busy with that alone for 10 ns or so, but does other work meanwhile, and
-// the next event reads it soon.
+// The clock is read as early as may be: the processor is busy with that alone for 10 ns or so, but does other work
+// meanwhile, and the next event reads it soon.
 //
 // The order of stores is the promise that the recorder relies on: busy is set before the clock is read; the record is
 // written before pos makes it visible; busy is cleared last. x86 keeps stores in order, so compiler barriers are enough
@@ -141,8 +141,8 @@ HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra
 	}
 }
 
-// The end of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Of the caller it gets what the hook has
-// at hand anyhow: so the hooks do not pay for the case that it is not wanted.
+// The end of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Of the caller it gets what the
+// hook has at hand anyhow: so the hooks do not pay for the case that it is not wanted.
 HT_COLD void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp);
 
 // One event of class 1, or its form with a call stack.
@@ -182,7 +182,8 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 
 // The whole of an allocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
-// The same from where a stack is needed that is not the last one: busy is set, and of the record only the stack is missing.
+// The same from where a stack is needed that is not the last one: busy is set, and of the record only the stack is
+// missing.
 HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
 // The whole of a deallocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
@@ -265,8 +266,8 @@ uncommon:
 	return p;
 }
 
-// A deallocation of p, which is not null, that is about to happen: records it if nothing is uncommon. Else nothing is done, and
-// 0 is returned.
+// A deallocation of p, which is not null, that is about to happen: records it if nothing is uncommon. Else nothing is
+// done, and 0 is returned.
 HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 sp)
 {
 	struct ht_thread *t = ht_local.thread;

@@ -3,7 +3,8 @@
 // regions.c: the regions that a thread is in. Who follows the recording knows them from the notes; but a forked child's
 // stream has none of its parent's.
 //
-// A signal handler may enter and leave regions at any point of this: it finds a place that is taken before it is filled.
+// A signal handler may enter and leave regions at any point of this: it finds a place that is taken before it is
+// filled.
 
 #include "record/regions.h"
 #include "base/local.h"

@@ -3,9 +3,9 @@
 // sampled.c: which allocations sampled mode chooses, and what it knows of those that it has chosen.
 //
 // Every thread has a budget of bytes, drawn from an exponential distribution, that its allocations use up; the one that
-// exceeds it is chosen, and a new budget is drawn. Since the distribution has no memory, an allocation of n bytes is chosen
-// with probability 1 - exp(-n / mean), whatever came before it. By calls, each uses up 1 of a budget with a geometric
-// distribution. All in integers: the target may trap on inexact floating-point operations.
+// exceeds it is chosen, and a new budget is drawn. Since the distribution has no memory, an allocation of n bytes is
+// chosen with probability 1 - exp(-n / mean), whatever came before it. By calls, each uses up 1 of a budget with a
+// geometric distribution. All in integers: the target may trap on inexact floating-point operations.
 
 #include "base/local.h"
 #include "base/memory.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shadow.c: a stack of calls beside the thread's own, kept by what instrumented functions tell.
+// shadow.c: a stack of calls beside the thread's own, kept by instrumented functions.
 //
-// Each entry is a function that has begun and, as far as is known, has not ended. Functions may end without telling: by
-// longjmp, by an exception. So nothing relies on that: an entry whose stack pointer lies below that of what comes later is
-// dropped, and so is one whose return address is not where its frame has it when an event first needs it.
+// Each entry is a function that has begun and, as far as is known, has not ended. Functions may end without saying so:
+// by longjmp, by an exception. So nothing relies on that: an entry whose stack pointer lies below that of what comes
+// later is dropped, and so is one whose return address is not where its frame has it when an event first needs it.
 //
-// At an event, the entries' call sites are the return addresses that the unwinder would find, but for those of functions
-// that are not instrumented and were called in between. Whether there are such, each frame's size tells: the rule of the
-// call site (rules.h), applied once, leads to the frame of the entry below or not. If not, an address in the function of
-// that entry, its beginning, takes the place of the one that is not known.
+// At an event, the entries' call sites are the return addresses that the unwinder would find, but for those of
+// functions that are not instrumented and were called in between. Each frame's size shows whether there are such: the
+// rule of the call site (rules.h), applied once, leads to the frame of the entry below or not. If not, an address in
+// the function of that entry, its beginning, takes the place of the one that is not known.
 
 #include "base/environ.h"
 #include "base/local.h"
@@ -73,7 +73,7 @@ HT_INLINE void pop(struct ht_shadow *s)
 		s->built = s->n;
 }
 
-// Drops what has ended without telling, as the stack pointer shows.
+// Drops what has ended without saying so, as the stack pointer shows.
 HT_INLINE void drop_below(struct ht_shadow *s, u64 sp)
 {
 	while (s->n && s->entries[s->n - 1].sp < sp)
@@ -136,7 +136,7 @@ HT_INLINE int can_read(const struct ht_memo *memo, u64 at)
 	return at - memo->low <= memo->high - 8 - memo->low;
 }
 
-// Where the frame with these registers ends; 0: the rule does not tell.
+// Where the frame with these registers ends; 0: the rule does not say.
 static u64 frame_end(const struct ht_memo *memo, u64 rule, u64 sp, u64 fp)
 {
 	u64 cfa = 0, at = fp + HT_RULE_OFFSET(rule);

@@ -14,8 +14,8 @@
 #include "record/record.h"
 #include "record/thread.h"
 
-// ht_state.slow_flags, after a look at whether it still holds: the agent may not be up yet, this may be a child that was just
-// forked, and ht_header.control may have changed.
+// ht_state.slow_flags, after a look at whether it still holds: the agent may not be up yet, this may be a child that
+// was just forked, and ht_header.control may have changed.
 static u64 look(void)
 {
 	struct ht_stream *s;
@@ -35,7 +35,8 @@ HT_INLINE u64 unless_paused(u64 flags)
 	return flags & HT_SLOW_PAUSED && ht_local.paused ? (flags & HT_SLOW_OBSERVED) | HT_SLOW_OFF : flags;
 }
 
-// While a thread is paused or serves a pool, the others take the long way. That it has ended must be looked for, now and then.
+// While a thread is paused or serves a pool, the others take the long way. That it has ended must be looked for, now
+// and then.
 #define LOOK 4096 // events, about
 static void look_for_ended(void)
 {
@@ -153,8 +154,8 @@ void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 	return p;
 }
 
-// Unloading a module ends with a deallocation, which needs no record; but later call stacks must not be taken for those of
-// the module that was where they lead.
+// Unloading a module ends with a deallocation, which needs no record; but later call stacks must not be taken for those
+// of the module that was where they lead.
 static HT_NOINLINE void look_for_unloaded(struct ht_caller c)
 {
 	struct ht_thread *t = ht_begin(c); // which looks
@@ -211,7 +212,7 @@ static void result(u64 flags, u64 kind, const void *old, const void *p, u64 size
 		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and of the new one nothing is known
 }
 
-// Who is told may ask for what was recorded (heaptap_stack), so that comes first.
+// A monitor may ask for what was recorded (heaptap_stack), so that comes first.
 void ht_slow_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
 		    struct ht_begun begun, struct ht_caller c)
 {

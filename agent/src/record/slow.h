@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slow.h: the slow path of events, for all that plain exact mode does not have: sampled and count mode, recording that is off,
+// slow.h: the slow path of events, for all that plain exact mode does not have: sampled and count mode, recording that
+// is off,
 // --stack-min, monitors and so on.
 //
-// In plain exact mode none of this is reached, and it costs nothing: the short paths of record.h test one word, ht_state.common,
-// which is 0 also in a forked child that has not noticed yet. Then ht_state.slow_flags says what to do.
+// In plain exact mode none of this is reached, and it costs nothing: the short paths of record.h test one word,
+// ht_state.common, which is 0 also in a forked child that has not noticed yet. Then ht_state.slow_flags says what to
+// do.
 #ifndef HT_SLOW_H
 #define HT_SLOW_H
 
@@ -49,10 +51,11 @@ HT_NOINLINE void ht_slow_result(u64 kind, const void *old, const void *p, u64 si
 				struct ht_begun begun, struct ht_caller c);
 // Is an operator new that failed to be recorded?
 HT_COLD int ht_slow_failure(u64 kind, u64 size);
-// The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if there
-// is no room.
+// The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if
+// there is no room.
 struct ht_thread *ht_appear(struct ht_caller c);
-// What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have paused.
+// What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have
+// paused.
 HT_COLD u64 ht_slow_modes(int anew);
 // The stack that stands for those of all small allocations.
 u32 ht_small_stack(void);
@@ -77,8 +80,8 @@ HT_NOINLINE void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *f
 void ht_sample_init(void);
 void ht_sample_after_fork(void);
 
-// Which blocks have been recorded, by a hash of their addresses: a block that is not held was not. A count that has reached
-// HT_FILTER_FULL stays, and its blocks are always said to be held.
+// Which blocks have been recorded, by a hash of their addresses: a block that is not held was not. A count that has
+// reached HT_FILTER_FULL stays, and its blocks are always said to be held.
 #define HT_FILTER_BITS 14
 #define HT_FILTER_SLOTS 8
 #define HT_FILTER_FULL 255

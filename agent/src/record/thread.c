@@ -2,10 +2,10 @@
 //
 // thread.c: what the agent keeps for every thread.
 //
-// A thread's state is made at its first event and found through one initial-exec TLS pointer. Nothing tells us reliably
+// A thread's state is made at its first event and found through one initial-exec TLS pointer. Nothing shows reliably
 // when a thread is gone: keys' destructors run before the C library frees what it kept for the thread. So states are
-// never freed: who needs a new one looks whether the owner of an old one still exists (tgkill with signal 0), a few at a
-// time, and takes it over. There are never more than about twice as many as threads lived at once.
+// never freed: who needs a new one looks whether the owner of an old one still exists (tgkill with signal 0), a few at
+// a time, and takes it over. There are never more than about twice as many as threads lived at once.
 //
 // A signal handler that interrupts the agent while it works on a thread's state gets a state of its own, one level up,
 // with a stream of its own; so nothing that it allocates is lost and nothing it does can confuse the interrupted event.
@@ -69,8 +69,9 @@ static void lose(struct ht_stream *s, u64 events)
 	__atomic_fetch_add(&ht_header->counters[HT_C_LOST], events, __ATOMIC_RELAXED);
 }
 
-// Writes the current chunk to the spill file, or loses it, so that its memory can be used again. A process that cannot reach
-// that file, in another root or as another user, keeps the chunk in the spool if it gets another one in its stead.
+// Writes the current chunk to the spill file, or loses it, so that its memory can be used again. A process that cannot
+// reach that file, in another root or as another user, keeps the chunk in the spool if it gets another one in its
+// stead.
 static u32 spill(struct ht_thread *t)
 {
 	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
@@ -202,8 +203,8 @@ static void close_stream(struct ht_thread *t)
 	ht_counts_leave(t);
 }
 
-// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read at once. In
-// a child that has not noticed that it is one, the chunk is its parent's.
+// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read
+// at once. In a child that has not noticed that it is one, the chunk is its parent's.
 __attribute__((destructor)) static void seal_last(void)
 {
 	if (!ht_header || !ht_load(&ht_state->generation) || ht_local.thread->pid != ht_pid ||
@@ -312,8 +313,8 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	return t;
 }
 
-// A handler may have forked that interrupted an event of this thread; the event ends when the handler returns, in the child, too. So
-// nothing else is done with that state there, and what ends the event ends it here.
+// A handler may have forked that interrupted an event of this thread; the event ends when the handler returns, in the
+// child, too. So nothing else is done with that state there, and what ends the event ends it here.
 static struct ht_stream given_up;
 
 static int is_own(const struct ht_thread *t)
@@ -326,8 +327,9 @@ static int is_own(const struct ht_thread *t)
 
 void ht_threads_after_fork(void)
 {
-	// The other threads' states are copies of what the parent goes on using; their streams are the parent's. If another thread
-	// of the child than its first one came here first, that one may still use its state, whichever it is: then all are given up.
+	// The other threads' states are copies of what the parent goes on using; their streams are the parent's. If
+	// another thread of the child than its first one came here first, that one may still use its state, whichever
+	// it is: then all are given up.
 	u32 then = ht_sys0(__NR_gettid) == ht_sys0(__NR_getpid) ? STATE_FREE : STATE_TAKEN;
 	for (struct ht_thread *t = ht_load(&all); t; t = t->next) {
 		int own = is_own(t);
@@ -375,8 +377,8 @@ int ht_thread_is_gone(struct ht_thread *t)
 	return is_dead(ht_load_acquire(&t->tid));
 }
 
-// A handler has left an event by longjmp: between any two of its stores. It may have put extras where no record of theirs
-// follows, or have published its record without moving on.
+// A handler has left an event by longjmp: between any two of its stores. It may have put extras where no record of
+// theirs follows, or have published its record without moving on.
 static void left_half_way(struct ht_thread *t)
 {
 	u64 published = t->stream->pos - t->pos_base; // far from t->at if it was about to change the chunk

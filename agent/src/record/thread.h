@@ -10,9 +10,9 @@
 
 #pragma GCC visibility push(hidden)
 
-// So many events at the beginning of each chunk, about one in a hundred, go the long way, which then times itself: what an event
-// costs is known only in the target, with its stacks and its caches. Of these, the first are not counted: they find the
-// chunk and the long way's code cold.
+// So many events at the beginning of each chunk, about one in a hundred, go the long way, which then times itself: what
+// an event costs is known only in the target, with its stacks and its caches. Of these, the first are not counted: they
+// find the chunk and the long way's code cold.
 #define HT_TIMED 32
 #define HT_TIMED_COLD 8
 
@@ -32,9 +32,9 @@ struct ht_thread {
 	u32 state;
 	u32 slot; // index of the stream
 	u32 timed; // events that are still to be timed, see record.c
-	u64 deep; // below it, the stack pointer is to be told of: depth.c; 0: never
+	u64 deep; // a lower stack pointer is recorded, see depth.c; 0: never
 	u64 deepest; // the lowest one that was
-	u64 pending_depth; // a lower one that a function has which has not ended yet, see cyg.c; 0: there is none
+	u64 pending_depth; // a lower one, of a function that has not ended yet, see cyg.c; 0: there is none
 	struct ht_shadow *shadow; // see shadow.c
 	struct ht_counts *counts; // what it counts, see counts.c; null: nothing yet
 	struct ht_measures *measures; // see measure.c; null: none yet

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// admit.c: a daemon that root has started gives up its privileges and executes a program. That one may not enter the run's folder,
-// which is root's; but beside it lies a folder with a socket, behind which the recorder decides who belongs to the run
-// (docs/design/0007-the-runs-folder.md). It answers whoever connects with a file's name and descriptor, or hangs up.
+// admit.c: a daemon that root has started gives up its privileges and executes a program. That one may not enter the
+// run's folder, which is root's; but beside it lies a folder with a socket, behind which the recorder decides who
+// belongs to the run (docs/design/0007-the-runs-folder.md). It answers whoever connects with a file's name and
+// descriptor, or hangs up.
 //
-// Nobody else is asked for anything: the socket may be somebody else's by now, so the other side must be root. And a process
-// under a seccomp filter asks nobody, since its filter may kill it for a socket.
+// Nobody else is asked for anything: the socket may be somebody else's by now, so the other side must be root. And a
+// process under a seccomp filter asks nobody, since its filter may kill it for a socket.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -22,7 +23,8 @@
 #define PATIENCE 200000000u // ns
 #define LONGEST_STATUS (16u << 10)
 
-// Says /proc that no filter is in force? Only calls that the agent makes anyway, unlike prctl, which a filter may kill for.
+// Says /proc that no filter is in force? Only calls that the agent makes anyway, unlike prctl, which a filter may kill
+// for.
 static int no_filter(void)
 {
 	static const char wanted[] = "\nSeccomp:\t0\n";

@@ -9,7 +9,8 @@
 // The most bytes of a spool's file name, with its end.
 #define HT_SPOOL_NAME 64
 
-// Asks the recorder of the run for a spool: a descriptor, and its file name; -1 if there is none to be had. Takes 200 ms at most.
+// Asks the recorder of the run for a spool: a descriptor, and its file name; -1 if there is none to be had. Takes 200
+// ms at most.
 HT_COLD long ht_admit(const char *run, char name[HT_SPOOL_NAME]);
 
 #endif

@@ -59,8 +59,8 @@ static u32 pop_chunk(void)
 	return index;
 }
 
-// A chunk begins with one page, and gets more as it is filled: of many threads that allocate little none takes 64 KiB. It keeps
-// them when it is used again.
+// A chunk begins with one page, and gets more as it is filled: of many threads that allocate little none takes 64 KiB.
+// It keeps them when it is used again.
 #define FIRST_PAGES 4096u
 
 static u32 pages_of(const struct ht_chunk *c)
@@ -83,9 +83,10 @@ int ht_chunk_more(struct ht_chunk *c)
 	return 0;
 }
 
-// A chunk never used before, as long as there are fewer than `limit` and what `more` holds. That is read after the number of those
-// used, anew for every try: others may have added to both since. Its first page is there before it is taken, so that none is taken in vain: of several threads that
-// want the same one, each asks for that page, and all but one go on to the next.
+// A chunk never used before, as long as there are fewer than `limit` and what `more` holds. That is read after the
+// number of those used, anew for every try: others may have added to both since. Its first page is there before it is
+// taken, so that none is taken in vain: of several threads that want the same one, each asks for that page, and all but
+// one go on to the next.
 static u32 claim_chunk(u32 limit, const u32 *more)
 {
 	u32 index = ht_load_acquire(&ht_header->next_chunk);
@@ -122,8 +123,8 @@ u32 ht_stream_take(void)
 	do {
 		index = (u32)old;
 		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index)) {
-			// A thread more than ever before, whose chunk the pool has room for: many of them would take much
-			// memory before one runs short.
+			// A thread more than ever before, whose chunk the pool has room for: many of them would take
+			// much memory before one runs short.
 			ht_wake_recorder();
 			return claim_stream();
 		}
@@ -217,7 +218,7 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 			}
 		ht_sys1(__NR_close, fd);
 	}
-	// For whoever has to tell the counter's frequency from this file alone.
+	// For readers that must find the counter's frequency from this file alone.
 	struct timespec now;
 	if (ht_sys2(__NR_clock_gettime, CLOCK_MONOTONIC, &now) == 0) {
 		ht_store(&ht_header->tsc1, ht_clock());

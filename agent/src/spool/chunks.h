@@ -8,14 +8,14 @@
 
 #pragma GCC visibility push(hidden)
 
-// A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress; HT_NONE
-// when there is none.
+// A chunk nobody uses, from the free list or by growing the pool; else waits for a recorder that makes progress;
+// HT_NONE when there is none.
 HT_COLD u32 ht_chunk_take(void);
 HT_COLD void ht_wake_recorder(void); // if it sleeps
 // Gives a chunk back to the free list.
 void ht_chunk_give(u32 index);
-// A chunk may have memory for its first part only. Where the last record must begin that fits into it; and more of it: 0, or -1 if
-// there is no more, or no memory.
+// A chunk may have memory for its first part only. Where the last record must begin that fits into it; and more of it:
+// 0, or -1 if there is no more, or no memory.
 u64 ht_chunk_limit(const struct ht_chunk *chunk);
 HT_COLD int ht_chunk_more(struct ht_chunk *chunk);
 // A stream slot, from the free list or a new one; HT_NONE if there is none.

@@ -2,8 +2,8 @@
 //
 // names.c: the log of names (marks, regions, threads, ranges), and the index by which a known one is found again.
 //
-// The index is the process's own: a table of buckets, each a list of entries of the log, last added first. Who loses a race
-// or was forked writes a text a second time, which readers expect.
+// The index is the process's own: a table of buckets, each a list of entries of the log, last added first. Who loses a
+// race or was forked writes a text a second time, which readers expect.
 
 #include "spool/names.h"
 #include "base/memory.h"

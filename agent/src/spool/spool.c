@@ -2,11 +2,12 @@
 //
 // spool.c: the shared file through which events leave the process: how it is made, mapped and enlarged.
 //
-// The file is as long as it may ever become from the start, and sparse. Of it, only what is used is mapped: each array has
-// a mapping of its own, which begins small and is made longer by mremap. That takes neither a descriptor nor a path nor a
-// right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its namespaces goes
-// on being recorded; and no address space is reserved, which a target that limits its own would miss. A page is asked of
-// the kernel before it is touched: a store to a page that a full tmpfs cannot provide would be a SIGBUS in the target.
+// The file is as long as it may ever become from the start, and sparse. Of it, only what is used is mapped: each array
+// has a mapping of its own, which begins small and is made longer by mremap. That takes neither a descriptor nor a path
+// nor a right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its
+// namespaces goes on being recorded; and no address space is reserved, which a target that limits its own would miss. A
+// page is asked of the kernel before it is touched: a store to a page that a full tmpfs cannot provide would be a
+// SIGBUS in the target.
 //
 // Nothing here takes a lock, and any number of threads and signal handlers may make the same array longer at once.
 
@@ -208,8 +209,8 @@ int ht_provide(u8 *at, u64 length)
 	while (r == -4 /* EINTR */);
 	if (r == 0 || r == -14 /* EFAULT */ || r == -12 /* ENOMEM */)
 		return r == 0 ? 0 : -1;
-	// Linux before 5.14. Here the kernel ors 0 to a word of every page, and where our own store would be a SIGBUS, it is
-	// an error. Nobody is woken.
+	// Linux before 5.14. Here the kernel ors 0 to a word of every page, and where our own store would be a SIGBUS,
+	// it is an error. Nobody is woken.
 	for (u64 i = 0; i < length; i += 4096)
 		if (ht_sys6(__NR_futex, at, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, at + i,
 			    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) < 0)
@@ -217,9 +218,9 @@ int ht_provide(u8 *at, u64 length)
 	return 0;
 }
 
-// Where the address space is limited, now or later, the agent takes little of it: that much, or what was a quarter of what was
-// free at the start, or a 64th of the limit. Nothing is tried out later: it would be missing to another thread meanwhile.
-// docs/guide.md says what that comes to.
+// Where the address space is limited, now or later, the agent takes little of it: that much, or what was a quarter of
+// what was free at the start, or a 64th of the limit. Nothing is tried out later: it would be missing to another thread
+// meanwhile. docs/guide.md says what that comes to.
 #define LITTLE (38ull << 20)
 static u64 allowance = LITTLE;
 
@@ -252,8 +253,9 @@ static int find_allowance(void)
 }
 
 // Is the array's mapping this long, because another thread was faster? Asked of the kernel in a way that tells our own
-// mapping from one that happens to lie behind it: to make it so long that it would have to lie over META is EFAULT if it
-// is shorter than the length that it is said to have, and impossible (ENOMEM, EAGAIN where memory is locked) if it is not.
+// mapping from one that happens to lie behind it: to make it so long that it would have to lie over META is EFAULT if
+// it is shorter than the length that it is said to have, and impossible (ENOMEM, EAGAIN where memory is locked) if it
+// is not.
 static int is_long(u8 *base, u64 length)
 {
 	long r = ht_sys4(__NR_mremap, base, length, (u64)(meta_base - base) + arrays[HT_SEG_META].first, 0);
@@ -497,9 +499,9 @@ long ht_spill_open(void)
 		file = ht_sys4(__NR_openat, fd, spill_name,
 			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	ht_sys1(__NR_close, fd);
-	// The folder may be open to others, who can have put a pipe or a file of their own there. A process that has become
-	// another user may have made it, too: what it writes, the recorder would not read. (No call but those that were made
-	// before: a filter may kill for another.)
+	// The folder may be open to others, who can have put a pipe or a file of their own there. A process that has
+	// become another user may have made it, too: what it writes, the recorder would not read. (No call but those
+	// that were made before: a filter may kill for another.)
 	if (file >= 0 && (ht_sys2(__NR_fstat, file, &it) < 0 || !S_ISREG(it.st_mode) || it.st_nlink != 1 ||
 			  (it.st_uid != spool_owner && (it.st_uid != st.st_uid || (st.st_mode & 022))))) {
 		ht_sys1(__NR_close, file);
@@ -508,7 +510,8 @@ long ht_spill_open(void)
 	return file;
 }
 
-// For heaptap run, which tells the user: an empty file, called as the spool was, with .aside, or another reason, for .spool.
+// For heaptap run, which reports it: an empty file, called as the spool was, with .aside, or another reason, for
+// .spool.
 static void leave_mark(const char *reason)
 {
 	u64 n = ht_strlen(spool_path);
@@ -523,7 +526,7 @@ static void leave_mark(const char *reason)
 
 #define NOT_RECORDED "; this process is not recorded (set HEAPTAP_DIR to a writable folder)"
 
-// Without `heaptap run` nobody else can tell the user.
+// Without `heaptap run` nobody else can report it.
 static void complain(const char *what)
 {
 	char text[256] = "heaptap: ";
@@ -542,9 +545,9 @@ static u8 *map_file(u8 *where, u64 length, long fd, u64 place)
 	return (u8 *)p;
 }
 
-// Arrays are mapped far from where the kernel maps what the target asks for, and far enough from each other, so that each
-// can become longer where it is. META, which never does, lies above all others, see is_long. Wishes that the kernel does
-// not grant cost a second mapping later.
+// Arrays are mapped far from where the kernel maps what the target asks for, and far enough from each other, so that
+// each can become longer where it is. META, which never does, lies above all others, see is_long. Wishes that the
+// kernel does not grant cost a second mapping later.
 #define AWAY (256ull << 30)
 
 static int map_arrays(long fd)
@@ -665,7 +668,8 @@ static void fill_header(u64 pid, const char *run)
 		h->segment_first[type] = arrays[type].first;
 		h->places[type] = array_place[type];
 	}
-	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost on ours.
+	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost on
+	// ours.
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sum.h: checksums of what is complete in the spool, so that damage to a spool whose writer is dead does not go unnoticed. Each is
-// made once, off an event's way. internal/wire/sum.go has the reader's side.
+// sum.h: checksums of what is complete in the spool, so that damage to a spool whose writer is dead does not go
+// unnoticed. Each is made once, off an event's way. internal/wire/sum.go has the reader's side.
 #ifndef HT_SUM_H
 #define HT_SUM_H
 

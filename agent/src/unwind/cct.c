@@ -2,8 +2,8 @@
 //
 // cct.c: the index of the calling-context tree, open addressing by path hash, 16 bytes an entry.
 //
-// An entry is claimed by its hash and then given its node; a node is complete before its id appears anywhere. Who finds a
-// claimed entry without a node makes a node of his own and tries to enter that one.
+// An entry is claimed by its hash and then given its node; a node is complete before its id appears anywhere. Who finds
+// a claimed entry without a node makes a node of his own and tries to enter that one.
 //
 // The index grows by a copy twice the size, built from the nodes themselves. A node that is entered into the old one
 // meanwhile may be missing in the new one: the next event with that stack makes another node for it, and readers merge
@@ -137,7 +137,8 @@ u32 ht_cct_insert(u64 hash, u32 parent, u32 pc)
 		struct ht_cct_entry *e = &entries[i];
 		u64 h = ht_load_acquire(&e->hash);
 		if (!h) {
-			// A node first: nothing may stop us between claiming the entry and filling it, as far as that is ours.
+			// A node first: nothing may stop us between claiming the entry and filling it, as far as that
+			// is ours.
 			if (!node && !(node = make_node(hash, parent, pc)))
 				break;
 			if (__atomic_compare_exchange_n(&e->hash, &h, hash, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {

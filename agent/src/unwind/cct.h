@@ -9,9 +9,9 @@
 
 #define HT_CCT_ROOT 0x243f6a8885a308d3ull // the hash of the empty stack
 
-// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Where that is 0, which takes
-// 2^64 stacks, the stack gets no node. For one pc it is a bijection; two stacks that differ in their last two frames alone never
-// have the same: multiples of the golden ratio by less than 2^24 lie further apart than that.
+// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Where that is 0,
+// which takes 2^64 stacks, the stack gets no node. For one pc it is a bijection; two stacks that differ in their last
+// two frames alone never have the same: multiples of the golden ratio by less than 2^24 lie further apart than that.
 HT_INLINE u64 ht_cct_hash(u64 parent, u32 pc)
 {
 	u64 h = (parent ^ pc) * 0x9e3779b97f4a7c15ull;

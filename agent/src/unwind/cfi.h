@@ -2,9 +2,9 @@
 //
 // cfi.h: DWARF call frame information, as it lies in a loaded module (.eh_frame, found through .eh_frame_hdr).
 //
-// A module's text is not trusted: every byte is read within [low, high) of struct ht_cfi_text, everything is bounded, and
-// nonsense gives HT_CFI_BAD. Nothing here allocates, locks or keeps state; the caller lends the working memory. The same
-// code is built with sanitizers outside of any target (agent/test).
+// A module's text is not trusted: every byte is read within [low, high) of struct ht_cfi_text, everything is bounded,
+// and nonsense gives HT_CFI_BAD. Nothing here allocates, locks or keeps state; the caller lends the working memory. The
+// same code is built with sanitizers outside of any target (agent/test).
 //
 // References: DWARF 5 section 6.4; LSB 5.0 core, "Exception Frames".
 #ifndef HT_CFI_H
@@ -96,12 +96,12 @@ struct ht_cfi_work {
 
 enum ht_cfi_result { HT_CFI_OK = 0, HT_CFI_NONE = 1, HT_CFI_BAD = -1 };
 
-// Finds what holds at the instruction that contains pc (for a return address: pc - 1) and leaves it in w->row, w->signal.
-// HT_CFI_NONE: there is no information for pc.
+// Finds what holds at the instruction that contains pc (for a return address: pc - 1) and leaves it in w->row,
+// w->signal. HT_CFI_NONE: there is no information for pc.
 int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w);
 
-// An expression as register + offset, where reg is -1 for a constant, and whether memory is read there at last. pc is the
-// value of the program counter. 0, or -1 if it is not of this form.
+// An expression as register + offset, where reg is -1 for a constant, and whether memory is read there at last. pc is
+// the value of the program counter. 0, or -1 if it is not of this form.
 struct ht_cfi_folded {
 	i64 offset;
 	int reg;
@@ -140,8 +140,8 @@ i64 ht_read_sleb(struct ht_reader *r);
 int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
 		    u64 *stack, u64 low, u64 high, u64 *result);
 
-// What an encoded value may be relative to. As for libgcc, on this machine there is no base for text, nor one for data but
-// in .eh_frame_hdr.
+// What an encoded value may be relative to. As for libgcc, on this machine there is no base for text, nor one for data
+// but in .eh_frame_hdr.
 struct ht_cfi_bases {
 	u64 data, function;
 };
@@ -149,8 +149,8 @@ struct ht_cfi_bases {
 u64 ht_cfi_read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 encoding,
 			const struct ht_cfi_bases *bases);
 
-// Finds the entries about pc and leaves them in w->cie and w->fde; the reader is in w, too, since the target's stack may be
-// small. A result as of ht_cfi_find.
+// Finds the entries about pc and leaves them in w->cie and w->fde; the reader is in w, too, since the target's stack
+// may be small. A result as of ht_cfi_find.
 HT_NOINLINE int ht_cfi_search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w);
 
 // The code that the entries of text->frame are about: 0, or -1 if there is none or it makes no sense.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfi_find.c: from an address to the entries of .eh_frame that tell of it.
+// cfi_find.c: from an address to the entries of .eh_frame that describe it.
 
 #include "unwind/cfi.h"
 
@@ -121,7 +121,7 @@ u64 ht_cfi_read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 
 	return v;
 }
 
-// Reads the length of an entry, bounds the reader by it, and tells how wide its offsets are. 0: the terminator.
+// Reads the length of an entry, bounds the reader by it, and finds how wide its offsets are. 0: the terminator.
 static u32 read_length(struct ht_reader *r)
 {
 	u64 length = ht_read_fixed(r, 4);

@@ -101,8 +101,8 @@ const struct ht_complex *ht_complex_at(const struct ht_memo *memo, u32 frame)
 
 enum { SAME, DIFFERS, UNKNOWN };
 
-// Are register i of c and what keeps it as they were? What keeps it may be gone, or never has been there: then the walk with all
-// registers tells, which need not go further than to frame k.
+// Are register i of c and what keeps it as they were? What keeps it may be gone, or never has been there: then the walk
+// with all registers decides, which need not go further than to frame k.
 HT_INLINE int compare(const struct ht_memo *memo, struct ht_complex *c, u32 i, u32 k, int reached)
 {
 	struct ht_kept *kept = &c->needs.kept[i];

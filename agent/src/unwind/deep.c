@@ -2,18 +2,19 @@
 //
 // deep.c: how much of a deep stack must be compared.
 //
-// Between two events a thread can only have rewritten so much of its stack: to change a frame it must have left all inner ones,
-// and it has called them anew since, each at the cost of a call; or it has copied another stack there, at the cost of a store
-// for every 64 bytes. The clock tells how much that is at most: the frames beyond need not be compared.
+// Between two events a thread can only have rewritten so much of its stack: to change a frame it must have left all
+// inner ones, and it has called them anew since, each at the cost of a call; or it has copied another stack there, at
+// the cost of a store for every 64 bytes. The clock bounds how much that is: the frames beyond need not be
+// compared.
 //
 // Where inner frames can stay while outer ones change, that does not hold:
 // - on foreign stacks, which are not bounded at all;
-// - beyond the frames of signals, which a handler may send elsewhere, and of generated code, whose makers patch return addresses
-//   in place: with one of these on the stack everything is compared;
+// - beyond the frames of signals, which a handler may send elsewhere, and of generated code, whose makers patch return
+//   addresses in place: with one of these on the stack everything is compared;
 // - beyond a large frame that may have a stack in it: outside of each one as much is compared as at the leaf.
 //
-// Besides, every walk compares a few cells that need not be. If one of them has changed, the bound is wrong for this program:
-// from then on everything is compared.
+// Besides, every walk compares a few cells that need not be. If one of them has changed, the bound is wrong for this
+// program: from then on everything is compared.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -36,8 +37,8 @@ struct ht_deep *ht_deep_of(struct ht_memo *memo)
 	return memo->deep;
 }
 
-// Not all kernels keep it to the nanosecond: those that count ticks of some milliseconds would say that a thread has done
-// nothing at all. 0: not known.
+// Not all kernels keep it to the nanosecond: those that count ticks of some milliseconds would say that a thread has
+// done nothing at all. 0: not known.
 static u64 cpu_time(void)
 {
 	struct timespec t;
@@ -60,7 +61,8 @@ static u64 exact_cpu_time(void)
 	return ht_load(&state) == EXACT ? cpu_time() : 0;
 }
 
-// Has the thread slept since this was asked last? Another one may have gone on with its stack meanwhile, in CPU time of its own.
+// Has the thread slept since this was asked last? Another one may have gone on with its stack meanwhile, in CPU time of
+// its own.
 static int has_slept(struct ht_deep *d)
 {
 	struct rusage r;
@@ -104,8 +106,8 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth)
 	return 1;
 }
 
-// The outermost frame that can have been pushed anew if `inner` is the innermost one. Each frame takes a call, and a store to
-// its cache line.
+// The outermost frame that can have been pushed anew if `inner` is the innermost one. Each frame takes a call, and a
+// store to its cache line.
 static u32 floor_of_calls(const struct ht_memo *memo, u32 inner)
 {
 	const struct ht_deep *d = memo->deep;

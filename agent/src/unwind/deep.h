@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// deep.h: stacks so deep that comparing all of what is remembered of them, at every event, would cost more than the target's
-// own work. docs/design/0003-unwinding.md says what the bound rests on.
+// deep.h: stacks so deep that comparing all of what is remembered of them, at every event, would cost more than the
+// target's own work. docs/design/0003-unwinding.md says what the bound rests on.
 #ifndef HT_DEEP_H
 #define HT_DEEP_H
 
@@ -10,11 +10,11 @@
 // Up to so many frames, everything is compared every time. walk.c never sees a memo of more.
 #define HT_NEAR 4096u
 
-// How fast a thread can rewrite its stack from the innermost frame on, at most: frames by calls, bytes by stores. For each tick of
-// the clock: no known processor has more than 4.3 cycles a tick and calls once a cycle there; those that call twice have fewer than 3.
-// For each nanosecond of CPU time: no known processor has more than 6.2 cycles, and those that call twice have fewer than 6.
-// A store writes at most 64 bytes a cycle. What does not fit the first cache is fetched and written back as well, at 64 bytes a
-// cycle together.
+// How fast a thread can rewrite its stack from the innermost frame on, at most: frames by calls, bytes by stores. For
+// each tick of the clock: no known processor has more than 4.3 cycles a tick and calls once a cycle there; those that
+// call twice have fewer than 3. For each nanosecond of CPU time: no known processor has more than 6.2 cycles, and those
+// that call twice have fewer than 6. A store writes at most 64 bytes a cycle. What does not fit the first cache is
+// fetched and written back as well, at 64 bytes a cycle together.
 #define HT_REWRITE_FRAMES 6
 #define HT_REWRITE_BYTES 320
 #define HT_REWRITE_FRAMES_NS 12
@@ -25,8 +25,8 @@
 #define HT_REWRITE_BYTES_MORE (32u << 10)
 #define HT_CACHE_LINE 64 // each frame has one to itself, or shares it with the frame beside it
 
-// A frame of this size may have another stack in it: code that runs on a part of its caller's frame and leaves that part without
-// returning. With less room than this, the first signal would destroy what lies beyond (MINSIGSTKSZ).
+// A frame of this size may have another stack in it: code that runs on a part of its caller's frame and leaves that
+// part without returning. With less room than this, the first signal would destroy what lies beyond (MINSIGSTKSZ).
 #define HT_GAP 2048
 #define HT_GAPS_MAX 500
 
@@ -37,7 +37,7 @@ struct ht_deep {
 	u64 seen; // the clock when the last walk had ended
 	u64 cpu; // the thread's CPU time then, in nanoseconds; 0: not known
 	u64 slept; // how often the thread had slept when that was asked last
-	u32 scanned; // frames, root first, of which odd and gaps tell
+	u32 scanned; // frames, root first, that odd and gaps cover
 	u32 odd; // 1 + index of the outermost frame for which no bound holds; 0: there is none
 	u32 beyond; // the last stack had more frames than can be remembered
 	u32 turn; // of the checks that are made without need, the next one
@@ -50,7 +50,8 @@ struct ht_deep {
 	u32 gap_count;
 	u32 gaps[HT_GAPS_MAX]; // indices of large frames, root first
 
-	// How many of the frames with an index below i * HT_LINES_STEP begin on another cache line than the next outer one.
+	// How many of the frames with an index below i * HT_LINES_STEP begin on another cache line than the next outer
+	// one.
 	u32 lines[HT_FRAMES_MAX / HT_LINES_STEP + 1];
 };
 
@@ -63,8 +64,8 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth);
 HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k);
 // After that: the outermost frame that was compared for what the thread can have rewritten since.
 u32 ht_deep_floor(const struct ht_memo *memo);
-// The end of a walk after which `depth` frames are remembered, all on the thread's own stack, the first `base` of which have stayed.
-// beyond: the stack has more of them.
+// The end of a walk after which `depth` frames are remembered, all on the thread's own stack, the first `base` of which
+// have stayed. beyond: the stack has more of them.
 void ht_deep_end(struct ht_memo *memo, u32 base, u32 depth, u32 beyond);
 // The same where the stack is not deep.
 HT_INLINE void ht_deep_none(struct ht_memo *memo)

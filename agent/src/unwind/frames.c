@@ -2,9 +2,10 @@
 //
 // frames.c: call frame information of generated code.
 //
-// A JIT hands an .eh_frame section to __register_frame for each piece of code that it makes, so that exceptions find their
-// way through it; so do we. Sections are kept in a list without locks. Only one that covers the address is read: whoever takes its
-// code away while a stack runs through it has no right to expect anything, but others come and go at any time.
+// A JIT hands an .eh_frame section to __register_frame for each piece of code that it makes, so that exceptions find
+// their way through it; so do we. Sections are kept in a list without locks. Only one that covers the address is read:
+// whoever takes its code away while a stack runs through it has no right to expect anything, but others come and go at
+// any time.
 
 #include "unwind/frames.h"
 #include "base/state.h"

@@ -2,8 +2,8 @@
 //
 // full.c: slow, exact steps with all registers that a call preserves.
 //
-// The target's registers at its call of malloc are still in our own registers or saved in our own frames. So the walk starts
-// right here and first unwinds the agent's functions by the agent's own call frame information.
+// The target's registers at its call of malloc are still in our own registers or saved in our own frames. So the walk
+// starts right here and first unwinds the agent's functions by the agent's own call frame information.
 
 #include "unwind/full.h"
 #include "spool/arrays.h"
@@ -121,7 +121,7 @@ static int load_chain(u64 rule, u64 *regs, u64 low, u64 high)
 	return 0;
 }
 
-// One frame up; with_needs: s->needs is to tell what that depends on. 0, 1 at the end, -1 if it cannot be done.
+// One frame up; with_needs: s->needs becomes what that depends on. 0, 1 at the end, -1 if it cannot be done.
 static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
 {
 	struct ht_scratch *s = memo->scratch;

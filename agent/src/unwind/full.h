@@ -13,8 +13,9 @@ struct ht_full {
 	u64 interrupted; // HT_PC_INTERRUPTED if that frame was interrupted by a signal
 };
 
-// Goes from the leaf, or from where it stopped last, up to the frame (pc, sp), and one further: its caller's pc, sp and fp
-// are returned; scratch->needs tells what that step depends on. 0; 1 at the end of the stack; -1 if that frame cannot be reached.
+// Goes from the leaf, or from where it stopped last, up to the frame (pc, sp), and one further: its caller's pc, sp and
+// fp are returned; scratch->needs is what that step depends on. 0; 1 at the end of the stack; -1 if that frame
+// cannot be reached.
 int ht_full_step(struct ht_memo *memo, struct ht_full *f, u64 *pc, u64 *sp, u64 *fp);
 // The same up to the frame (pc, sp) itself. 0 or -1.
 int ht_full_reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp);

@@ -15,7 +15,8 @@ u32 ht_valgrind;
 
 int ht_readable(u64 address)
 {
-	// The kernel copies the new mask before it looks at `how`: EFAULT tells that it could not, EINVAL that it could.
+	// The kernel copies the new mask before it looks at `how`: EFAULT means that it could not, EINVAL that it
+	// could.
 	static const struct timespec at_once = {0, 0};
 	long r = ht_likely(!ht_valgrind) ? ht_sys4(__NR_rt_sigprocmask, ~0u, address, 0, 8) : -EPERM;
 	if (ht_likely(r == -EFAULT || r == -EINVAL))
@@ -143,8 +144,8 @@ int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
 	return s.found ? 0 : -1;
 }
 
-// Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules that are made from them
-// they may outlive the code; nothing is read there on their word.
+// Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules that are made from
+// them they may outlive the code; nothing is read there on their word.
 static u64 generated[8];
 static u32 next_generated;
 

@@ -2,8 +2,8 @@
 //
 // memo.c: the memory of a thread's memo.
 //
-// A signal handler may leave the agent by longjmp between any two instructions: while an array moves, the memo has none.
-// (What is lost that way is lost; what is kept is whole.)
+// A signal handler may leave the agent by longjmp between any two instructions: while an array moves, the memo has
+// none. (What is lost that way is lost; what is kept is whole.)
 
 #include "unwind/memo.h"
 #include "base/memory.h"

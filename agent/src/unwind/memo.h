@@ -79,8 +79,8 @@ void ht_memo_free(struct ht_memo *memo);
 
 #pragma GCC visibility pop
 
-// ht_unwind keeps its new frames at the end of the array, the leaf in the last element: so they need no memory of their own
-// until they are complete.
+// ht_unwind keeps its new frames at the end of the array, the leaf in the last element: so they need no memory of their
+// own until they are complete.
 #define HT_FRAMES_MAX (1u << 20) // that are remembered
 #define HT_FRAMES_NEW (1u << 18) // more than that, and one walk may have found so many new ones
 
@@ -94,8 +94,8 @@ HT_INLINE void *ht_walk_room(const struct ht_memo *memo)
 	return memo->buffers + 2 * (HT_LOOSE_MAX + 1);
 }
 
-// Where the buffer ends that the loose frames are not in. That is not kept beside loose_end: a handler that leaves the agent
-// between two stores must not make it the same one.
+// Where the buffer ends that the loose frames are not in. That is not kept beside loose_end: a handler that leaves the
+// agent between two stores must not make it the same one.
 HT_INLINE struct ht_frame *ht_spare_end(const struct ht_memo *memo)
 {
 	return (struct ht_frame *)(memo->both_ends - (u64)memo->loose_end);
@@ -147,13 +147,14 @@ HT_INLINE int ht_all_hold(const struct ht_check_pair *c, u32 n)
 	return ht_likely(ht_two_are_zero(any));
 }
 
-// Appends n new frames (root first: pc, sp, fp and rule) to the first `base` remembered ones and completes them and their
-// checks. `up` is what the first of them returned to; `flag` is HT_NODE_TRUNCATED if the stack was cut there. There is room.
+// Appends n new frames (root first: pc, sp, fp and rule) to the first `base` remembered ones and completes them and
+// their checks. `up` is what the first of them returned to; `flag` is HT_NODE_TRUNCATED if the stack was cut there.
+// There is room.
 void ht_settle(struct ht_memo *memo, u32 base, const struct ht_frame *new, u32 n, const struct ht_frame *up, u32 flag);
 // Makes the nodes that the path to frames[leaf] lacks; returns the deepest one there is. `flag` as above.
 HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag);
-// Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: they are dropped, too,
-// since the stack is a deep one (deep.h); or there is no memory, and nothing is remembered.
+// Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: they are
+// dropped, too, since the stack is a deep one (deep.h); or there is no memory, and nothing is remembered.
 HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost);
 
 // If the leaf is not the same: a walk, until it meets what is remembered.
@@ -172,8 +173,8 @@ HT_INLINE const struct ht_frame *ht_memo_same(const struct ht_memo *memo, u64 pc
 }
 
 // Returns the stack id of the call stack whose leaf is the call with return address pc, made by a caller whose stack
-// pointer after the return is sp and whose frame pointer is fp; 0 if there is none (counted). fp is only used where call
-// frame information says so. The caller has set ht_stream.busy; this is never entered twice for one memo.
+// pointer after the return is sp and whose frame pointer is fp; 0 if there is none (counted). fp is only used where
+// call frame information says so. The caller has set ht_stream.busy; this is never entered twice for one memo.
 HT_INLINE u32 ht_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
 	const struct ht_frame *leaf = 0;

@@ -2,14 +2,14 @@
 //
 // modules.c: the table of loaded modules and the module log.
 //
-// What was loaded at the start is entered by dl_iterate_phdr, which takes the loader's lock; nothing after that may. Later
-// ones are met when an address of theirs is first on a stack: glibc >= 2.35 says lock-free where an address belongs
-// (_dl_find_object); otherwise /proc/self/maps and the ELF header in memory do.
+// What was loaded at the start is entered by dl_iterate_phdr, which takes the loader's lock; nothing after that may.
+// Later ones are met when an address of theirs is first on a stack: glibc >= 2.35 says lock-free where an address
+// belongs (_dl_find_object); otherwise /proc/self/maps and the ELF header in memory do.
 //
-// Unloading. glibc's dlclose unmaps the module, tells _dl_find_object, and then frees what described it, all under the
-// lock that every dlopen needs (elf/dl-close.c, _dl_close_worker: DL_UNMAP, _dl_find_object_dlclose, free (imap->l_name)).
-// So an event whose caller is the loader, ht_modules_check, sees every unloading before another module can take the
-// place. On musl dlclose unloads nothing.
+// Unloading. glibc's dlclose unmaps the module, updates _dl_find_object, and then frees what described it, all under
+// the lock that every dlopen needs (elf/dl-close.c, _dl_close_worker: DL_UNMAP, _dl_find_object_dlclose, free
+// (imap->l_name)). So an event whose caller is the loader, ht_modules_check, sees every unloading before another module
+// can take the place. On musl dlclose unloads nothing.
 //
 // Slots are claimed by compare-and-swap and are LIVE once complete. Two threads that meet a module at the same time may
 // both enter it; then the one with the lower slot is found, and the other id stays unused but for what was made with it
@@ -310,7 +310,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	return l;
 }
 
-// The path of the mapping at `start` as the kernel tells it; for the main program what it was started from.
+// The path of the mapping at `start` as the kernel names it; for the main program what it was started from.
 static const char *kernel_path(u64 start, int is_main, char *buffer)
 {
 	struct ht_mapping m;
@@ -325,7 +325,7 @@ static const char *kernel_path(u64 start, int is_main, char *buffer)
 	return ht_maps_find(start, buffer, HT_MODULE_BUFFER, &m) == 0 ? m.path : "";
 }
 
-// What the loader found for pc. Of a module with gaps between its segments it tells one segment's range only.
+// What the loader found for pc. Of a module with gaps between its segments it knows one segment's range only.
 static HT_NOINLINE const struct ht_loaded *enter_found(u64 pc, const struct find_object_result *o, char *buffer)
 {
 	struct description *d = description_in(buffer);
@@ -456,8 +456,8 @@ void ht_modules_check(void)
 
 void ht_tables_after_fork(void)
 {
-	// A slot that another thread of the parent was filling stays claimed for ever, which costs nothing. What another
-	// thread had not yet put in place is simply not there.
+	// A slot that another thread of the parent was filling stays claimed for ever, which costs nothing. What
+	// another thread had not yet put in place is simply not there.
 	ht_rules_after_fork();
 	ht_cct_after_fork();
 }

@@ -41,13 +41,14 @@ struct ht_mapping {
 	u32 readable, executable;
 	const char *path; // in the buffer, "" if none
 };
-// Calls visit for every mapping, from the lowest address on, until it returns nonzero; then the path stays in the buffer.
+// Calls visit for every mapping, from the lowest address on, until it returns nonzero; then the path stays in the
+// buffer.
 void ht_maps_walk(char *buffer, u64 size, int (*visit)(const struct ht_mapping *, void *), void *arg);
 // The mapping that contains the address. 0, or -1: none, or not to be known.
 int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out);
 
-// glibc's _dl_find_object (2.35 and later), or null. Found by name like the allocation functions: an import, even a weak
-// one, would tie the agent to that version.
+// glibc's _dl_find_object (2.35 and later), or null. Found by name like the allocation functions: an import, even a
+// weak one, would tie the agent to that version.
 extern int (*ht_find_object)(void *pc, void *result);
 
 #pragma GCC visibility push(hidden)
@@ -77,7 +78,8 @@ HT_INLINE int ht_in_loader(u64 pc)
 #define HT_VALGRIND_REPLACES 2
 extern u32 ht_valgrind;
 
-// hooks/fast_hooks.c: from now on there is a module that may be unloaded; deallocations by the loader may mean that it has been.
+// hooks/fast_hooks.c: from now on there is a module that may be unloaded; deallocations by the loader may mean that it
+// has been.
 HT_COLD void ht_fast_hooks_watch_loader(void);
 
 #pragma GCC visibility pop

@@ -3,8 +3,8 @@
 // rules.c: compiles call frame information to one-word rules, and the table that keeps them.
 //
 // An entry is claimed by storing its address with a compare-and-swap; the rule follows with another one, so of several
-// threads that compile the same rule one wins and the others take his, together with its pc id. Nobody waits: who finds an
-// entry without a rule compiles it himself.
+// threads that compile the same rule one wins and the others take his, together with its pc id. Nobody waits: who finds
+// an entry without a rule compiles it himself.
 //
 // The table grows by a copy twice the size. Entries that are added to the old one meanwhile get lost and are compiled
 // again. The memory of a retired table is given back at once; what a latecomer reads or writes there is never believed,
@@ -191,7 +191,8 @@ static void grow(u64 word)
 		to[k].rule = rule;
 		copied++;
 	}
-	// Fails when the table has been replaced or some of its entries have died since: the copy would bring them back.
+	// Fails when the table has been replaced or some of its entries have died since: the copy would bring them
+	// back.
 	if (!__atomic_compare_exchange_n(&ht_rule_table, &word, next_word(word, to, bits), 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED)) {
 		ht_unmap(to, size_of(bits));
@@ -285,8 +286,8 @@ void ht_rules_drop(u64 start, u64 end, int only_unknown)
 
 	if (only_unknown && !ht_load(&unknown))
 		return;
-	// A copy that is being made meanwhile fails to replace the table, since its number changes; if one has replaced it
-	// already, the work is done again there.
+	// A copy that is being made meanwhile fails to replace the table, since its number changes; if one has replaced
+	// it already, the work is done again there.
 	do {
 		struct ht_rule_entry *entries = HT_RULE_ENTRIES(word);
 		for (u64 i = 0; i < 1ull << HT_RULE_BITS(word); i++) {

@@ -40,7 +40,8 @@ enum ht_rule_fp {
 
 // Registers besides rbp that a call preserves: rbx, r12 to r15.
 #define HT_KEPT 5
-// Where one of them is kept by an inner frame: the cell, and that frame's sp, which is below the leaf's for one of our own.
+// Where one of them is kept by an inner frame: the cell, and that frame's sp, which is below the leaf's for one of our
+// own.
 struct ht_kept {
 	u64 at; // 0: it still is in the register; ~0: not known
 	u64 sp;
@@ -124,8 +125,8 @@ HT_INLINE struct ht_rule_view ht_rule_view(void)
 	return (struct ht_rule_view){word, (u64)HT_RULE_ENTRIES(word), ((1ull << HT_RULE_BITS(word)) - 4) * 16};
 }
 
-// As ht_rule_get; fast where the rule lies in the cache line that is its first place. What it returns is to be believed only if
-// afterwards ht_rule_table is still the word of the view; 0 if it has not been published yet.
+// As ht_rule_get; fast where the rule lies in the cache line that is its first place. What it returns is to be believed
+// only if afterwards ht_rule_table is still the word of the view; 0 if it has not been published yet.
 HT_INLINE u64 ht_rule_see(const struct ht_rule_view *v, struct ht_memo *memo, u64 pc)
 {
 	u64 offset = (pc >> 6) * 0x9e3779b97f4a7c15ull >> 28 & v->mask; // 16 times ht_rule_slot

@@ -21,7 +21,7 @@ HT_INLINE u32 add(struct ht_check_pair *c, u32 n, const u64 *at, u64 value)
 	return n + 1;
 }
 
-// Appends the checks of one frame, whose caller is `up`, and tells whether its fp is live.
+// Appends the checks of one frame, whose caller is `up`, and finds whether its fp is live.
 static HT_NOINLINE u32 add_checks_uncommon(const struct ht_memo *memo, u32 n, const struct ht_frame *f,
 					   const struct ht_frame *up, u32 *live)
 {

@@ -3,8 +3,9 @@
 // stack.c: finds out which memory around a stack pointer may be read.
 //
 // The top of the own stack: of the main thread what libc remembers of its start; of other threads the thread pointer,
-// since glibc and musl keep the thread's block at the top of its stack. If all pages from sp up to there are readable, then
-// sp is on that stack (a guard page would lie between it and any other one). Each page is asked for once per thread.
+// since glibc and musl keep the thread's block at the top of its stack. If all pages from sp up to there are readable,
+// then sp is on that stack (a guard page would lie between it and any other one). Each page is asked for once per
+// thread.
 
 #include "unwind/stack.h"
 #include "base/arch_amd64.h"

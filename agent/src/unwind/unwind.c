@@ -4,24 +4,26 @@
 //
 // A step from a frame to its caller is a pure function of (pc, sp, fp if it is live) and of the memory that it reads. A
 // thread remembers its last stack as frames, root first, and all the memory that their steps read as a linear list of
-// checks: address and value. A new walk steps from the leaf until it stands at a remembered (pc, sp, live fp). From there
-// on it only compares the remembered cells with memory: all equal, and by induction the rest of the stack, up to the
-// root, is what it was. A cell that differs belongs to some frame: everything up to that frame is still as remembered,
-// its caller is found by a real step, and from there the walk may meet the memo again deeper down. Total work is O(depth).
+// checks: address and value. A new walk steps from the leaf until it stands at a remembered (pc, sp, live fp). From
+// there on it only compares the remembered cells with memory: all equal, and by induction the rest of the stack, up to
+// the root, is what it was. A cell that differs belongs to some frame: everything up to that frame is still as
+// remembered, its caller is found by a real step, and from there the walk may meet the memo again deeper down. Total
+// work is O(depth).
 //
 // fp is live in a frame if its step uses it, or if it hands it on unchanged to a caller in which it is live. Elsewhere
 // compiled code uses the register for anything, and it must not be compared.
 //
-// longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only make
-// comparisons fail. To know without comparing which deeper cells have stayed would take hijacked return addresses, which break
-// exceptions and shadow stacks; only of very deep stacks the time since the last event says enough (deep.h).
+// longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only
+// make comparisons fail. To know without comparing which deeper cells have stayed would take hijacked return addresses,
+// which break exceptions and shadow stacks; only of very deep stacks the time since the last event says enough
+// (deep.h).
 //
 // The common case of all this is in walk.c, in a form that is fast; what is here copes with everything.
 //
 // While the memo changes it holds nothing, or less than before: a signal handler may leave us by longjmp.
 //
 // Frames that lie outside of the thread's own stack are remembered too, but their cells are only read after asking the
-// kernel whether they are still mapped (stack.h). memo->first_foreign tells the first such frame.
+// kernel whether they are still mapped (stack.h). memo->first_foreign is the first such frame.
 
 // Pairs of registers packed into vectors and taken apart again cost this loop a third of its speed.
 #ifndef __clang__
@@ -212,9 +214,9 @@ static int forget(struct ht_memo *memo)
 	return ht_memo_start(memo);
 }
 
-// The array is full. First the new frames take the place of remembered ones, which then are not met. When all are new, there are more
-// than can be remembered, and only the outermost will be: the inner half makes room for others. Returns the end of the frames, or 0
-// if there is no memory.
+// The array is full. First the new frames take the place of remembered ones, which then are not met. When all are new,
+// there are more than can be remembered, and only the outermost will be: the inner half makes room for others. Returns
+// the end of the frames, or 0 if there is no memory.
 static HT_NOINLINE u32 make_room(struct ht_memo *memo, u32 end, u32 n, i32 *k)
 {
 	struct ht_frame *frames = memo->frames;

@@ -2,14 +2,14 @@
 //
 // walk.c: the common case of unwind.c, with as few instructions as we could find.
 //
-// Common is: the thread's own stack; frames that are found from sp or fp; and after a few of them a remembered one, from
-// which on all is as it was. Everything else, as soon as it shows, is left to ht_unwind, which begins anew.
+// Common is: the thread's own stack; frames that are found from sp or fp; and after a few of them a remembered one,
+// from which on all is as it was. Everything else, as soon as it shows, is left to ht_unwind, which begins anew.
 //
-// The frames at the top of a stack come and go: of those that a walk finds most are gone at the next event. So they are not
-// laid down at once. They stay where the walk has put them, "loose", with neither checks nor hashes, in one of two buffers:
-// root first, the leaf in the last element, and before them an element with the sp of the frame where they begin. The next
-// walk compares with them as with all others. If it stands at one of them, that one and what lies below it are laid down,
-// and all is as if that had been done at once; if it passes them, they are forgotten.
+// The frames at the top of a stack come and go: of those that a walk finds most are gone at the next event. So they are
+// not laid down at once. They stay where the walk has put them, "loose", with neither checks nor hashes, in one of two
+// buffers: root first, the leaf in the last element, and before them an element with the sp of the frame where they
+// begin. The next walk compares with them as with all others. If it stands at one of them, that one and what lies below
+// it are laid down, and all is as if that had been done at once; if it passes them, they are forgotten.
 
 #ifndef __clang__
 #pragma GCC optimize("no-tree-slp-vectorize", "omit-frame-pointer")
@@ -79,8 +79,8 @@ static u32 remain(struct ht_memo *memo, struct ht_frame *leaf)
 	return node;
 }
 
-// The next loose frame if this one lies below sp: without a branch, which could not be predicted. One step may be too few;
-// then we miss a loose frame that we could have met, but not the one where they begin.
+// The next loose frame if this one lies below sp: without a branch, which could not be predicted. One step may be too
+// few; then we miss a loose frame that we could have met, but not the one where they begin.
 HT_INLINE const struct ht_frame *pass_below(const struct ht_frame *f, u64 sp)
 {
 	u64 step = f->sp < sp ? sizeof(*f) : 0;
@@ -151,8 +151,8 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	memo->leaf = 0;
 	memo->top = 0;
 	HT_FENCE();
-	// As long as sp is not above the outermost frame's, no search runs beyond that, and all that is read below it is on the
-	// thread's own stack.
+	// As long as sp is not above the outermost frame's, no search runs beyond that, and all that is read below it
+	// is on the thread's own stack.
 	struct going g = {pc, sp, fp, end, end - HT_LOOSE_MAX, low, memo->high - 8 - low, memo->frames->sp};
 	if (ht_unlikely(sp > g.limit))
 		goto uncommon;
