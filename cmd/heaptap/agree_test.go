@@ -60,7 +60,8 @@ int main() {
 }
 `
 
-// compiledProgram is what cc1plus compiles: little, since with <map> alone it has 90,000 call stacks, which as JSON are 100 MB.
+// compiledProgram is what cc1plus compiles: little, since with <map> alone it has 90,000 call stacks, which as JSON are
+// 100 MB.
 const compiledProgram = `
 template <int n> struct fibonacci {
   static constexpr int value = fibonacci<n - 1>::value + fibonacci<n - 2>::value;
@@ -189,8 +190,9 @@ func withoutFrames(b []byte) []byte {
 type agreeing struct {
 	args  []string
 	drive func(ctx context.Context, dir string) (string, error) // beside it, in its working directory
-	large bool                                                  // its call stacks are so many that not all commands list all of them
-	every int                                                   // one in so many questions is asked; 0: all are
+	// Its call stacks are so many that not all commands list all of them.
+	large bool
+	every int // one in so many questions is asked; 0: all are
 }
 
 // agreeingPrograms builds what they need in dir.
@@ -198,16 +200,19 @@ func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
 	t.Helper()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+			os.WriteFile(path, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
 	threads := filepath.Join(dir, "threads")
-	if out, err := exec.Command("g++", "-O1", "-g", "-pthread", "-o", threads, write("threads.cc", threadsProgram)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("g++", "-O1", "-g", "-pthread", "-o", threads,
+		write("threads.cc", threadsProgram)).CombinedOutput(); err != nil {
 		t.Fatalf("g++: %v\n%s", err, out)
 	}
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // python3 may be a script
+	// Python3 may be a script.
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		t.Fatalf("python3: %v", err)
 	}
@@ -219,7 +224,8 @@ func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
 	redis := programs.Redis(300)
 	return map[string]agreeing{
 		"threads": {args: []string{threads}},
-		"python": {args: []string{strings.TrimSpace(string(python)), "-S", "-c", "x = [str(i) * 5 for i in range(1000)]; del x[::2]"},
+		"python": {args: []string{strings.TrimSpace(string(python)), "-S", "-c",
+			"x = [str(i) * 5 for i in range(1000)]; del x[::2]"},
 			large: true, every: 4},
 		"sqlite": {args: []string{"sqlite3", ":memory:", "create table t (a integer primary key, b text);" +
 			"with recursive n(x) as (select 1 union all select x+1 from n where x<3000) insert into t select x, hex(randomblob(x % 300)) from n;" +
@@ -273,7 +279,8 @@ func TestCommandsAgree(t *testing.T) {
 			if i%max(p.every, 1) != 0 {
 				continue
 			}
-			t.Run(name+" "+strings.Join(question, " "), func(t *testing.T) { commandsAgree(t, file, question, p.large) })
+			t.Run(name+" "+strings.Join(question, " "),
+				func(t *testing.T) { commandsAgree(t, file, question, p.large) })
 		}
 	}
 }
@@ -283,8 +290,10 @@ var sums = map[string][]any{
 	"allocations": {"totals", "allocations"}, "bytes": {"totals", "bytes"},
 	"deallocations": {"totals", "deallocations"}, "freed": {"totals", "freed_bytes"},
 	"temporary": {"temporary", "allocations"}, "temporary-bytes": {"temporary", "bytes"},
-	"zero-size": {"totals", "zero_size"}, "slack": {"totals", "slack_bytes"}, "reallocations": {"totals", "reallocations"},
-	"peak": {"peak", "bytes"}, "peak-blocks": {"peak", "blocks"}, "leaked": {"leaked", "bytes"}, "leaked-blocks": {"leaked", "blocks"},
+	"zero-size": {"totals", "zero_size"}, "slack": {"totals", "slack_bytes"}, "reallocations": {"totals",
+		"reallocations"},
+	"peak": {"peak", "bytes"}, "peak-blocks": {"peak", "blocks"}, "leaked": {"leaked",
+		"bytes"}, "leaked-blocks": {"leaked", "blocks"},
 }
 
 func commandsAgree(t *testing.T, file string, question []string, large bool) {
@@ -311,7 +320,8 @@ func commandsAgree(t *testing.T, file string, question []string, large bool) {
 			names += "," + m
 		}
 	}
-	for _, by := range []string{"function", "line", "address", "file", "module", "thread", "size", "allocator", "stack"} {
+	for _, by := range []string{"function", "line", "address", "file", "module", "thread", "size", "allocator",
+		"stack"} {
 		if large && by == "stack" {
 			break // the report's stacks are the same ones
 		}
@@ -323,7 +333,8 @@ func commandsAgree(t *testing.T, file string, question []string, large bool) {
 		}
 	}
 	all := asked("top", "--metric", "live,live-blocks,own-peak,min-size,max-size,mean-lifetime").at("total")
-	for m, field := range map[string]string{"min-size": "min_size", "max-size": "max_size", "mean-lifetime": "mean_lifetime_ns"} {
+	for m, field := range map[string]string{"min-size": "min_size", "max-size": "max_size",
+		"mean-lifetime": "mean_lifetime_ns"} {
 		equal("top: "+m, all.at(m).n(), r.at("totals", field).n())
 	}
 
@@ -349,7 +360,8 @@ func commandsAgree(t *testing.T, file string, question []string, large bool) {
 	leaks := asked("leaks", "--limit", "0")
 	equal("leaks: what the runtime keeps", leaks.at("runtime", "bytes").n(), r.at("leaked", "runtime_bytes").n())
 	equal("leaks: rows", leaks.at("rows").sum("total", "leaked")+leaks.at("runtime", "bytes").n(), leaked)
-	equal("leaks --runtime: rows", asked("leaks", "--limit", "0", "--runtime").at("rows").sum("total", "leaked"), leaked)
+	equal("leaks --runtime: rows", asked("leaks", "--limit", "0", "--runtime").at("rows").sum("total", "leaked"),
+		leaked)
 
 	line := asked("timeline", "--steps", "50")
 	live := line.at("all", "live_bytes").list()
@@ -392,7 +404,8 @@ func commandsAgree(t *testing.T, file string, question []string, large bool) {
 	if large {
 		listed = "1"
 	}
-	limits := []string{"--max-peak", "0", "--max-leaked", "0", "--max-allocations", "0", "--max-bytes", "0", "--max-temporary", "0",
+	limits := []string{"--max-peak", "0", "--max-leaked", "0", "--max-allocations", "0", "--max-bytes", "0",
+		"--max-temporary", "0",
 		"--max-own-peak", "0", "--max-leaked-blocks", "0", "--max-temporary-bytes", "0", "--runtime", "--top", listed}
 	gate := checked(t, append(append(append([]string{"check", "--json"}, limits...), question...), file)...)
 	for _, c := range gate.at("checks").list() {
@@ -413,7 +426,8 @@ func sameSelected(t *testing.T, all, selected answerJSON) {
 	t.Helper()
 	without := func(v any, names ...string) map[string]any {
 		m := maps.Clone(v.(map[string]any))
-		for _, name := range append(names, "failed", "unmatched_deallocations", "inherited_deallocations", "unrecorded_deallocations") {
+		for _, name := range append(names, "failed", "unmatched_deallocations", "inherited_deallocations",
+			"unrecorded_deallocations") {
 			delete(m, name)
 		}
 		return m

@@ -45,7 +45,8 @@ docs/queries.md says what is matched with what.`,
 	q.grouped(cmd, query.ByStack, query.Bytes, query.Peak, query.Leaked)
 	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
-	cmd.Flags().StringVar(&threshold, "threshold", threshold, "with --tree: leave out functions below which less than this `SHARE` of all changes lies")
+	cmd.Flags().StringVar(&threshold, "threshold", threshold,
+		"with --tree: leave out functions below which less than this `SHARE` of all changes lies")
 	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory()

@@ -49,7 +49,8 @@ What fails for now is tried again for as long as --retry says.`,
 	f.StringVar(&p.pyroscope, "pyroscope", "", "send profiles to the Pyroscope server at this `URL`")
 	f.StringVar(&p.parca, "parca", "", "send profiles to the Parca server at this `ADDR`")
 	f.StringVar(&p.otlp, "otlp", "", "send profiles to the OpenTelemetry collector at this `ADDR`")
-	f.StringVar(&p.release, "otlp-version", "", "the `VERSION` of OpenTelemetry's profiles: "+strings.Join(releases(), ", ")+"; default: what the collector reads")
+	f.StringVar(&p.release, "otlp-version", "", "the `VERSION` of OpenTelemetry's profiles: "+strings.Join(releases(),
+		", ")+"; default: what the collector reads")
 	f.BoolVar(&p.events, "events", false, "with --clickhouse: every event, too")
 	f.DurationVar(&p.every, "every", 0, "cut the recording into slices of this `DURATION`, a profile each")
 	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: leave it out; may be repeated")

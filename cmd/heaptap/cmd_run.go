@@ -102,7 +102,8 @@ hold, 125 if that cannot be told.`,
 // add declares the flags.
 func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
-	f.StringVar(&r.outputMode, "output-mode", "600", "permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
+	f.StringVar(&r.outputMode, "output-mode", "600",
+		"permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
 	f.IntVar(&r.top, "top", 5, "show `N` call stacks in the summary")
 	r.mode.add(f)
@@ -113,7 +114,9 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
 	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
 	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
-	f.StringArrayVar(&r.monitorTexts, "monitor", nil, "watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names, ", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+	f.StringArrayVar(&r.monitorTexts, "monitor", nil,
+		"watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
+			", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
 	f.BoolVar(&r.require, "require", false,
 		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
 	r.scrub.add(f)

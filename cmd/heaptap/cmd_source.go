@@ -51,10 +51,12 @@ these folders.
 	for _, m := range []query.Metric{query.Peak, query.Allocations, query.Bytes, query.Leaked} {
 		q.Metrics = append(q.Metrics, m.String())
 	}
-	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics, "show these `METRICS`. \"heaptap help source\" lists them")
+	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics,
+		"show these `METRICS`. \"heaptap help source\" lists them")
 	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
 	cmd.Flags().StringArrayVar(&paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
-	cmd.Flags().StringArrayVar(&maps, "source-map", nil, "`FROM=TO`: replace the beginning of recorded paths; may be repeated")
+	cmd.Flags().StringArrayVar(&maps, "source-map", nil,
+		"`FROM=TO`: replace the beginning of recorded paths; may be repeated")
 	cmd.Flags().IntVar(&context, "context", context, "show `N` lines around those with numbers, or around LINE")
 	cmd.Flags().Lookup("limit").Usage = "show `N` functions of that name, or files, at most; 0: all"
 	cmd.Flags().Lookup("skip").Usage = "leave out the first `N` of them"

@@ -33,7 +33,8 @@ out; a line says how many they are and what they have. With --of: the callers an
 	q.grouped(cmd, query.ByFunction, query.Peak)
 	cmd.Flags().BoolVar(&up, "up", false, "begin with the functions that allocate, and show their callers")
 	cmd.Flags().StringVar(&of, "of", "", "show the callers and the callees of functions that match `REGEXP`")
-	cmd.Flags().StringVar(&threshold, "threshold", threshold, "leave out functions with less than this `SHARE` of the whole")
+	cmd.Flags().StringVar(&threshold, "threshold", threshold,
+		"leave out functions with less than this `SHARE` of the whole")
 	cmd.Flags().IntVar(&depth, "depth", depth, "show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		trim, err := question.ParseTrim(threshold, depth)

@@ -19,33 +19,47 @@ import (
 // elsewhere is a flag of heaptap run that comes from somewhere else than the command line.
 type elsewhere struct {
 	value string // as one writes it; lists by commas
-	// What the agent alone, under plain LD_PRELOAD, makes of the variable: it does it (and, if wrong is given, says so of such a value), or
-	// else tells that only heaptap run does.
+	// What the agent alone, under plain LD_PRELOAD, makes of the variable: it does it (and, if wrong is given, says so
+	// of such a value), or else tells that only heaptap run does.
 	alone bool
 	wrong string
 }
 
 // settings has each flag of heaptap run but --config and --print-config.
 var settings = map[string]elsewhere{
-	"mode": {"sampled", true, "fast"}, "sample": {"64KiB", true, "some"}, "sample-calls": {"1k", true, "1x"}, "stack-min": {"1KiB", true, "big"},
+	"mode": {"sampled", true, "fast"}, "sample": {"64KiB", true, "some"}, "sample-calls": {"1k", true,
+		"1x"}, "stack-min": {"1KiB", true, "big"},
 	"stack": {"enter-exit", true, "guess"}, "time-calls": {"true", true, "maybe"}, "start": {"off", true, "later"},
-	"start-after": {"500ms", true, "soon"}, "stop-after": {"20000", true, "never"}, "free-stacks": {"true", true, "yes please"},
-	"children": {"cc1*", true, ""}, "exe": {"true", true, ""}, "ranks": {"0,4-7", true, "first"}, "spill-limit": {"64M", true, "much"},
+	"start-after": {"500ms", true, "soon"}, "stop-after": {"20000", true, "never"}, "free-stacks": {"true", true,
+		"yes please"},
+	"children": {"cc1*", true, ""}, "exe": {"true", true, ""}, "ranks": {"0,4-7", true, "first"}, "spill-limit": {"64M",
+		true, "much"},
 
-	"output": {"x.htap", false, ""}, "quiet": {"true", false, ""}, "top": {"3", false, ""}, "log": {"events", false, ""}, "export": {"pprof,folded", false, ""},
-	"scrub": {"true", false, ""}, "scrub-functions": {"true", false, ""}, "salt": {"x", false, ""}, "keep": {"10m", false, ""},
-	"max-size": {"1G", false, ""}, "max-depth": {"7", false, ""}, "addresses": {"true", false, ""}, "monitor": {"limit:bytes=1M", false, ""},
-	"allocator": {"jemalloc", false, ""}, "min-events": {"10", false, ""}, "mark-every": {"10s", false, ""}, "mark-on": {"SIGUSR1", false, ""},
+	"output": {"x.htap", false, ""}, "quiet": {"true", false, ""}, "top": {"3", false, ""}, "log": {"events", false,
+		""}, "export": {"pprof,folded", false, ""},
+	"scrub": {"true", false, ""}, "scrub-functions": {"true", false, ""}, "salt": {"x", false, ""}, "keep": {"10m",
+		false, ""},
+	"max-size": {"1G", false, ""}, "max-depth": {"7", false, ""}, "addresses": {"true", false,
+		""}, "monitor": {"limit:bytes=1M", false, ""},
+	"allocator": {"jemalloc", false, ""}, "min-events": {"10", false, ""}, "mark-every": {"10s", false,
+		""}, "mark-on": {"SIGUSR1", false, ""},
 	"mark-when": {"rss>2GiB,live>1GiB", false, ""}, "check": {"true", false, ""},
 
 	"output-mode": {"640", false, ""}, "require": {"true", false, ""},
-	"max-peak": {"1M", false, ""}, "max-own-peak": {"1M", false, ""}, "max-leaked": {"0", false, ""}, "max-leaked-blocks": {"0", false, ""},
-	"max-allocations": {"10", false, ""}, "max-bytes": {"1M", false, ""}, "max-temporary": {"5", false, ""}, "max-temporary-bytes": {"1M", false, ""},
-	"no-growth": {"true", false, ""}, "no-mismatches": {"true", false, ""}, "baseline": {"b.htap", false, ""}, "tolerance": {"3%", false, ""},
-	"stack-tolerance": {"4%", false, ""}, "compare": {"peak", false, ""}, "suppressions": {"a.supp", false, ""}, "runtime": {"true", false, ""},
-	"allow-lost": {"true", false, ""}, "allow-empty": {"true", false, ""}, "program": {"test_*", false, ""}, "format": {"json", false, ""},
-	"from": {"10%", false, ""}, "to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false, ""}, "module": {"libc", false, ""},
-	"size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""}, "focus": {"a", false, ""}, "ignore": {"b", false, ""}, "hide": {"c", false, ""},
+	"max-peak": {"1M", false, ""}, "max-own-peak": {"1M", false, ""}, "max-leaked": {"0", false,
+		""}, "max-leaked-blocks": {"0", false, ""},
+	"max-allocations": {"10", false, ""}, "max-bytes": {"1M", false, ""}, "max-temporary": {"5", false,
+		""}, "max-temporary-bytes": {"1M", false, ""},
+	"no-growth": {"true", false, ""}, "no-mismatches": {"true", false, ""}, "baseline": {"b.htap", false,
+		""}, "tolerance": {"3%", false, ""},
+	"stack-tolerance": {"4%", false, ""}, "compare": {"peak", false, ""}, "suppressions": {"a.supp", false,
+		""}, "runtime": {"true", false, ""},
+	"allow-lost": {"true", false, ""}, "allow-empty": {"true", false, ""}, "program": {"test_*", false,
+		""}, "format": {"json", false, ""},
+	"from": {"10%", false, ""}, "to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false,
+		""}, "module": {"libc", false, ""},
+	"size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""}, "focus": {"a", false, ""}, "ignore": {"b", false,
+		""}, "hide": {"c", false, ""},
 }
 
 // eachFlag calls f with each flag of heaptap run that may come from elsewhere.
@@ -87,8 +101,8 @@ func given(cmd *cobra.Command, name string) string {
 	return fmt.Sprint(flag.Changed, " ", flag.Value)
 }
 
-// TestFlagsFromElsewhere: every flag of heaptap run means the same as a flag, as a variable and in a file, and what --print-config prints
-// is what --config takes.
+// TestFlagsFromElsewhere: every flag of heaptap run means the same as a flag, as a variable and in a file, and what
+// --print-config prints is what --config takes.
 func TestFlagsFromElsewhere(t *testing.T) {
 	for _, e := range os.Environ() {
 		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "HEAPTAP_") {
@@ -130,8 +144,8 @@ func TestFlagsFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestVariablesAlone gives each variable to a program under plain LD_PRELOAD: the agent does what it says, or tells in one line that it
-// does not.
+// TestVariablesAlone gives each variable to a program under plain LD_PRELOAD: the agent does what it says, or tells in
+// one line that it does not.
 func TestVariablesAlone(t *testing.T) {
 	dir := t.TempDir()
 	library := filepath.Join(dir, "libheaptap.so")
@@ -140,7 +154,8 @@ func TestVariablesAlone(t *testing.T) {
 	}
 	said := func(variables ...string) string {
 		cmd := exec.Command("/bin/true")
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "HEAPTAP_") }),
+		cmd.Env = append(slices.DeleteFunc(os.Environ(),
+			func(e string) bool { return strings.HasPrefix(e, "HEAPTAP_") }),
 			append(variables, "LD_PRELOAD="+library, "HEAPTAP_DIR="+dir)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -169,13 +184,15 @@ func TestVariablesAlone(t *testing.T) {
 		same(v, e.value, said(v+"="+e.value), "")
 		if e.wrong != "" {
 			got := said(v + "=" + e.wrong)
-			if !strings.HasPrefix(got, "heaptap: "+v+"="+e.wrong+": must be ") || !strings.HasSuffix(got, "; ignored\n") || strings.Count(got, "\n") != 1 {
+			if !strings.HasPrefix(got, "heaptap: "+v+"="+e.wrong+": must be ") ||
+				!strings.HasSuffix(got, "; ignored\n") || strings.Count(got, "\n") != 1 {
 				t.Errorf("%s=%s: %q", v, e.wrong, got)
 			}
 		}
 	})
 	same("HEAPTAP_CONFIG", "x", said("HEAPTAP_CONFIG=x"), refusal("HEAPTAP_CONFIG"))
-	if got := said(all...); strings.Count(got, "\n") != 1 || strings.Count(got, "HEAPTAP_") != len(all) || !strings.HasSuffix(got, "; ignored\n") {
+	if got := said(all...); strings.Count(got, "\n") != 1 || strings.Count(got, "HEAPTAP_") != len(all) ||
+		!strings.HasSuffix(got, "; ignored\n") {
 		t.Errorf("all at once: %q", got)
 	}
 }

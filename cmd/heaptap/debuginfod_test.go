@@ -17,7 +17,8 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// TestDebuginfod: of a stripped program, a server that the user names has the debug information. Without one nobody is asked.
+// TestDebuginfod: of a stripped program, a server that the user names has the debug information. Without one nobody is
+// asked.
 func TestDebuginfod(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,7 +74,8 @@ func TestDebuginfod(t *testing.T) {
 		t.Errorf("without servers %d questions were asked, and this is known:\n%s", asked.Load(), text)
 	}
 	for i := range 2 { // the second time it is there
-		if text := record(fmt.Sprintf("with%d.htap", i), "DEBUGINFOD_URLS="+server.URL); !strings.Contains(text, "take") || !strings.Contains(text, "p.c:4") {
+		if text := record(fmt.Sprintf("with%d.htap", i), "DEBUGINFOD_URLS="+server.URL); !strings.Contains(text,
+			"take") || !strings.Contains(text, "p.c:4") {
 			t.Errorf("run %d:\n%s", i, text)
 		}
 	}
@@ -82,15 +84,18 @@ func TestDebuginfod(t *testing.T) {
 	}
 }
 
-// TestImpatience: who does not want to wait for a download ends that by Ctrl-C. The recording is completed all the same.
+// TestImpatience: who does not want to wait for a download ends that by Ctrl-C. The recording is completed all the
+// same.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "p")
-	if err := os.WriteFile(program+".c", []byte("#include <stdlib.h>\nint main(void) { return malloc(7) == 0; }\n"), 0o644); err != nil {
+	if err := os.WriteFile(program+".c", []byte("#include <stdlib.h>\nint main(void) { return malloc(7) == 0; }\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-s", "-O0", "-fno-builtin", "-Wl,--build-id=sha1", "-o", program, program+".c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-s", "-O0", "-fno-builtin", "-Wl,--build-id=sha1", "-o", program,
+		program+".c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	asked, release := make(chan struct{}, 100), make(chan struct{})
@@ -116,7 +121,8 @@ func TestImpatience(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := cmd.Wait()
-	if text := stderr.String(); err != nil || !strings.Contains(text, "not waiting any longer") || strings.Contains(text, "recording complete") {
+	if text := stderr.String(); err != nil || !strings.Contains(text, "not waiting any longer") ||
+		strings.Contains(text, "recording complete") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	verified := func() string {

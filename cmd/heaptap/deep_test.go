@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A recursion that allocates on its way down has as many call stacks as frames. Twice as deep, it may take twice as long, not four times.
+// A recursion that allocates on its way down has as many call stacks as frames. Twice as deep, it may take twice as
+// long, not four times.
 func TestDeepRecursion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -25,8 +26,10 @@ func TestDeepRecursion(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	for _, text := range []string{"report", "top --by module --metric own-peak", "tree --up", "leaks --json", "leaks --suppressions " + rules,
-		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " + files[0], "export -f callgrind", "export -f firefox",
+	for _, text := range []string{"report", "top --by module --metric own-peak", "tree --up", "leaks --json",
+		"leaks --suppressions " + rules,
+		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " +
+			files[0], "export -f callgrind", "export -f firefox",
 		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof", "export -f perfetto"} {
 		var took [2]time.Duration
 		for i, file := range files {

@@ -51,7 +51,8 @@ func TestExtremeExports(t *testing.T) {
 func TestFormats(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range formats.All {
-		if seen[f.Name] || f.Name == "" || f.Tool == "" || f.Keeps == "" || f.Loses == "" || !strings.HasPrefix(f.Extension, ".") || f.Write == nil {
+		if seen[f.Name] || f.Name == "" || f.Tool == "" || f.Keeps == "" || f.Loses == "" ||
+			!strings.HasPrefix(f.Extension, ".") || f.Write == nil {
 			t.Errorf("%+v", f)
 		}
 		seen[f.Name] = true

@@ -26,9 +26,10 @@ var extremeCommands = map[string][]string{
 	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
-	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE", "--events FILE",
-		"--events --stacks --json FILE", "--events --from peak --to end FILE"},
-	"export":     {"--list", "--list --json", "-f pprof -o OUT FILE", "-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
+	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
+		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE"},
+	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
+		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"globals":    {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
 	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
@@ -43,10 +44,12 @@ var extremeCommands = map[string][]string{
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
 	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
-	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE", "--by module FILE", "--by stack FILE",
+	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE",
+		"--by module FILE", "--by stack FILE",
 		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn --exact FILE",
 		"--hide . FILE", "--from 50% --json FILE"},
-	"tree":   {"FILE", "--json FILE", "--up FILE", "--up --json FILE", "--of . FILE", "--of . --json FILE", "--by stack FILE", "--threshold 0 FILE"},
+	"tree": {"FILE", "--json FILE", "--up FILE", "--up --json FILE", "--of . FILE", "--of . --json FILE",
+		"--by stack FILE", "--threshold 0 FILE"},
 	"verify": {"FILE", "--json FILE", "-v FILE"},
 }
 
@@ -60,8 +63,8 @@ var extremes = map[string]func(t *testing.T, path string){
 	"stripped":  recordStripped,
 }
 
-// TestExtremes asks all commands about recordings that have next to nothing in them, or strange things: an answer comes within
-// seconds, and is text that a terminal takes, or valid JSON.
+// TestExtremes asks all commands about recordings that have next to nothing in them, or strange things: an answer comes
+// within seconds, and is text that a terminal takes, or valid JSON.
 func TestExtremes(t *testing.T) {
 	t.Parallel()
 	for name, write := range extremes {
@@ -112,7 +115,8 @@ func askExtreme(t *testing.T, path, line string) {
 		return
 	}
 	// What is for programs as well, or was asked for in full, has names in full.
-	plainText(t, line, out.String(), slices.Contains(args, "0") || slices.Contains(args, "--suggest") || args[0] == "dump")
+	plainText(t, line, out.String(), slices.Contains(args, "0") || slices.Contains(args, "--suggest") ||
+		args[0] == "dump")
 }
 
 func validJSON(t *testing.T, line string, b []byte) {
@@ -167,7 +171,8 @@ func newExtreme(t *testing.T, path string) *extreme {
 
 func (x *extreme) malloc(time int64, stack uint32, size uint64) {
 	x.t.Helper()
-	if err := x.w.Event(&event.Event{Time: time, Kind: event.Alloc, Func: event.Malloc, Stack: stack, Size: size, Ref: event.NoRef}); err != nil {
+	if err := x.w.Event(&event.Event{Time: time, Kind: event.Alloc, Func: event.Malloc, Stack: stack, Size: size,
+		Ref: event.NoRef}); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -191,16 +196,20 @@ func writeOne(t *testing.T, path string) {
 // writeNames has names as hostile as they may come: long, in other scripts, with control characters, no UTF-8.
 func writeNames(t *testing.T, path string) {
 	x := newExtreme(t, path)
-	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500), "größe::λ<名前>::операция()", "a\tb\nc\x1b[31md\x07\x00e",
-		"\xff\xfe not UTF-8 \x80", "\u202eright to left\u200b", strings.Repeat("名", 4000), "operator()<\"quoted\" & 'quoted'>\\", " "}
+	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500), "größe::λ<名前>::операция()",
+		"a\tb\nc\x1b[31md\x07\x00e",
+		"\xff\xfe not UTF-8 \x80", "\u202eright to left\u200b", strings.Repeat("名",
+			4000), "operator()<\"quoted\" & 'quoted'>\\", " "}
 	frames := map[uint32][]event.Frame{}
 	x.w.Thread(0, event.Thread{TID: 7, Name: "\x1b]0;gone\x07 名前"})
 	for i, name := range names {
 		id := uint32(i + 1)
-		x.w.Module(event.Module{ID: id, Path: "/lib/" + name, Start: uint64(id) << 20, End: uint64(id+1) << 20, Unload: -1})
+		x.w.Module(event.Module{ID: id, Path: "/lib/" + name, Start: uint64(id) << 20, End: uint64(id+1) << 20,
+			Unload: -1})
 		x.w.PC(id, event.PC{Addr: uint64(id)<<20 + 16, Module: id})
 		x.w.Node(id, event.Node{Parent: id - 1, PC: id})
-		frames[id] = []event.Frame{{Function: name, Linkage: name, File: "/src/" + name, Line: id, Inlined: true}, {Function: name + "!", File: name}}
+		frames[id] = []event.Frame{{Function: name, Linkage: name, File: "/src/" + name, Line: id, Inlined: true},
+			{Function: name + "!", File: name}}
 		x.malloc(int64(id)*1000, id, 100)
 	}
 	x.finish(10_000, frames)
@@ -216,7 +225,8 @@ func writeTwice(t *testing.T, path string) {
 			continue
 		}
 		unload := []int64{1: 5000, 2: -1}[id]
-		x.w.Module(event.Module{ID: uint32(id), Path: "/lib/lib" + name + ".so", Start: 4096, End: 8192, Bias: 4096, Loaded: int64(id) * 4000, Unload: unload})
+		x.w.Module(event.Module{ID: uint32(id), Path: "/lib/lib" + name + ".so", Start: 4096, End: 8192, Bias: 4096,
+			Loaded: int64(id) * 4000, Unload: unload})
 		x.w.PC(uint32(id), event.PC{Addr: 5000, Module: uint32(id)})
 		x.w.Node(uint32(id), event.Node{PC: uint32(id)})
 		frames[uint32(id)] = []event.Frame{{Function: "plugin_" + name, File: name + ".c", Line: 3}}
@@ -245,7 +255,8 @@ func writeDeep(t *testing.T, path string, every uint32) {
 			x.malloc(int64(id)*100, id, 10)
 		}
 	}
-	x.finish(600_000, map[uint32][]event.Frame{1: {{Function: "main", File: "deep.c", Line: 9}}, 2: {{Function: "descend", File: "deep.c", Line: 3}}})
+	x.finish(600_000, map[uint32][]event.Frame{1: {{Function: "main", File: "deep.c", Line: 9}},
+		2: {{Function: "descend", File: "deep.c", Line: 3}}})
 }
 
 // recordStripped records a program without symbols.

@@ -50,8 +50,10 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
 	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this `SHARE` of the baseline's value of all")
-	f.StringSliceVar(&g.compare, "compare", question.MetricNames(check.Compared), "with --baseline: compare these `METRICS`")
-	f.StringArrayVar(&g.files, "suppressions", nil, "known leaks, which do not count: what the rules in `FILE` match; may be repeated")
+	f.StringSliceVar(&g.compare, "compare", question.MetricNames(check.Compared),
+		"with --baseline: compare these `METRICS`")
+	f.StringArrayVar(&g.files, "suppressions", nil,
+		"known leaks, which do not count: what the rules in `FILE` match; may be repeated")
 	f.BoolVar(&g.Known.Runtime, "runtime", false, "count what the runtime keeps for itself as leaked, too")
 	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
 	f.BoolVar(&g.AllowEmpty, "allow-empty", false,

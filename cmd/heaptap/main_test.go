@@ -75,8 +75,8 @@ func buildC(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// plain builds heaptap as users have it into a folder and returns that. This binary may be one with the race detector, which
-// takes very long over millions of events and thousands of commands.
+// plain builds heaptap as users have it into a folder and returns that. This binary may be one with the race detector,
+// which takes very long over millions of events and thousands of commands.
 var plain = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "heaptap-plain-")
 	if err != nil {

@@ -15,20 +15,22 @@ import (
 // writeRank writes the recording of a rank: 600 call stacks, at addresses of its own.
 func writeRank(t *testing.T, path string, rank int) {
 	t.Helper()
-	w, err := recording.Create(path, event.Process{PID: 1000 + rank, Exe: "/bin/app", Args: []string{"app"}, Host: fmt.Sprintf("node%d", rank%7), Started: 1e18 + int64(rank)},
-		recording.Options{})
+	w, err := recording.Create(path, event.Process{PID: 1000 + rank, Exe: "/bin/app", Args: []string{"app"},
+		Host: fmt.Sprintf("node%d", rank%7), Started: 1e18 + int64(rank)}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	base := uint64(rank+1) << 32
 	w.Thread(0, event.Thread{TID: uint32(1000 + rank), Name: "app"})
-	w.Module(event.Module{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}, Start: base, End: base + 1<<20, Bias: base, Unload: -1})
+	w.Module(event.Module{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}, Start: base, End: base + 1<<20, Bias: base,
+		Unload: -1})
 	frames := make(map[uint32][]event.Frame)
 	for i := range uint32(600) {
 		w.PC(i+1, event.PC{Addr: base + uint64(i)*8, Module: 1})
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i + 1})
 		frames[i+1] = []event.Frame{{Function: fmt.Sprintf("function_%d", i), File: "app.c", Line: i}}
-		e := event.Event{Time: int64(i) * 100, Kind: event.Alloc, Func: event.Malloc, Stack: i + 1, Size: uint64(rank + 1), Ref: event.NoRef}
+		e := event.Event{Time: int64(i) * 100, Kind: event.Alloc, Func: event.Malloc, Stack: i + 1,
+			Size: uint64(rank + 1), Ref: event.NoRef}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
 		}
@@ -41,10 +43,11 @@ func writeRank(t *testing.T, path string, rank int) {
 	}
 }
 
-// TestMergeMemory: what merging takes depends on the number of call stacks, not on that of the recordings; and 64 descriptors are
-// enough for any number.
+// TestMergeMemory: what merging takes depends on the number of call stacks, not on that of the recordings; and 64
+// descriptors are enough for any number.
 func TestMergeMemory(t *testing.T) {
-	// Not in parallel: what a command is said to have taken at most is not less than what this process had when it started it.
+	// Not in parallel: what a command is said to have taken at most is not less than what this process had when it
+	// started it.
 	dir := t.TempDir()
 	const ranks = 50
 	for i := range ranks {
@@ -56,7 +59,8 @@ func TestMergeMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			if err := os.Symlink(filepath.Join(dir, fmt.Sprintf("%d.htap", i%ranks)), filepath.Join(many, fmt.Sprintf("%d.htap", i))); err != nil {
+			if err := os.Symlink(filepath.Join(dir, fmt.Sprintf("%d.htap", i%ranks)),
+				filepath.Join(many, fmt.Sprintf("%d.htap", i))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,8 +77,10 @@ func TestMergeMemory(t *testing.T) {
 		}
 		defer r.Close()
 		sum, err := r.Tally()
-		if err != nil || len(r.Merged().Inputs) != n || sum.Totals.Allocations != uint64(600*n) || len(sum.Stacks) != 600 || r.Nodes().Len() != 600 {
-			t.Errorf("%d inputs, %d allocations at %d stacks (%v)", len(r.Merged().Inputs), sum.Totals.Allocations, len(sum.Stacks), err)
+		if err != nil || len(r.Merged().Inputs) != n || sum.Totals.Allocations != uint64(600*n) ||
+			len(sum.Stacks) != 600 || r.Nodes().Len() != 600 {
+			t.Errorf("%d inputs, %d allocations at %d stacks (%v)", len(r.Merged().Inputs), sum.Totals.Allocations,
+				len(sum.Stacks), err)
 		}
 		for id, s := range r.Merged().Spreads {
 			if s.Inputs != uint64(n) || s.Bytes.Min != 1 || s.Bytes.Max != ranks {

@@ -11,7 +11,10 @@ import (
 // TestExtremePush sends recordings that have next to nothing in them, or strange things.
 func TestExtremePush(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
 	defer server.Close()
 	for name, write := range extremes {
 		path := filepath.Join(t.TempDir(), "a.htap")

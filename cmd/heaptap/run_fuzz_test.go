@@ -11,9 +11,11 @@ import (
 	"github.com/heaptap/heaptap/internal/record/watch"
 )
 
-// FuzzCondition: what is accepted as a condition of --mark-when means the same when it is written again, and has a limit that can be met.
+// FuzzCondition: what is accepted as a condition of --mark-when means the same when it is written again, and has a
+// limit that can be met.
 func FuzzCondition(f *testing.F) {
-	for _, s := range []string{"rss>2GiB", "live > 1G", "virt<1", "allocations>1M", "stack>4MiB", "system-free<5%", "system-free<1e-400%", "rss>9999999T", "live<0"} {
+	for _, s := range []string{"rss>2GiB", "live > 1G", "virt<1", "allocations>1M", "stack>4MiB", "system-free<5%",
+		"system-free<1e-400%", "rss>9999999T", "live<0"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -28,7 +30,8 @@ func FuzzCondition(f *testing.F) {
 		if err != nil || again != c {
 			t.Errorf("%q: %+v, again %+v, %v", text, c, again, err)
 		}
-		if c.Measure > watch.StackDepth || c.Share < 0 || c.Share > 1 || c.Limit > 1<<63 || c.Below && c.Limit == 0 && c.Share == 0 {
+		if c.Measure > watch.StackDepth || c.Share < 0 || c.Share > 1 || c.Limit > 1<<63 || c.Below && c.Limit == 0 &&
+			c.Share == 0 {
 			t.Errorf("%q: %+v", text, c)
 		}
 	})
@@ -36,7 +39,8 @@ func FuzzCondition(f *testing.F) {
 
 // FuzzConfig: a configuration file that is accepted says, printed by --print-config, the same again.
 func FuzzConfig(f *testing.F) {
-	for _, s := range []string{"mark-every = \"10s\"\nfree-stacks = true", "top = 3\nmark-when = [\"rss>2GiB\", \"live>1GiB\"]", "mode = \"sampled\"", "[a]\nb = 1",
+	for _, s := range []string{"mark-every = \"10s\"\nfree-stacks = true",
+		"top = 3\nmark-when = [\"rss>2GiB\", \"live>1GiB\"]", "mode = \"sampled\"", "[a]\nb = 1",
 		"output = \"a\\u007f\\n\\\"b\"", "export = [\"folded\"]\nkeep = \"10m\"", "top = 1.5", "mark-on = 1979-05-27", "q", "stack-min = [[1]]", "mode = \"\\\x00\""} {
 		f.Add([]byte(s))
 	}

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// again is how long tests wait for a signal that must not come a second time: for that there is no condition to wait for.
+// again is how long tests wait for a signal that must not come a second time: for that there is no condition to wait
+// for.
 const again = 100 * time.Millisecond
 
 // sigtarget is a target that tells every signal it gets. SIGUSR1 ends it with status 42.
@@ -118,7 +119,8 @@ func (r *running) end() {
 
 func TestSignalToRunReachesTargetOnce(t *testing.T) {
 	r := startTarget(t)
-	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR2, unix.SIGTERM, unix.SIGWINCH} {
+	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR2, unix.SIGTERM,
+		unix.SIGWINCH} {
 		unix.Kill(r.cmd.Process.Pid, sig)
 		r.expect(unix.SignalName(sig))
 	}
@@ -190,7 +192,8 @@ func TestRunStopsWithTarget(t *testing.T) {
 	state(t, r.target, "T")
 	state(t, run, "T")
 	var status unix.WaitStatus
-	if pid, err := unix.Wait4(run, &status, unix.WUNTRACED, nil); err != nil || pid != run || status.StopSignal() != unix.SIGSTOP {
+	if pid, err := unix.Wait4(run, &status, unix.WUNTRACED, nil); err != nil || pid != run ||
+		status.StopSignal() != unix.SIGSTOP {
 		t.Fatalf("the parent does not see that the job has stopped: %d %v %v", pid, status, err)
 	}
 	unix.Kill(-run, unix.SIGCONT)

@@ -143,7 +143,8 @@ func TestStopAtEveryStep(t *testing.T) {
 			if status := s.end(); status != 7 || s.out.String() != "done\n" {
 				t.Errorf("status %d, stdout %q, stderr %s", status, &s.out, &s.err)
 			}
-			if text := s.err.String(); strings.Contains(text, "recorder died") || !strings.Contains(text, "recording complete") {
+			if text := s.err.String(); strings.Contains(text, "recorder died") ||
+				!strings.Contains(text, "recording complete") {
 				t.Errorf("stderr: %s", text)
 			}
 			s.recorded()

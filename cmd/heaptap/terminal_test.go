@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestTerminal: whatever files, commands, threads and functions are called, no command hands a control character on to a terminal, nor a
-// formula to a spreadsheet.
+// TestTerminal: whatever files, commands, threads and functions are called, no command hands a control character on to
+// a terminal, nor a formula to a spreadsheet.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a\x1b[31m\u009b\nb")
@@ -33,7 +33,8 @@ func TestTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := []string{"run -q -o DIR/x.htap -- FILE", "run -- MISSING", "source --source-path MISSING FILE f1", "merge -k -o OUT FILE MISSING", "report MISSING",
+	commands := []string{"run -q -o DIR/x.htap -- FILE", "run -- MISSING", "source --source-path MISSING FILE f1",
+		"merge -k -o OUT FILE MISSING", "report MISSING",
 		"dump --threads --modules --regions --ranges --marks --stack-memory --stacks --blocks FILE", "check --max-leaked 0 --format github FILE",
 		"check --max-leaked 0 --format junit FILE", "export -f csv MISSING", "leaks --suppressions MISSING FILE"}
 	for _, c := range recordingCommands {
@@ -47,7 +48,8 @@ func TestTerminal(t *testing.T) {
 	for _, c := range commands {
 		args := strings.Fields(c)
 		for i := range args {
-			args[i] = strings.NewReplacer("FILE", file, "GOOD", good, "BROKEN", broken, "MISSING", missing, "OUT", filepath.Join(dir, "out"), "DIR", dir).Replace(args[i])
+			args[i] = strings.NewReplacer("FILE", file, "GOOD", good, "BROKEN", broken, "MISSING", missing, "OUT",
+				filepath.Join(dir, "out"), "DIR", dir).Replace(args[i])
 		}
 		cmd := command(t, "heaptap", args...)
 		var out, errs strings.Builder
@@ -70,7 +72,8 @@ func TestTerminal(t *testing.T) {
 			}
 			for _, row := range rows {
 				for _, cell := range row {
-					if strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "@") || strings.ContainsAny(cell, "\t\r\n") {
+					if strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "@") ||
+						strings.ContainsAny(cell, "\t\r\n") {
 						t.Errorf("%q: a cell %q", c, cell)
 					}
 				}
@@ -79,7 +82,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestForgedTrees: a call tree in a circle, and a merged recording of nothing, which is told by every command that reads them.
+// TestForgedTrees: a call tree in a circle, and a merged recording of nothing, which is told by every command that
+// reads them.
 func TestForgedTrees(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +108,8 @@ func TestForgedTrees(t *testing.T) {
 			}
 			return true
 		}},
-		"no inputs": {"merged.htap", "the list of the recordings that were merged is missing", func(b *forgedBlock) bool { return b.typ != typeInputs }},
+		"no inputs": {"merged.htap", "the list of the recordings that were merged is missing",
+			func(b *forgedBlock) bool { return b.typ != typeInputs }},
 	} {
 		var blocks []forgedBlock
 		for _, b := range parsedBlocks(set.good[c.of]) {
@@ -124,7 +129,8 @@ func TestForgedTrees(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: verify: %v: %s", name, err, out)
 		}
-		for _, args := range [][]string{{"export", "-f", "heaptrack", "-o", "-"}, {"export", "-f", "csv", "-o", "-"}, {"check", "--no-growth"}, {"report", "--json"}, {"tree"}, {"top"}} {
+		for _, args := range [][]string{{"export", "-f", "heaptrack", "-o", "-"}, {"export", "-f", "csv", "-o", "-"},
+			{"check", "--no-growth"}, {"report", "--json"}, {"tree"}, {"top"}} {
 			out, _ := command(t, "heaptap", append(args, file)...).CombinedOutput()
 			if strings.Contains(string(out), "panic") {
 				t.Errorf("%s: %v: %s", name, args, out)

@@ -20,7 +20,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// tortureSet is all files that are tried, by numbers: each has a number for as long as the files at the beginning and the seed are the same.
+// tortureSet is all files that are tried, by numbers: each has a number for as long as the files at the beginning and
+// the seed are the same.
 type tortureSet struct {
 	dir   string
 	seed  uint64
@@ -50,7 +51,8 @@ var tortureSmall = []string{"plain.htap", "levels.htap", "unfinished.htap"}
 var tortureOthers = []string{"folded.htap", "merged.htap"}
 
 // tortureImports are files of other tools.
-var tortureImports = []string{"shop.massif.out", "shop.dhat.json", "shop.gperftools.heap", "shop.jemalloc.heap", "go.pb.gz"}
+var tortureImports = []string{"shop.massif.out", "shop.dhat.json", "shop.gperftools.heap", "shop.jemalloc.heap",
+	"go.pb.gz"}
 
 // makeTorture makes the files at the beginning, in a folder.
 func makeTorture(t *testing.T, dir string) *tortureSet {
@@ -66,8 +68,10 @@ func makeTorture(t *testing.T, dir string) *tortureSet {
 	check(tortureRecording(at("levels.htap"), recording.Options{}, 120, 6, true))
 	check(tortureRecording(at("unfinished.htap"), recording.Options{Addresses: true}, 60, 25, false))
 	check(deepRecording(at("deep.htap"), 400_000, 20_000))
-	check(tortureRecording(at("folded.htap"), recording.Options{Fold: recording.Fold{MaxSize: 8_000}}, 9_000, 450, true))
-	if out, err := command(t, "heaptap", "merge", "-o", at("merged.htap"), at("plain.htap"), at("levels.htap")).CombinedOutput(); err != nil {
+	check(tortureRecording(at("folded.htap"), recording.Options{Fold: recording.Fold{MaxSize: 8_000}}, 9_000, 450,
+		true))
+	if out, err := command(t, "heaptap", "merge", "-o", at("merged.htap"), at("plain.htap"),
+		at("levels.htap")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, name := range []string{"plain.htap", "levels.htap", "folded.htap", "merged.htap"} {
@@ -88,7 +92,8 @@ func makeTorture(t *testing.T, dir string) *tortureSet {
 
 // tortureRecording makes a recording with every kind of block. Its names are those that a forger would choose.
 func tortureRecording(path string, o recording.Options, events, each int, finish bool) error {
-	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "\x1b[31mb"}, Env: []string{"X=1"}, Started: 1e18}, o)
+	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "\x1b[31mb"},
+		Env: []string{"X=1"}, Started: 1e18}, o)
 	if err != nil {
 		return err
 	}
@@ -102,7 +107,8 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 		module := 1 + i%2
 		w.PC(i+1, event.PC{Addr: 4096*uint64(1+3*(i%2)) + uint64(i), Module: module, Interrupted: i == 3})
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i + 1, Truncated: i == 7})
-		frames[i+1] = []event.Frame{{Function: fmt.Sprintf("f%d", i), File: "x.c", Line: 3 + i, Inlined: true}, {Function: "=g\x1b", File: "/src/y.c", Line: 9}}
+		frames[i+1] = []event.Frame{{Function: fmt.Sprintf("f%d", i), File: "x.c", Line: 3 + i, Inlined: true},
+			{Function: "=g\x1b", File: "/src/y.c", Line: 9}}
 	}
 	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: -1})
@@ -116,7 +122,8 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 	last := [3]uint64{event.NoRef, event.NoRef, event.NoRef}
 	now, allocs := int64(100), uint64(0)
 	alloc := func(thread uint32, flags event.Flags) error {
-		e := event.Event{Kind: event.Alloc, Func: event.Malloc, Time: now, Thread: thread, Stack: uint32(1 + r.IntN(8)), Size: uint64(r.IntN(500)),
+		e := event.Event{Kind: event.Alloc, Func: event.Malloc, Time: now, Thread: thread, Stack: uint32(1 + r.IntN(8)),
+			Size: uint64(r.IntN(500)),
 			Addr: 0x10000 + allocs*1024, Ref: event.NoRef, Flags: flags | event.HasUsable}
 		if flags&event.Realloc != 0 {
 			e.Func = event.ReallocFunc
@@ -133,20 +140,24 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 		switch i {
 		case 10:
 			w.Mark(event.Mark{Name: "warm", Time: now, Cut: w.Handed(), Thread: 1})
-			w.Region(event.RegionNote{Name: "load", Time: now, Thread: thread, Event: w.Handed(), Alloc: w.Allocations(), Count: 1, IDs: [4]int64{7}})
+			w.Region(event.RegionNote{Name: "load", Time: now, Thread: thread, Event: w.Handed(),
+				Alloc: w.Allocations(), Count: 1, IDs: [4]int64{7}})
 		case 30:
 			w.Range(event.NamedRange{Name: "table", Time: now, Thread: 1, Event: w.Handed(), Start: 4096, Size: 100})
 		}
 		var err error
 		switch k := len(live); {
 		case i%17 == 3:
-			err = w.Event(&event.Event{Kind: event.Unmatched, Func: event.FreeFunc, Time: now, Thread: thread, Addr: 77, Ref: event.NoRef})
+			err = w.Event(&event.Event{Kind: event.Unmatched, Func: event.FreeFunc, Time: now, Thread: thread, Addr: 77,
+				Ref: event.NoRef})
 		case k > 5 && r.IntN(2) == 0:
 			at := r.IntN(k)
 			b := live[at]
 			live = slices.Delete(live, at, at+1)
-			e := event.Event{Kind: event.Free, Func: event.FreeFunc, Time: now, Thread: thread, Stack: b.e.Stack, Size: b.e.Size, Usable: b.e.Usable, Addr: b.e.Addr,
-				Ref: b.ref, Born: b.e.Time, BornBy: b.e.Thread, Flags: event.HasUsable, FreeStack: uint32(1 + r.IntN(8))}
+			e := event.Event{Kind: event.Free, Func: event.FreeFunc, Time: now, Thread: thread, Stack: b.e.Stack,
+				Size: b.e.Size, Usable: b.e.Usable, Addr: b.e.Addr,
+				Ref: b.ref, Born: b.e.Time, BornBy: b.e.Thread, Flags: event.HasUsable, FreeStack: uint32(1 +
+					r.IntN(8))}
 			half := r.IntN(5) == 0
 			if half {
 				e.Func, e.Flags = event.ReallocFunc, e.Flags|event.Realloc
@@ -173,15 +184,21 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 	return errors.Join(w.Symbols(frames),
 		w.Variables([]event.Variable{{Module: 1, Kind: 1, Addr: 5000, Size: 64, Name: "=table", File: "x.c", Line: 4}},
 			[]event.DataSection{{Module: 1, Kind: 1, Start: 4900, End: 6000, Variables: 1, Named: 64}}),
-		w.Residency([]event.Residency{{Module: 1, Time: 20, PageSize: 4096, Looked: []event.AddrRange{{Start: 4096, End: 8192}}, Resident: []event.AddrRange{{Start: 4096, End: 8192}}}}),
-		w.Counts(&event.Counts{Tick: 416_667, Rows: []event.Count{{TID: 100, Name: "a", Func: event.Malloc, Calls: 5, Bytes: 100, Usable: 120,
+		w.Residency([]event.Residency{{Module: 1, Time: 20, PageSize: 4096,
+			Looked: []event.AddrRange{{Start: 4096, End: 8192}}, Resident: []event.AddrRange{{Start: 4096,
+				End: 8192}}}}),
+		w.Counts(&event.Counts{Tick: 416_667, Rows: []event.Count{{TID: 100, Name: "a", Func: event.Malloc, Calls: 5,
+			Bytes: 100, Usable: 120,
 			Sizes: []event.Class{{Class: 3, Calls: 5}}}}}),
-		w.Finish(recording.Ending{End: now + 1000, Exited: true, Code: 3, Status: "exit status 3", Health: event.Health{Waits: 2, Notes: []string{"n\x1b"}}}))
+		w.Finish(recording.Ending{End: now + 1000, Exited: true, Code: 3, Status: "exit status 3",
+			Health: event.Health{Waits: 2, Notes: []string{"n\x1b"}}}))
 }
 
-// deepRecording makes a small file whose call stacks are long: those of a recursion through so many nodes, which allocates at the last ones.
+// deepRecording makes a small file whose call stacks are long: those of a recursion through so many nodes, which
+// allocates at the last ones.
 func deepRecording(path string, nodes, stacks uint32) error {
-	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a"}, Started: 1e18}, recording.Options{})
+	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a"}, Started: 1e18},
+		recording.Options{})
 	if err != nil {
 		return err
 	}
@@ -196,7 +213,8 @@ func deepRecording(path string, nodes, stacks uint32) error {
 		w.Node(i+1, event.Node{Parent: i, PC: 1 + i%4})
 	}
 	for i := range stacks {
-		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: 100 * int64(i+1), Stack: nodes - i, Size: uint64(1 + i%100),
+		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: 100 * int64(i+1), Stack: nodes - i,
+			Size: uint64(1 + i%100),
 			Addr: 0x10000 + 1024*uint64(i), Ref: event.NoRef}); err != nil {
 			return err
 		}
@@ -224,7 +242,8 @@ func tortureSpool(t *testing.T, dir string) {
 			case k%500 == 7:
 				s.Event(nil, wire.Record{Kind: wire.KMark, Addr: uint64(mark)})
 			case k%300 == 11:
-				s.Event([]wire.Record{{Kind: wire.XID, Value: 7}}, wire.Record{Kind: wire.KRegionBegin, Addr: uint64(mark)})
+				s.Event([]wire.Record{{Kind: wire.XID, Value: 7}},
+					wire.Record{Kind: wire.KRegionBegin, Addr: uint64(mark)})
 			case k%2 == 0:
 				s.Event(nil, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: uint32(k % 90), Stack: uint32(1 + k%19)})
 			default:
@@ -239,7 +258,8 @@ func tortureSpool(t *testing.T, dir string) {
 // loadTorture reads the files at the beginning.
 func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	s := &tortureSet{dir: dir, seed: seed, good: make(map[string][]byte)}
-	for _, name := range slices.Concat(tortureSmall, tortureOthers, tortureImports, []string{"deep.htap", "p.spool", "p.spill"}) {
+	for _, name := range slices.Concat(tortureSmall, tortureOthers, tortureImports,
+		[]string{"deep.htap", "p.spool", "p.spill"}) {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
@@ -248,13 +268,15 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	}
 	for _, name := range tortureSmall {
 		b := s.good[name]
-		s.add("flipped "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { b[i] ^= 1 << (i % 8); return b }))
+		s.add("flipped "+name, len(b), 4, s.of(name, recordingCommands,
+			func(i int, b []byte) []byte { b[i] ^= 1 << (i % 8); return b }))
 		s.add("cut "+name, len(b), 4, s.of(name, recordingCommands, func(i int, b []byte) []byte { return b[:i] }))
 	}
 	s.add("deep", 1, 0, s.of("deep.htap", recordingCommands, func(_ int, b []byte) []byte { return b }))
 	bases := slices.Concat(tortureSmall, tortureOthers)
 	s.add("forged", 100_000, 20, func(i int) tortureInput {
-		return s.of(bases[i%len(bases)], recordingCommands, func(_ int, b []byte) []byte { return forged(rand.New(rand.NewPCG(seed, uint64(i))), b) })(i)
+		return s.of(bases[i%len(bases)], recordingCommands,
+			func(_ int, b []byte) []byte { return forged(rand.New(rand.NewPCG(seed, uint64(i))), b) })(i)
 	})
 	s.add("spool", 5_000, 4, func(i int) tortureInput {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -283,7 +305,8 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 // of makes inputs of one file.
 func (s *tortureSet) of(name string, commands []string, change func(i int, b []byte) []byte) func(i int) tortureInput {
 	return func(i int) tortureInput {
-		return tortureInput{map[string][]byte{name: change(i, bytes.Clone(s.good[name]))}, name, filepath.Join(s.dir, "levels.htap"), commands}
+		return tortureInput{map[string][]byte{name: change(i, bytes.Clone(s.good[name]))}, name,
+			filepath.Join(s.dir, "levels.htap"), commands}
 	}
 }
 
@@ -580,7 +603,8 @@ func joinedBlocks(header []byte, blocks []forgedBlock, index bool) []byte {
 	}
 	if index {
 		at := uint64(len(out))
-		p := joinedColumns(binary.AppendUvarint(nil, uint64(len(blocks))), []forgedColumn{{1, types}, {2, sizes}, {3, sums}, {4, heads}, {5, above}})
+		p := joinedColumns(binary.AppendUvarint(nil, uint64(len(blocks))),
+			[]forgedColumn{{1, types}, {2, sizes}, {3, sums}, {4, heads}, {5, above}})
 		p = binary.LittleEndian.AppendUint64(p, at)
 		add(len(blocks), typeIndex, append(p, "HTAPEND\n"...))
 	}

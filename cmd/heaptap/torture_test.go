@@ -25,8 +25,8 @@ import (
 	"github.com/heaptap/heaptap/internal/export/formats"
 )
 
-// What a command may take of a file of a few thousand bytes, whatever is in it. Time is the processor's, so that a machine with other
-// work does not matter; one that waits is noticed later.
+// What a command may take of a file of a few thousand bytes, whatever is in it. Time is the processor's, so that a
+// machine with other work does not matter; one that waits is noticed later.
 const (
 	tortureCPU    = 10 * time.Second
 	tortureWait   = 3 * time.Minute
@@ -41,11 +41,12 @@ var (
 	tortureKeep = flag.String("torture-keep", "", "keep the files of which something came that should not, in this folder")
 )
 
-// TestTorture gives damaged and forged files to every command that reads files: whatever is in them, no command panics, hangs, or takes
-// memory out of proportion, and what repair writes, verify finds to be right.
+// TestTorture gives damaged and forged files to every command that reads files: whatever is in them, no command panics,
+// hangs, or takes memory out of proportion, and what repair writes, verify finds to be right.
 //
-// The commands run within processes of their own, many in each, by this binary's command "torture". When one dies, the file that did it
-// is reported by its number, and another process goes on behind it: `torture DIR NUMBER` tries that file again.
+// The commands run within processes of their own, many in each, by this binary's command "torture". When one dies, the
+// file that did it is reported by its number, and another process goes on behind it: `torture DIR NUMBER` tries that
+// file again.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -87,7 +88,8 @@ func TestTorture(t *testing.T) {
 			case <-stop:
 				return
 			case <-time.After(30 * time.Second):
-				fmt.Printf("%v: %d of %d files, %d failures\n", time.Since(begin).Round(time.Second), done.Load(), len(numbers), failed.Load())
+				fmt.Printf("%v: %d of %d files, %d failures\n", time.Since(begin).Round(time.Second), done.Load(),
+					len(numbers), failed.Load())
 			}
 		}
 	})
@@ -97,8 +99,10 @@ func TestTorture(t *testing.T) {
 	t.Logf("%d of %d files, seed %d", done.Load(), len(numbers), *tortureSeed)
 }
 
-// tortureProcess has one process try files, by their numbers. It returns how many it has tried, and what is to be said of the last one.
-func tortureProcess(t *testing.T, dir string, worker int, numbers []int, deadline time.Time, done *atomic.Int64) (tried int, report string) {
+// tortureProcess has one process try files, by their numbers. It returns how many it has tried, and what is to be said
+// of the last one.
+func tortureProcess(t *testing.T, dir string, worker int, numbers []int, deadline time.Time,
+	done *atomic.Int64) (tried int, report string) {
 	var list strings.Builder
 	for _, n := range numbers {
 		fmt.Fprintln(&list, n)
@@ -216,7 +220,8 @@ func (x *torturer) watch() {
 			continue
 		}
 		var what string
-		if cpu, wall := processorTime()-x.began.Load(), time.Now().UnixNano()-x.since.Load(); cpu > int64(tortureCPU) || wall > int64(tortureWait) {
+		if cpu, wall := processorTime()-x.began.Load(), time.Now().UnixNano()-x.since.Load(); cpu > int64(tortureCPU) ||
+			wall > int64(tortureWait) {
 			what = fmt.Sprintf("%v of processor time in %v", time.Duration(cpu), time.Duration(wall))
 		} else if rss := resident(); rss > tortureMemory {
 			what = fmt.Sprintf("%d MiB of memory", rss>>20)
@@ -261,7 +266,8 @@ func (x *torturer) run(args ...string) int {
 	return executeRoot(newRootCommand(commandNamed()[args[0]]), args)
 }
 
-// commandNamed has what makes each command, by its name: to make all of them, with their flags, takes longer than most of them run.
+// commandNamed has what makes each command, by its name: to make all of them, with their flags, takes longer than most
+// of them run.
 var commandNamed = sync.OnceValue(func() map[string][]func() *cobra.Command {
 	named := map[string][]func() *cobra.Command{}
 	for _, c := range allCommands {

@@ -1,6 +1,6 @@
-// Package clock reads the counter that all cores share and with which the agent stamps its events: the timestamp counter
-// of x86-64, the virtual counter of arm64. It also pairs it with the kernel's monotonic clock, so that one can be
-// converted into the other.
+// Package clock reads the counter that all cores share and with which the agent stamps its events: the timestamp
+// counter of x86-64, the virtual counter of arm64. It also pairs it with the kernel's monotonic clock, so that one can
+// be converted into the other.
 package clock
 
 import "golang.org/x/sys/unix"

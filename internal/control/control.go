@@ -37,12 +37,14 @@ const (
 // Request is one request.
 type Request struct {
 	Verb  Verb
-	Text  string   `json:",omitempty"`
-	Spool string   `json:",omitempty"` // file name of the spool that is meant; "": all of the run
-	TID   int      `json:",omitempty"` // thread that sends the request; 0: none
-	Stack uint32   `json:",omitempty"` // a call stack by its number in the spool; when passed on, in the recording
-	Nodes []uint32 `json:"-"`          // set when a dump of frames is passed on: the recording's call stacks, by their numbers in the spool
-	PID   int      `json:",omitempty"` // process that is meant, if Spool is set; others with the same spool may be affected, too
+	Text  string `json:",omitempty"`
+	Spool string `json:",omitempty"` // file name of the spool that is meant; "": all of the run
+	TID   int    `json:",omitempty"` // thread that sends the request; 0: none
+	Stack uint32 `json:",omitempty"` // a call stack by its number in the spool; when passed on, in the recording
+	// Set when a dump of frames is passed on: the recording's call stacks, by their numbers in the spool.
+	Nodes []uint32 `json:"-"`
+	// Process that is meant, if Spool is set; others with the same spool may be affected, too.
+	PID int `json:",omitempty"`
 }
 
 // Reply is the answer to a request.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCall: a request arrives and its answer comes back, also where the folder's name is longer than a socket's may be; nobody else can
-// reach the socket; once it is closed, there is no recorder.
+// TestCall: a request arrives and its answer comes back, also where the folder's name is longer than a socket's may be;
+// nobody else can reach the socket; once it is closed, there is no recorder.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 50))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRequest: whatever is sent to the socket, it is understood as one request, which survives the way there, or gets an answer that says
-// why not; the next caller is served.
+// FuzzRequest: whatever is sent to the socket, it is understood as one request, which survives the way there, or gets
+// an answer that says why not; the next caller is served.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"Verb":"mark","Text":"a\nb","Spool":"x.spool","PID":7}` + "\n"))
 	f.Add([]byte("{\"Verb\":7}\n"))

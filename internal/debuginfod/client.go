@@ -46,9 +46,9 @@ const connectTime = 10 * time.Second
 // missFor is how long a negative answer is remembered.
 const missFor = 10 * time.Minute
 
-// FromEnvironment returns a client of the servers in DEBUGINFOD_URLS, separated by spaces; nil if there are none. DEBUGINFOD_CACHE_PATH,
-// DEBUGINFOD_TIMEOUT (seconds), DEBUGINFOD_MAXTIME (seconds) and DEBUGINFOD_MAXSIZE (bytes) mean what debuginfod_find_debuginfo(3)
-// says.
+// FromEnvironment returns a client of the servers in DEBUGINFOD_URLS, separated by spaces; nil if there are none.
+// DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT (seconds), DEBUGINFOD_MAXTIME (seconds) and DEBUGINFOD_MAXSIZE (bytes) mean
+// what debuginfod_find_debuginfo(3) says.
 func FromEnvironment() *Client {
 	c := &Client{slow: 90 * time.Second, dir: cacheDir(), down: map[string]bool{}}
 	for url := range strings.FieldsSeq(os.Getenv("DEBUGINFOD_URLS")) {
@@ -198,7 +198,8 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 		return errors.New(answer.Status)
 	}
 	if c.maxSize > 0 && max(answer.ContentLength, size(answer)) > c.maxSize {
-		return fmt.Errorf("it has %d bytes, more than DEBUGINFOD_MAXSIZE allows (%d)", max(answer.ContentLength, size(answer)), c.maxSize)
+		return fmt.Errorf("it has %d bytes, more than DEBUGINFOD_MAXSIZE allows (%d)",
+			max(answer.ContentLength, size(answer)), c.maxSize)
 	}
 	if c.Begin != nil {
 		c.Begin(shown, max(answer.ContentLength, size(answer)))

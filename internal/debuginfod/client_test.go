@@ -59,7 +59,8 @@ func TestDebugFile(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
 	}
-	if asked.Load() != 1 || emptyAsked.Load() != 1 || len(begun) != 1 || begun[0] != fmt.Sprintf("%s/buildid/abcdef01/debuginfo 600000", url) {
+	if asked.Load() != 1 || emptyAsked.Load() != 1 || len(begun) != 1 ||
+		begun[0] != fmt.Sprintf("%s/buildid/abcdef01/debuginfo 600000", url) {
 		t.Errorf("asked %d and %d times; %q", emptyAsked.Load(), asked.Load(), begun)
 	}
 	for range 2 { // what nobody has is remembered
@@ -115,12 +116,14 @@ func TestTrouble(t *testing.T) {
 			t.Error("the password is told:", url)
 		}
 	}
-	for id, want := range map[byte]string{1: "500", 2: "less than 100 KiB", 3: "unexpected EOF", 4: "MAXSIZE", 5: "400000 bytes", 6: "empty"} {
+	for id, want := range map[byte]string{1: "500", 2: "less than 100 KiB", 3: "unexpected EOF", 4: "MAXSIZE",
+		5: "400000 bytes", 6: "empty"} {
 		path, err := c.DebugFile(t.Context(), []byte{id, id})
 		if id == 3 { // the limit comes first
 			want = "MAXSIZE"
 		}
-		if path != "" || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "//me:xxxxx@") {
+		if path != "" || err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "//me:xxxxx@") {
 			t.Errorf("%d: %q, %v", id, path, err)
 		}
 		if id == 2 { // a server that is too slow is not asked again, else each module would cost as much time
@@ -131,7 +134,8 @@ func TestTrouble(t *testing.T) {
 		}
 	}
 	c.maxSize = 0
-	if path, err := c.DebugFile(t.Context(), []byte{3, 3}); path != "" || err == nil || !strings.Contains(err.Error(), "EOF") {
+	if path, err := c.DebugFile(t.Context(), []byte{3, 3}); path != "" || err == nil ||
+		!strings.Contains(err.Error(), "EOF") {
 		t.Errorf("broken off: %q, %v", path, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -145,7 +149,8 @@ func TestTrouble(t *testing.T) {
 	}
 	close(release)
 	s.Close()
-	if _, err := c.DebugFile(t.Context(), []byte{1, 1}); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if _, err := c.DebugFile(t.Context(), []byte{1, 1}); err == nil ||
+		!strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("of a server that is gone: %v", err)
 	}
 	if path, err := c.DebugFile(t.Context(), []byte{1, 1}); path != "" || err != nil {

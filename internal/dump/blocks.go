@@ -3,8 +3,8 @@ package dump
 // Blocks writes the blocks of the file.
 func (d *Dumper) Blocks() error {
 	if !d.json {
-		d.printf("%6s %12s %10s  %-11s %10s %10s %13s %13s %14s %14s %9s\n", "block", "offset", "bytes", "type", "events", "from event", "begin", "end",
-			"live before", "peak", "stacks")
+		d.printf("%6s %12s %10s  %-11s %10s %10s %13s %13s %14s %14s %9s\n", "block", "offset", "bytes", "type",
+			"events", "from event", "begin", "end", "live before", "peak", "stacks")
 	}
 	for _, b := range d.r.Blocks() {
 		if d.json {
@@ -22,7 +22,8 @@ func (d *Dumper) Blocks() error {
 			}
 			var c *change
 			if b.Events > 0 {
-				c = &change{b.Events, b.FirstEvent, b.Begin, b.End, b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads, b.Level}
+				c = &change{b.Events, b.FirstEvent, b.Begin, b.End, b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads,
+					b.Level}
 			}
 			d.object(struct {
 				Number uint32 `json:"block"`
@@ -47,8 +48,8 @@ func (d *Dumper) Blocks() error {
 		if b.Level > 0 {
 			typ += " " + string('0'+rune(b.Level))
 		}
-		d.printf("%-11s %10d %10d %s %s %14d %14d %9d%s\n", typ, b.Events, b.FirstEvent, Seconds(nil, b.Begin, 13), Seconds(nil, b.End, 13),
-			b.Live, b.Peak, b.Stacks, folded)
+		d.printf("%-11s %10d %10d %s %s %14d %14d %9d%s\n", typ, b.Events, b.FirstEvent, Seconds(nil, b.Begin, 13),
+			Seconds(nil, b.End, 13), b.Live, b.Peak, b.Stacks, folded)
 	}
 	return d.err
 }

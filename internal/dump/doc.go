@@ -1,11 +1,11 @@
-// Package dump is the text twin of a recording: it writes what a recording holds, table by table and event by event, for
-// people and for tests.
+// Package dump is the text twin of a recording: it writes what a recording holds, table by table and event by event,
+// for people and for tests.
 //
-// As text, a line is made to be read, and to be cut into fields at blanks. As JSON, a line is an object, and all lines together
-// hold everything that the recording says. docs/recording.md describes both.
+// As text, a line is made to be read, and to be cut into fields at blanks. As JSON, a line is an object, and all lines
+// together hold everything that the recording says. docs/recording.md describes both.
 //
-// Everything is written as it is read: memory does not grow with the number of events, and a range of events costs what it
-// holds, not what comes before it.
+// Everything is written as it is read: memory does not grow with the number of events, and a range of events costs what
+// it holds, not what comes before it.
 package dump
 
 import (

@@ -22,15 +22,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func sample(t *testing.T) (path string, events []event.Event) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.htap")
-	w, err := recording.Create(path, event.Process{PID: 4711, Args: []string{"./prog", "a b"}, Exe: "/bin/prog", Recorder: "1.2"},
-		recording.Options{Addresses: true})
+	w, err := recording.Create(path, event.Process{PID: 4711, Args: []string{"./prog", "a b"}, Exe: "/bin/prog",
+		Recorder: "1.2"}, recording.Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Thread(0, event.Thread{TID: 4711, Name: "prog"})
 	w.Thread(1, event.Thread{TID: 4712, Name: "worker\x1b[1m", Start: 300})
-	w.Module(event.Module{ID: 1, Path: "/bin/prog", BuildID: []byte{0xab, 0xcd}, Start: 0x1000, End: 0x2000, Bias: 0x1000, Unload: -1})
-	w.Module(event.Module{ID: 2, Path: "/lib/plugin.so", Start: 0x7000, End: 0x8000, Bias: 0x7000, Loaded: 100, Unload: 2e9})
+	w.Module(event.Module{ID: 1, Path: "/bin/prog", BuildID: []byte{0xab, 0xcd}, Start: 0x1000, End: 0x2000,
+		Bias: 0x1000, Unload: -1})
+	w.Module(event.Module{ID: 2, Path: "/lib/plugin.so", Start: 0x7000, End: 0x8000, Bias: 0x7000, Loaded: 100,
+		Unload: 2e9})
 	w.PC(1, event.PC{Addr: 0x1234, Module: 1})
 	w.PC(2, event.PC{Addr: 0x7010, Module: 2, Interrupted: true})
 	w.PC(3, event.PC{Addr: 0x9999})
@@ -40,28 +42,38 @@ func sample(t *testing.T) (path string, events []event.Event) {
 	w.Sample(event.Sample{Time: 1e7, RSS: 1 << 20, Virtual: 1 << 30, PSS: -1, MinorFaults: 5})
 	const none = event.NoRef
 	events = []event.Event{
-		{Time: 100, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 100, Usable: 104, Flags: event.HasUsable, Addr: 0x5000, Ref: none},
+		{Time: 100, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 100, Usable: 104, Flags: event.HasUsable,
+			Addr: 0x5000, Ref: none},
 		{Time: 200, Kind: event.Alloc, Func: event.Calloc, Stack: 2, Size: 80, Count: 10, Addr: 0x5100, Ref: none},
-		{Time: 200, Kind: event.Alloc, Func: event.PosixMemalign, Stack: 2, Size: 50, Align: 64, Addr: 0x5200, Ref: none},
-		{Time: 300, Kind: event.Free, Func: event.FreeFunc, Thread: 1, Stack: 1, Size: 100, Usable: 104, Flags: event.HasUsable, Addr: 0x5000,
+		{Time: 200, Kind: event.Alloc, Func: event.PosixMemalign, Stack: 2, Size: 50, Align: 64, Addr: 0x5200,
+			Ref: none},
+		{Time: 300, Kind: event.Free, Func: event.FreeFunc, Thread: 1, Stack: 1, Size: 100, Usable: 104,
+			Flags: event.HasUsable, Addr: 0x5000,
 			Ref: 0, Born: 100, FreeStack: 3},
-		{Time: 1_234_567_800, Kind: event.Free, Func: event.ReallocFunc, Stack: 2, Size: 80, Addr: 0x5100, Ref: 1, Born: 200, Flags: event.Realloc},
+		{Time: 1_234_567_800, Kind: event.Free, Func: event.ReallocFunc, Stack: 2, Size: 80, Addr: 0x5100, Ref: 1,
+			Born: 200, Flags: event.Realloc},
 		{Time: 1_234_567_800, Kind: event.Alloc, Func: event.ReallocFunc, Stack: 3, Size: 160, Addr: 0x5100, Ref: none,
 			Flags: event.Realloc | event.InPlace},
-		{Time: 1_300_000_000, Kind: event.Free, Func: event.DeleteArraySizedAligned, Stack: 3, Size: 160, Addr: 0x5100, Ref: 3, Born: 1_234_567_800,
+		{Time: 1_300_000_000, Kind: event.Free, Func: event.DeleteArraySizedAligned, Stack: 3, Size: 160, Addr: 0x5100,
+			Ref: 3, Born: 1_234_567_800,
 			Flags: event.Temporary},
-		{Time: 1_300_000_000, Kind: event.Alloc, Func: event.NewArrayAlignedNothrow, Stack: 3, Size: 0, Align: 32, Addr: 0x5300, Ref: none,
+		{Time: 1_300_000_000, Kind: event.Alloc, Func: event.NewArrayAlignedNothrow, Stack: 3, Size: 0, Align: 32,
+			Addr: 0x5300, Ref: none,
 			Flags: event.Late},
 		{Time: 1_300_000_000, Kind: event.Fail, Func: event.Malloc, Stack: 3, Size: 1<<64 - 1, Ref: none},
 		{Time: 1_300_000_000, Kind: event.Unmatched, Func: event.FreeFunc, Addr: 0x1010, Ref: none, FreeStack: 2},
 		{Time: 1_300_000_000, Kind: event.Inherited, Func: event.Delete, Ref: none},
-		{Time: 1_300_000_000, Kind: event.Free, Func: event.FuncUnknown, Stack: 2, Size: 50, Addr: 0x5200, Ref: 2, Born: 200},
+		{Time: 1_300_000_000, Kind: event.Free, Func: event.FuncUnknown, Stack: 2, Size: 50, Addr: 0x5200, Ref: 2,
+			Born: 200},
 		{Time: 1_400_000_000, Kind: event.Map, Func: event.Mmap, Stack: 1, Size: 4096, Addr: 0x7f0000000000, Ref: none},
-		{Time: 1_400_000_000, Kind: event.Map, Func: event.Mremap, Stack: 1, Size: 8192, Ref: none, OldAddr: 0x7f0000000000, OldSize: 4096},
-		{Time: 1_400_000_000, Kind: event.Map, Func: event.Munmap, Stack: 1, Size: 4096, Addr: 0x7f0000000000, Ref: none},
+		{Time: 1_400_000_000, Kind: event.Map, Func: event.Mremap, Stack: 1, Size: 8192, Ref: none,
+			OldAddr: 0x7f0000000000, OldSize: 4096},
+		{Time: 1_400_000_000, Kind: event.Map, Func: event.Munmap, Stack: 1, Size: 4096, Addr: 0x7f0000000000,
+			Ref: none},
 		{Time: 1_400_000_000, Kind: event.Map, Func: event.Munmap, Stack: 1, Size: 4096, Ref: none},
 		{Time: 1_400_000_000, Kind: event.Map, Func: event.Brk, Stack: 1, Addr: 0x2000, OldAddr: 0x1000, Ref: none},
-		{Time: 1_500_000_000, Kind: event.Alloc, Func: event.Reallocarray, Stack: 3, Size: 60, Count: 3, Addr: 0x5400, Ref: none},
+		{Time: 1_500_000_000, Kind: event.Alloc, Func: event.Reallocarray, Stack: 3, Size: 60, Count: 3, Addr: 0x5400,
+			Ref: none},
 		{Time: 1_500_000_000, Kind: event.Alloc, Func: event.New, Stack: 3, Size: 8, Addr: 0x5500, Ref: none},
 	}
 	for i := range events {
@@ -78,7 +90,8 @@ func sample(t *testing.T) (path string, events []event.Event) {
 		2: {{Function: "f<int>(g)", Linkage: "_Z1f", Inlined: true}, {Function: "h"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(recording.Ending{End: 2e9, Exited: true, Code: 3, Health: event.Health{Notes: []string{"A note."}}}); err != nil {
+	if err := w.Finish(recording.Ending{End: 2e9, Exited: true, Code: 3,
+		Health: event.Health{Notes: []string{"A note."}}}); err != nil {
 		t.Fatal(err)
 	}
 	return path, events
@@ -102,7 +115,8 @@ func dumpOf(t *testing.T, r *recording.Reader, asJSON bool) string {
 		name  string
 		write func(*Dumper) error
 	}{
-		{"threads", (*Dumper).Threads}, {"modules", (*Dumper).Modules}, {"stacks", (*Dumper).Stacks}, {"samples", (*Dumper).Samples},
+		{"threads", (*Dumper).Threads}, {"modules", (*Dumper).Modules}, {"stacks", (*Dumper).Stacks}, {"samples",
+			(*Dumper).Samples},
 		{"events", func(d *Dumper) error { return d.Events(t.Context(), 0, 1000) }},
 	} {
 		b.WriteString("-- " + part.name + " --\n")
@@ -192,13 +206,15 @@ func TestObjectsAreTheEvents(t *testing.T) {
 		if err := in.Decode(&o); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		got := event.Event{Time: o.Time, Kind: kinds[o.Kind], Func: functions[o.Function], Thread: o.Thread, Stack: o.Stack, FreeStack: o.FreeStack,
+		got := event.Event{Time: o.Time, Kind: kinds[o.Kind], Func: functions[o.Function], Thread: o.Thread,
+			Stack: o.Stack, FreeStack: o.FreeStack,
 			Ref: event.NoRef, Addr: hexOf(o.Address), Size: o.Size, Born: o.Born, BornBy: o.BornBy, Align: o.Alignment, Count: o.Count,
 			OldAddr: hexOf(o.OldAddr), OldSize: o.OldSize}
 		if o.Usable != nil {
 			got.Usable, got.Flags = *o.Usable, event.HasUsable
 		}
-		for flag, set := range map[event.Flags]bool{event.Realloc: o.Realloc, event.Temporary: o.Temporary, event.InPlace: o.InPlace, event.Late: o.Late} {
+		for flag, set := range map[event.Flags]bool{event.Realloc: o.Realloc, event.Temporary: o.Temporary,
+			event.InPlace: o.InPlace, event.Late: o.Late} {
 			if set {
 				got.Flags |= flag
 			}
@@ -270,7 +286,8 @@ func TestDamagedRange(t *testing.T) {
 	if !errors.As(err, &damage) || d.Flush() != nil {
 		t.Errorf("%v", err)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 9 || !strings.Contains(out.String(), "operator new(8) = #6@0x5500 stack 3\n") {
+	if n := strings.Count(out.String(), "\n"); n != 9 ||
+		!strings.Contains(out.String(), "operator new(8) = #6@0x5500 stack 3\n") {
 		t.Errorf("%d lines:\n%s", n, out.String())
 	}
 }
@@ -300,8 +317,10 @@ func TestPage(t *testing.T) {
 	if total != r.Size() || columns == 0 || columns >= total {
 		t.Errorf("blocks take %d of %d bytes, columns %d", total, r.Size(), columns)
 	}
-	if p.Events != uint64(len(events)) || !p.Complete || p.Ended != "exit status 3" || p.Duration != 2e9 || p.LastTime != 1.5e9 || p.PID != 4711 ||
-		p.Threads != 2 || p.Modules != 2 || p.PCs != 3 || p.Nodes != 3 || p.Samples != 1 || len(p.Notes) != 1 || p.Version != "1.0" {
+	if p.Events != uint64(len(events)) || !p.Complete || p.Ended != "exit status 3" || p.Duration != 2e9 ||
+		p.LastTime != 1.5e9 || p.PID != 4711 ||
+		p.Threads != 2 || p.Modules != 2 || p.PCs != 3 || p.Nodes != 3 || p.Samples != 1 || len(p.Notes) != 1 ||
+		p.Version != "1.0" {
 		t.Errorf("%+v", p)
 	}
 	b.Reset()
@@ -309,7 +328,8 @@ func TestPage(t *testing.T) {
 	if err := errors.Join(d.Page(), d.Blocks(), d.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"format       1.0, by heaptap 1.2\n", "process      4711 ./prog a b\n", "events       19\n", "note         A note.\n",
+	for _, want := range []string{"format       1.0, by heaptap 1.2\n", "process      4711 ./prog a b\n",
+		"events       19\n", "note         A note.\n",
 		"\nevents       times of allocations  ", "\n     0           32  "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())

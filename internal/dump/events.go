@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Events writes the events between two cuts, one a line, and the marks and the names of memory among them. What is damaged is left out; a *recording.DamageError
-// tells of it at the end.
+// Events writes the events between two cuts, one a line, and the marks and the names of memory among them. What is
+// damaged is left out; a *recording.DamageError tells of it at the end.
 func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
 	marks, ranges := newMarksAmong(d, from), newRangesAmong(d, from)
 	err := d.walk(ctx, from, to, marks, ranges)
@@ -61,8 +61,8 @@ func callOf(f event.Func) call {
 	return call{name: "unknown"}
 }
 
-// text writes an event as a call: when, in which thread, the function with its arguments and result, the call stack, and
-// what else there is to say.
+// text writes an event as a call: when, in which thread, the function with its arguments and result, the call stack,
+// and what else there is to say.
 func (d *Dumper) text(b []byte, n, alloc uint64, e *event.Event) []byte {
 	b = Seconds(b, e.Time, 12)
 	b = append(b, ' ')

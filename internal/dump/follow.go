@@ -14,7 +14,8 @@ import (
 // followEvery is how often a Follower looks for more.
 const followEvery = 200 * time.Millisecond
 
-// Follower writes the events of recordings as text while they are being written. If they are of several recordings, a line
+// Follower writes the events of recordings as text while they are being written. If they are of several recordings, a
+// line
 //
 //	==> NAME <==
 //

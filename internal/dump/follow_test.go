@@ -39,8 +39,8 @@ func (s *screen) await(t *testing.T, what string) {
 	}
 }
 
-// TestFollow: events come while the recording is being written, those of threads that came later with their ids, and in the end
-// they are those of Events.
+// TestFollow: events come while the recording is being written, those of threads that came later with their ids, and in
+// the end they are those of Events.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,8 +60,9 @@ func TestFollow(t *testing.T) {
 		t.Helper()
 		w := writers[which]
 		w.Thread(uint32(i), event.Thread{TID: uint32(100 + i)})
-		err := w.Event(&event.Event{Time: int64(i) * 100, Kind: event.Alloc, Func: event.Malloc, Thread: uint32(i), Size: uint64(1000*which + i),
-			Ref: event.NoRef})
+		err := w.Event(&event.Event{Time: int64(i) * 100, Kind: event.Alloc, Func: event.Malloc, Thread: uint32(i),
+			Size: uint64(1000*which + i),
+			Ref:  event.NoRef})
 		if err = errors.Join(err, w.Flush()); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,8 @@ func TestFollow(t *testing.T) {
 	// Leaving out the lines between, a's are what Events writes.
 	var got strings.Builder
 	for line := range strings.Lines(out.String()) {
-		if !strings.HasPrefix(line, "==>") && !strings.Contains(line, "malloc(1000)") && !strings.Contains(line, "malloc(1001)") {
+		if !strings.HasPrefix(line, "==>") && !strings.Contains(line, "malloc(1000)") &&
+			!strings.Contains(line, "malloc(1001)") {
 			got.WriteString(line)
 		}
 	}

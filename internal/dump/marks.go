@@ -93,7 +93,8 @@ func (a *marksAmong) before(n uint64, t int64) {
 	}
 }
 
-// upTo writes the marks that are left up to a cut, which itself belongs to what comes after it; all of them if nothing does.
+// upTo writes the marks that are left up to a cut, which itself belongs to what comes after it; all of them if nothing
+// does.
 func (a *marksAmong) upTo(cut uint64) {
 	_, last := a.d.r.Cuts()
 	for len(a.marks) > 0 && (cut >= last && !a.d.goesOn || a.cut() < cut) {

@@ -64,10 +64,14 @@ func (d *Dumper) Page() error {
 		complete = "no"
 	}
 	for _, row := range [][2]string{
-		{"file", printable(p.File)}, {"format", version}, {"bytes", humanize.Number(uint64(p.Bytes))}, {"complete", complete},
-		{"process", strconv.Itoa(p.PID) + " " + printable(strings.Join(p.Args, " "))}, {"program", printable(p.Exe)}, {"ended", p.Ended},
-		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", humanize.Number(p.Events)}, {"lost events", humanize.Number(p.Lost)},
-		{"threads", strconv.Itoa(p.Threads)}, {"modules", strconv.Itoa(p.Modules)}, {"addresses", strconv.Itoa(p.PCs)}, {"stacks", strconv.Itoa(p.Nodes)},
+		{"file", printable(p.File)}, {"format", version}, {"bytes", humanize.Number(uint64(p.Bytes))}, {"complete",
+			complete},
+		{"process", strconv.Itoa(p.PID) + " " + printable(strings.Join(p.Args, " "))}, {"program",
+			printable(p.Exe)}, {"ended", p.Ended},
+		{"duration", string(Seconds(nil, p.Duration, 0)) + " s"}, {"events", humanize.Number(p.Events)}, {"lost events",
+			humanize.Number(p.Lost)},
+		{"threads", strconv.Itoa(p.Threads)}, {"modules", strconv.Itoa(p.Modules)}, {"addresses",
+			strconv.Itoa(p.PCs)}, {"stacks", strconv.Itoa(p.Nodes)},
 		{"samples", strconv.Itoa(p.Samples)}, {"marks", strconv.Itoa(p.Marks)},
 		{"regions", strconv.Itoa(p.Regions)}, {"ranges", strconv.Itoa(p.Ranges)},
 	} {
@@ -85,7 +89,8 @@ func (d *Dumper) Page() error {
 		if p.Events > 0 {
 			per = strconv.FormatFloat(float64(t.Stored)/float64(p.Events), 'f', 3, 64)
 		}
-		d.printf("%-12s %-34s %8d %16s %16s %9s\n", t.Type, t.Column, t.Blocks, humanize.Number(uint64(t.Stored)), humanize.Number(uint64(t.Unpacked)), per)
+		d.printf("%-12s %-34s %8d %16s %16s %9s\n", t.Type, t.Column, t.Blocks, humanize.Number(uint64(t.Stored)),
+			humanize.Number(uint64(t.Unpacked)), per)
 	}
 	return d.err
 }
@@ -93,9 +98,11 @@ func (d *Dumper) Page() error {
 func (d *Dumper) page() *page {
 	r := d.r
 	pr := r.Process()
-	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe, Recorder: pr.Recorder,
-		Lost: r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
-		Samples: len(r.Samples()), Marks: len(r.Marks()), Ranges: len(r.Ranges()), Notes: append([]string{}, r.Health().Notes...)}
+	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe,
+		Recorder: pr.Recorder,
+		Lost:     r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
+		Samples: len(r.Samples()), Marks: len(r.Marks()), Ranges: len(r.Ranges()), Notes: append([]string{},
+			r.Health().Notes...)}
 	for _, n := range r.Regions() {
 		if n.Leaves == 0 && n.Late == event.NotLate {
 			p.Regions++

@@ -20,7 +20,8 @@ func (d *Dumper) Ranges() error {
 			d.namedRange(&n)
 			continue
 		}
-		d.printf("%14s %8d %16s %16s %14d  %s\n", Seconds(nil, n.Time, 0), d.tid(n.Thread), hexText(n.Start), hexText(n.Start+n.Size), n.Size, printable(n.Name))
+		d.printf("%14s %8d %16s %16s %14d  %s\n", Seconds(nil, n.Time, 0), d.tid(n.Thread), hexText(n.Start),
+			hexText(n.Start+n.Size), n.Size, printable(n.Name))
 	}
 	return d.err
 }
@@ -100,7 +101,8 @@ func (a *rangesAmong) before(n uint64) {
 	}
 }
 
-// upTo writes those that are left up to a cut, which itself belongs to what comes after it; all of them if nothing does.
+// upTo writes those that are left up to a cut, which itself belongs to what comes after it; all of them if nothing
+// does.
 func (a *rangesAmong) upTo(cut uint64) {
 	_, last := a.d.r.Cuts()
 	for len(a.list) > 0 && (cut >= last && !a.d.goesOn || a.list[0].Event < cut) {

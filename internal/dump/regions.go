@@ -7,7 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Regions writes the notes of regions: where threads entered and left some, and of which events it is known that they happened earlier.
+// Regions writes the notes of regions: where threads entered and left some, and of which events it is known that they
+// happened earlier.
 func (d *Dumper) Regions() error {
 	if !d.json {
 		d.printf("%14s %8s %12s %12s %-6s %s\n", "time", "tid", "events", "allocations", "what", "region")

@@ -26,7 +26,8 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return c.r.ReadAt(p, off)
 }
 
-// TestSeek: the last percent of a recording costs about a percent, and the events in it bear the numbers that they have in the whole.
+// TestSeek: the last percent of a recording costs about a percent, and the events in it bear the numbers that they have
+// in the whole.
 func TestSeek(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -37,7 +38,8 @@ func TestSeek(t *testing.T) {
 	w.Thread(0, event.Thread{TID: 1})
 	const events, each = 40_000, 100
 	for i := range events {
-		e := event.Event{Kind: event.Alloc, Func: event.Malloc, Time: int64(i) * 1000, Stack: uint32(i % 7), Size: uint64(i * 7919 % 5000), Ref: event.NoRef}
+		e := event.Event{Kind: event.Alloc, Func: event.Malloc, Time: int64(i) * 1000, Stack: uint32(i % 7),
+			Size: uint64(i * 7919 % 5000), Ref: event.NoRef}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,8 @@ func (d *Dumper) Threads() error {
 // Modules writes the files that were mapped as code, and when.
 func (d *Dumper) Modules() error {
 	if !d.json {
-		d.printf("%4s %14s %14s %14s %14s %14s  %-40s %s\n", "id", "start", "end", "bias", "loaded", "unloaded", "build id", "path")
+		d.printf("%4s %14s %14s %14s %14s %14s  %-40s %s\n", "id", "start", "end", "bias", "loaded", "unloaded",
+			"build id", "path")
 	}
 	for _, m := range d.r.Modules() {
 		id := hex.EncodeToString(m.BuildID)
@@ -66,8 +67,8 @@ func (d *Dumper) Modules() error {
 // Samples writes what the kernel said of the process's memory.
 func (d *Dumper) Samples() error {
 	if !d.json {
-		d.printf("%14s %14s %14s %14s %14s %10s %10s %14s %14s\n", "time", "resident", "proportional", "virtual", "swap", "minor", "major",
-			"available", "cached")
+		d.printf("%14s %14s %14s %14s %14s %10s %10s %14s %14s\n", "time", "resident", "proportional", "virtual",
+			"swap", "minor", "major", "available", "cached")
 	}
 	for _, s := range d.r.Samples() {
 		if d.json {
@@ -86,7 +87,8 @@ func (d *Dumper) Samples() error {
 			continue
 		}
 		d.printf("%14s", Seconds(nil, s.Time, 0))
-		for i, v := range []int64{s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached} {
+		for i, v := range []int64{s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree,
+			s.SystemCached} {
 			width := 14
 			if i == 4 || i == 5 {
 				width = 10
@@ -111,8 +113,8 @@ type frame struct {
 	Inlined  bool   `json:"inlined,omitempty"`
 }
 
-// Stacks writes the calling-context tree, a node a line: its parent, its address, and the functions there, those that were inlined
-// first. A stack id names a node and so all nodes from it to its root.
+// Stacks writes the calling-context tree, a node a line: its parent, its address, and the functions there, those that
+// were inlined first. A stack id names a node and so all nodes from it to its root.
 func (d *Dumper) Stacks() error {
 	modules := make(map[uint32]event.Module)
 	for _, m := range d.r.Modules() {

@@ -48,16 +48,19 @@ func (a *asm) put(b []byte) *asm { a.b = append(a.b, b...); return a }
 //	root(name, low, high4, language)    10
 func standard() []byte {
 	return new(asm).
-		abbreviation(1, tagCompileUnit, true, atName, formString, atLowPC, formAddr, atHighPC, formData4, atStmtList, formSecOffset).
+		abbreviation(1, tagCompileUnit, true, atName, formString, atLowPC, formAddr, atHighPC, formData4, atStmtList,
+			formSecOffset).
 		abbreviation(2, tagSubprogram, true, atName, formString, atLowPC, formAddr, atHighPC, formData4).
-		abbreviation(3, tagInlinedSubroutine, true, atAbstractOrigin, formRef4, atLowPC, formAddr, atHighPC, formData4, atCallLine, formData1).
+		abbreviation(3, tagInlinedSubroutine, true, atAbstractOrigin, formRef4, atLowPC, formAddr, atHighPC, formData4,
+			atCallLine, formData1).
 		abbreviation(4, tagSubprogram, false, atName, formString, atLinkageName, formString).
 		abbreviation(5, tagSubprogram, false, atAbstractOrigin, formRef4, atRanges, formSecOffset).
 		abbreviation(6, tagCompileUnit, true, atName, formString, atRanges, formSecOffset).
 		abbreviation(7, tagCompileUnit, true, atName, formString, atStmtList, formSecOffset).
 		abbreviation(8, tagSubprogram, false, atAbstractOrigin, formRef4, atLowPC, formAddr, atHighPC, formData4).
 		abbreviation(9, tagNamespace, true, atName, formString).
-		abbreviation(10, tagCompileUnit, true, atName, formString, atLowPC, formAddr, atHighPC, formData4, atLanguage, formData2).
+		abbreviation(10, tagCompileUnit, true, atName, formString, atLowPC, formAddr, atHighPC, formData4, atLanguage,
+			formData2).
 		u8(0).b
 }
 
@@ -83,7 +86,8 @@ func lineProgram4(rows ...[2]uint64) []byte {
 		p.u8(lnsAdvanceLine).uleb(delta & 0x3f).u8(lnsCopy)
 	}
 	var h asm
-	h.u8(1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1).str("/src").u8(0).str("a.c").uleb(1).uleb(0).uleb(0).u8(0)
+	h.u8(1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0,
+		1).str("/src").u8(0).str("a.c").uleb(1).uleb(0).uleb(0).u8(0)
 	var a asm
 	return a.u32(uint32(2 + 4 + len(h.b) + len(p.b))).u16(4).u32(uint32(len(h.b))).put(h.b).put(p.b).b
 }

@@ -62,7 +62,8 @@ func (h *header) value(r *buf, a *attr) (uint64, uint16) {
 				return r.uint(int(h.addrSize)), form
 			}
 			return r.offset(h.is64), form
-		case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
+		case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,
+			formGNUStrIndex:
 			return r.uleb(), form
 		case formSdata:
 			return uint64(r.sleb()), form

@@ -27,10 +27,11 @@ type Options struct {
 	Alt *Data
 	// Workers is how many units are read at the same time; 0 means 1.
 	Workers int
-	// Split opens what compilers split off: what describes the functions of a unit lies in a file of its own, whose name, and the
-	// directory that it is relative to, the unit tells, as it was when the unit was compiled; or in a package of many
-	// such. The unit there bears the id. The sections of a package are those of the one unit, but for Str. They are used until
-	// done is called. May be called by several workers at once. Nil: such units are not looked for.
+	// Split opens what compilers split off: what describes the functions of a unit lies in a file of its own, whose
+	// name, and the directory that it is relative to, the unit tells, as it was when the unit was compiled; or in a
+	// package of many such. The unit there bears the id. The sections of a package are those of the one unit, but for
+	// Str. They are used until done is called. May be called by several workers at once. Nil: such units are not looked
+	// for.
 	Split func(name, dir string, id uint64) (s Sections, done func(), err error)
 	// Release is called now and then: pages of the sections read so far are not needed soon. May be nil.
 	Release func()
@@ -69,7 +70,8 @@ func New(s Sections, o Options) *Data {
 	if o.Release == nil {
 		o.Release = func() {}
 	}
-	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release, open: o.Split, grant: 4 << 20}
+	return &Data{s: s, alt: o.Alt, code: code, workers: max(o.Workers, 1), release: o.Release, open: o.Split,
+		grant: 4 << 20}
 }
 
 // index finds where the units are.
@@ -168,8 +170,8 @@ func (c *run) over() bool { return c.ctx.Err() != nil || c.fuel.Load() < 0 }
 // size is the number of bytes of all sections.
 func (d *Data) size() int64 {
 	n := 0
-	for _, s := range [][]byte{d.s.Info, d.s.Abbrev, d.s.Line, d.s.LineStr, d.s.Str, d.s.StrOffsets, d.s.Addr, d.s.Ranges,
-		d.s.Rnglists} {
+	for _, s := range [][]byte{d.s.Info, d.s.Abbrev, d.s.Line, d.s.LineStr, d.s.Str, d.s.StrOffsets, d.s.Addr,
+		d.s.Ranges, d.s.Rnglists} {
 		n += len(s)
 	}
 	return int64(n)
@@ -273,8 +275,8 @@ func (w *worker) do(t task, result [][]Frame) {
 	}
 }
 
-// frames builds the frames of one hit, leaf to root: each function, which on knows, with the place where the address, or the call of
-// the function inlined in it, is.
+// frames builds the frames of one hit, leaf to root: each function, which on knows, with the place where the address,
+// or the call of the function inlined in it, is.
 func (w *worker) frames(l *lines, h *hit, on *worker) []Frame {
 	if !h.hasFunc && !h.hasLine {
 		return nil

@@ -94,7 +94,8 @@ func TestUnitWithoutRanges(t *testing.T) {
 	var e asm
 	e.uleb(7).str("a.c").u32(0)
 	e.function("hidden", 0x1000, 0x10).u8(0)
-	s := Sections{Info: new(asm).unit4(e.b).b, Abbrev: standard(), Line: lineProgram4([2]uint64{0x1000, 9}, [2]uint64{0x1010, 0})}
+	s := Sections{Info: new(asm).unit4(e.b).b, Abbrev: standard(),
+		Line: lineProgram4([2]uint64{0x1000, 9}, [2]uint64{0x1010, 0})}
 	same(t, lookup(t, s, 0x1004, 0x1010), [][]Frame{{{Name: "hidden", File: "/src/a.c", Line: 9}}, nil})
 }
 
@@ -196,7 +197,8 @@ func TestForged(t *testing.T) {
 			a.u32(uint32(2+2+4+len(h.b))).u16(5).u8(8, 0).u32(uint32(len(h.b))).put(h.b)
 			var e asm
 			root(&e)
-			return Sections{Info: new(asm).unit4(e.function("f", 0x1000, 0x1000).u8(0).b).b, Abbrev: standard(), Line: a.b}
+			return Sections{Info: new(asm).unit4(e.function("f", 0x1000, 0x1000).u8(0).b).b, Abbrev: standard(),
+				Line: a.b}
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -247,9 +249,11 @@ func TestCancel(t *testing.T) {
 func FuzzLookup(f *testing.F) {
 	var e asm
 	e.uleb(1).str("a.c").u64(0x1000).u32(0x100).u32(0).function("first", 0x1000, 0x10).u8(0)
-	f.Add(new(asm).unit4(e.b).b, standard(), lineProgram4([2]uint64{0x1000, 5}, [2]uint64{0x1030, 0}), []byte("abc\x00"))
+	f.Add(new(asm).unit4(e.b).b, standard(), lineProgram4([2]uint64{0x1000, 5}, [2]uint64{0x1030, 0}),
+		[]byte("abc\x00"))
 	f.Fuzz(func(t *testing.T, info, abbrev, line, rest []byte) {
-		s := Sections{Info: info, Abbrev: abbrev, Line: line, LineStr: rest, Str: rest, StrOffsets: rest, Addr: rest, Ranges: rest, Rnglists: rest}
+		s := Sections{Info: info, Abbrev: abbrev, Line: line, LineStr: rest, Str: rest, StrOffsets: rest, Addr: rest,
+			Ranges: rest, Rnglists: rest}
 		d := New(s, Options{Code: code, Alt: New(s, Options{})})
 		d.Lookup(context.Background(), []uint64{0x1000, 0x1001, 0x1010, 0x2000, 0x3000})
 	})

@@ -88,8 +88,8 @@ func (w *worker) unitAt(off uint64) (*unit, bool) {
 	return u, true
 }
 
-// scoped tells whether a language qualifies functions' names with namespaces, types or modules, so that DW_AT_name is not
-// all of it.
+// scoped tells whether a language qualifies functions' names with namespaces, types or modules, so that DW_AT_name is
+// not all of it.
 func scoped(language uint64) bool {
 	switch language {
 	case 0x04, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a, // C++

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Package finds in a .dwp file, into which many .dwo files were put, what belongs to one unit: by the index that DWARF 5 describes in its
-// section 7.3.5, or by its predecessor of the same form, version 2, that compilers wrote with DWARF 4.
+// Package finds in a .dwp file, into which many .dwo files were put, what belongs to one unit: by the index that DWARF
+// 5 describes in its section 7.3.5, or by its predecessor of the same form, version 2, that compilers wrote with DWARF
+// 4.
 type Package struct {
 	s        Sections
 	index    []byte

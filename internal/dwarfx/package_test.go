@@ -20,7 +20,8 @@ func FuzzPackage(f *testing.F) {
 			return
 		}
 		u, err := p.Unit(id)
-		if err == nil && (len(u.Info) > len(s.Info) || len(u.Abbrev) > len(s.Abbrev) || string(u.Str) != string(s.Str)) {
+		if err == nil && (len(u.Info) > len(s.Info) || len(u.Abbrev) > len(s.Abbrev) ||
+			string(u.Str) != string(s.Str)) {
 			t.Errorf("%+v", u)
 		}
 	})

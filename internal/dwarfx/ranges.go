@@ -2,8 +2,8 @@ package dwarfx
 
 import "slices"
 
-// each calls visit for every range [low, high) that an entry covers, in the producer's order, dropping those that do not
-// begin in code.
+// each calls visit for every range [low, high) that an entry covers, in the producer's order, dropping those that do
+// not begin in code.
 func (w *worker) each(u *unit, c *coverage, visit func(low, high uint64)) {
 	d := w.data
 	emit := func(low, high uint64) {

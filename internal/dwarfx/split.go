@@ -29,7 +29,8 @@ func (s *splitErrors) error() error {
 	case 1:
 		return fmt.Errorf("the functions of a file are described in a separate one, so that inlined calls are missing: %w", s.first)
 	}
-	return fmt.Errorf("the functions of %d files are described in separate ones, so that inlined calls are missing: %w", s.units, s.first)
+	return fmt.Errorf("the functions of %d files are described in separate ones, so that inlined calls are missing: %w",
+		s.units, s.first)
 }
 
 var (
@@ -37,7 +38,8 @@ var (
 	errNoUnit    = errors.New("it has no such unit: it belongs to another build")
 )
 
-// follow returns a worker on the unit that was split off u, which is its last one, or nil. What it reads is valid until done is called.
+// follow returns a worker on the unit that was split off u, which is its last one, or nil. What it reads is valid until
+// done is called.
 func (w *worker) follow(u *unit) (s *worker, done func()) {
 	d := w.data
 	if d.open == nil {
@@ -73,7 +75,8 @@ func (w *worker) follow(u *unit) (s *worker, done func()) {
 	return on, done
 }
 
-// splitUnit finds the unit that was split off a skeleton, with what only the skeleton says of it; nil if it is not there.
+// splitUnit finds the unit that was split off a skeleton, with what only the skeleton says of it; nil if it is not
+// there.
 func (w *worker) splitUnit(skeleton *unit) *unit {
 	w.data.index()
 	for _, off := range w.data.units {

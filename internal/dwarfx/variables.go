@@ -50,8 +50,8 @@ type sighting struct {
 	at   uint64 // offset of the location in .debug_info; 0: anywhere in the unit
 }
 
-// Variables returns the declarations of variables. Only their units are read: the bytes of a location are looked for in all of
-// .debug_info, which is a matter of memory speed, and lead there.
+// Variables returns the declarations of variables. Only their units are read: the bytes of a location are looked for in
+// all of .debug_info, which is a matter of memory speed, and lead there.
 func (d *Data) Variables(ctx context.Context, places []Place) ([]Declaration, error) {
 	c := &run{ctx: ctx, strings: map[string]string{}, bytes: 16 << 20}
 	c.fuel.Store(16*d.size() + 1024*int64(len(places)) + d.grant)
@@ -86,7 +86,8 @@ func (w *worker) variables(places []Place, out []Declaration) {
 			if w.run.over() {
 				return
 			}
-			w.guard(fmt.Sprintf("unit at offset %#x of .debug_info", off), func() { w.variablesOf(off, units[off], wanted, out) })
+			w.guard(fmt.Sprintf("unit at offset %#x of .debug_info", off),
+				func() { w.variablesOf(off, units[off], wanted, out) })
 		}
 		w.data.release()
 	}
@@ -96,7 +97,8 @@ func (w *worker) variables(places []Place, out []Declaration) {
 func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
 	seen := make([][]sighting, n)
 	note := func(p Place, s sighting) {
-		if i, ok := wanted[p]; ok && len(seen[i]) < maxSightings && !slices.ContainsFunc(seen[i], func(o sighting) bool { return o.unit == s.unit }) {
+		if i, ok := wanted[p]; ok && len(seen[i]) < maxSightings &&
+			!slices.ContainsFunc(seen[i], func(o sighting) bool { return o.unit == s.unit }) {
 			seen[i] = append(seen[i], s)
 		}
 	}
@@ -168,7 +170,8 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	}
 }
 
-// variablesOf goes through a unit's entries up to the last location in question. Subtrees in which there is none are skipped.
+// variablesOf goes through a unit's entries up to the last location in question. Subtrees in which there is none are
+// skipped.
 func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]int, out []Declaration) {
 	u, ok := w.load(off)
 	if !ok {
@@ -223,7 +226,8 @@ func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]in
 			continue
 		}
 		if sibling > uint64(r.off) && sibling <= u.end && !all {
-			if next, _ := slices.BinarySearch(locations, uint64(r.off)); next == len(locations) || locations[next] >= sibling {
+			if next, _ := slices.BinarySearch(locations, uint64(r.off)); next == len(locations) ||
+				locations[next] >= sibling {
 				r.off = int(sibling)
 				continue
 			}
@@ -270,10 +274,12 @@ func (w *worker) place(u *unit, form uint16, value []byte) (Place, bool) {
 	case opConstx, opGNUConstIndex:
 		offset, ok := w.data.addr(u, formAddrx, r.uleb())
 		op := r.u8()
-		return Place{Addr: offset, Thread: true}, ok && !r.bad && r.left() == 0 && (op == opFormTLSAddress || op == opGNUPushTLSAddress)
+		return Place{Addr: offset, Thread: true}, ok && !r.bad && r.left() == 0 &&
+			(op == opFormTLSAddress || op == opGNUPushTLSAddress)
 	case opConst8u:
 		offset, op := r.u64(), r.u8()
-		return Place{Addr: offset, Thread: true}, !r.bad && r.left() == 0 && (op == opFormTLSAddress || op == opGNUPushTLSAddress)
+		return Place{Addr: offset, Thread: true}, !r.bad && r.left() == 0 &&
+			(op == opFormTLSAddress || op == opGNUPushTLSAddress)
 	}
 	return Place{}, false
 }

@@ -112,7 +112,8 @@ func (w *worker) siblingOf(u *unit, r *buf, a *abbrev) uint64 {
 }
 
 // function reads a function's or an inlined call's entry and notes it at the hits that it covers.
-func (w *worker) function(u *unit, r *buf, a *abbrev, start uint64, depth int, hits []hit) (sibling uint64, covered bool) {
+func (w *worker) function(u *unit, r *buf, a *abbrev, start uint64, depth int, hits []hit) (sibling uint64,
+	covered bool) {
 	var c coverage
 	call := inlined{entry: start, depth: depth}
 	attrs := u.table.of(a)

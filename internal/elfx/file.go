@@ -62,8 +62,8 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Stamp returns the file's size and the time when it was last changed. Two files of one build id with the same stamp have
-// the same contents, as far as nobody forges them.
+// Stamp returns the file's size and the time when it was last changed. Two files of one build id with the same stamp
+// have the same contents, as far as nobody forges them.
 func (f *File) Stamp() (size int64, modified time.Time) { return int64(len(f.data)), f.modified }
 
 // FromBytes reads an ELF image that lies in memory, such as the vdso. The name is for messages.

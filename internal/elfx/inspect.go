@@ -15,9 +15,10 @@ type Malloc int
 
 // A program that brings its own malloc may never call the one that a preloaded library offers.
 const (
-	MallocNone    Malloc = iota // the usual case: malloc comes from a library
-	MallocDynamic               // defined and exported by the executable: it comes first in the search order, before any preload
-	MallocLocal                 // defined in the executable, in .symtab only: its own calls are bound to it
+	MallocNone Malloc = iota // the usual case: malloc comes from a library
+	// Defined and exported by the executable: it comes first in the search order, before any preload.
+	MallocDynamic
+	MallocLocal // defined in the executable, in .symtab only: its own calls are bound to it
 )
 
 // Info is what a launcher must know about a program before it runs it.
@@ -162,18 +163,23 @@ func (f *File) defines(table elf.SectionType, name string) bool {
 	return found
 }
 
-// allocators that programs have in themselves, and texts by which they are known. Chromium's comes first: it has others' code.
+// allocators that programs have in themselves, and texts by which they are known. Chromium's comes first: it has
+// others' code.
 var allocators = []struct{ text, name string }{
-	{"PartitionAlloc", "PartitionAlloc"}, {"<jemalloc>", "jemalloc"}, {"tcmalloc", "tcmalloc"}, {"mimalloc", "mimalloc"},
+	{"PartitionAlloc", "PartitionAlloc"}, {"<jemalloc>", "jemalloc"}, {"tcmalloc", "tcmalloc"}, {"mimalloc",
+		"mimalloc"},
 }
 
 // entries of an allocator, as a program may export them.
 var entries = []struct{ symbol, name string }{
-	{"malloc", "malloc"}, {"calloc", "calloc"}, {"realloc", "realloc"}, {"free", "free"}, {"posix_memalign", "posix_memalign"},
-	{"aligned_alloc", "aligned_alloc"}, {"memalign", "memalign"}, {"valloc", "valloc"}, {"_Znwm", "operator new"}, {"_ZdlPv", "operator delete"},
+	{"malloc", "malloc"}, {"calloc", "calloc"}, {"realloc", "realloc"}, {"free", "free"}, {"posix_memalign",
+		"posix_memalign"},
+	{"aligned_alloc", "aligned_alloc"}, {"memalign", "memalign"}, {"valloc", "valloc"}, {"_Znwm",
+		"operator new"}, {"_ZdlPv", "operator delete"},
 }
 
-// Allocator says what allocator a program seems to have in itself, "" if that is not known, and which of its functions it exports.
+// Allocator says what allocator a program seems to have in itself, "" if that is not known, and which of its functions
+// it exports.
 func (f *File) Allocator() (name string, exported []string) {
 	_ = Contain(func() error {
 		for _, e := range entries {

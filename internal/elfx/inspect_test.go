@@ -65,10 +65,12 @@ func TestInspect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if info.Static != c.static || info.PIE != c.pie || (info.Interp != "") != c.interp || info.Malloc != c.malloc {
+			if info.Static != c.static || info.PIE != c.pie || (info.Interp != "") != c.interp ||
+				info.Malloc != c.malloc {
 				t.Errorf("got %+v", info)
 			}
-			if info.Class != 64 || info.Machine == elf.EM_NONE || info.Script != "" || fmt.Sprintf("%x", info.BuildID) != "0102030405" {
+			if info.Class != 64 || info.Machine == elf.EM_NONE || info.Script != "" ||
+				fmt.Sprintf("%x", info.BuildID) != "0102030405" {
 				t.Errorf("got %+v", info)
 			}
 			if info.DefinesMalloc() != (c.malloc != MallocNone) {
@@ -88,7 +90,8 @@ func TestAllocator(t *testing.T) {
 		{hello, "", "", nil},
 		{ownMalloc, "-fno-builtin", "", []string{"malloc"}},
 		{ownMalloc + `const char *text = "<jemalloc>: out of memory";`, "-fno-builtin", "jemalloc", []string{"malloc"}},
-		{ownMalloc + `const char *text = "<jemalloc>, tcmalloc or PartitionAlloc";`, "-fvisibility=hidden -fno-builtin", "PartitionAlloc", nil},
+		{ownMalloc + `const char *text = "<jemalloc>, tcmalloc or PartitionAlloc";`, "-fvisibility=hidden -fno-builtin",
+			"PartitionAlloc", nil},
 	} {
 		f, err := Open(compile(t, c.source, append(strings.Fields(c.flags), "-rdynamic")...))
 		if err != nil {
@@ -96,7 +99,8 @@ func TestAllocator(t *testing.T) {
 		}
 		defer f.Close()
 		name, exports := f.Allocator()
-		if name != c.name || len(exports) < len(c.exports) || (len(c.exports) > 0) != slices.Contains(exports, "malloc") {
+		if name != c.name || len(exports) < len(c.exports) ||
+			(len(c.exports) > 0) != slices.Contains(exports, "malloc") {
 			t.Errorf("%s: got %q %q", c.flags, name, exports)
 		}
 	}
@@ -149,7 +153,8 @@ func TestInspectOther(t *testing.T) {
 	if _, err := Inspect(filepath.Join(dir, "gone")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := Inspect(write("short", "\x7fELF\x02\x01\x01............")); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Inspect(write("short", "\x7fELF\x02\x01\x01............")); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("truncated header: %v", err)
 	}
 }
@@ -178,7 +183,8 @@ func TestInspect32(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := Inspect(path)
-	if err != nil || info.Class != 32 || info.Machine != elf.EM_386 || info.Static || info.Interp != "/lib/ld.so" || info.PIE {
+	if err != nil || info.Class != 32 || info.Machine != elf.EM_386 || info.Static || info.Interp != "/lib/ld.so" ||
+		info.PIE {
 		t.Errorf("%+v, %v", info, err)
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// Limits on .gnu_debugdata: its compressed size, its dictionary (xz -9 has one of 64 MiB) and what comes out of it. Real ones
-// are a few megabytes at most.
+// Limits on .gnu_debugdata: its compressed size, its dictionary (xz -9 has one of 64 MiB) and what comes out of it.
+// Real ones are a few megabytes at most.
 const (
 	maxMini       = 64 << 20
 	maxDictionary = 64 << 20
 )
 
-// MiniDebug opens the small ELF file that some distributions put into .gnu_debugdata, compressed by xz: the symbol table
-// of the functions that .dynsym does not have. Without such a section the result is nil without an error.
+// MiniDebug opens the small ELF file that some distributions put into .gnu_debugdata, compressed by xz: the symbol
+// table of the functions that .dynsym does not have. Without such a section the result is nil without an error.
 func (f *File) MiniDebug() (mini *File, err error) {
 	const name = ".gnu_debugdata"
 	list := f.find(name)
@@ -42,8 +42,9 @@ func (f *File) MiniDebug() (mini *File, err error) {
 	return mini, nil
 }
 
-// unxz decompresses an xz stream of one block, which is what xz writes unless it is told otherwise. The block's checksum
-// is not looked at. (The package xz itself would take a dictionary as large as the block's header claims, up to 4 GiB.)
+// unxz decompresses an xz stream of one block, which is what xz writes unless it is told otherwise. The block's
+// checksum is not looked at. (The package xz itself would take a dictionary as large as the block's header claims, up
+// to 4 GiB.)
 func unxz(b []byte) ([]byte, error) {
 	const header = 12 // magic, flags, checksum
 	if len(b) < header+8 || !bytes.HasPrefix(b, []byte("\xfd7zXZ\x00")) {

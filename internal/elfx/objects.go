@@ -37,8 +37,8 @@ const maxDataSections = 256
 // maxObjects bounds the variables that are told apart, at 32 bytes each. The largest programs have a million.
 const maxObjects = 1 << 22
 
-// DataSections returns the sections that hold data, by address, those of each thread's memory behind the others. In a separate
-// debug file all sections are empty; there, the names say what they were.
+// DataSections returns the sections that hold data, by address, those of each thread's memory behind the others. In a
+// separate debug file all sections are empty; there, the names say what they were.
 func (f *File) DataSections() []DataSection {
 	base := ^uint64(0)
 	for _, p := range f.elf.Progs {
@@ -80,7 +80,8 @@ func rank(last bool) int {
 
 // machinery tells sections that no programmer wrote.
 func machinery(s *elf.Section) bool {
-	for _, prefix := range []string{".eh_frame", ".gcc_except_table", ".interp", ".note", ".stapsdt", ".got", ".plt", ".gnu", ".sframe"} {
+	for _, prefix := range []string{".eh_frame", ".gcc_except_table", ".interp", ".note", ".stapsdt", ".got", ".plt",
+		".gnu", ".sframe"} {
 		if strings.HasPrefix(s.Name, prefix) {
 			return true
 		}
@@ -95,9 +96,9 @@ func (f *File) onlyDebug() bool {
 	})
 }
 
-// Objects returns the variables of the sections, largest first: those of at least a size, up to most of them, and, if these are
-// fewer than some, the largest ones up to so many. Of several names for one variable one is taken. The sums are of all
-// variables, one for each section. Where there is a .symtab it tells, else .dynsym.
+// Objects returns the variables of the sections, largest first: those of at least a size, up to most of them, and, if
+// these are fewer than some, the largest ones up to so many. Of several names for one variable one is taken. The sums
+// are of all variables, one for each section. Where there is a .symtab it tells, else .dynsym.
 func (f *File) Objects(sections []DataSection, size uint64, most, some int) ([]Object, []ObjectSum, error) {
 	sums := make([]ObjectSum, len(sections))
 	var list []Object

@@ -34,8 +34,8 @@ func (f *File) PLT(addrs []uint64) ([]string, error) {
 	return names, err
 }
 
-// stub returns the slot that the stub around addr jumps through: jmp *disp32(%rip), at an offset of at most 5 into a stub
-// of 8 (.plt.got) or 16 bytes.
+// stub returns the slot that the stub around addr jumps through: jmp *disp32(%rip), at an offset of at most 5 into a
+// stub of 8 (.plt.got) or 16 bytes.
 func (f *File) stub(s *elf.Section, addr uint64) (uint64, bool) {
 	size := uint64(16)
 	if s.Name == ".plt.got" && s.Entsize == 8 {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped; up to
-// maxInMemory where no such file can be made. No section may claim to be larger than maxSection.
+// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped;
+// up to maxInMemory where no such file can be made. No section may claim to be larger than maxSection.
 const (
 	inMemory    = 16 << 20
 	maxInMemory = 256 << 20
@@ -80,8 +80,9 @@ func (f *File) find(name string) (list []*elf.Section) {
 	return list
 }
 
-// Section returns a section's contents, decompressed, or nil without an error if there is no such section. Where there are several, as
-// of type units that were split off, they follow one another. The bytes are valid until Close and must not be changed.
+// Section returns a section's contents, decompressed, or nil without an error if there is no such section. Where there
+// are several, as of type units that were split off, they follow one another. The bytes are valid until Close and must
+// not be changed.
 func (f *File) Section(name string) ([]byte, error) {
 	list := f.find(name)
 	if len(list) == 0 {
@@ -219,8 +220,8 @@ func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
 // usualRatio is what debug information hardly ever shrinks by: a section that claims no more gets its memory at once.
 const usualRatio = 8
 
-// toMemory reads size bytes of r, which decompresses packed bytes. The memory grows with what is really there, since a forged
-// section claims anything.
+// toMemory reads size bytes of r, which decompresses packed bytes. The memory grows with what is really there, since a
+// forged section claims anything.
 func toMemory(r io.Reader, size, packed uint64) ([]byte, error) {
 	data := make([]byte, min(size, packed*usualRatio+4096))
 	for done := 0; ; {

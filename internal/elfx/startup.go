@@ -8,8 +8,8 @@ import (
 // startupLength bounds the code at the entry point that is searched: glibc's _start has 34 to 47 bytes.
 const startupLength = 64
 
-// Startup returns the functions that a program has whatever was stripped of it: _start at the entry point, and main, whose
-// address _start passes to __libc_start_main as its first argument (System V ABI, AMD64 supplement, "Process
+// Startup returns the functions that a program has whatever was stripped of it: _start at the entry point, and main,
+// whose address _start passes to __libc_start_main as its first argument (System V ABI, AMD64 supplement, "Process
 // Initialization"). Their sizes come from .eh_frame. The list is empty for what is no x86-64 program for glibc.
 func (f *File) Startup() (list []Symbol) {
 	if f.Machine != elf.EM_X86_64 || !f.Little() || f.Class != elf.ELFCLASS64 || f.elf.Entry == 0 {
@@ -33,8 +33,8 @@ func (f *File) Startup() (list []Symbol) {
 	return list
 }
 
-// mainFunction finds the address of main in the code at the entry point: the last value that %rdi gets before the call of
-// __libc_start_main.
+// mainFunction finds the address of main in the code at the entry point: the last value that %rdi gets before the call
+// of __libc_start_main.
 func (f *File) mainFunction() (main uint64, ok bool) {
 	entry := f.elf.Entry
 	code := f.loaded(entry, startupLength)
@@ -80,7 +80,8 @@ const (
 )
 
 // unwindRange returns the size of the function that starts at an address, as .eh_frame has it. Only what linkers and
-// compilers for x86-64 write is read: a sorted table of 4-byte distances, and code with 4-byte addresses relative to themselves.
+// compilers for x86-64 write is read: a sorted table of 4-byte distances, and code with 4-byte addresses relative to
+// themselves.
 func (f *File) unwindRange(start uint64) (size uint64, ok bool) {
 	const header, entry = 12, 8
 	var hdr uint64
@@ -90,7 +91,8 @@ func (f *File) unwindRange(start uint64) (size uint64, ok bool) {
 		}
 	}
 	head := f.loaded(hdr, header)
-	if hdr == 0 || len(head) < header || head[0] != 1 || head[1] != pePCRel|peSdata4 || head[2] != peUdata4 || head[3] != peDataRel|peSdata4 {
+	if hdr == 0 || len(head) < header || head[0] != 1 || head[1] != pePCRel|peSdata4 || head[2] != peUdata4 ||
+		head[3] != peDataRel|peSdata4 {
 		return 0, false
 	}
 	o := f.elf.ByteOrder

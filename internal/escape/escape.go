@@ -1,5 +1,6 @@
-// Package escape makes text harmless for what reads it: terminals, which obey control characters, and spreadsheets, which compute cells that
-// look like formulas. Names of files, functions, threads and commands come from anyone, and everything that shows them goes through here.
+// Package escape makes text harmless for what reads it: terminals, which obey control characters, and spreadsheets,
+// which compute cells that look like formulas. Names of files, functions, threads and commands come from anyone, and
+// everything that shows them goes through here.
 package escape
 
 import (
@@ -9,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal returns text in which nothing is left that a terminal obeys: control characters, those that turn the direction of writing, and
-// bytes that are not UTF-8 are written as in Go, \x1b or \u202e. Lines are joined by \n, which is written so, too.
+// Terminal returns text in which nothing is left that a terminal obeys: control characters, those that turn the
+// direction of writing, and bytes that are not UTF-8 are written as in Go, \x1b or \u202e. Lines are joined by \n,
+// which is written so, too.
 func Terminal(s string) string {
 	at := strings.IndexFunc(s, hidden)
 	if at < 0 && utf8.ValidString(s) {
@@ -34,11 +36,12 @@ func Terminal(s string) string {
 
 // hidden says whether a character is one that a terminal obeys instead of showing it.
 func hidden(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x200f || r >= 0x2028 && r <= 0x202e ||
+		r >= 0x2066 && r <= 0x2069
 }
 
-// Cell returns text for a cell of comma- or tab-separated values. Beside what Terminal does, it puts a ' in front of what a spreadsheet would
-// take for a formula, as spreadsheets themselves do. Numbers stay as they are.
+// Cell returns text for a cell of comma- or tab-separated values. Beside what Terminal does, it puts a ' in front of
+// what a spreadsheet would take for a formula, as spreadsheets themselves do. Numbers stay as they are.
 func Cell(s string) string {
 	s = Terminal(s)
 	if strings.IndexByte("=+-@", firstByte(s)) < 0 || s == "" {

@@ -1,5 +1,5 @@
-// Package imports makes recordings of what other tools recorded. Each format is a package of its own below this one, which tells its
-// files by their beginning. Files may be compressed by gzip or zstd, whatever they are called.
+// Package imports makes recordings of what other tools recorded. Each format is a package of its own below this one,
+// which tells its files by their beginning. Files may be compressed by gzip or zstd, whatever they are called.
 package imports
 
 import (
@@ -40,7 +40,8 @@ type Format struct {
 	Metrics []string
 }
 
-// All are the formats that are known, in the order in which they are asked whether a file is theirs: any text might be folded stacks.
+// All are the formats that are known, in the order in which they are asked whether a file is theirs: any text might be
+// folded stacks.
 var All = []Format{
 	{Name: "heaptrack", Tool: "heaptrack", Is: heaptrack.Is, Import: heaptrack.Import},
 	{Name: "gperftools", Tool: "gperftools (HEAPPROFILE)", Is: heapprofile.IsGperftools, Read: readHeapProfile},
@@ -49,7 +50,8 @@ var All = []Format{
 	{Name: "dhat", Tool: "Valgrind's DHAT", Is: dhat.Is, Read: dhat.Read},
 	{Name: "speedscope", Tool: "speedscope", Is: speedscope.Is, Read: speedscope.Read},
 	{Name: "pprof", Tool: "pprof: Go, tcmalloc, heaptap and others", Is: pprof.Is, Read: pprof.Read},
-	{Name: "folded", Tool: "folded stacks, MallocProfiler", Is: folded.Is, ReadAs: folded.Read, Metrics: folded.Meanings()},
+	{Name: "folded", Tool: "folded stacks, MallocProfiler", Is: folded.Is, ReadAs: folded.Read,
+		Metrics: folded.Meanings()},
 }
 
 func readHeapProfile(in io.Reader) (*merge.Told, error) {
@@ -74,7 +76,8 @@ const maxWindow = 128 << 20
 // headSize is how much of a file is looked at to tell its format, in bytes.
 const headSize = 1 << 16
 
-// Is reports whether a file is of a format that can be imported. A pipe is not looked into: that could be done only once.
+// Is reports whether a file is of a format that can be imported. A pipe is not looked into: that could be done only
+// once.
 func Is(path string) bool {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 		return false
@@ -89,8 +92,8 @@ func Is(path string) bool {
 	return err == nil
 }
 
-// A packed file of a few megabytes may unpack to terabytes. What tools write of programs gets smaller by a factor of 10, seldom of 20: more than
-// maxFree bytes and maxFactor times as many as were packed are not read.
+// A packed file of a few megabytes may unpack to terabytes. What tools write of programs gets smaller by a factor of
+// 10, seldom of 20: more than maxFree bytes and maxFactor times as many as were packed are not read.
 const (
 	maxFree   = 32 << 20
 	maxFactor = 16
@@ -147,8 +150,8 @@ func detect(in *bufio.Reader) (*Format, error) {
 	return nil, ErrUnknown
 }
 
-// File makes a recording of the file from and puts it at to, whole or not at all. recorder says in it who wrote it, metric what the numbers are
-// where the format leaves that open, "" where it does not or nobody knows.
+// File makes a recording of the file from and puts it at to, whole or not at all. recorder says in it who wrote it,
+// metric what the numbers are where the format leaves that open, "" where it does not or nobody knows.
 func File(from, to, recorder, metric string) (err error) {
 	f, in, closeIn, err := open(from)
 	if err != nil {

@@ -22,13 +22,14 @@ import (
 // sums are what a recording comes to.
 type sums struct {
 	allocations, bytes, peak, peakBlocks, leaked, leakedBlocks uint64
-	function                                                   string // that has most at the peak, and the one that called it
-	caller                                                     string
+	// That has most at the peak, and the one that called it.
+	function string
+	caller   string
 }
 
-// samples are files that the tools themselves wrote of a program that keeps 100 blocks of 1,000 bytes, has 50 of 20,000 at once and 5,000 of 64
-// one after the other. Massif's last snapshot was taken when one of these was
-// live. jemalloc sampled; what is expected of its file jeprof said, but for rounding.
+// samples are files that the tools themselves wrote of a program that keeps 100 blocks of 1,000 bytes, has 50 of 20,000
+// at once and 5,000 of 64 one after the other. Massif's last snapshot was taken when one of these was live. jemalloc
+// sampled; what is expected of its file jeprof said, but for rounding.
 var samples = map[string]sums{
 	"shop.massif.out":      {4, 1_200_128, 1_100_000, 2, 100_064, 1, "piece(unsigned long)", "peak()"},
 	"shop.dhat.json":       {5150, 1_420_000, 1_100_000, 150, 100_000, 100, "piece(unsigned long)", "peak()"},
@@ -109,7 +110,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestFoldedTexts reads folded stacks as other tools write them: in other encodings, with comments, with numbers that are not whole.
+// TestFoldedTexts reads folded stacks as other tools write them: in other encodings, with comments, with numbers that
+// are not whole.
 func TestFoldedTexts(t *testing.T) {
 	wide := func(order binary.AppendByteOrder, text string) []byte {
 		b := order.AppendUint16(nil, 0xfeff)
@@ -119,8 +121,8 @@ func TestFoldedTexts(t *testing.T) {
 		return b
 	}
 	const text = "# made by hand\r\n// and by others 7\r\nmain;größe 😀 99.6\r\nmain;g 2e1\r\n//pkg:a;b 1\r\n"
-	for name, b := range map[string][]byte{"UTF-8": []byte(text), "with a mark": []byte("\ufeff" + text), "UTF-16, little": wide(binary.LittleEndian, text),
-		"UTF-16, big": wide(binary.BigEndian, text)} {
+	for name, b := range map[string][]byte{"UTF-8": []byte(text), "with a mark": []byte("\ufeff" + text),
+		"UTF-16, little": wide(binary.LittleEndian, text), "UTF-16, big": wide(binary.BigEndian, text)} {
 		path := filepath.Join(t.TempDir(), "in")
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
@@ -153,14 +155,17 @@ func TestPprofFixed(t *testing.T) {
 		b := bytes.Join(list, nil)
 		return append([]byte{byte(field<<3 | 2), byte(len(b))}, b...)
 	}
-	b := slices.Concat(part(1, fixed(1, 1), short(2, 2)), part(2, fixed(1, 1), fixed(2, 300)), part(4, short(1, 1), part(4, fixed(1, 1), short(2, 7))),
-		part(5, fixed(1, 1), fixed(2, 3)), part(6), part(6, []byte("inuse_space")), part(6, []byte("bytes")), part(6, []byte("main")), fixed(9, 5), fixed(10, 6))
+	b := slices.Concat(part(1, fixed(1, 1), short(2, 2)), part(2, fixed(1, 1), fixed(2, 300)),
+		part(4, short(1, 1), part(4, fixed(1, 1), short(2, 7))),
+		part(5, fixed(1, 1), fixed(2, 3)), part(6), part(6, []byte("inuse_space")), part(6, []byte("bytes")), part(6,
+			[]byte("main")), fixed(9, 5), fixed(10, 6))
 	path := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := imported(t, path)
-	if got := sumsOf(s); got.leaked != 300 || s.Frames(s.Profile.Stacks[0].ID)[0].Function != "main" || s.Reader.Process().Started != 5 {
+	if got := sumsOf(s); got.leaked != 300 || s.Frames(s.Profile.Stacks[0].ID)[0].Function != "main" ||
+		s.Reader.Process().Started != 5 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -194,12 +199,13 @@ func TestBroken(t *testing.T) {
 		`{"dhatFileVersion":2,"mode":"heap","pps":[`:                                "byte 42",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                     "byte 51",
 		schema + `]}`: "profiles: none is of bytes",
-		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:               "profiles[0]: samples[0]: frame 1 of 1",
-		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:              "weights[0]",
-		schema + `{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0}]}]}`:    "never closed",
-		"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x04\n\x02\x01":                           "byte 12",
-		"\n\x04\x08\x01\x10\x022\x002\x03cpu2\x02ns":                                               "no profile of memory",
-		"\n\x04\x08\x01\x10\x02\x12\x06\n\x01\x09\x12\x01\x05" + "2\x002\x0binuse_space2\x05bytes": "sample 0: location 9 is missing",
+		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:            "profiles[0]: samples[0]: frame 1 of 1",
+		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:           "weights[0]",
+		schema + `{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0}]}]}`: "never closed",
+		"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x04\n\x02\x01":                        "byte 12",
+		"\n\x04\x08\x01\x10\x022\x002\x03cpu2\x02ns":                                            "no profile of memory",
+		"\n\x04\x08\x01\x10\x02\x12\x06\n\x01\x09\x12\x01\x05" +
+			"2\x002\x0binuse_space2\x05bytes": "sample 0: location 9 is missing",
 		"\x1f\x8b": "in:",
 	} {
 		dir := t.TempDir()
@@ -243,8 +249,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestBombs reads files of some thousand bytes that unpack to gigabytes, and files whose parts are far smaller than any tool writes them: they
-// are refused before they take much.
+// TestBombs reads files of some thousand bytes that unpack to gigabytes, and files whose parts are far smaller than any
+// tool writes them: they are refused before they take much.
 func TestBombs(t *testing.T) {
 	dhat := `{"dhatFileVersion":2,"mode":"heap","cmd":"x","pps":[`
 	speedscope := `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"live","unit":"bytes",`
@@ -287,7 +293,8 @@ func TestBombs(t *testing.T) {
 			if err := errors.Join(err, z.Close(), f.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if err := File(path, filepath.Join(dir, "out.htap"), "test", ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := File(path, filepath.Join(dir, "out.htap"), "test", ""); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; expected %q", err, c.want)
 			}
 		})

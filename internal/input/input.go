@@ -25,7 +25,8 @@ func Open(ctx context.Context, file, version string) (*query.Source, error) {
 	}
 	defer remove()
 	if len(paths) > 1 {
-		return nil, fmt.Errorf("%s: holds %d processes; only `heaptap report` and `heaptap check` take several", file, len(paths))
+		return nil, fmt.Errorf("%s: holds %d processes; only `heaptap report` and `heaptap check` take several", file,
+			len(paths))
 	}
 	return query.Open(paths[0])
 }

@@ -17,8 +17,9 @@ import (
 // once what it gets back, and whose clocks are read too early: by nothing to nearly skew, since processors do not wait
 // for the pointer that is to be freed.
 type early struct {
-	rng     *rand.Rand
-	wild    bool // any clock may be early by up to skew; else those that wait for another thread's pointer, and the next
+	rng *rand.Rand
+	// Any clock may be early by up to skew; else those that wait for another thread's pointer, and the next.
+	wild    bool
 	now     int64
 	threads []*earlyThread
 	reuse   []uint64 // addresses, latest first

@@ -28,9 +28,9 @@ type Ledger struct {
 	pools   pools
 	counts  Counts
 	event   Event // the one given to emit
-	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are never
-	// written. They are filled field by field: a composite literal is built on the stack and copied, which costs more
-	// than everything else.
+	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are
+	// never written. They are filled field by field: a composite literal is built on the stack and copied, which costs
+	// more than everything else.
 	birth, death Event
 	ending       Block  // of all three
 	freed        Op     // see by

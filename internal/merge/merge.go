@@ -44,13 +44,15 @@ type thread struct {
 
 // New returns a Merger without recordings.
 func New(align Align) *Merger {
-	return &Merger{align: align, forest: newForest(), threads: make(map[string]*thread), pools: make(map[string]*event.Pool), notes: make(map[string]bool)}
+	return &Merger{align: align, forest: newForest(), threads: make(map[string]*thread),
+		pools: make(map[string]*event.Pool), notes: make(map[string]bool)}
 }
 
 // Inputs is the number of recordings that were added, those that merged ones were made of.
 func (m *Merger) Inputs() int { return len(m.inputs) }
 
-// Add adds a recording, which may be a merged one. name is what the list of inputs calls it. With an error, nothing of it is added.
+// Add adds a recording, which may be a merged one. name is what the list of inputs calls it. With an error, nothing of
+// it is added.
 func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) error {
 	if !r.Complete() {
 		return fmt.Errorf("%s: the recording is not whole: %s", name, r.Damage()[0])
@@ -75,7 +77,8 @@ func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) erro
 }
 
 // read reads what is said of the inputs.
-func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum *tally.Summary) ([]recording.Input, recording.Timeline, error) {
+func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum *tally.Summary) ([]recording.Input,
+	recording.Timeline, error) {
 	if merged := r.Merged(); merged != nil {
 		if merged.Clock != (m.align == ByClock) {
 			return nil, recording.Timeline{}, fmt.Errorf("its processes were brought together by the %s; merge it with --align %s", alignText[!merged.Clock], alignFlag[!merged.Clock])
@@ -87,7 +90,8 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 		return nil, recording.Timeline{}, err
 	}
 	t, pr, e := &sum.Totals, r.Process(), p.Ending
-	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started, End: p.Duration, Status: e.How(),
+	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started,
+		End: p.Duration, Status: e.How(),
 		Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
 		Temporary: t.Temporary, PeakBytes: t.Peak.Bytes, PeakBlocks: t.Peak.Blocks, PeakTime: t.Peak.Time, LeakedBytes: t.LeakedBytes(),
 		LeakedBlocks: t.LeakedBlocks(), RuntimeBytes: p.Runtime.Bytes, RuntimeBlocks: p.Runtime.Blocks, PeakRSS: -1}
@@ -145,7 +149,8 @@ func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32
 	}
 }
 
-// spread takes in the extremes of other inputs. Of inputs with the same number, the one counts that comes first in their order.
+// spread takes in the extremes of other inputs. Of inputs with the same number, the one counts that comes first in
+// their order.
 func (m *Merger) spread(to, from *recording.Spread) {
 	if from.Inputs == 0 {
 		return
@@ -168,16 +173,19 @@ func (m *Merger) spread(to, from *recording.Spread) {
 
 func (m *Merger) compare(a, b uint32) int { return compareInputs(&m.inputs[a], &m.inputs[b]) }
 
-// compareInputs orders inputs: those of one machine together, in the order of their starts. 0: there is no difference at all.
+// compareInputs orders inputs: those of one machine together, in the order of their starts. 0: there is no difference
+// at all.
 func compareInputs(a, b *recording.Input) int {
-	if c := cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID), cmp.Compare(a.File, b.File)); c != 0 {
+	if c := cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID),
+		cmp.Compare(a.File, b.File)); c != 0 {
 		return c
 	}
 	if c := cmp.Or(cmp.Compare(a.Exe, b.Exe), slices.Compare(a.Args, b.Args), cmp.Compare(a.Status, b.Status)); c != 0 {
 		return c
 	}
 	numbers := func(i *recording.Input) []uint64 {
-		return []uint64{uint64(i.End), uint64(i.Threads), i.Events, i.Lost, i.Allocations, i.Bytes, i.Deallocations, i.Temporary, i.PeakBytes,
+		return []uint64{uint64(i.End), uint64(i.Threads), i.Events, i.Lost, i.Allocations, i.Bytes, i.Deallocations,
+			i.Temporary, i.PeakBytes,
 			i.PeakBlocks, uint64(i.PeakTime), i.LeakedBytes, i.LeakedBlocks, i.RuntimeBytes, i.RuntimeBlocks, uint64(i.PeakRSS)}
 	}
 	return slices.Compare(numbers(a), numbers(b))
@@ -244,7 +252,8 @@ func (m *Merger) addProcess(r *recording.Reader) {
 	}
 	e, _ := r.Ending()
 	h, o := &m.health, &e.Health
-	for to, n := range map[*uint64]uint64{&h.LostEvents: o.LostEvents, &h.TruncatedStacks: o.TruncatedStacks, &h.BadCFI: o.BadCFI,
+	for to, n := range map[*uint64]uint64{&h.LostEvents: o.LostEvents, &h.TruncatedStacks: o.TruncatedStacks,
+		&h.BadCFI:        o.BadCFI,
 		&h.GuessedFrames: o.GuessedFrames, &h.TableFull: o.TableFull, &h.NoThread: o.NoThread, &h.SpilledChunks: o.SpilledChunks, &h.Waits: o.Waits,
 		&h.FullSteps: o.FullSteps, &h.BootAllocations: o.BootAllocations, &h.LateEvents: o.LateEvents} {
 		*to += n
@@ -272,11 +281,13 @@ func (m *Merger) Write(path string) error {
 	if len(m.inputs) == 0 {
 		return fmt.Errorf("%s: there is nothing to merge", path)
 	}
-	s := &recording.Sums{Process: *m.process, Ending: recording.Ending{Exited: true, Health: m.health}, Tally: &tally.Summary{Totals: m.totals}}
+	s := &recording.Sums{Process: *m.process, Ending: recording.Ending{Exited: true, Health: m.health},
+		Tally: &tally.Summary{Totals: m.totals}}
 	s.Ending.End = m.timeline.End - m.timeline.Begin
 	notes := slices.Sorted(maps.Keys(m.notes))
 	s.Ending.Health.Notes = notes[:min(len(notes), maxNotes)]
-	s.Merged = &recording.Merged{Clock: m.align == ByClock, Timeline: m.timeline, Spreads: make(map[uint32]recording.Spread)}
+	s.Merged = &recording.Merged{Clock: m.align == ByClock, Timeline: m.timeline,
+		Spreads: make(map[uint32]recording.Spread)}
 	s.Ending.Status = m.status()
 	places := m.sortInputs(s.Merged)
 	for _, name := range slices.Sorted(maps.Keys(m.threads)) {
@@ -327,7 +338,10 @@ func (m *Merger) status() string {
 			counts[s]++
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
 	switch {
 	case len(kinds) == 0:
 		return ""

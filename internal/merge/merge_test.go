@@ -38,20 +38,24 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := &process{path: path, started: int64(1e18) + rng.Int64N(1e9)}
-	w, err := recording.Create(path, event.Process{PID: int(seed) + 100, Exe: "/bin/app", Args: []string{"app"}, Host: "h", Arch: "amd64", Started: p.started}, recording.Options{})
+	w, err := recording.Create(path, event.Process{PID: int(seed) + 100, Exe: "/bin/app", Args: []string{"app"},
+		Host: "h", Arch: "amd64", Started: p.started}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	base := uint64(1+rng.IntN(1000)) << 32 // wherever the loader puts it
-	w.Module(event.Module{ID: 1, Path: fmt.Sprintf("/run%d/app", seed), BuildID: []byte("app"), Start: base, End: base + 1<<20, Bias: base, Unload: -1})
-	w.Module(event.Module{ID: 2, Path: "/lib/x.so", Start: base << 8, End: base<<8 + 1<<20, Bias: base << 8, Unload: -1})
+	w.Module(event.Module{ID: 1, Path: fmt.Sprintf("/run%d/app", seed), BuildID: []byte("app"), Start: base,
+		End: base + 1<<20, Bias: base, Unload: -1})
+	w.Module(event.Module{ID: 2, Path: "/lib/x.so", Start: base << 8, End: base<<8 + 1<<20, Bias: base << 8,
+		Unload: -1})
 	order := rng.Perm(40) // call stacks get their ids in the order in which they come
 	frames := make(map[uint32][]event.Frame)
 	for i, k := range order {
 		id := uint32(i + 1)
 		w.PC(id, event.PC{Addr: base<<(8*(k&1)) + uint64(k)*16, Module: uint32(1 + k&1), Interrupted: k == 7})
 		if k%5 != 0 {
-			frames[id] = []event.Frame{{Function: fmt.Sprintf("f%d", k), File: "a.c", Line: uint32(k), Inlined: true}, {Function: fmt.Sprintf("g%d", k)}}
+			frames[id] = []event.Frame{{Function: fmt.Sprintf("f%d", k), File: "a.c", Line: uint32(k), Inlined: true},
+				{Function: fmt.Sprintf("g%d", k)}}
 		}
 		parent := uint32(0)
 		if i > 0 && rng.IntN(4) > 0 {
@@ -60,7 +64,8 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 		w.Node(id, event.Node{Parent: parent, PC: id, Truncated: parent == 0 && k == 3})
 	}
 	// A library that was loaded a second time, elsewhere: the same call stack under two ids.
-	w.Module(event.Module{ID: 3, Path: "/lib/x.so", Start: base << 9, End: base<<9 + 1<<20, Bias: base << 9, Unload: -1})
+	w.Module(event.Module{ID: 3, Path: "/lib/x.so", Start: base << 9, End: base<<9 + 1<<20, Bias: base << 9,
+		Unload: -1})
 	for i := range uint32(2) {
 		w.PC(41+i, event.PC{Addr: base<<(8+i) + 0x9990, Module: 2 + i})
 		w.Node(41+i, event.Node{PC: 41 + i})
@@ -105,7 +110,8 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 	if err := w.Pools([]event.Pool{somePool("words", seed), somePool(fmt.Sprintf("of %d", seed%2), seed)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(recording.Ending{End: now + rng.Int64N(1000), Exited: true, Health: event.Health{Waits: seed}}); err != nil {
+	if err := w.Finish(recording.Ending{End: now + rng.Int64N(1000), Exited: true,
+		Health: event.Health{Waits: seed}}); err != nil {
 		t.Fatal(err)
 	}
 	r := open(t, path)
@@ -117,7 +123,8 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 
 // somePool is a pool with a different number in every place.
 func somePool(name string, n uint64) event.Pool {
-	return event.Pool{Name: name, Backing: n, PeakBacking: 10 + n, Live: 100 * n, PeakLive: 1000 * n, Blocks: 2 * n, Allocations: 3 * n, Frees: 4 * n, Bytes: 10000 * n}
+	return event.Pool{Name: name, Backing: n, PeakBacking: 10 + n, Live: 100 * n, PeakLive: 1000 * n, Blocks: 2 * n,
+		Allocations: 3 * n, Frees: 4 * n, Bytes: 10000 * n}
 }
 
 func open(t *testing.T, path string) *recording.Reader {
@@ -177,7 +184,8 @@ func reading(t *testing.T, r *recording.Reader, into map[string]tally.Stack) {
 	for _, s := range sum.Stacks {
 		key := ""
 		for _, f := range p.AppendFrames(nil, s.ID) {
-			key += fmt.Sprintf("%s %s:%d %s+%x %t\n", f.Function, f.File, f.Line, filepath.Base(f.Module), f.Offset, f.Inlined)
+			key += fmt.Sprintf("%s %s:%d %s+%x %t\n", f.Function, f.File, f.Line, filepath.Base(f.Module), f.Offset,
+				f.Inlined)
 		}
 		all := into[key]
 		s.ID = 0
@@ -224,7 +232,8 @@ func TestSums(t *testing.T) {
 			}
 			key := ""
 			for _, f := range p.AppendFrames(nil, id) {
-				key += fmt.Sprintf("%s %s:%d %s+%x %t\n", f.Function, f.File, f.Line, filepath.Base(f.Module), f.Offset, f.Inlined)
+				key += fmt.Sprintf("%s %s:%d %s+%x %t\n", f.Function, f.File, f.Line, filepath.Base(f.Module), f.Offset,
+					f.Inlined)
 			}
 			if v, ok := one[key]; ok {
 				if n == 0 || v.Bytes < least {
@@ -271,7 +280,8 @@ func TestPools(t *testing.T) {
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	_, p := some(t, 5)
-	copied := filepath.Join(filepath.Dir(p[3]), "copied.htap") // which of two alike is told does not depend on the order either
+	// Which of two alike is told does not depend on the order either.
+	copied := filepath.Join(filepath.Dir(p[3]), "copied.htap")
 	b, err := os.ReadFile(p[3])
 	if err != nil || os.WriteFile(copied, b, 0o666) != nil {
 		t.Fatal(err)
@@ -287,11 +297,12 @@ func TestAnyOrder(t *testing.T) {
 		}
 		all := merged(t, align, p...)
 		for name, other := range map[string]string{
-			"backwards":   merged(t, align, p[5], p[4], p[3], p[2], p[1], p[0]),
-			"left tree":   merged(t, align, merged(t, align, p[0], p[1], p[2]), p[3], p[4], p[5]),
-			"right tree":  merged(t, align, p[0], merged(t, align, p[1], merged(t, align, p[3], p[2]), p[4]), p[5]),
-			"of two":      merged(t, align, merged(t, align, p[4], p[0], p[3]), merged(t, align, p[5], p[1], p[2])),
-			"of one each": merged(t, align, merged(t, align, p[3]), merged(t, align, p[0]), p[1], merged(t, align, p[2], p[5]), merged(t, align, p[4])),
+			"backwards":  merged(t, align, p[5], p[4], p[3], p[2], p[1], p[0]),
+			"left tree":  merged(t, align, merged(t, align, p[0], p[1], p[2]), p[3], p[4], p[5]),
+			"right tree": merged(t, align, p[0], merged(t, align, p[1], merged(t, align, p[3], p[2]), p[4]), p[5]),
+			"of two":     merged(t, align, merged(t, align, p[4], p[0], p[3]), merged(t, align, p[5], p[1], p[2])),
+			"of one each": merged(t, align, merged(t, align, p[3]), merged(t, align, p[0]), p[1],
+				merged(t, align, p[2], p[5]), merged(t, align, p[4])),
 		} {
 			if !bytes.Equal(read(all), read(other)) {
 				t.Errorf("%s: the files differ", name)
@@ -316,7 +327,8 @@ func report(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestCopies: n copies of a recording have n times its sums, at the same call stacks, and all of them are least and most.
+// TestCopies: n copies of a recording have n times its sums, at the same call stacks, and all of them are least and
+// most.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -331,14 +343,16 @@ func TestCopies(t *testing.T) {
 	for range n {
 		want.Add(&p.sum.Totals)
 	}
-	if d := gocmp.Diff(want, sum.Totals); d != "" || sum.Totals.Bytes != n*p.sum.Totals.Bytes || sum.Totals.Peak.Bytes != n*p.sum.Totals.Peak.Bytes {
+	if d := gocmp.Diff(want, sum.Totals); d != "" || sum.Totals.Bytes != n*p.sum.Totals.Bytes ||
+		sum.Totals.Peak.Bytes != n*p.sum.Totals.Peak.Bytes {
 		t.Error(d)
 	}
 	one, all := make(map[string]tally.Stack), make(map[string]tally.Stack)
 	reading(t, open(t, p.path), one)
 	reading(t, r, all)
 	for k, s := range one {
-		if a := all[k]; a.Bytes != n*s.Bytes || a.Allocations != n*s.Allocations || a.LiveAtPeakBytes != n*s.LiveAtPeakBytes || a.MaxSize != s.MaxSize {
+		if a := all[k]; a.Bytes != n*s.Bytes || a.Allocations != n*s.Allocations ||
+			a.LiveAtPeakBytes != n*s.LiveAtPeakBytes || a.MaxSize != s.MaxSize {
 			t.Errorf("%s: %+v is not %d times %+v", k, a, n, s)
 		}
 	}
@@ -375,9 +389,11 @@ func TestTogether(t *testing.T) {
 					all = append(all, change{offset + e.Time, int64(e.Size)})
 				}
 			}
-			in := m.Inputs[slices.IndexFunc(m.Inputs, func(in recording.Input) bool { return in.File == filepath.Base(paths[i]) })]
+			in := m.Inputs[slices.IndexFunc(m.Inputs,
+				func(in recording.Input) bool { return in.File == filepath.Base(paths[i]) })]
 			if in.LeakedBytes > 0 {
-				all = append(all, change{offset + in.End + 1, -int64(in.LeakedBytes)}) // a process that has ended has nothing
+				// A process that has ended has nothing.
+				all = append(all, change{offset + in.End + 1, -int64(in.LeakedBytes)})
 			}
 		}
 		slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.time, b.time) })
@@ -402,8 +418,10 @@ func TestTogether(t *testing.T) {
 				t.Errorf("%d steps", len(l.Steps))
 			}
 			for i, s := range l.Steps {
-				if end := (l.First + int64(i) + 1) * recording.Quantum << l.Shift; i%17 == 0 && int64(s.Live) != at(end) {
-					t.Errorf("align %d: level %d: at %d, %d bytes are live, want %d", align, l.Shift, end, s.Live, at(end))
+				if end := (l.First + int64(i) + 1) * recording.Quantum << l.Shift; i%17 == 0 &&
+					int64(s.Live) != at(end) {
+					t.Errorf("align %d: level %d: at %d, %d bytes are live, want %d", align, l.Shift, end, s.Live,
+						at(end))
 				}
 			}
 		}
@@ -454,11 +472,15 @@ func TestDevelop(t *testing.T) {
 		got.Allocations += d.All.Points[i].Allocations
 		got.Bytes += d.All.Points[i].Bytes
 	}
-	if got.Allocations != want.Allocations || got.Bytes != want.Bytes || len(d.Times) < 50 || !slices.IsSorted(d.Times) {
-		t.Errorf("%d allocations of %d bytes in %d steps, want %d of %d", got.Allocations, got.Bytes, len(d.Times), want.Allocations, want.Bytes)
+	if got.Allocations != want.Allocations || got.Bytes != want.Bytes || len(d.Times) < 50 ||
+		!slices.IsSorted(d.Times) {
+		t.Errorf("%d allocations of %d bytes in %d steps, want %d of %d", got.Allocations, got.Bytes, len(d.Times),
+			want.Allocations, want.Bytes)
 	}
-	for name, q := range map[string]*query.Query{"threads": {By: query.ByThread}, "own peaks": {Metrics: []query.Metric{query.OwnPeak}},
-		"sizes": {Sizes: &query.Interval{Max: 5}}, "a range": {Range: &query.Range{From: 0, To: 0}, Metrics: []query.Metric{query.Copied}}} {
+	for name, q := range map[string]*query.Query{"threads": {By: query.ByThread},
+		"own peaks": {Metrics: []query.Metric{query.OwnPeak}},
+		"sizes":     {Sizes: &query.Interval{Max: 5}}, "a range": {Range: &query.Range{From: 0, To: 0},
+			Metrics: []query.Metric{query.Copied}}} {
 		if _, err := query.Flat(t.Context(), s, q); err == nil {
 			t.Errorf("%s: there is an answer, and there are no events", name)
 		}
@@ -507,11 +529,13 @@ func TestForged(t *testing.T) {
 		}
 	}
 	// With right checksums: a timeline that contradicts itself.
-	for i, bad := range []recording.Timeline{{}, {Levels: []recording.TimelineLevel{{}}}, {End: 1000, Levels: []recording.TimelineLevel{{Steps: make([]recording.TimelineStep, 1)}}},
+	for i, bad := range []recording.Timeline{{}, {Levels: []recording.TimelineLevel{{}}},
+		{End: 1000, Levels: []recording.TimelineLevel{{Steps: make([]recording.TimelineStep, 1)}}},
 		{Begin: 5, End: 1}, {Levels: []recording.TimelineLevel{{Shift: 70, Steps: make([]recording.TimelineStep, 1)}}},
 		{Levels: []recording.TimelineLevel{{First: 1 << 60, Steps: make([]recording.TimelineStep, 1)}}}} {
 		path := filepath.Join(t.TempDir(), "bad.htap")
-		if err := recording.WriteMerged(path, &recording.Sums{Tally: &tally.Summary{}, Merged: &recording.Merged{Timeline: bad, Inputs: make([]recording.Input, 1)}}); err != nil {
+		if err := recording.WriteMerged(path, &recording.Sums{Tally: &tally.Summary{},
+			Merged: &recording.Merged{Timeline: bad, Inputs: make([]recording.Input, 1)}}); err != nil {
 			t.Fatal(err)
 		}
 		if r := open(t, path); r.Complete() {
@@ -525,7 +549,8 @@ func TestFolded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "long.htap")
-	w, err := recording.Create(path, event.Process{PID: 1, Started: 1e18}, recording.Options{Fold: recording.Fold{Keep: time.Millisecond}})
+	w, err := recording.Create(path, event.Process{PID: 1, Started: 1e18},
+		recording.Options{Fold: recording.Fold{Keep: time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -535,12 +560,14 @@ func TestFolded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	var first uint64
 	for i := range 100 * 3000 { // two blocks, of which the first is freed
-		e := event.Event{Time: int64(i) * 1000, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: rng.Uint64N(1 << 20), Ref: event.NoRef}
+		e := event.Event{Time: int64(i) * 1000, Kind: event.Alloc, Func: event.Malloc, Stack: 1,
+			Size: rng.Uint64N(1 << 20), Ref: event.NoRef}
 		switch i % 3 {
 		case 0:
 			first = e.Size
 		case 2:
-			e = event.Event{Time: int64(i) * 1000, Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: first, Ref: uint64(i / 3 * 2), Born: int64(i-2) * 1000}
+			e = event.Event{Time: int64(i) * 1000, Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: first,
+				Ref: uint64(i / 3 * 2), Born: int64(i-2) * 1000}
 		}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
@@ -563,7 +590,8 @@ func TestFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := open(t, merged(t, ByStart, path, path)).Merged()
-	if least, most := m.Peak(); m.Timeline.Vague != 2 || least > 2*sum.Totals.Peak.Bytes || most != 2*sum.Totals.Peak.Bytes {
+	if least, most := m.Peak(); m.Timeline.Vague != 2 || least > 2*sum.Totals.Peak.Bytes ||
+		most != 2*sum.Totals.Peak.Bytes {
 		t.Errorf("from %d to %d of %d, %d of 2 folded", least, most, 2*sum.Totals.Peak.Bytes, m.Timeline.Vague)
 	}
 }

@@ -2,8 +2,8 @@ package merge
 
 import "github.com/heaptap/heaptap/internal/tally"
 
-// Numbers are what another tool tells of a call stack; what it does not tell is 0. They are taken for as much as what is told implies:
-// what is live was allocated, was live at the peak, and is one block at least.
+// Numbers are what another tool tells of a call stack; what it does not tell is 0. They are taken for as much as what
+// is told implies: what is live was allocated, was live at the peak, and is one block at least.
 type Numbers struct {
 	Allocations, Bytes        uint64
 	Live, LiveBlocks          uint64 // at the end
@@ -28,7 +28,8 @@ func (n Numbers) Stack() *tally.Stack {
 	n.Bytes = max(n.Bytes, n.Live, n.Peak, n.OwnPeak)
 	least(&n.Allocations, n.Bytes)
 	n.Allocations = max(n.Allocations, n.LiveBlocks, n.PeakBlocks)
-	s := &tally.Stack{OwnPeakBytes: max(n.OwnPeak, n.Live, n.Peak), LiveAtPeakBytes: n.Peak, LiveAtPeakBlocks: n.PeakBlocks}
+	s := &tally.Stack{OwnPeakBytes: max(n.OwnPeak, n.Live, n.Peak), LiveAtPeakBytes: n.Peak,
+		LiveAtPeakBlocks: n.PeakBlocks}
 	s.Allocations, s.Bytes = n.Allocations, n.Bytes
 	s.Deallocations, s.FreedBytes = n.Allocations-n.LiveBlocks, n.Bytes-n.Live
 	s.Temporary, s.TemporaryBytes = min(n.Temporary, s.Deallocations), min(n.TemporaryBytes, s.FreedBytes)

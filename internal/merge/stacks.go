@@ -159,8 +159,8 @@ type account struct {
 	spread recording.Spread
 }
 
-// harvest numbers everything anew, in an order that depends on nothing but itself, and fills in the tables. numbers are those of the
-// nodes.
+// harvest numbers everything anew, in an order that depends on nothing but itself, and fills in the tables. numbers are
+// those of the nodes.
 func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 	modules := order(len(f.modules), func(a, b int32) int {
 		x, y := &f.modules[a], &f.modules[b]
@@ -188,7 +188,8 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 		if c := cmp.Or(cmp.Compare(place(x), place(y)), cmp.Compare(x.offset, y.offset)); c != 0 {
 			return c
 		}
-		return cmp.Or(strings.Compare(keys[x.frames], keys[y.frames]), compareBools(x.interrupted, y.interrupted), compareBools(x.pool, y.pool))
+		return cmp.Or(strings.Compare(keys[x.frames], keys[y.frames]), compareBools(x.interrupted, y.interrupted),
+			compareBools(x.pool, y.pool))
 	})
 	pcNumber := inverse(pcs)
 	s.PCs, s.Frames = make([]event.PC, 0, len(pcs)), make([][]event.Frame, 0, len(pcs))
@@ -219,9 +220,9 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 // firstAddress is where the first module is laid. What lies below is linked to lie there.
 const firstAddress = 1 << 32
 
-// layOut gives modules addresses, one behind the other: those that they had differ from process to process. What is linked to lie at an
-// address is laid there, if nothing else is. Modules begin with the beginning of their files, as they do in memory, unless it is not known
-// where that is.
+// layOut gives modules addresses, one behind the other: those that they had differ from process to process. What is
+// linked to lie at an address is laid there, if nothing else is. Modules begin with the beginning of their files, as
+// they do in memory, unless it is not known where that is.
 func (f *forest) layOut(modules []int32) []event.Module {
 	low, high := make([]uint64, len(f.modules)), make([]uint64, len(f.modules))
 	for i := range low {

@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// maxSteps is how many steps the finest level of a timeline has at most. Levels have lengths of powers of two and begin at multiples
-// of them, so that timelines of whatever length fit together, and each process adds to each level what is exact for that level:
-// the most that it had live in a step is not to be had from sums over shorter ones.
+// maxSteps is how many steps the finest level of a timeline has at most. Levels have lengths of powers of two and begin
+// at multiples of them, so that timelines of whatever length fit together, and each process adds to each level what is
+// exact for that level: the most that it had live in a step is not to be had from sums over shorter ones.
 const maxSteps = 1 << 10
 
 // finest returns the level at which a span has no more than maxSteps.
@@ -25,7 +25,8 @@ func develop(ctx context.Context, r *recording.Reader, offset, end int64) (recor
 	t := recording.Timeline{Begin: offset, End: offset + end}
 	shift := finest(t.Begin, t.End)
 	first := recording.StepOf(t.Begin, shift)
-	l := recording.TimelineLevel{Shift: shift, First: first, Steps: make([]recording.TimelineStep, recording.StepOf(t.End, shift)-first+1)}
+	l := recording.TimelineLevel{Shift: shift, First: first,
+		Steps: make([]recording.TimelineStep, recording.StepOf(t.End, shift)-first+1)}
 	b := builder{level: &l, offset: offset}
 	from, to := r.Cuts()
 	if detail, _ := r.DetailFrom(); detail > from {
@@ -94,8 +95,8 @@ func (b *builder) event(e *event.Event) {
 	s.Top = max(s.Top, b.live)
 }
 
-// folded takes what the heads of blocks whose events were folded tell: the most within each, which counts for all steps that it
-// touches.
+// folded takes what the heads of blocks whose events were folded tell: the most within each, which counts for all steps
+// that it touches.
 func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint64) error {
 	levels, err := r.Levels(ctx, from, to, 1<<30)
 	if err != nil {
@@ -116,7 +117,8 @@ func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint
 		if err != nil {
 			return // only a moment that is not at a cut has none
 		}
-		s := &b.level.Steps[min(recording.StepOf(counts.offset+t, b.level.Shift)-b.level.First, int64(len(b.level.Steps)-1))]
+		s := &b.level.Steps[min(recording.StepOf(counts.offset+t, b.level.Shift)-b.level.First,
+			int64(len(b.level.Steps)-1))]
 		for i := range list {
 			s.Allocations += list[i].Allocs
 			s.Bytes += list[i].Bytes

@@ -13,8 +13,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Told makes a recording of sums of one process, of which another tool's file tells. It is a merged recording with one input, which names the
-// file's format. Modules, pcs and stacks that are the same are one.
+// Told makes a recording of sums of one process, of which another tool's file tells. It is a merged recording with one
+// input, which names the file's format. Modules, pcs and stacks that are the same are one.
 type Told struct {
 	Process event.Process
 	// Input names the format and the process. What is summed up is not read.
@@ -33,8 +33,8 @@ type Told struct {
 	err       error // there is more than is taken
 }
 
-// What is taken of a file, which may be made up: a short one tells of many call stacks, and each takes some hundred bytes of memory. Sums of
-// programs with a million call stacks are no use to anybody.
+// What is taken of a file, which may be made up: a short one tells of many call stacks, and each takes some hundred
+// bytes of memory. Sums of programs with a million call stacks are no use to anybody.
 const (
 	maxToldPCs    = 1 << 20
 	maxToldNodes  = 1 << 22
@@ -58,8 +58,8 @@ func NewTold(format string) *Told {
 		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
-// Module returns the number of a module. Modules of one build id, or without one of one path, are the same. base is its lowest address in
-// the file: 0 but for programs that are linked to lie at an address.
+// Module returns the number of a module. Modules of one build id, or without one of one path, are the same. base is its
+// lowest address in the file: 0 but for programs that are linked to lie at an address.
 func (t *Told) Module(path string, buildID []byte, base uint64) int32 {
 	return t.forest.module(&event.Module{Path: path, BuildID: buildID, Start: base})
 }
@@ -67,7 +67,8 @@ func (t *Told) Module(path string, buildID []byte, base uint64) int32 {
 // NoModule is the number of no module.
 const NoModule = int32(-1)
 
-// PC returns the number of an address within a module, or, without one, in the process. Frames are from the innermost on.
+// PC returns the number of an address within a module, or, without one, in the process. Frames are from the innermost
+// on.
 func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.Frame) int32 {
 	f := t.forest
 	if len(f.pcs) >= maxToldPCs {
@@ -79,7 +80,8 @@ func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.
 		t.err = fmt.Errorf("frames whose names have more than %d bytes", maxToldText)
 		return 0
 	}
-	k := pc{module: module, offset: offset, interrupted: interrupted, frames: number(f.framesAt, &f.frames, key, frames)}
+	k := pc{module: module, offset: offset, interrupted: interrupted,
+		frames: number(f.framesAt, &f.frames, key, frames)}
 	return number(f.pcAt, &f.pcs, k, k)
 }
 
@@ -126,25 +128,27 @@ func (t *Told) Thread(thread event.Thread) int {
 	return int(i)
 }
 
-// Add adds what a call stack, by its number, sums up to; 0 is the unknown one. What the peak is not told, is to be taken for what is
-// leaked: no less can have been live.
+// Add adds what a call stack, by its number, sums up to; 0 is the unknown one. What the peak is not told, is to be
+// taken for what is leaked: no less can have been live.
 func (t *Told) Add(stack int32, s *tally.Stack) error { return t.AddOf(0, stack, s) }
 
-// AddOf is Add of what one thread allocated. What was freed of that is counted as if it had done that, too: nobody tells who did.
+// AddOf is Add of what one thread allocated. What was freed of that is counted as if it had done that, too: nobody
+// tells who did.
 func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	if t.err != nil {
 		return t.err
 	}
 	if s.Deallocations > s.Allocations || s.FreedBytes > s.Bytes {
-		return fmt.Errorf("more is freed than allocated: %d of %d bytes, %d of %d blocks", s.FreedBytes, s.Bytes, s.Deallocations, s.Allocations)
+		return fmt.Errorf("more is freed than allocated: %d of %d bytes, %d of %d blocks", s.FreedBytes, s.Bytes,
+			s.Deallocations, s.Allocations)
 	}
 	if s.LiveAtPeakBytes > s.Bytes || s.LiveAtPeakBlocks > s.Allocations {
-		return fmt.Errorf("more is live at the peak than was allocated: %d of %d bytes, %d of %d blocks", s.LiveAtPeakBytes, s.Bytes,
-			s.LiveAtPeakBlocks, s.Allocations)
+		return fmt.Errorf("more is live at the peak than was allocated: %d of %d bytes, %d of %d blocks",
+			s.LiveAtPeakBytes, s.Bytes, s.LiveAtPeakBlocks, s.Allocations)
 	}
 	l := &t.limit
-	for _, n := range [][2]uint64{{l.Bytes, s.Bytes}, {l.Allocations, s.Allocations}, {l.OwnPeakBytes, s.OwnPeakBytes}, {l.Temporary, s.Temporary},
-		{l.TemporaryBytes, s.TemporaryBytes}, {l.Lifetime.Hi, s.Lifetime.Hi}} {
+	for _, n := range [][2]uint64{{l.Bytes, s.Bytes}, {l.Allocations, s.Allocations}, {l.OwnPeakBytes, s.OwnPeakBytes},
+		{l.Temporary, s.Temporary}, {l.TemporaryBytes, s.TemporaryBytes}, {l.Lifetime.Hi, s.Lifetime.Hi}} {
 		if n[0]+n[1] < n[0] || n[0]+n[1] > math.MaxInt64 {
 			return errors.New("the numbers add up to more than 63 bits hold")
 		}
@@ -165,8 +169,9 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 		t.accountAt[stack] = i
 	}
 	t.accounts[i-1].Add(s)
-	t.did[thread].Add(&tally.Thread{Allocations: s.Allocations, Bytes: s.Bytes, Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
-		Temporary: s.Temporary})
+	t.did[thread].Add(&tally.Thread{Allocations: s.Allocations, Bytes: s.Bytes, Deallocations: s.Deallocations,
+		FreedBytes: s.FreedBytes,
+		Temporary:  s.Temporary})
 	return nil
 }
 
@@ -180,15 +185,16 @@ func (t *Told) Note(text string) {
 	}
 }
 
-// Write writes the recording to path. What is live at the peak and by itself at most is raised to what is leaked, where it was not told
-// or is less.
+// Write writes the recording to path. What is live at the peak and by itself at most is raised to what is leaked, where
+// it was not told or is less.
 func (t *Told) Write(path string) error {
 	if t.err != nil {
 		return t.err
 	}
 	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{Stacks: t.accounts}}
 	numbers := t.forest.harvest(numbered)
-	t.forest, t.functions, t.accountAt = nil, nil, nil // a file may tell of a million stacks: what has become of them is what is kept
+	// A file may tell of a million stacks: what has become of them is what is kept.
+	t.forest, t.functions, t.accountAt = nil, nil, nil
 	sum := &numbered.Tally.Totals
 	m := &recording.Merged{Spreads: make(map[uint32]recording.Spread, len(t.accounts))}
 	for i := range t.accounts {
@@ -207,7 +213,8 @@ func (t *Told) Write(path string) error {
 	slices.SortFunc(numbered.Tally.Stacks, func(a, b tally.Stack) int { return cmp.Compare(a.ID, b.ID) })
 	sum.LiveBytes, sum.LiveBlocks = sum.LeakedBytes(), sum.LeakedBlocks()
 	if sum.Peak.Bytes < sum.LiveBytes {
-		return fmt.Errorf("the peak of %d bytes is less than the %d bytes that are live at the end", sum.Peak.Bytes, sum.LiveBytes)
+		return fmt.Errorf("the peak of %d bytes is less than the %d bytes that are live at the end", sum.Peak.Bytes,
+			sum.LiveBytes)
 	}
 	sum.Events = sum.Allocations + sum.Deallocations
 	numbered.Threads, numbered.Tally.Threads = t.threads, t.did
@@ -228,8 +235,8 @@ func (t *Told) Write(path string) error {
 	return recording.WriteMerged(path, numbered)
 }
 
-// course is the timeline of one process of which is known what was live at some moments; of none: that all of it happened at its
-// beginning. When allocations were made is not known.
+// course is the timeline of one process of which is known what was live at some moments; of none: that all of it
+// happened at its beginning. When allocations were made is not known.
 func course(moments []Moment, sum *tally.Totals) recording.Timeline {
 	t := recording.Timeline{Vague: 1, EndLive: sum.LiveBytes, EndBlocks: sum.LiveBlocks}
 	if n := len(moments); n > 0 {

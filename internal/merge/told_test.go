@@ -9,7 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestUntimed merges a recording with sums that do not tell how long blocks lived: the mean is that of the blocks of which it is known.
+// TestUntimed merges a recording with sums that do not tell how long blocks lived: the mean is that of the blocks of
+// which it is known.
 func TestUntimed(t *testing.T) {
 	dir := t.TempDir()
 	native := record(t, filepath.Join(dir, "a.htap"), 1, 1000)
@@ -45,7 +46,8 @@ func TestUntimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sum.Totals.MeanLifetime(), native.sum.Totals.MeanLifetime(); got != want || want == 0 || sum.Totals.Deallocations != native.sum.Totals.Deallocations+5000 {
+	if got, want := sum.Totals.MeanLifetime(), native.sum.Totals.MeanLifetime(); got != want || want == 0 ||
+		sum.Totals.Deallocations != native.sum.Totals.Deallocations+5000 {
 		t.Errorf("mean lifetime %d, expected %d; %+v", got, want, sum.Totals.Counts)
 	}
 	unknown := 0
@@ -62,8 +64,8 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// TestToldCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some hundred bytes of memory,
-// not thousands. What is allocated is counted, whether it is in use at once or not.
+// TestToldCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some
+// hundred bytes of memory, not thousands. What is allocated is counted, whether it is in use at once or not.
 func TestToldCost(t *testing.T) {
 	const stacks = 1 << 17
 	names := make([]string, stacks)

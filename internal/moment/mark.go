@@ -15,7 +15,8 @@ const markPrefix = "mark:"
 // latest stands behind a name, after #, for the last one of that name.
 const latest = "last"
 
-// UnknownMark is the error of a moment that is nothing but perhaps a mark's name, and of which the recording has no mark.
+// UnknownMark is the error of a moment that is nothing but perhaps a mark's name, and of which the recording has no
+// mark.
 type UnknownMark struct {
 	Text  string // as it was written
 	Marks []string
@@ -67,8 +68,8 @@ func nth(marks []event.Mark, name string, n int) (found *event.Mark) {
 	return found
 }
 
-// Names returns what each of the marks is called as a moment: its name, and behind it #2 and so on if there were others of that name
-// before.
+// Names returns what each of the marks is called as a moment: its name, and behind it #2 and so on if there were others
+// of that name before.
 func Names(marks []event.Mark) []string {
 	seen := map[string]int{}
 	list := make([]string, len(marks))

@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestMarks: marks are found by name and number, their place is their cut, or their time where they have none; what else is a moment is
-// not taken for a mark.
+// TestMarks: marks are found by name and number, their place is their cut, or their time where they have none; what
+// else is a moment is not taken for a mark.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -23,13 +23,16 @@ func TestMarks(t *testing.T) {
 		if i == 3 || i == 5 || i == 7 {
 			w.Mark(event.Mark{Name: "load", Time: i * 1e6, Cut: uint64(i)})
 		}
-		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: (i + 1) / 2 * 2e6, Size: 10, Ref: event.NoRef}); err != nil {
+		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: (i + 1) / 2 * 2e6, Size: 10,
+			Ref: event.NoRef}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, m := range []event.Mark{
-		{Name: "rss>2GiB", Time: 4.5e6, Cut: event.NoCut}, {Name: "system-free<5%", Time: 2e6, Cut: event.NoCut}, {Name: "peak", Cut: 1, Time: 1},
-		{Name: "10s", Cut: 2, Time: 2}, {Name: "a#2", Cut: 4, Time: 3e6}, {Name: "far", Cut: 1 << 60, Time: 1e9}, {Name: "mode exact", Time: 1e9, Cut: event.NoCut},
+		{Name: "rss>2GiB", Time: 4.5e6, Cut: event.NoCut}, {Name: "system-free<5%", Time: 2e6,
+			Cut: event.NoCut}, {Name: "peak", Cut: 1, Time: 1},
+		{Name: "10s", Cut: 2, Time: 2}, {Name: "a#2", Cut: 4, Time: 3e6}, {Name: "far", Cut: 1 << 60,
+			Time: 1e9}, {Name: "mode exact", Time: 1e9, Cut: event.NoCut},
 	} {
 		w.Mark(m)
 	}

@@ -1,8 +1,9 @@
-// Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s, 200ms),
-// a share of the time from there to its last event (50%), a word (start, peak, end), or the name of a mark.
+// Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s,
+// 200ms), a share of the time from there to its last event (50%), a word (start, peak, end), or the name of a mark.
 //
-// A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time. So of two
-// ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and including 2s.
+// A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time.
+// So of two ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and
+// including 2s.
 package moment
 
 import (
@@ -102,8 +103,8 @@ func (m Moment) String() string {
 	return m.text
 }
 
-// Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is decoded. The error of
-// a mark that is not there is an *UnknownMark.
+// Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is
+// decoded. The error of a mark that is not there is an *UnknownMark.
 func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	first, last := r.Cuts()
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// open makes a recording of 100 allocations, one a millisecond from 1 ms on, of which the first 60 are kept and those after them
-// freed at once; the process ends at 200 ms.
+// open makes a recording of 100 allocations, one a millisecond from 1 ms on, of which the first 60 are kept and those
+// after them freed at once; the process ends at 200 ms.
 func open(t *testing.T, finish bool) *recording.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -21,7 +21,8 @@ func open(t *testing.T, finish bool) *recording.Reader {
 	for i := range int64(100) {
 		e := event.Event{Kind: event.Alloc, Func: event.Malloc, Time: (i + 1) * 1e6, Size: 10, Ref: event.NoRef}
 		if i >= 60 {
-			e = event.Event{Kind: event.Free, Func: event.FreeFunc, Time: (i + 1) * 1e6, Born: (i - 59) * 1e6, Size: 10, Ref: uint64(i - 60)}
+			e = event.Event{Kind: event.Free, Func: event.FreeFunc, Time: (i + 1) * 1e6, Born: (i - 59) * 1e6, Size: 10,
+				Ref: uint64(i - 60)}
 		}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)

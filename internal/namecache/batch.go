@@ -12,8 +12,8 @@ import (
 // batchHeader is the length and the checksum before the contents of a batch.
 const batchHeader = 8
 
-// Bounds on one batch, and on the frames of one address: a damaged batch asks for no more memory than its own size times a
-// small factor.
+// Bounds on one batch, and on the frames of one address: a damaged batch asks for no more memory than its own size
+// times a small factor.
 const (
 	maxBatch  = 16 << 20
 	maxFrames = 1 << 12
@@ -77,7 +77,8 @@ func nextBatch(b []byte) (contents, rest []byte, sound, ok bool) {
 		return nil, b, false, false
 	}
 	contents = b[batchHeader : batchHeader+size]
-	return contents, b[batchHeader+size:], crc32.Checksum(contents, castagnoli) == binary.LittleEndian.Uint32(b[4:]), true
+	return contents, b[batchHeader+size:], crc32.Checksum(contents,
+		castagnoli) == binary.LittleEndian.Uint32(b[4:]), true
 }
 
 // find calls found for each wanted address that a batch contains, in ascending order. Invalid contents end the search;
@@ -100,7 +101,8 @@ func find(contents []byte, wanted []uint64, found func(i int, frames []event.Fra
 		for range n {
 			function, linkage, file, line := d.text(texts), d.text(texts), d.text(texts), d.number()
 			if want && !d.bad && line>>1 <= math.MaxUint32 {
-				frames = append(frames, event.Frame{Function: string(function), Linkage: string(linkage), File: string(file),
+				frames = append(frames, event.Frame{Function: string(function), Linkage: string(linkage),
+					File: string(file),
 					Line: uint32(line >> 1), Inlined: line&1 != 0})
 			}
 		}

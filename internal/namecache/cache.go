@@ -30,8 +30,8 @@ const (
 	freshFor = time.Hour
 )
 
-// Cache is a folder of names. A nil Cache knows nothing and keeps nothing. Its methods may be called by several goroutines,
-// and the folder be used by several processes.
+// Cache is a folder of names. A nil Cache knows nothing and keeps nothing. Its methods may be called by several
+// goroutines, and the folder be used by several processes.
 type Cache struct {
 	dir   *os.Root
 	limit int64

@@ -36,7 +36,8 @@ func some(from, step uint64, n int) (addrs []uint64, frames [][]event.Frame) {
 		addrs = append(addrs, a)
 		var list []event.Frame
 		for k := range i % 4 { // some addresses are known to have no name
-			list = append(list, event.Frame{Function: fmt.Sprintf("f%d", a), File: "a.c", Line: uint32(a), Inlined: k < i%4-1})
+			list = append(list, event.Frame{Function: fmt.Sprintf("f%d", a), File: "a.c", Line: uint32(a),
+				Inlined: k < i%4-1})
 		}
 		if len(list) > 0 {
 			list[len(list)-1].Linkage = fmt.Sprintf("_Zf%d", a)

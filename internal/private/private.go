@@ -34,7 +34,8 @@ func OpenFolder(path string) (*Folder, error) {
 	}
 	if f.mode&0o022 != 0 || !f.ours() {
 		f.Close()
-		return nil, fmt.Errorf("%s belongs to user %d and has the permissions %v: others may write to it", path, f.owner, f.mode)
+		return nil, fmt.Errorf("%s belongs to user %d and has the permissions %v: others may write to it", path,
+			f.owner, f.mode)
 	}
 	return f, nil
 }
@@ -177,7 +178,8 @@ func (f *Folder) Rename(from, to string) error {
 // Owner returns the folder's owner.
 func (f *Folder) Owner() uint32 { return f.owner }
 
-// OpenOwned opens a file for reading that belongs to a user, or to the owner of its folder if nobody else may write there.
+// OpenOwned opens a file for reading that belongs to a user, or to the owner of its folder if nobody else may write
+// there.
 func OpenOwned(path string, owner uint32) (*os.File, error) {
 	dir, err := openFolder(filepath.Dir(path))
 	if err != nil {
@@ -227,7 +229,8 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 		}
 	}
 	if st, err := os.Lstat(to); err == nil && st.Mode()&fs.ModeDevice != 0 {
-		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0) // only root can have created it
+		// Only root can have created it.
+		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	}
 	f, err := createNew(to)
 	if err != nil {
@@ -235,7 +238,8 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 	}
 	// A file system without owners or permissions is not a reason not to record.
 	for _, err := range []error{giveToCaller(f), f.Chmod(mode.Perm())} {
-		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) &&
+			!errors.Is(err, errors.ErrUnsupported) {
 			f.Close()
 			return nil, err
 		}

@@ -81,7 +81,8 @@ func TestCreate(t *testing.T) {
 			f.WriteString("ours")
 			f.Close()
 			var st unix.Stat_t
-			if err := unix.Lstat(path, &st); err != nil || st.Mode != unix.S_IFREG|0o600 || st.Uid != uint32(os.Geteuid()) {
+			if err := unix.Lstat(path, &st); err != nil || st.Mode != unix.S_IFREG|0o600 ||
+				st.Uid != uint32(os.Geteuid()) {
 				t.Errorf("%s: mode %o, user %d, %v", name, st.Mode, st.Uid, err)
 			}
 			if got := contents(t, precious); got != victim {
@@ -219,7 +220,8 @@ func TestOpen(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, name := range []string{"file", "link", "pipe", "folder", "twice", "open", "../" + filepath.Base(dir) + "/good", "none", "..", "."} {
+		for _, name := range []string{"file", "link", "pipe", "folder", "twice", "open",
+			"../" + filepath.Base(dir) + "/good", "none", "..", "."} {
 			if b, err := f.Read(name); err == nil {
 				t.Errorf("%s was read: %q", name, b)
 			}

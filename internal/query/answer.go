@@ -55,7 +55,8 @@ type ask struct {
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
-	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks() || s.estimated(),
+	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks() ||
+		s.estimated(),
 		ownPeaks: q.wants(OwnPeak, Recycling)}
 	a.Metrics = slices.Clone(q.metrics())
 	a.Sampled = s.Profile.Sampled()
@@ -134,7 +135,8 @@ func (a *ask) choose() Plan {
 		// The statistics have what summaries lack; only what is live at some cut is looked up.
 		return plan
 	}
-	if plan == FromSummaries && slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !metricTable[m].summaries }) {
+	if plan == FromSummaries && slices.ContainsFunc(a.Metrics,
+		func(m Metric) bool { return !metricTable[m].summaries }) {
 		return FromEvents
 	}
 	return plan
@@ -199,8 +201,9 @@ func (a *ask) fromTally(c *cells) {
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
-		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize, MaxSize: s.MaxSize,
-			Slack: s.Slack, SlackCount: s.SlackCount, Reallocations: s.Reallocations, InPlace: s.InPlace,
+		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize,
+			MaxSize: s.MaxSize,
+			Slack:   s.Slack, SlackCount: s.SlackCount, Reallocations: s.Reallocations, InPlace: s.InPlace,
 			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes,
 			Lifetime: s.Lifetime, Untimed: s.Untimed, LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
 		if a.At == a.last {

@@ -35,7 +35,8 @@ func (a *ask) fromEvents(c *cells) error {
 
 // newCount finds out what there is to count, and where.
 func (a *ask) newCount(c *cells) (*count, error) {
-	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks), peak: a.perBlock && a.q.wants(Peak, PeakBlocks),
+	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks),
+		peak:   a.perBlock && a.q.wants(Peak, PeakBlocks),
 		leaked: a.q.wants(Leaked, LeakedBlocks), copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs)}
 	if k.live {
 		k.begin, k.end = a.first, max(k.end, a.At)
@@ -78,7 +79,8 @@ func (k *count) fields() (f recording.Fields) {
 	return f
 }
 
-// openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to it.
+// openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to
+// it.
 func (k *count) openLive() error {
 	list, err := k.Reader.LiveAt(k.ctx, k.From)
 	for _, l := range list {
@@ -202,7 +204,8 @@ func (l *level) move(e *event.Event, counts bool) {
 	}
 }
 
-// follow adds a level that begins where this one ends. fresh: what was before does not count; counts: nor does what is added, if not.
+// follow adds a level that begins where this one ends. fresh: what was before does not count; counts: nor does what is
+// added, if not.
 func (l *level) follow(o level, fresh, counts bool) {
 	switch {
 	case fresh && counts:

@@ -66,7 +66,8 @@ var varianceOf = [metricCount]func(*tally.Variances) float64{
 	Churn:         func(v *tally.Variances) float64 { return v.Bytes },
 }
 
-// StandardError returns that of the metric's value, in its unit; false if the value is exact, or if none is known of the metric.
+// StandardError returns that of the metric's value, in its unit; false if the value is exact, or if none is known of
+// the metric.
 func (m Metric) StandardError(v *Values, span int64) (float64, bool) {
 	of := varianceOf[m]
 	if of == nil || v.Variances == nil {
@@ -82,8 +83,9 @@ func (m Metric) StandardError(v *Values, span int64) (float64, bool) {
 	return e, true
 }
 
-// OfSamples reports whether the metric can be estimated where allocations were chosen at random. Whether an allocation is temporary, how much
-// time has passed since the one before, and what a reallocation had to copy, only those tell that come after one another.
+// OfSamples reports whether the metric can be estimated where allocations were chosen at random. Whether an allocation
+// is temporary, how much time has passed since the one before, and what a reallocation had to copy, only those tell
+// that come after one another.
 func (m Metric) OfSamples() bool {
 	return m != Temporary && m != TemporaryBytes && m != Time && m != Copied
 }

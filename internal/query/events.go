@@ -8,10 +8,12 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Events yields the events of the query's range that count, each with its number, and the number of the allocation that it makes or
-// ends (event.NoRef: neither). What belongs to no block (failed calls, mapping changes, deallocations that ended nothing) counts if no
-// blocks are filtered, and is of a call stack that counts. An *event.Event is valid until yield returns.
-func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer, error) {
+// Events yields the events of the query's range that count, each with its number, and the number of the allocation that
+// it makes or ends (event.NoRef: neither). What belongs to no block (failed calls, mapping changes, deallocations that
+// ended nothing) counts if no blocks are filtered, and is of a call stack that counts. An *event.Event is valid until
+// yield returns.
+func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer,
+	error) {
 	one := *q
 	one.By, one.Metrics = ByStack, []Metric{Bytes}
 	a, err := newAsk(ctx, s, &one)
@@ -45,8 +47,8 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 // progressEvery is after how many events Progress is called.
 const progressEvery = 1 << 18
 
-// each yields the events between two cuts in order, with progress, up to an error. Damage ends it and is kept for the answer. Events
-// that were folded are an error: it says from when on there are events.
+// each yields the events between two cuts in order, with progress, up to an error. Damage ends it and is kept for the
+// answer. Events that were folded are an error: it says from when on there are events.
 func (a *ask) each(from, to uint64, yield func(*recording.Batch) error) error {
 	next := from // event at which progress is told
 	var failed error

@@ -47,8 +47,8 @@ func TestWorkedExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pick := []Metric{Allocations, Bytes, Deallocations, Peak, OwnPeak, Leaked, Temporary, Copied, Time, MinLifetime, MeanLifetime,
-		MaxLifetime, MinSize, MeanSize, MaxSize, Recycling, Churn}
+	pick := []Metric{Allocations, Bytes, Deallocations, Peak, OwnPeak, Leaked, Temporary, Copied, Time, MinLifetime,
+		MeanLifetime, MaxLifetime, MinSize, MeanSize, MaxSize, Recycling, Churn}
 	got := make(map[string][]float64)
 	for _, r := range table.Rows {
 		for name, v := range map[string]*Values{" self": &r.Self, " total": &r.Total} {
@@ -75,18 +75,26 @@ func TestWorkedExample(t *testing.T) {
 		plan  Plan
 	}{
 		{"all", Query{Metrics: []Metric{Bytes, Live, Leaked}}, 300, 70, 70, FromTally},
-		{"the first two events", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live}}, 150, 150, 0, FromSummaries},
-		{"the first two events, of which nothing is leaked", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 150, 0, FromEvents},
+		{"the first two events", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live}}, 150, 150, 0,
+			FromSummaries},
+		{"the first two events, of which nothing is leaked",
+			Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 150, 0, FromEvents},
 		{"what follows", Query{Range: &Range{2, 7}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 70, 70, FromEvents},
 		{"live after the first", Query{At: new(uint64), Metrics: []Metric{Bytes, Live}}, 300, 0, 0, FromSummaries},
-		{"50 to 80 bytes", Query{Sizes: &Interval{50, 80}, Metrics: []Metric{Bytes, Live, Leaked}}, 200, 70, 70, FromEvents},
-		{"short-lived", Query{Lifetimes: &Interval{0, 1000}, Metrics: []Metric{Bytes, Live, Leaked}}, 80, 0, 0, FromEvents},
-		{"long-lived", Query{Lifetimes: &Interval{2000, Unbounded}, Metrics: []Metric{Bytes, Live, Leaked}}, 220, 70, 70, FromEvents},
-		{"no block of this thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0, FromEvents},
+		{"50 to 80 bytes", Query{Sizes: &Interval{50, 80}, Metrics: []Metric{Bytes, Live, Leaked}}, 200, 70, 70,
+			FromEvents},
+		{"short-lived", Query{Lifetimes: &Interval{0, 1000}, Metrics: []Metric{Bytes, Live, Leaked}}, 80, 0, 0,
+			FromEvents},
+		{"long-lived", Query{Lifetimes: &Interval{2000, Unbounded}, Metrics: []Metric{Bytes, Live, Leaked}}, 220, 70,
+			70, FromEvents},
+		{"no block of this thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0,
+			FromEvents},
 	} {
 		got, err := Flat(t.Context(), s, &c.q)
-		if err != nil || got.Total.Bytes != c.bytes || got.Total.LiveBytes != c.live || c.q.wants(Leaked) && got.Total.LeakedBytes != c.leaks || got.Plan != c.plan {
-			t.Errorf("%s: %d bytes, %d live, %d leaked, from %s; want %d, %d, %d, from %s (%v)", c.name, got.Total.Bytes,
+		if err != nil || got.Total.Bytes != c.bytes || got.Total.LiveBytes != c.live || c.q.wants(Leaked) &&
+			got.Total.LeakedBytes != c.leaks || got.Plan != c.plan {
+			t.Errorf("%s: %d bytes, %d live, %d leaked, from %s; want %d, %d, %d, from %s (%v)", c.name,
+				got.Total.Bytes,
 				got.Total.LiveBytes, got.Total.LeakedBytes, got.Plan, c.bytes, c.live, c.leaks, c.plan, err)
 		}
 	}
@@ -95,7 +103,8 @@ func TestWorkedExample(t *testing.T) {
 // TestRecursion: grow calls itself, and counts once.
 func TestRecursion(t *testing.T) {
 	t.Parallel()
-	got, err := Sandwich(t.Context(), worked(t), &Query{Metrics: []Metric{Bytes, OwnPeak}}, func(g *Group) bool { return g.Function == "grow" }, Trim{})
+	got, err := Sandwich(t.Context(), worked(t), &Query{Metrics: []Metric{Bytes, OwnPeak}},
+		func(g *Group) bool { return g.Function == "grow" }, Trim{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +135,8 @@ func TestRecursion(t *testing.T) {
 // TestAllocationFunctions: a block's function is known though it was allocated before the range.
 func TestAllocationFunctions(t *testing.T) {
 	t.Parallel()
-	got, err := Flat(t.Context(), worked(t), &Query{By: ByAllocation, Range: &Range{2, 7}, Metrics: []Metric{Deallocations}})
+	got, err := Flat(t.Context(), worked(t), &Query{By: ByAllocation, Range: &Range{2, 7},
+		Metrics: []Metric{Deallocations}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +161,8 @@ func TestUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[Crossing]bool{{Allocated: a, Unseen: true, Blocks: 1, Bytes: 10}: true, {Allocated: a, Freed: b, Blocks: 1, Bytes: 20}: true,
-		{Allocated: a, Freed: a, Blocks: 1, Bytes: 30}: true}
+	want := map[Crossing]bool{{Allocated: a, Unseen: true, Blocks: 1, Bytes: 10}: true,
+		{Allocated: a, Freed: b, Blocks: 1, Bytes: 20}: true, {Allocated: a, Freed: a, Blocks: 1, Bytes: 30}: true}
 	for _, c := range got.Cells {
 		if !want[c] {
 			t.Errorf("%+v", c)
@@ -165,8 +175,8 @@ func TestUnseen(t *testing.T) {
 
 func TestSuppressions(t *testing.T) {
 	t.Parallel()
-	frames := []profile.Frame{{Function: "std::vector<int>::grow(int)", File: "/usr/include/vector", Module: "/bin/app"},
-		{Function: "load", Linkage: "_Z4loadv", File: "src/load.cc", Module: "/lib/libdata.so.1"}}
+	frames := []profile.Frame{{Function: "std::vector<int>::grow(int)", File: "/usr/include/vector",
+		Module: "/bin/app"}, {Function: "load", Linkage: "_Z4loadv", File: "src/load.cc", Module: "/lib/libdata.so.1"}}
 	for pattern, want := range map[string]bool{
 		"load": true, "^load$": true, "^oad": false, "loa$": false, "libdata": true, "load.cc": true, "_Z4loadv": true,
 		"std::*grow": true, "^std::*(int)$": true, "grow*vector": false, "banana": false, "*": true, "^lo*d$": true, "^l*x$": false,
@@ -183,8 +193,10 @@ func TestSuppressions(t *testing.T) {
 			t.Errorf("leak:%s: %+v", pattern, r)
 		}
 	}
-	for text, message := range map[string]string{"load": "x:1: \"load\" is not a suppression", "#\nleak:": "x:2: the pattern is empty"} {
-		if _, err := ParseSuppressions(strings.NewReader(text), "x"); err == nil || !strings.Contains(err.Error(), message) {
+	for text, message := range map[string]string{"load": "x:1: \"load\" is not a suppression",
+		"#\nleak:": "x:2: the pattern is empty"} {
+		if _, err := ParseSuppressions(strings.NewReader(text), "x"); err == nil ||
+			!strings.Contains(err.Error(), message) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -193,7 +205,8 @@ func TestSuppressions(t *testing.T) {
 	if rule != "leak:^load$" {
 		t.Error(rule)
 	}
-	if rule := Suggest([]profile.Frame{{Function: "std::get"}, {Function: "main"}}, library); rule != "leak:^std::get$" {
+	if rule := Suggest([]profile.Frame{{Function: "std::get"}, {Function: "main"}},
+		library); rule != "leak:^std::get$" {
 		t.Error(rule)
 	}
 	if rule := Suggest([]profile.Frame{{Function: "main"}}, library); rule != "leak:^main$" {

@@ -46,7 +46,8 @@ func newStackFilter(s *Source, q *Query) *stackFilter {
 	if q.Focus == nil && q.Ignore == nil && q.Modules == nil && !none {
 		return nil
 	}
-	return &stackFilter{s: s, q: q, none: none, known: make([]atomic.Uint32, min(2*s.Reader.Nodes().Len()+64, maxDense)),
+	return &stackFilter{s: s, q: q, none: none, known: make([]atomic.Uint32,
+		min(2*s.Reader.Nodes().Len()+64, maxDense)),
 		pcs: make(map[uint32]mark), nodes: make(map[uint32]mark)}
 }
 
@@ -124,8 +125,8 @@ func matches(p *regexp.Regexp, f *profile.Frame) bool {
 		f.File != "" && p.MatchString(f.File) || f.Module != "" && p.MatchString(f.Module)
 }
 
-// matchModule reports whether a pattern with * and ? names a module: its path, its file name, or that without the ending
-// from ".so" on, so that libc is libc.so.6 and not libcrypto.
+// matchModule reports whether a pattern with * and ? names a module: its path, its file name, or that without the
+// ending from ".so" on, so that libc is libc.so.6 and not libcrypto.
 func matchModule(pattern, module string) bool {
 	if module == "" {
 		return false
@@ -149,7 +150,8 @@ type blockFilter struct {
 	regions *regionTree     // nil: all
 	within  []bool          // by path of regions: they count
 	q       *Query
-	// marked says of allocations that were freed whether their lifetime is in the interval, or, if the interval is unbounded, is not.
+	// marked says of allocations that were freed whether their lifetime is in the interval, or, if the interval is
+	// unbounded, is not.
 	marked    *bitset
 	unbounded bool
 }
@@ -198,7 +200,8 @@ func (f *blockFilter) shared() *blockFilter {
 // alloc reports whether the block of an allocation counts.
 func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.marked.has(ref) != f.unbounded) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
+		(f.marked == nil || f.marked.has(ref) != f.unbounded) &&
+		(f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // free reports whether the block of a deallocation counts.

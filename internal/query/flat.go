@@ -18,7 +18,8 @@ type Row struct {
 	Self, Total Values
 }
 
-// Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total has those of the regions in it.
+// Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total has those of the
+// regions in it.
 func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -86,8 +87,8 @@ func sortBy(rows []Row, compare func(a, b *Row) int) {
 	}
 }
 
-// rows sums up a forest by group, or by node for whole stacks. slots(n) are the values that a block at node n is in: twice
-// the row's number for the self, one more for the total.
+// rows sums up a forest by group, or by node for whole stacks. slots(n) are the values that a block at node n is in:
+// twice the row's number for the self, one more for the total.
 func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 	if f.a.q.By == ByStack {
 		at := make([]int32, len(f.parent))
@@ -106,7 +107,8 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 		rows[i].Group = f.groups[i]
 	}
 	firsts := f.firsts()
-	up := make([]int32, len(f.parent)) // the nearest node, at it or above, that is the first of its group; a recursion has few
+	// The nearest node, at it or above, that is the first of its group; a recursion has few.
+	up := make([]int32, len(f.parent))
 	for n, first := range firsts {
 		if n == 0 {
 			continue

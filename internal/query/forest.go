@@ -2,8 +2,8 @@ package query
 
 import "slices"
 
-// forest is the calling-context tree of the stacks that count, with nodes merged whose frames are the same group. Node 0 is
-// the root of all; a parent comes before its children.
+// forest is the calling-context tree of the stacks that count, with nodes merged whose frames are the same group. Node
+// 0 is the root of all; a parent comes before its children.
 type forest struct {
 	a      *ask
 	groups []Group

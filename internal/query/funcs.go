@@ -5,11 +5,12 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// funcs tells by which function the block was allocated that a deallocation ends. A collector finds that out for what was allocated in
-// an earlier block of events.
+// funcs tells by which function the block was allocated that a deallocation ends. A collector finds that out for what
+// was allocated in an earlier block of events.
 type funcs struct {
 	live liveFuncs
-	far  map[uint64][]event.Func // by the first event of a block of events: of its deallocations of what is older than it, in order
+	// By the first event of a block of events: of its deallocations of what is older than it, in order.
+	far map[uint64][]event.Func
 }
 
 // collect is a collector of all events from the first on.
@@ -80,8 +81,8 @@ func (f *nearFuncs) see(ref uint64, e *event.Event) (event.Func, bool) {
 	return of, true
 }
 
-// liveFuncs keeps of live blocks by which function they were allocated, by the number of the allocation. Blocks that are live
-// together mostly have numbers that are near.
+// liveFuncs keeps of live blocks by which function they were allocated, by the number of the allocation. Blocks that
+// are live together mostly have numbers that are near.
 type liveFuncs struct {
 	pages map[uint64]*funcPage
 	last  *funcPage // the page that was asked for last

@@ -9,7 +9,8 @@ import (
 
 // Globals are the static and thread-local variables of a process's files.
 type Globals struct {
-	Threads   uint64   // the most that were alive at once, as far as that is known: each had a copy of what is thread-local
+	// The most that were alive at once, as far as that is known: each had a copy of what is thread-local.
+	Threads   uint64
 	Now       uint64   // threads that were alive when that was last looked at
 	Counted   bool     // false: nobody counted them, and Threads and Now are those that the recording tells of
 	At        int64    // when it was last looked what is in memory, ns since the recording's start; -1: never
@@ -81,7 +82,8 @@ func (s *Source) Globals(modules []string) *Globals {
 		if !wanted(f.path) {
 			continue
 		}
-		g.Variables = append(g.Variables, Global{Variable: v, Path: f.path, Total: times(v.Kind, v.Size), Resident: f.resident(v.Kind, v.Addr, v.Addr+v.Size)})
+		g.Variables = append(g.Variables, Global{Variable: v, Path: f.path, Total: times(v.Kind, v.Size),
+			Resident: f.resident(v.Kind, v.Addr, v.Addr+v.Size)})
 	}
 	slices.SortStableFunc(g.Variables, func(a, b Global) int { return cmp.Compare(b.Total, a.Total) })
 	at := make(map[uint32]int)
@@ -97,7 +99,8 @@ func (s *Source) Globals(modules []string) *Globals {
 			g.Files = append(g.Files, GlobalFile{Path: f.path})
 			g.At = max(g.At, f.at)
 		}
-		sum := GlobalSum{d.End - d.Start, times(d.Kind, d.End-d.Start), d.Variables, d.Named, f.resident(d.Kind, d.Start, d.End)}
+		sum := GlobalSum{d.End - d.Start, times(d.Kind, d.End-d.Start), d.Variables, d.Named,
+			f.resident(d.Kind, d.Start, d.End)}
 		for _, to := range []*GlobalSum{&g.Files[i].Kinds[d.Kind], &g.Files[i].Total, &g.Kinds[d.Kind], &g.Total} {
 			to.add(&sum)
 		}
@@ -106,8 +109,8 @@ func (s *Source) Globals(modules []string) *Globals {
 	return g
 }
 
-// countThreads finds out how many threads were alive at once. Those that came and went between two looks are known only by what they
-// did: if there was any beside the first, there were two.
+// countThreads finds out how many threads were alive at once. Those that came and went between two looks are known only
+// by what they did: if there was any beside the first, there were two.
 func (g *Globals) countThreads(s *Source) {
 	ever := uint64(max(1, len(s.Reader.Threads())))
 	for _, smp := range s.Reader.Samples() {
@@ -165,7 +168,8 @@ func (d *dataFiles) of(id uint32) *dataFile {
 	return &dataFile{at: -1} // a damaged table of modules
 }
 
-// resident is how much of a range was in memory. That is known of what the program may write to, if all of it was looked at.
+// resident is how much of a range was in memory. That is known of what the program may write to, if all of it was
+// looked at.
 func (f *dataFile) resident(k event.DataKind, start, end uint64) Resident {
 	if f.pages == nil || k != event.Data && k != event.BSS {
 		return Resident{}

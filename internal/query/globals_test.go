@@ -14,9 +14,11 @@ func TestGlobals(t *testing.T) {
 	r := newRecorder(t)
 	r.thread(0)
 	r.thread(0)
-	for id, path := range []string{"", "/bin/app", "/lib/libtwice.so.1", "/lib/libpart.so", "/lib/libnever.so", "/lib/libtwice.so.1"} {
+	for id, path := range []string{"", "/bin/app", "/lib/libtwice.so.1", "/lib/libpart.so", "/lib/libnever.so",
+		"/lib/libtwice.so.1"} {
 		if id > 0 {
-			r.w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20, Unload: -1})
+			r.w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20,
+				Unload: -1})
 		}
 	}
 	at := func(id, from, to uint64) event.AddrRange {
@@ -42,9 +44,11 @@ func TestGlobals(t *testing.T) {
 	if err := r.w.Residency([]event.Residency{
 		{Module: 1, Time: 500, PageSize: 4096, Looked: []event.AddrRange{at(1, 0x1000, 0xa000)},
 			Resident: []event.AddrRange{at(1, 0x1000, 0x2000), at(1, 0x3000, 0x5000), at(1, 0x9000, 0xa000)}},
-		{Module: 2, Time: 300, PageSize: 4096, Looked: []event.AddrRange{at(2, 0x2000, 0x6000)}, Resident: []event.AddrRange{at(2, 0x2000, 0x6000)}},
+		{Module: 2, Time: 300, PageSize: 4096, Looked: []event.AddrRange{at(2, 0x2000, 0x6000)},
+			Resident: []event.AddrRange{at(2, 0x2000, 0x6000)}},
 		{Module: 3, Time: 500, PageSize: 4096, Looked: []event.AddrRange{at(3, 0x1000, 0x2000)}},
-		{Module: 5, Time: 700, PageSize: 4096, Looked: []event.AddrRange{at(5, 0x2000, 0x6000)}, Resident: []event.AddrRange{at(5, 0x3000, 0x4000)}},
+		{Module: 5, Time: 700, PageSize: 4096, Looked: []event.AddrRange{at(5, 0x2000, 0x6000)},
+			Resident: []event.AddrRange{at(5, 0x3000, 0x4000)}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,19 +64,25 @@ func TestGlobals(t *testing.T) {
 		got = append(got, row{v.Name, v.Total, v.Resident})
 	}
 	no := Resident{}
-	if d := cmp.Diff([]row{{"each", 0xa000, no}, {"big", 0x8000, Resident{0x3000, true}}, {"edge", 0x1000, Resident{0x800, true}},
-		{"seen", 0x1000, Resident{0, true}}, {"half", 0x1000, no}, {"never", 0x10, no}, {"constant", 8, no}}, got); d != "" {
+	if d := cmp.Diff([]row{{"each", 0xa000, no}, {"big", 0x8000, Resident{0x3000, true}},
+		{"edge", 0x1000, Resident{0x800, true}},
+		{"seen", 0x1000, Resident{0, true}}, {"half", 0x1000, no}, {"never", 0x10, no}, {"constant", 8,
+			no}}, got); d != "" {
 		t.Error(d)
 	}
-	want := GlobalSum{Bytes: 0x8100 + 0x5000 + 0x2010 + 0x10, Total: 0x8100 + 0xa000 + 0x2010 + 0x10, Variables: 6, Named: 0x8100 + 0x5000 + 0x1010,
+	want := GlobalSum{Bytes: 0x8100 + 0x5000 + 0x2010 + 0x10, Total: 0x8100 + 0xa000 + 0x2010 + 0x10, Variables: 6,
+		Named:    0x8100 + 0x5000 + 0x1010,
 		Resident: Resident{0x3100 + 0x1000, true}}
-	if g.Total != want || g.Threads != 2 || g.At != 700 || len(g.Files) != 3 || g.Files[0].Path != "/bin/app" || g.Files[2].Total.Resident.Known {
+	if g.Total != want || g.Threads != 2 || g.At != 700 || len(g.Files) != 3 || g.Files[0].Path != "/bin/app" ||
+		g.Files[2].Total.Resident.Known {
 		t.Errorf("%+v, want %+v", g, want)
 	}
-	if d := cmp.Diff(GlobalSum{Bytes: 0x8110, Total: 0x8110, Variables: 4, Named: 0x8110, Resident: Resident{0x3100, true}}, g.Kinds[event.BSS]); d != "" {
+	if d := cmp.Diff(GlobalSum{Bytes: 0x8110, Total: 0x8110, Variables: 4, Named: 0x8110,
+		Resident: Resident{0x3100, true}}, g.Kinds[event.BSS]); d != "" {
 		t.Error(d)
 	}
-	if g := s.Globals([]string{"libtwice"}); len(g.Files) != 1 || len(g.Variables) != 1 || g.Total.Bytes != 0x2010 || g.At != 700 {
+	if g := s.Globals([]string{"libtwice"}); len(g.Files) != 1 || len(g.Variables) != 1 || g.Total.Bytes != 0x2010 ||
+		g.At != 700 {
 		t.Errorf("%+v", g)
 	}
 	if g.Counted || g.Now != 2 {
@@ -83,7 +93,8 @@ func TestGlobals(t *testing.T) {
 	}
 }
 
-// TestThreadsAlive: what is thread-local counts once for each thread that was alive at the time with most of them, whether it allocated or not.
+// TestThreadsAlive: what is thread-local counts once for each thread that was alive at the time with most of them,
+// whether it allocated or not.
 func TestThreadsAlive(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +116,8 @@ func TestThreadsAlive(t *testing.T) {
 			r.w.Sample(event.Sample{Time: int64(i), Threads: n})
 		}
 		r.w.Module(event.Module{ID: 1, Path: "/bin/app", Unload: -1})
-		if err := r.w.Variables([]event.Variable{{Module: 1, Kind: event.TBSS, Size: 100, Name: "each"}}, nil); err != nil {
+		if err := r.w.Variables([]event.Variable{{Module: 1, Kind: event.TBSS, Size: 100, Name: "each"}},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		g := r.source(nil).Globals(nil)

@@ -5,8 +5,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Group names what a row of a table or a node of a tree stands for. Only the fields of its grouping are filled in. Groups
-// are equal if they are the same group.
+// Group names what a row of a table or a node of a tree stands for. Only the fields of its grouping are filled in.
+// Groups are equal if they are the same group.
 type Group struct {
 	By       By
 	Unknown  bool   // no call stack was recorded, or all of its frames are hidden; by region: in none
@@ -31,8 +31,8 @@ func SizeClass(class uint8) (lowest, highest uint64) {
 	return 1 << (class - 1), 1<<class - 1
 }
 
-// StackGroups returns the groups of the frames at a pc, leaf to root, that tell call stacks apart. Those that the query hides are
-// left out.
+// StackGroups returns the groups of the frames at a pc, leaf to root, that tell call stacks apart. Those that the query
+// hides are left out.
 func (q *Query) StackGroups(s *Source, pc uint32) []Group { return q.groups(s, ByLine, pc) }
 
 func (q *Query) groups(s *Source, by By, pc uint32) (list []Group) {
@@ -75,8 +75,8 @@ func groupOf(by By, f *profile.Frame) Group {
 	return g
 }
 
-// GroupsOfLabel are the groups of blocks that the label of a StackRow stands for: of regions those that the thread was in, from the outermost
-// on; else one.
+// GroupsOfLabel are the groups of blocks that the label of a StackRow stands for: of regions those that the thread was
+// in, from the outermost on; else one.
 func (s *Source) GroupsOfLabel(by By, label uint32) []Group {
 	if by.ofRegions() {
 		return s.regions().groups(by, label)

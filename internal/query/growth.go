@@ -11,9 +11,9 @@ type Suspect struct {
 	Group
 	Begin, End uint64  // bytes live at the beginning and at the end of the range
 	Slope      float64 // bytes per second: the straight line that fits best
-	// Confidence is how steadily it rose, from 0 to 1: the share of pairs of moments at which the later one had more live,
-	// minus the share at which it had less, over the whole range or over its last third, whichever is less. What was filled
-	// once and then held, and what goes up and down, has little.
+	// Confidence is how steadily it rose, from 0 to 1: the share of pairs of moments at which the later one had more
+	// live, minus the share at which it had less, over the whole range or over its last third, whichever is less. What
+	// was filled once and then held, and what goes up and down, has little.
 	Confidence float64
 }
 

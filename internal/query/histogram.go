@@ -25,9 +25,10 @@ const HistSteps = 20
 // Histogram tells how sizes and lifetimes are distributed.
 type Histogram struct {
 	Answer
-	Sizes      [Classes]Bucket            // of the allocations in the range, by SizeClass
-	Lifetimes  [Classes]Bucket            // of the deallocations in the range, by SizeClass of their nanoseconds
-	Usable     [Classes]Bucket            // of the allocations in the range whose usable size is known, by SizeClass of that
+	Sizes     [Classes]Bucket // of the allocations in the range, by SizeClass
+	Lifetimes [Classes]Bucket // of the deallocations in the range, by SizeClass of their nanoseconds
+	// Of the allocations in the range whose usable size is known, by SizeClass of that.
+	Usable     [Classes]Bucket
 	Freed      [Classes]Bucket            // of the deallocations in the range, by SizeClass of the requested size
 	NeverFreed Bucket                     // of the allocations in the range
 	Slack      [Classes]Slacks            // of the allocations in the range, by SizeClass of the requested size
@@ -35,10 +36,11 @@ type Histogram struct {
 	Pairs      []SizePair                 // the sizes before and after them, the most frequent first
 	OtherPairs uint64                     // reallocations of sizes that are not in Pairs, since there were too many
 	Times      [HistSteps][Classes]Bucket // of the allocations in the range, by step of its time and SizeClass
-	Ages       [Classes][Classes]Bucket   // of the deallocations in the range, by SizeClass of the requested size and of the lifetime
-	Kept       [Classes]Bucket            // of the blocks of NeverFreed, by SizeClass of the requested size
-	Exact      []SizeCount                // how often each size was requested, the most frequent first
-	Others     uint64                     // allocations of sizes that are not in Exact, since there were too many sizes
+	// Of the deallocations in the range, by SizeClass of the requested size and of the lifetime.
+	Ages   [Classes][Classes]Bucket
+	Kept   [Classes]Bucket // of the blocks of NeverFreed, by SizeClass of the requested size
+	Exact  []SizeCount     // how often each size was requested, the most frequent first
+	Others uint64          // allocations of sizes that are not in Exact, since there were too many sizes
 }
 
 // Slacks is what allocators reserved beyond what was asked for.
@@ -147,7 +149,8 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 	d.Others += d.sizes.add(one)
 }
 
-// step returns the step of HistSteps that contains a time. Products have 128 bits: a forged recording may claim centuries.
+// step returns the step of HistSteps that contains a time. Products have 128 bits: a forged recording may claim
+// centuries.
 func (a *ask) step(time int64) int {
 	switch since := time - a.Begin; {
 	case time <= a.Begin || a.Span <= 0:
@@ -226,7 +229,8 @@ func (s *sizes) add(c SizeCount) (others uint64) {
 	return 0
 }
 
-// SizeQuantile returns the size that a share p of the allocations does not exceed; 0 if there are none, or too many sizes.
+// SizeQuantile returns the size that a share p of the allocations does not exceed; 0 if there are none, or too many
+// sizes.
 func (h *Histogram) SizeQuantile(p float64) uint64 {
 	if h.Others > 0 {
 		return 0

@@ -20,8 +20,10 @@ func TestHistSteps(t *testing.T) {
 				if got < 0 || got >= HistSteps {
 					t.Fatalf("span %d: time %d is in step %d", span, time, got)
 				}
-				if time > a.Begin && time < a.Begin+span && (time < a.StepTime(got) || got+1 < HistSteps && time >= a.StepTime(got+1)) {
-					t.Errorf("span %d: time %d is in step %d, from %d to %d", span, time, got, a.StepTime(got), a.StepTime(got+1))
+				if time > a.Begin && time < a.Begin+span &&
+					(time < a.StepTime(got) || got+1 < HistSteps && time >= a.StepTime(got+1)) {
+					t.Errorf("span %d: time %d is in step %d, from %d to %d", span, time, got, a.StepTime(got),
+						a.StepTime(got+1))
 				}
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestJoined compares tables of source lines and files of random programs with a count that goes through all events: their lines
-// lie in several functions, some inlined into others of the same line, and recurse.
+// TestJoined compares tables of source lines and files of random programs with a count that goes through all events:
+// their lines lie in several functions, some inlined into others of the same line, and recurse.
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	line := func(g *Group) (Group, bool) {
@@ -68,7 +68,8 @@ func TestJoined(t *testing.T) {
 				}
 			}
 		}
-		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Allocations, Bytes, OwnPeak}}, line, file)
+		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Allocations, Bytes, OwnPeak}}, line,
+			file)
 		if err != nil {
 			t.Fatal(err)
 		}

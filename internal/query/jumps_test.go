@@ -10,7 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestJumps: reallocations of known sizes, also with the two events of one in different blocks of events, and threads between them.
+// TestJumps: reallocations of known sizes, also with the two events of one in different blocks of events, and threads
+// between them.
 func TestJumps(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -48,9 +49,13 @@ func TestJumps(t *testing.T) {
 	var pairs []SizePair
 	for i := range uint64(100) {
 		large := 1000 - (i+1)*7
-		pairs = append(pairs, SizePair{10 + i*256, 10 + (i+1)*256, 1, 0}, SizePair{large + 7, large, 1, 1}, SizePair{large, large, 1, 0})
+		pairs = append(pairs, SizePair{10 + i*256, 10 + (i+1)*256, 1, 0}, SizePair{large + 7, large, 1, 1},
+			SizePair{large, large, 1, 0})
 	}
-	if d := cmp.Diff(pairs, h.Pairs, cmpopts.SortSlices(func(a, b SizePair) bool { return a.Old < b.Old || a.Old == b.Old && a.New < b.New })); d != "" {
+	if d := cmp.Diff(pairs, h.Pairs, cmpopts.SortSlices(func(a,
+		b SizePair) bool {
+		return a.Old < b.Old || a.Old == b.Old && a.New < b.New
+	})); d != "" {
 		t.Error(d)
 	}
 }

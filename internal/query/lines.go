@@ -12,8 +12,9 @@ import (
 // Join says which group a group of a grouping becomes part of; false: of none that is asked for.
 type Join func(*Group) (Group, bool)
 
-// Joined answers with a table for each of the joins, whose rows are several groups of the query's grouping made one: the lines
-// of a template's instances, for example. As everywhere, a call stack on which there are several of them counts once for their total.
+// Joined answers with a table for each of the joins, whose rows are several groups of the query's grouping made one:
+// the lines of a template's instances, for example. As everywhere, a call stack on which there are several of them
+// counts once for their total.
 func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {

@@ -104,7 +104,8 @@ func (m *crossings) add(x Crossing) {
 func (m *crossings) matrix() *Matrix {
 	m.a.Total.add(&m.total)
 	slices.SortFunc(m.list, func(a, b Crossing) int {
-		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated), cmp.Compare(a.Freed, b.Freed))
+		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated),
+			cmp.Compare(a.Freed, b.Freed))
 	})
 	return &Matrix{Answer: m.a.Answer, Cells: m.list}
 }

@@ -2,8 +2,8 @@ package query
 
 import "github.com/heaptap/heaptap/internal/recording"
 
-// developMerged takes the timeline that a merged recording holds, at its finest level with no more than n steps. Top is the sum of
-// the most that each process had in the step: no less than what all had together at one moment.
+// developMerged takes the timeline that a merged recording holds, at its finest level with no more than n steps. Top is
+// the sum of the most that each process had in the step: no less than what all had together at one moment.
 func (a *ask) developMerged(out *Series, m *recording.Merged, n, top int) (*Series, error) {
 	if top > 0 || a.perBlock || a.stacks != nil || !a.whole || len(m.Timeline.Levels) == 0 {
 		return nil, recording.NewMergedError(a.Reader.Name(), m)
@@ -23,7 +23,8 @@ func (a *ask) developMerged(out *Series, m *recording.Merged, n, top int) (*Seri
 	for i := range l.Steps {
 		s := &l.Steps[i]
 		end := min((l.First+int64(i)+1)*recording.Quantum<<l.Shift, t.End) - t.Begin
-		p := Point{Live: s.Live, LiveBlocks: s.Blocks, Allocations: s.Allocations, Bytes: s.Bytes, Deallocations: s.Deallocations}
+		p := Point{Live: s.Live, LiveBlocks: s.Blocks, Allocations: s.Allocations, Bytes: s.Bytes,
+			Deallocations: s.Deallocations}
 		if i == len(l.Steps)-1 {
 			p.Live, p.LiveBlocks = t.EndLive, t.EndBlocks
 		}

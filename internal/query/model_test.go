@@ -12,7 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// model answers by going through all events, with whole stacks, as the definitions say and without any thought for speed.
+// model answers by going through all events, with whole stacks, as the definitions say and without any thought for
+// speed.
 type model struct {
 	s      *Source
 	q      *Query
@@ -111,7 +112,8 @@ func (m *model) counts(ref uint64) bool {
 	if i := m.q.Sizes; i != nil && (e.Size < i.Min || e.Size > i.Max) {
 		return false
 	}
-	if m.q.Regions != nil && !slices.ContainsFunc(regionsAt(m.s, ByRegionName, e.Thread, ref), func(g Group) bool { return slices.Contains(m.q.Regions, g.Region) }) {
+	if m.q.Regions != nil && !slices.ContainsFunc(regionsAt(m.s, ByRegionName, e.Thread, ref),
+		func(g Group) bool { return slices.Contains(m.q.Regions, g.Region) }) {
 		return false
 	}
 	if i := m.q.Lifetimes; i != nil {
@@ -137,7 +139,8 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 			most = level
 		}
 		if h := m.s.Reader.Health(); n >= m.from && n < m.to {
-			owed[e.Thread] += map[bool]float64{true: h.AllocCost, false: h.FreeCost}[e.Kind == event.Alloc || e.Kind == event.Fail]
+			owed[e.Thread] += map[bool]float64{true: h.AllocCost,
+				false: h.FreeCost}[e.Kind == event.Alloc || e.Kind == event.Fail]
 		}
 		var r uint64
 		switch e.Kind {
@@ -391,7 +394,11 @@ func TestFlat(t *testing.T) {
 				m.compareStacks(t, seed, got)
 			} else {
 				for _, g := range m.groups() {
-					self := m.values(func(_ uint64, b *event.Event) bool { l := m.of(b); return len(l) > 0 && l[0] == g })
+					self := m.values(func(_ uint64,
+						b *event.Event) bool {
+						l := m.of(b)
+						return len(l) > 0 && l[0] == g
+					})
 					total := m.values(func(_ uint64, b *event.Event) bool { return slices.Contains(m.of(b), g) })
 					if d := cmp.Diff(only(self, got.Metrics), only(rows[g].Self, got.Metrics)); d != "" {
 						t.Fatalf("seed %d, %s, %+v: self of %+v:\n%s", seed, got.Plan, q, g, d)
@@ -429,7 +436,8 @@ func (m *model) sums(t *testing.T, seed uint64, got *Table) {
 	}
 	for _, metric := range got.Metrics {
 		if metric.Sums() && metric.Of(&sum, 1e9) != metric.Of(&got.Total, 1e9) {
-			t.Fatalf("seed %d: %s of all rows is %v, of the whole %v", seed, metric, metric.Of(&sum, 1e9), metric.Of(&got.Total, 1e9))
+			t.Fatalf("seed %d: %s of all rows is %v, of the whole %v", seed, metric, metric.Of(&sum, 1e9),
+				metric.Of(&got.Total, 1e9))
 		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 // Narrowed is a recording's profile as if there were nothing but what a query selects.
 type Narrowed struct {
 	Answer
-	// Profile has what the selected blocks sum up to, by stack and by thread. The peak is the process's within the range, and
-	// what was live then of the selected. What belongs to no block is not in it: calls that failed, deallocations that ended
-	// no block, mapping changes. Process, duration, modules and health are the recording's.
+	// Profile has what the selected blocks sum up to, by stack and by thread. The peak is the process's within the
+	// range, and what was live then of the selected. What belongs to no block is not in it: calls that failed,
+	// deallocations that ended no block, mapping changes. Process, duration, modules and health are the recording's.
 	Profile *profile.Profile
 }
 
@@ -59,8 +59,10 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 		if v.empty() {
 			continue
 		}
-		st := profile.Stack{Class: old.Class, Truncated: old.Truncated, Leaked: profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks},
-			Stack:     tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes, LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak},
+		st := profile.Stack{Class: old.Class, Truncated: old.Truncated,
+			Leaked: profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks},
+			Stack: tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes,
+				LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak},
 			Variances: v.Variances}
 		if st.Class == profile.Runtime {
 			p.Runtime.Bytes += st.Leaked.Bytes
@@ -95,8 +97,9 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 
 // counts are the values as the statistics of a run have them.
 func (v *Values) counts() tally.Counts {
-	return tally.Counts{Allocations: v.Allocations, Bytes: v.Bytes, Deallocations: v.Deallocations, FreedBytes: v.FreedBytes,
-		Temporary: v.Temporary, TemporaryBytes: v.TemporaryBytes, Reallocations: v.Reallocations, InPlace: v.InPlace,
+	return tally.Counts{Allocations: v.Allocations, Bytes: v.Bytes, Deallocations: v.Deallocations,
+		FreedBytes: v.FreedBytes,
+		Temporary:  v.Temporary, TemporaryBytes: v.TemporaryBytes, Reallocations: v.Reallocations, InPlace: v.InPlace,
 		ZeroSize: v.ZeroSize, MinSize: v.MinSize, MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime,
 		Untimed: v.Untimed}
 }

@@ -20,8 +20,8 @@ type peaks struct {
 	sum   int                   // of them
 }
 
-// maxSlots is how many values all cells together may count in. It is far beyond what trees of usual depth come to: a cell counts in a value
-// for each frame of its stack.
+// maxSlots is how many values all cells together may count in. It is far beyond what trees of usual depth come to: a
+// cell counts in a value for each frame of its stack.
 const maxSlots = 1 << 26
 
 // errDeep says that own peaks of so deep stacks cannot be followed.
@@ -120,8 +120,9 @@ func (l levels) move(list []int32, e *event.Event, counts bool) {
 	}
 }
 
-// merge makes one of all values in which the same cells count, as do those of a program's outermost functions: they have one level. It
-// returns the level of each value, and their number; in the lists of the cells are levels from then on.
+// merge makes one of all values in which the same cells count, as do those of a program's outermost functions: they
+// have one level. It returns the level of each value, and their number; in the lists of the cells are levels from then
+// on.
 func (p *peaks) merge() (of []int32, n int) {
 	of = make([]int32, len(p.out))
 	next := int32(1)

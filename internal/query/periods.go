@@ -23,8 +23,8 @@ type PeriodCounter struct {
 	yield func(*Period) error
 }
 
-// NewPeriodCounter returns a counter that hands over what happened in each step of so many ns, as soon as an event comes that is later.
-// The *Period is valid until yield returns.
+// NewPeriodCounter returns a counter that hands over what happened in each step of so many ns, as soon as an event
+// comes that is later. The *Period is valid until yield returns.
 func NewPeriodCounter(every int64, yield func(*Period) error) *PeriodCounter {
 	return &PeriodCounter{every: every, p: Period{End: every}, yield: yield}
 }

@@ -28,7 +28,8 @@ type recorder struct {
 
 func newRecorder(t testing.TB) *recorder {
 	t.Helper()
-	r := &recorder{t: t, path: filepath.Join(t.TempDir(), "a.htap"), live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
+	r := &recorder{t: t, path: filepath.Join(t.TempDir(), "a.htap"), live: make(map[uint64]bool),
+		latest: make(map[uint32]uint64)}
 	w, err := recording.Create(r.path, event.Process{PID: 7, Args: []string{"a"}}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,8 @@ func (r *recorder) event(e event.Event) {
 
 // alloc allocates and returns the allocation's number.
 func (r *recorder) alloc(thread, stack uint32, size uint64, f event.Func, flags event.Flags) uint64 {
-	e := event.Event{Time: r.now, Kind: event.Alloc, Func: f, Thread: thread, Stack: stack, Size: size, Ref: event.NoRef, Flags: flags}
+	e := event.Event{Time: r.now, Kind: event.Alloc, Func: f, Thread: thread, Stack: stack, Size: size,
+		Ref: event.NoRef, Flags: flags}
 	if flags&event.HasUsable != 0 {
 		e.Usable = (size + 23) &^ 15
 	}
@@ -114,7 +116,8 @@ func (r *recorder) source(frames map[uint32][]event.Frame) *Source {
 func (r *recorder) code() map[uint32][]event.Frame {
 	for id, path := range []string{"", "/bin/app", "/lib/libwork.so.1"} {
 		if id > 0 {
-			r.w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20, Unload: -1})
+			r.w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20,
+				Unload: -1})
 		}
 	}
 	frames := make(map[uint32][]event.Frame)
@@ -127,7 +130,8 @@ func (r *recorder) code() map[uint32][]event.Frame {
 		name := string(rune('a' + pc%7))
 		switch {
 		case pc%5 == 0: // a function inlined into another, perhaps into itself
-			frames[pc] = []event.Frame{{Function: "b", File: "x.h", Line: 3, Inlined: true}, {Function: name, File: "x.c", Line: pc % 3}}
+			frames[pc] = []event.Frame{{Function: "b", File: "x.h", Line: 3, Inlined: true},
+				{Function: name, File: "x.c", Line: pc % 3}}
 		case pc != 4 && pc != 12: // those have no symbols
 			frames[pc] = []event.Frame{{Function: name, File: string(rune('x'+pc%2)) + ".c", Line: pc % 3}}
 		}
@@ -174,7 +178,8 @@ func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]ev
 			if rng.IntN(3) > 0 {
 				flags = event.HasUsable
 			}
-			blocks = append(blocks, r.alloc(th, stack, size, []event.Func{event.Malloc, event.New, event.Calloc}[rng.IntN(3)], flags))
+			blocks = append(blocks, r.alloc(th, stack, size,
+				[]event.Func{event.Malloc, event.New, event.Calloc}[rng.IntN(3)], flags))
 		case k < 17:
 			i := len(blocks) - 1
 			if rng.IntN(3) == 0 {
@@ -187,7 +192,8 @@ func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]ev
 			ref := blocks[i]
 			blocks[i] = r.realloc(th, ref, stack, size, rng.IntN(2) == 0)
 		default:
-			r.event(event.Event{Kind: event.Fail, Func: event.Malloc, Thread: th, Stack: stack, Size: 1 << 40, Ref: event.NoRef})
+			r.event(event.Event{Kind: event.Fail, Func: event.Malloc, Thread: th, Stack: stack, Size: 1 << 40,
+				Ref: event.NoRef})
 		}
 		if rng.IntN(flush) == 0 {
 			if err := r.w.Flush(); err != nil {

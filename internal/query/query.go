@@ -20,7 +20,8 @@ type Query struct {
 	Sizes     *Interval // requested bytes; nil: all
 	// Lifetimes are in ns; nil: all. A block that was never freed is in an interval without upper bound only.
 	Lifetimes *Interval
-	// Regions are patterns with *, of regions in which the block's thread was when it allocated the block; see Source.CheckRegions. nil: all
+	// Regions are patterns with *, of regions in which the block's thread was when it allocated the block; see
+	// Source.CheckRegions. nil: all
 	Regions []string
 
 	// Which call stacks count. Patterns are searched for in the names of functions, files and modules.
@@ -33,13 +34,13 @@ type Query struct {
 	Names   Names    // under which groups are told apart; nil: their own
 	Metrics []Metric // what is wanted; the first one sorts. nil: Bytes
 
-	// Progress is called now and then while events are decoded, with how many of how many; nil: not. It is not part of the
-	// question.
+	// Progress is called now and then while events are decoded, with how many of how many; nil: not. It is not part of
+	// the question.
 	Progress func(done, total uint64)
 }
 
-// Names gives frames and threads other names than their own, so that the groups of two recordings can be compared. Filters look at
-// their own names all the same.
+// Names gives frames and threads other names than their own, so that the groups of two recordings can be compared.
+// Filters look at their own names all the same.
 type Names interface {
 	Frames(pc uint32) []profile.Frame // as many as there are at the pc, in the same order
 	Thread(index uint32) uint32
@@ -76,7 +77,8 @@ const (
 	byCount
 )
 
-var byNames = [byCount]string{"function", "line", "address", "file", "module", "stack", "thread", "size", "allocator", "region", "region-name"}
+var byNames = [byCount]string{"function", "line", "address", "file", "module", "stack", "thread", "size", "allocator",
+	"region", "region-name"}
 
 func (b By) String() string {
 	if b < byCount {

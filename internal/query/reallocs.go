@@ -5,8 +5,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// reallocs tells how much reallocations copied: of each, the deallocation comes before the allocation. It has, by thread, the size of
-// the block that is being given a new form.
+// reallocs tells how much reallocations copied: of each, the deallocation comes before the allocation. It has, by
+// thread, the size of the block that is being given a new form.
 type reallocs map[uint32]uint64
 
 // reformSheet has the reallocations of one block of events.
@@ -18,8 +18,8 @@ type reformSheet struct {
 // formers are by thread, where it is known.
 type formers map[uint32]former
 
-// see takes note of a deallocation or an allocation that is part of a reallocation. Of an allocation it returns the block that it gives a new form;
-// known says whether what came before in the thread was seen.
+// see takes note of a deallocation or an allocation that is part of a reallocation. Of an allocation it returns the
+// block that it gives a new form; known says whether what came before in the thread was seen.
 func (f *formers) see(e *event.Event) (old former, known bool) {
 	if *f == nil {
 		*f = make(formers)

@@ -13,8 +13,8 @@ type RegionTable struct {
 	Rows []RegionRow // in the order in which they were entered
 }
 
-// RegionRow is one time that a thread was in a region: what it did there itself, regions within included. Blocks count that the query
-// selects; where they were allocated does not matter.
+// RegionRow is one time that a thread was in a region: what it did there itself, regions within included. Blocks count
+// that the query selects; where they were allocated does not matter.
 type RegionRow struct {
 	Title      string // with its numbers
 	Name       string
@@ -32,8 +32,8 @@ type RegionLimits struct{ Allocations, Requested uint64 }
 // RegionOver are the call stacks of the allocations that were the first beyond RegionLimits; 0: none was.
 type RegionOver struct{ Allocations, Requested uint32 }
 
-// RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are what the allocator
-// has set aside; where that is not known, what was asked for.
+// RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are
+// what the allocator has set aside; where that is not known, what was asked for.
 type RegionCounts struct {
 	Allocations, Deallocations uint64
 	Requested                  uint64 // bytes of the allocations
@@ -83,8 +83,8 @@ func (c *RegionCounts) follow(next *RegionCounts) {
 	c.Deallocated += next.Deallocated
 }
 
-// Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions match. Other
-// filters are of blocks and stacks.
+// Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions
+// match. Other filters are of blocks and stacks.
 func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
 	return RegionsWithin(ctx, s, q, nil)
 }
@@ -113,7 +113,8 @@ func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimit
 			r.End = s.Profile.Duration
 		}
 		p := regionPath{title: r.Title, name: r.Name}
-		if r.End >= a.Begin && r.Begin <= a.Begin+a.Span && (q.Regions == nil || slices.ContainsFunc(q.Regions, p.matches)) {
+		if r.End >= a.Begin && r.Begin <= a.Begin+a.Span &&
+			(q.Regions == nil || slices.ContainsFunc(q.Regions, p.matches)) {
 			t.Rows = append(t.Rows, *r)
 		}
 	}
@@ -142,7 +143,8 @@ type lateEvent struct {
 
 func newRegionWalk(s *Source) *regionWalk {
 	notes := s.Reader.Regions()
-	return &regionWalk{notes: notes, at: make(map[uint32]int), slack: make(map[uint64]uint64), earlier: newEarlier[int](notes)}
+	return &regionWalk{notes: notes, at: make(map[uint32]int), slack: make(map[uint64]uint64),
+		earlier: newEarlier[int](notes)}
 }
 
 // row is that of the innermost region in which a thread was at event n; -1: none.
@@ -193,7 +195,8 @@ func (w *regionWalk) compare(i int, thread, stack uint32) {
 	}
 }
 
-// exceed notes the call stack of the allocation by which the region came to so many, if it was the first beyond a limit.
+// exceed notes the call stack of the allocation by which the region came to so many, if it was the first beyond a
+// limit.
 func (r *RegionRow) exceed(allocations, requested uint64, limits *RegionLimits, stack uint32) {
 	if r.Over.Allocations == 0 && allocations > limits.Allocations {
 		r.Over.Allocations = stack

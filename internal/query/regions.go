@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// regionTree tells in which regions blocks were allocated: a block belongs to the innermost region that its thread was in then, and
-// to those around it.
+// regionTree tells in which regions blocks were allocated: a block belongs to the innermost region that its thread was
+// in then, and to those around it.
 type regionTree struct {
 	spans map[uint32][]regionSpan // by thread, rising
 	late  map[threadAlloc]uint32  // path of allocations that were settled late
@@ -28,7 +28,8 @@ type threadAlloc struct {
 	alloc  uint64
 }
 
-// earlier are the places where threads were before each of their notes, of those threads that have events which were settled late.
+// earlier are the places where threads were before each of their notes, of those threads that have events which were
+// settled late.
 type earlier[T any] map[uint32][]T
 
 func newEarlier[T any](notes []event.RegionNote) earlier[T] {
@@ -72,7 +73,8 @@ func (s *Source) regions() *regionTree {
 }
 
 func newRegionTree(notes []event.RegionNote) *regionTree {
-	t := &regionTree{spans: make(map[uint32][]regionSpan), late: make(map[threadAlloc]uint32), paths: make([]regionPath, 1)}
+	t := &regionTree{spans: make(map[uint32][]regionSpan), late: make(map[threadAlloc]uint32),
+		paths: make([]regionPath, 1)}
 	type step struct {
 		parent uint32
 		title  string
@@ -136,8 +138,8 @@ func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
 	return t.of(e.BornBy, ref)
 }
 
-// RegionLabels returns the function that tells in which regions the block of an allocation or a deallocation was allocated, as a label of
-// StackRows by region; 0: in none.
+// RegionLabels returns the function that tells in which regions the block of an allocation or a deallocation was
+// allocated, as a label of StackRows by region; 0: in none.
 func (s *Source) RegionLabels() func(ref uint64, e *event.Event) uint32 { return s.regions().ofEvent }
 
 // matching are the paths on which there is a region that one of the patterns matches.

@@ -41,7 +41,8 @@ func (r *recorder) wander(rng *rand.Rand, threads int) {
 
 // lateNote says that an event that comes next is of some of its thread's regions before.
 func (r *recorder) lateNote(e *event.Event) {
-	n := event.RegionNote{Time: r.now, Thread: e.Thread, Event: uint64(len(r.events)), Alloc: uint64(len(r.allocs)), Late: event.LateAlloc}
+	n := event.RegionNote{Time: r.now, Thread: e.Thread, Event: uint64(len(r.events)), Alloc: uint64(len(r.allocs)),
+		Late: event.LateAlloc}
 	switch {
 	case e.Kind > event.Free || r.moves[e.Thread] == 0:
 		return
@@ -89,8 +90,8 @@ func regionsAt(s *Source, by By, thread uint32, alloc uint64) (list []Group) {
 	return list
 }
 
-// TestRegionRows compares what each region sums up to, and what was the first beyond limits, with what is added up event by event in all
-// regions that are open.
+// TestRegionRows compares what each region sums up to, and what was the first beyond limits, with what is added up
+// event by event in all regions that are open.
 func TestRegionRows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -114,7 +115,8 @@ func TestRegionRows(t *testing.T) {
 			before[n.Thread] = append(before[n.Thread], slices.Clone(list))
 			if n.Leaves == 0 {
 				open[n.Thread] = append(list, len(want))
-				want = append(want, RegionRow{Title: n.Title(), Name: n.Name, Thread: n.Thread, Depth: len(list), Begin: n.Time, End: s.Profile.Duration, Open: true})
+				want = append(want, RegionRow{Title: n.Title(), Name: n.Name, Thread: n.Thread, Depth: len(list),
+					Begin: n.Time, End: s.Profile.Duration, Open: true})
 				return
 			}
 			for _, i := range list[len(list)-int(n.Leaves):] {
@@ -174,7 +176,8 @@ func TestRegionRows(t *testing.T) {
 func TestRegionPatterns(t *testing.T) {
 	t.Parallel()
 	p := &regionPath{title: "load/7/-1", name: "load"}
-	for pattern, want := range map[string]bool{"load": true, "l*": true, "load/7": false, "load/7/*": true, "load/*": true, "*/-1": true, "oad": false, "load/8*": false, "": false, "*": true} {
+	for pattern, want := range map[string]bool{"load": true, "l*": true, "load/7": false, "load/7/*": true,
+		"load/*": true, "*/-1": true, "oad": false, "load/8*": false, "": false, "*": true} {
 		if p.matches(pattern) != want {
 			t.Errorf("%q: %v", pattern, !want)
 		}
@@ -206,7 +209,8 @@ func TestPeriods(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &s.Profile.Totals
-		if sum.Allocations != c.Allocations || sum.Bytes != c.Bytes || sum.Deallocations != c.Deallocations || sum.Peak != c.Peak.Bytes ||
+		if sum.Allocations != c.Allocations || sum.Bytes != c.Bytes || sum.Deallocations != c.Deallocations ||
+			sum.Peak != c.Peak.Bytes ||
 			last.Live != c.Bytes-c.FreedBytes || last.End != s.Profile.Duration {
 			t.Errorf("every %d ns: %+v, at the end %+v; in all %+v", every, sum, last, c.Counts)
 		}

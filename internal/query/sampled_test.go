@@ -14,7 +14,8 @@ func sampledSource(t *testing.T, seed uint64, n int) (*Source, []event.Event) {
 	t.Helper()
 	exact, events := random(t, seed, n)
 	path := filepath.Join(t.TempDir(), "sampled.htap")
-	w, err := recording.Create(path, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 64 << (seed % 8)}}, recording.Options{})
+	w, err := recording.Create(path, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 64 << (seed % 8)}},
+		recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +58,16 @@ func sampledSource(t *testing.T, seed uint64, n int) (*Source, []event.Event) {
 	return s, events
 }
 
-// TestSampledAnswers: values of samples and their standard errors are the sums by the definition, of any range and filter; the whole
-// run's are those of its statistics.
+// TestSampledAnswers: values of samples and their standard errors are the sums by the definition, of any range and
+// filter; the whole run's are those of its statistics.
 func TestSampledAnswers(t *testing.T) {
 	t.Parallel()
-	metrics := []Metric{Allocations, Bytes, Deallocations, FreedBytes, Live, LiveBlocks, Leaked, LeakedBlocks, Peak, PeakBlocks, OwnPeak, Slack, ZeroSize}
+	metrics := []Metric{Allocations, Bytes, Deallocations, FreedBytes, Live, LiveBlocks, Leaked, LeakedBlocks, Peak,
+		PeakBlocks, OwnPeak, Slack, ZeroSize}
 	for seed := range uint64(25) {
 		s, events := sampledSource(t, seed, 300)
-		for _, q := range []*Query{{}, {Range: &Range{50, 210}}, {Sizes: &Interval{20, 200}}, {Range: &Range{0, 150}, Threads: []uint32{0}}} {
+		for _, q := range []*Query{{}, {Range: &Range{50, 210}}, {Sizes: &Interval{20, 200}},
+			{Range: &Range{0, 150}, Threads: []uint32{0}}} {
 			q.By, q.Metrics = ByStack, metrics
 			got, err := Flat(t.Context(), s, q)
 			if err != nil {
@@ -126,13 +129,14 @@ func TestSampledAnswers(t *testing.T) {
 			for m, v := range want {
 				e, _ := m.StandardError(&got.Total, got.Span)
 				if m.Of(&got.Total, got.Span) != v || sums[m] != v || math.Abs(e*e-errs[m]) > 1e-6*(1+errs[m]) {
-					t.Errorf("seed %d, %+v: %s is %v ± %v, its rows %v; want %v ± %v", seed, q.Range, m, m.Of(&got.Total, got.Span), e, sums[m], v,
-						math.Sqrt(max(errs[m], 0)))
+					t.Errorf("seed %d, %+v: %s is %v ± %v, its rows %v; want %v ± %v", seed, q.Range, m,
+						m.Of(&got.Total, got.Span), e, sums[m], v, math.Sqrt(max(errs[m], 0)))
 				}
 			}
 			if q.Range == nil && q.Sizes == nil && q.Threads == nil {
 				a, v := &s.sum.Totals, &got.Total
-				if a.Allocations != v.Allocations || a.LeakedBytes() != v.LeakedBytes || a.Peak.Bytes != v.PeakBytes || a.Peak.Bytes != v.OwnPeak ||
+				if a.Allocations != v.Allocations || a.LeakedBytes() != v.LeakedBytes || a.Peak.Bytes != v.PeakBytes ||
+					a.Peak.Bytes != v.OwnPeak ||
 					a.Slack != v.Slack || a.ZeroSize != v.ZeroSize || got.Plan != FromEvents {
 					t.Errorf("seed %d: %+v, the statistics say %+v", seed, v, a)
 				}

@@ -7,15 +7,18 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// collector is what a question makes of events: for each block of them, what is to be done with an event, and then, in the order of the
-// blocks, with what came of that. begin and see run on several goroutines, each block's on one; see must change only what begin made.
+// collector is what a question makes of events: for each block of them, what is to be done with an event, and then, in
+// the order of the blocks, with what came of that. begin and see run on several goroutines, each block's on one; see
+// must change only what begin made.
 type collector func(b recording.Stretch) (see sight, done func())
 
-// sight gets events, and of each whether its block is selected. The first events of a block may lie before the range that is scanned.
+// sight gets events, and of each whether its block is selected. The first events of a block may lie before the range
+// that is scanned.
 type sight func(b *recording.Batch, counts []bool)
 
-// scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these fields. Damage ends it
-// and is kept for the answer. Events that were folded are an error: it says from when on there are events.
+// scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these
+// fields. Damage ends it and is kept for the answer. Events that were folded are an error: it says from when on there
+// are events.
 func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error {
 	if a.q.Lifetimes != nil {
 		f |= recording.Times
@@ -117,8 +120,8 @@ func (a *ask) counter() selection {
 	}
 }
 
-// prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether it lives so long
-// as is asked for, and by which function it was allocated.
+// prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether
+// it lives so long as is asked for, and by which function it was allocated.
 func (a *ask) prepare(from, to uint64) error {
 	if a.prepared != nil && a.prepared.From <= from && to <= a.prepared.To {
 		return nil
@@ -136,8 +139,8 @@ func (a *ask) prepare(from, to uint64) error {
 	return a.scanAll(a.first, to, 0, a.funcs.collect)
 }
 
-// labeler returns what tells the group of the block of an event, 0 if it is not blocks that are grouped. It must be asked about all
-// allocations and deallocations of the block of events, in order.
+// labeler returns what tells the group of the block of an event, 0 if it is not blocks that are grouped. It must be
+// asked about all allocations and deallocations of the block of events, in order.
 func (a *ask) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
 	switch a.q.By {
 	case ByThread:

@@ -49,8 +49,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestDamagedBlock: where a block in the middle is damaged, what is before it counts, nothing behind it does, and the answer says what is
-// missing in the words of the first damage, however the events are asked for.
+// TestDamagedBlock: where a block in the middle is damaged, what is before it counts, nothing behind it does, and the
+// answer says what is missing in the words of the first damage, however the events are asked for.
 func TestDamagedBlock(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -76,7 +76,8 @@ func TestDamagedBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := ""
-			if err := s.Reader.EventsBetween(t.Context(), 0, uint64(len(events)), func(_, _ uint64, _ *event.Event) bool { return true }); err != nil {
+			if err := s.Reader.EventsBetween(t.Context(), 0, uint64(len(events)),
+				func(_, _ uint64, _ *event.Event) bool { return true }); err != nil {
 				said = err.Error()
 			}
 			if got.Missing != said || said == "" {

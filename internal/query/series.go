@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Series tells how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the last
-// cut before that time at which there are answers.
+// Series tells how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the
+// last cut before that time at which there are answers.
 type Series struct {
 	Answer
 	Times []int64     // at the end of each step, ns; the first is the beginning of the range
@@ -41,20 +41,20 @@ func (p *Point) add(o *Point) {
 	p.Deallocations += o.Deallocations
 }
 
-// Develop answers with the development of the top groups over n steps: the top by the first metric, self where groups are of
-// frames. top 0: only the whole.
+// Develop answers with the development of the top groups over n steps: the top by the first metric, self where groups
+// are of frames. top 0: only the whole.
 func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
 	return develop(ctx, s, q, n, top, shortStep, false)
 }
 
-// DevelopRoughly is Develop with steps of about equal time only, if the recording is large: they end between blocks of events, which
-// then need not be decoded. Times has when.
+// DevelopRoughly is Develop with steps of about equal time only, if the recording is large: they end between blocks of
+// events, which then need not be decoded. Times has when.
 func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
 	return develop(ctx, s, q, n, top, shortStep, true)
 }
 
-// develop answers from events if steps have fewer than short of them. The steps of a roughly divided range are of about equal time
-// only, if that saves decoding.
+// develop answers from events if steps have fewer than short of them. The steps of a roughly divided range are of about
+// equal time only, if that saves decoding.
 func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool) (*Series, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -178,7 +178,8 @@ func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []recording.Bound) er
 	return err
 }
 
-// stepsBetweenCuts is the same where events were folded: steps end at the last cut before their time at which there are answers.
+// stepsBetweenCuts is the same where events were folded: steps end at the last cut before their time at which there are
+// answers.
 func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 	if err := a.cuts(out); err != nil {
 		return err

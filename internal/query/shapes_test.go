@@ -41,7 +41,8 @@ func TestDevelop(t *testing.T) {
 		m := newModel(s, events, q)
 		for i, cut := range got.Cuts {
 			// All events up to the time, none after it.
-			if i > 0 && i < steps && (cut > m.from && events[cut-1].Time > got.Times[i]/100*100 || cut < m.to && events[cut].Time <= got.Times[i]/100*100) {
+			if i > 0 && i < steps && (cut > m.from && events[cut-1].Time > got.Times[i]/100*100 || cut < m.to &&
+				events[cut].Time <= got.Times[i]/100*100) {
 				t.Fatalf("seed %d: the cut at %d ns is %d", seed, got.Times[i], cut)
 			}
 			part := *q
@@ -60,7 +61,8 @@ func TestDevelop(t *testing.T) {
 				most = pm.values(func(_ uint64, b *event.Event) bool { return m.names(b.Stack) != nil }).OwnPeak
 			}
 			if got.Top[i] != most {
-				t.Fatalf("seed %d, %+v: most live in step %d of %v: %d, want %d", seed, q, i, got.Cuts, got.Top[i], most)
+				t.Fatalf("seed %d, %+v: most live in step %d of %v: %d, want %d", seed, q, i, got.Cuts, got.Top[i],
+					most)
 			}
 			sum := got.Rest.Points[i]
 			for k := range got.Rows {
@@ -86,7 +88,8 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
-// TestFolded: where old events were folded, what sums can tell is told, and what needs the events is an error that says so.
+// TestFolded: where old events were folded, what sums can tell is told, and what needs the events is an error that says
+// so.
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -227,7 +230,8 @@ func TestDistributeAndCross(t *testing.T) {
 			t.Fatalf("seed %d: %d sizes, want %d", seed, len(h.Exact), len(exact))
 		}
 		slices.Sort(sizes)
-		if len(sizes) > 0 && (h.SizeQuantile(.5) != sizes[(len(sizes)-1)/2] || h.SizeQuantile(1) != sizes[len(sizes)-1]) {
+		if len(sizes) > 0 && (h.SizeQuantile(.5) != sizes[(len(sizes)-1)/2] ||
+			h.SizeQuantile(1) != sizes[len(sizes)-1]) {
 			t.Errorf("seed %d: median %d, want %d", seed, h.SizeQuantile(.5), sizes[(len(sizes)-1)/2])
 		}
 		reallocations := uint64(0)
@@ -252,7 +256,8 @@ func TestDistributeAndCross(t *testing.T) {
 	}
 }
 
-// TestGrowth: of stacks that grow without end, grow at the start only, go up and down, and shrink, only the first is suspected.
+// TestGrowth: of stacks that grow without end, grow at the start only, go up and down, and shrink, only the first is
+// suspected.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -327,7 +332,8 @@ func TestDeep(t *testing.T) {
 	if len(table.Rows) != 1 || table.Rows[0].Total.Bytes != bytes || table.Rows[0].Total.OwnPeak != bytes {
 		t.Errorf("%+v", table.Rows)
 	}
-	for name, shape := range map[string]func(context.Context, *Source, *Query, Trim) (*Tree, error){"down": TopDown, "up": BottomUp} {
+	for name, shape := range map[string]func(context.Context, *Source, *Query, Trim) (*Tree, error){"down": TopDown,
+		"up": BottomUp} {
 		tree, err := shape(t.Context(), s, &Query{}, Trim{})
 		if err != nil {
 			t.Fatal(err)
@@ -384,7 +390,8 @@ func TestDamaged(t *testing.T) {
 			continue
 		}
 		opened++
-		for _, q := range []*Query{{}, {By: ByThread, Metrics: Metrics()}, {Range: &Range{5, 100}, Metrics: []Metric{Leaked, OwnPeak}}} {
+		for _, q := range []*Query{{}, {By: ByThread, Metrics: Metrics()},
+			{Range: &Range{5, 100}, Metrics: []Metric{Leaked, OwnPeak}}} {
 			_, _ = Flat(t.Context(), s, q)
 			_, _ = BottomUp(t.Context(), s, q, Trim{})
 			_, _ = Develop(t.Context(), s, q, 10, 3)
@@ -468,7 +475,8 @@ func TestNames(t *testing.T) {
 		t.Error("size is a metric")
 	}
 	for class, want := range map[uint8][2]uint64{0: {0, 0}, 1: {1, 1}, 4: {8, 15}, 64: {1 << 63, 1<<64 - 1}} {
-		if lo, hi := SizeClass(class); lo != want[0] || hi != want[1] || bits.Len64(lo) != int(class) || bits.Len64(hi) != int(class) {
+		if lo, hi := SizeClass(class); lo != want[0] || hi != want[1] || bits.Len64(lo) != int(class) ||
+			bits.Len64(hi) != int(class) {
 			t.Errorf("class %d is %d to %d", class, lo, hi)
 		}
 	}
@@ -476,7 +484,8 @@ func TestNames(t *testing.T) {
 		pattern, module string
 		want            bool
 	}{{"libc", "/lib/libc.so.6", true}, {"libc", "/lib/libcrypto.so.3", false}, {"libc*", "/lib/libcrypto.so.3", true},
-		{"/lib/libc.so.6", "/lib/libc.so.6", true}, {"*", "", false}, {"app", "/bin/app", true}, {"[", "/bin/app", false}} {
+		{"/lib/libc.so.6", "/lib/libc.so.6", true}, {"*", "", false}, {"app", "/bin/app", true}, {"[", "/bin/app",
+			false}} {
 		if got := matchModule(c.pattern, c.module); got != c.want {
 			t.Errorf("module %q matches %q: %v", c.module, c.pattern, got)
 		}

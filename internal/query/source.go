@@ -78,8 +78,8 @@ func (s *Source) Frames(stack uint32) []profile.Frame {
 	return s.Profile.AppendFrames(nil, stack)
 }
 
-// way returns the nodes of the calling-context tree from a stack to its root, up to the first at which stop says so; that one
-// is not included.
+// way returns the nodes of the calling-context tree from a stack to its root, up to the first at which stop says so;
+// that one is not included.
 func (s *Source) way(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
 	nodes := s.Reader.Nodes()
 	for stack != 0 && !stop(stack) {

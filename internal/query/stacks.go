@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// StackTable is an answer by the call stacks of the recording, as they are: unlike in a Flat answer by stack, two that read the same
-// remain two.
+// StackTable is an answer by the call stacks of the recording, as they are: unlike in a Flat answer by stack, two that
+// read the same remain two.
 type StackTable struct {
 	Answer
 	Rows []StackRow // by Label, then by Stack
@@ -22,8 +22,8 @@ type StackRow struct {
 	Values
 }
 
-// Stacks answers with all call stacks that have anything of what was asked for. Groupings of frames do not matter; where blocks are
-// grouped, there is a row for each stack and group.
+// Stacks answers with all call stacks that have anything of what was asked for. Groupings of frames do not matter;
+// where blocks are grouped, there is a row for each stack and group.
 func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 	one := *q
 	if !one.By.ofBlocks() {

@@ -23,8 +23,8 @@ type ThreadStack struct {
 	Touched []uint64 // by any call
 }
 
-// DevelopStacks answers with the development of the top threads' stacks over n steps; top 0: all. Of the filters of q, those of the range
-// and of threads count.
+// DevelopStacks answers with the development of the top threads' stacks over n steps; top 0: all. Of the filters of q,
+// those of the range and of threads count.
 func DevelopStacks(ctx context.Context, s *Source, q *Query, n, top int) (*StackSeries, error) {
 	a, err := newAsk(ctx, s, &Query{Range: q.Range})
 	if err != nil {
@@ -43,7 +43,8 @@ func DevelopStacks(ctx context.Context, s *Source, q *Query, n, top int) (*Stack
 			out.More++
 			continue
 		}
-		row := ThreadStack{m, upTo(m.Growth, event.StackDeepest, out.Times), upTo(m.Growth, event.StackTouched, out.Times)}
+		row := ThreadStack{m, upTo(m.Growth, event.StackDeepest, out.Times),
+			upTo(m.Growth, event.StackTouched, out.Times)}
 		for i, v := range row.Touched {
 			if v > 0 { // pages are looked at now and then: what an event touched since is touched, too
 				row.Touched[i] = max(v, row.Deepest[i])
@@ -70,7 +71,8 @@ func upTo(growth []event.StackUse, measure event.StackMeasure, times []int64) []
 	return list
 }
 
-// InRange are the readings of a thread's stack that a series has: those within its range, and the last ones before that.
+// InRange are the readings of a thread's stack that a series has: those within its range, and the last ones before
+// that.
 func (t *StackSeries) InRange(r *ThreadStack) []event.StackUse {
 	var before, list []event.StackUse
 	for _, u := range r.Growth {

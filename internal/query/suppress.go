@@ -13,8 +13,8 @@ import (
 )
 
 // Suppressions are rules that leave known leaks out, as LeakSanitizer and heaptrack have them: lines "leak:PATTERN". A
-// pattern is searched for in the names of the functions, source files and modules of a stack; * stands for anything, ^ at
-// its beginning and $ at its end tie it to the name's.
+// pattern is searched for in the names of the functions, source files and modules of a stack; * stands for anything, ^
+// at its beginning and $ at its end tie it to the name's.
 type Suppressions struct {
 	rules []Suppression
 }
@@ -72,7 +72,8 @@ func (s *Suppressions) Fresh() *Suppressions {
 	return out
 }
 
-// Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that does.
+// Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that
+// does.
 func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
 	return s.leaveOut(s.first(frames), bytes, blocks)
 }
@@ -101,7 +102,8 @@ func (s *Suppressions) leaveOut(rule int, bytes, blocks uint64) bool {
 	return true
 }
 
-// ruleMatches keeps which rule is the first to match a stack. Stacks share their outer frames: each node is looked at once.
+// ruleMatches keeps which rule is the first to match a stack. Stacks share their outer frames: each node is looked at
+// once.
 type ruleMatches struct {
 	s          *Source
 	rules      *Suppressions
@@ -163,9 +165,9 @@ func glob(pattern, s string) bool {
 	return true
 }
 
-// Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither to the
-// runtime nor to the standard library, as library says. Is that main, by what main called, since main is on nearly every
-// stack. By the module if there is no such function, or it has no name.
+// Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither
+// to the runtime nor to the standard library, as library says. Is that main, by what main called, since main is on
+// nearly every stack. By the module if there is no such function, or it has no name.
 func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 	for i := range frames {
 		f := &frames[i]

@@ -8,8 +8,8 @@ type ThreadTables struct {
 	Matrix         *Matrix
 }
 
-// Threads answers three questions in one: Flat by thread, Flat by allocation function, and Cross. Blocks of events are decoded once for
-// all three.
+// Threads answers three questions in one: Flat by thread, Flat by allocation function, and Cross. Blocks of events are
+// decoded once for all three.
 func Threads(ctx context.Context, s *Source, q *Query) (*ThreadTables, error) {
 	threads, err := newTableOfBlocks(ctx, s, q, ByThread)
 	if err != nil {
@@ -27,7 +27,8 @@ func Threads(ctx context.Context, s *Source, q *Query) (*ThreadTables, error) {
 	if err := calls.prepare(from, to); err != nil {
 		return nil, err
 	}
-	if err := calls.scan(from, to, threads.count.fields(), threads.count.collect, calls.count.collect, matrix.collect); err != nil {
+	if err := calls.scan(from, to, threads.count.fields(), threads.count.collect, calls.count.collect,
+		matrix.collect); err != nil {
 		return nil, err
 	}
 	threads.Missing, matrix.a.Missing = calls.Missing, calls.Missing

@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// timer tells how much time a thread spent between its allocations: from the one before, or since the range or the thread
-// began. What the agent took of it for the events in between is taken out, as far as the recording knows.
+// timer tells how much time a thread spent between its allocations: from the one before, or since the range or the
+// thread began. What the agent took of it for the events in between is taken out, as far as the recording knows.
 type timer struct {
 	a           *ask
 	alloc, free int64 // what the agent takes for an event, tenths of ns
@@ -26,7 +26,8 @@ const unit = 100
 
 func newTimer(a *ask) *timer {
 	h := a.Reader.Health()
-	tenths := func(cost float64) int64 { return int64(math.Round(10 * min(max(0, cost), 1e6))) } // a forged one may be anything
+	// A forged one may be anything.
+	tenths := func(cost float64) int64 { return int64(math.Round(10 * min(max(0, cost), 1e6))) }
 	return &timer{a: a, alloc: tenths(h.AllocCost), free: tenths(h.FreeCost), threads: make(map[uint32]*threadTime)}
 }
 

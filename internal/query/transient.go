@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Transient is what one function's calls allocated and freed again within regions of one title: the function is the innermost one that
-// was called both at the allocation and at the deallocation.
+// Transient is what one function's calls allocated and freed again within regions of one title: the function is the
+// innermost one that was called both at the allocation and at the deallocation.
 type Transient struct {
 	Region   string
 	Function profile.Frame
@@ -22,8 +22,8 @@ type Transient struct {
 // ErrNoFreeStacks says that a recording has no call stacks of deallocations.
 var ErrNoFreeStacks = errors.New("the recording has no call stacks of deallocations; record with --free-stacks")
 
-// Transients answers with what threads allocated in a region and freed before they left it, most bytes first. A block counts in the innermost region
-// that was entered before and left after it.
+// Transients answers with what threads allocated in a region and freed before they left it, most bytes first. A block
+// counts in the innermost region that was entered before and left after it.
 func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 	type key struct {
 		region   string
@@ -81,7 +81,8 @@ func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 	return list, err
 }
 
-// within is the innermost region around the one of row born, it included, in which a thread still is that is in that of row now; -1: none.
+// within is the innermost region around the one of row born, it included, in which a thread still is that is in that of
+// row now; -1: none.
 func (w *regionWalk) within(now, born int) int {
 	for now > born {
 		now = w.around[now]

@@ -13,21 +13,23 @@ type Node struct {
 	Self     Values // top-down: of the stacks that end here; bottom-up: of those that begin here
 	Total    Values
 	Children []*Node // largest first by the total of the first metric
-	// Folded are children that the Trim left out, and what they sum up to. If its depth was reached, it is all children.
+	// Folded are children that the Trim left out, and what they sum up to. If its depth was reached, it is all
+	// children.
 	Folded      int
 	FoldedTotal Values
 }
 
 // Trim says how much of a tree is wanted.
 type Trim struct {
-	Share float64 // nodes with a smaller share of the whole (in a Sandwich: of the function) are left out, by the first metric
-	Depth int     // levels; 0: all, but if a tree of callers would take more than maxSteps, as many as it can have
+	// Nodes with a smaller share of the whole (in a Sandwich: of the function) are left out, by the first metric.
+	Share float64
+	Depth int // levels; 0: all, but if a tree of callers would take more than maxSteps, as many as it can have
 	// Selves says that of own peaks, those of the nodes' totals are not wanted.
 	Selves bool
 }
 
-// maxSteps bounds the ways upwards of all call stacks together: unlike in a tree from the root down, they share nothing, but what is above
-// them all may be one deep recursion.
+// maxSteps bounds the ways upwards of all call stacks together: unlike in a tree from the root down, they share
+// nothing, but what is above them all may be one deep recursion.
 const maxSteps = 8 << 20
 
 // Tree is an answer as a tree. The root stands for everything, and has no group.
@@ -79,8 +81,8 @@ type SandwichTree struct {
 	Callees *Node // and whom it called
 }
 
-// Sandwich answers with the callers and the callees of the groups that match. Where such a function is on a stack more than
-// once, its outermost call counts.
+// Sandwich answers with the callers and the callees of the groups that match. Where such a function is on a stack more
+// than once, its outermost call counts.
 func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool, trim Trim) (*SandwichTree, error) {
 	b, err := newBuilder(ctx, s, q)
 	if err != nil {
@@ -144,7 +146,8 @@ func newBuilder(ctx context.Context, s *Source, q *Query) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &builder{a: a, c: c, f: newForest(a, c, true), whole: &a.Total, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
+	return &builder{a: a, c: c, f: newForest(a, c, true), whole: &a.Total, self: make(map[int32][]int32),
+		below: make(map[int32][]int32)}, nil
 }
 
 // peak asks for the own peak of what is at nodes of the forest, or, if below is set, below them too.
@@ -286,7 +289,8 @@ func (b *builder) stepLimit(list []start) int {
 	return profile.DepthLimit(depths, maxSteps, 100)
 }
 
-// upwards makes the tree of the ways from nodes of the forest to its root. deep says that a node is worth what is below it, too.
+// upwards makes the tree of the ways from nodes of the forest to its root. deep says that a node is worth what is below
+// it, too.
 func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 	type work struct {
 		node  *Node

@@ -146,7 +146,8 @@ func TestTrim(t *testing.T) {
 						sum += c.Total.Bytes
 					}
 					if sum != n.Total.Bytes {
-						t.Errorf("%d bytes in the children, the self and what is folded; the total is %d", sum, n.Total.Bytes)
+						t.Errorf("%d bytes in the children, the self and what is folded; the total is %d", sum,
+							n.Total.Bytes)
 					}
 					folded += n.Folded
 				})

@@ -95,7 +95,8 @@ func benchSpool(b *testing.B, dir string, threads, stacks, live, events int) (pa
 			}
 			t.live = append(t.live, addr)
 			stack := 1 + uint32(r.ExpFloat64()*float64(stacks)/12)%uint32(stacks)
-			buf = wire.Append(buf, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 16 + stack%64*8, Stack: stack, Slack: 8, Time: now})
+			buf = wire.Append(buf, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 16 + stack%64*8, Stack: stack,
+				Slack: 8, Time: now})
 		}
 		t.s.Write(buf)
 	}

@@ -29,8 +29,10 @@ func TestExtras(t *testing.T) {
 				live = live[:k-1]
 				continue
 			}
-			kinds := []uint8{wire.KMalloc, wire.KCalloc, wire.KCalloc, wire.KCalloc, wire.KMemalign, wire.KReallocarray, wire.KRealloc}
-			r := wire.Record{Kind: kinds[rng.IntN(len(kinds))], Addr: 0x10000 + 16*n, Size: uint32(n), Slack: 8, Time: now}
+			kinds := []uint8{wire.KMalloc, wire.KCalloc, wire.KCalloc, wire.KCalloc, wire.KMemalign, wire.KReallocarray,
+				wire.KRealloc}
+			r := wire.Record{Kind: kinds[rng.IntN(len(kinds))], Addr: 0x10000 + 16*n, Size: uint32(n), Slack: 8,
+				Time: now}
 			a := alloc{size: n, usable: n + 8, known: true}
 			extra := func(kind uint8, v uint64) { *list = append(*list, wire.Record{Kind: kind, Value: v}) }
 			if rng.IntN(8) == 0 {
@@ -75,7 +77,8 @@ func TestExtras(t *testing.T) {
 		if err := c.finished().Events(func(e *event.Event) bool {
 			switch e.Kind {
 			case event.Alloc:
-				if a := (alloc{e.Size, e.Usable, e.Align, e.Count, e.Flags&event.HasUsable != 0}); got < len(want) && a != want[got] {
+				if a := (alloc{e.Size, e.Usable, e.Align, e.Count, e.Flags&event.HasUsable != 0}); got < len(want) &&
+					a != want[got] {
 					t.Errorf("seed %d: %s %d: %+v, want %+v", seed, e.Func, got, a, want[got])
 				}
 				got++
@@ -91,7 +94,8 @@ func TestExtras(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != len(want) || got-frees != len(live) {
-			t.Errorf("seed %d: %d allocations, %d deallocations, want %d, %d live", seed, got, frees, len(want), len(live))
+			t.Errorf("seed %d: %d allocations, %d deallocations, want %d, %d live", seed, got, frees, len(want),
+				len(live))
 		}
 	}
 }

@@ -19,16 +19,23 @@ func FuzzRecords(f *testing.F) {
 		}
 		return append([]byte{uid, byte(len(b) / 8)}, b...)
 	}
-	begin, end := wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 150}, wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 400}
-	alloc, free := wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 5, Time: 200}, wire.Record{Kind: wire.KFree, Addr: 1 << 20, Time: 300}
+	begin, end := wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 150}, wire.Record{Kind: wire.KRegionEnd, Addr: 1,
+		Time: 400}
+	alloc, free := wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 5, Time: 200}, wire.Record{Kind: wire.KFree,
+		Addr: 1 << 20, Time: 300}
 	f.Add([]byte{})
-	f.Add(append(piece(0, alloc, free, wire.Record{Kind: wire.KReallocBegin, Addr: 1 << 20, Time: 350}, wire.Record{Kind: wire.KRealloc, Addr: 1 << 21, Size: 9, Time: 360}),
+	f.Add(append(piece(0, alloc, free, wire.Record{Kind: wire.KReallocBegin, Addr: 1 << 20, Time: 350},
+		wire.Record{Kind: wire.KRealloc, Addr: 1 << 21, Size: 9, Time: 360}),
 		piece(1, wire.Record{Kind: wire.XID, Value: 7}, begin, alloc, begin, free, end, begin, end)...))
-	f.Add(append(piece(1, begin, wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 2, Time: 250}, end, begin), piece(0, alloc, free)...))
-	f.Add(piece(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 1 << 63}, wire.Record{Kind: wire.KRangeName, Addr: 1, Time: 1},
-		wire.Record{Kind: wire.KMark, Addr: 1, Time: 2}, wire.Record{Kind: wire.KThreadName, Addr: 1, Time: 3}, wire.Record{Kind: wire.KStack, Addr: 1 << 30, Size: 4096, Time: 4}))
+	f.Add(append(piece(1, begin, wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 2, Time: 250}, end, begin),
+		piece(0, alloc, free)...))
+	f.Add(piece(2, wire.Record{Kind: wire.XOld, Value: 0x7000}, wire.Record{Kind: wire.XOldSize, Value: 1 << 63},
+		wire.Record{Kind: wire.KRangeName, Addr: 1, Time: 1},
+		wire.Record{Kind: wire.KMark, Addr: 1, Time: 2}, wire.Record{Kind: wire.KThreadName, Addr: 1,
+			Time: 3}, wire.Record{Kind: wire.KStack, Addr: 1 << 30, Size: 4096, Time: 4}))
 	f.Add(piece(0, wire.Record{Kind: wire.XCount, Value: 1000}, begin, alloc, end))
-	f.Add(piece(0, wire.Record{Kind: wire.XID, Value: 7}, wire.Record{Kind: wire.XCount, Value: 1000}, wire.Record{Kind: wire.XID, Value: 8}, begin))
+	f.Add(piece(0, wire.Record{Kind: wire.XID, Value: 7}, wire.Record{Kind: wire.XCount, Value: 1000},
+		wire.Record{Kind: wire.XID, Value: 8}, begin))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := newScript(t)
 		c.w.final = true // nobody waits for call stacks that do not come

@@ -53,7 +53,8 @@ func TestFork(t *testing.T) {
 	}
 	defer func() { _ = child.Process.Kill() }()
 	for range 1000 { // until it has its own image
-		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child.Process.Pid)); strings.HasPrefix(string(b), "sleep") {
+		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child.Process.Pid)); strings.HasPrefix(string(b),
+			"sleep") {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -92,7 +93,8 @@ func TestFork(t *testing.T) {
 		t.Errorf("child: %+v", kid)
 	}
 	a, b := openRecording(t, list[0].Path), openRecording(t, list[1].Path)
-	if p := b.Process(); p.PID != child.Process.Pid || p.Parent != g.cmd.Process.Pid || p.Started <= a.Process().Started {
+	if p := b.Process(); p.PID != child.Process.Pid || p.Parent != g.cmd.Process.Pid ||
+		p.Started <= a.Process().Started {
 		t.Errorf("the child's process is %+v", p)
 	}
 	if m := b.Modules(); len(m) != 1 || m[0].Unload != -1 {
@@ -146,7 +148,8 @@ func TestLimit(t *testing.T) {
 	wait()
 	rep := finished(t, reps, 1)[0]
 	// A block whose deallocation is among the lost ends when its address is given out again: an event that nobody made.
-	if got := rep.Totals.Events - rep.Totals.Unseen + rep.Health.LostEvents; got != allocs+frees || rep.Health.LostEvents == 0 {
+	if got := rep.Totals.Events - rep.Totals.Unseen + rep.Health.LostEvents; got != allocs+frees ||
+		rep.Health.LostEvents == 0 {
 		t.Errorf("%d events and %d lost, want %d in all", rep.Totals.Events, rep.Health.LostEvents, allocs+frees)
 	}
 	if n := reps.of(Note); len(n) != 1 || !strings.Contains(n[0].Text, "lost") {

@@ -21,8 +21,10 @@ func TestRegions(t *testing.T) {
 	end := func(name, time uint64) wire.Record {
 		return wire.Record{Kind: wire.KRegionEnd, Addr: name, Time: time}
 	}
-	c.put(2, wire.Record{Kind: wire.XID, Value: 3}, wire.Record{Kind: wire.XID, Value: ^uint64(0)}, begin(1, 150), wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 5, Time: 250},
-		begin(2, 350), begin(1, 360), begin(3, 370), wire.Record{Kind: wire.KMalloc, Addr: 1 << 21, Size: 5, Time: 400}, end(1, 410), end(9, 420), end(3, 430), end(1, 550), end(1, 560))
+	c.put(2, wire.Record{Kind: wire.XID, Value: 3}, wire.Record{Kind: wire.XID, Value: ^uint64(0)}, begin(1, 150),
+		wire.Record{Kind: wire.KMalloc, Addr: 1 << 20, Size: 5, Time: 250},
+		begin(2, 350), begin(1, 360), begin(3, 370), wire.Record{Kind: wire.KMalloc, Addr: 1 << 21, Size: 5,
+			Time: 400}, end(1, 410), end(9, 420), end(3, 430), end(1, 550), end(1, 560))
 	c.look(1000)
 	r := c.finished()
 	want := []event.RegionNote{
@@ -44,11 +46,14 @@ func TestContestedRegion(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)
 	const addr = 1 << 20
-	c.put(1, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 1, Time: 100}, wire.Record{Kind: wire.KFree, Addr: addr, Time: 700},
+	c.put(1, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 1, Time: 100},
+		wire.Record{Kind: wire.KFree, Addr: addr, Time: 700},
 		wire.Record{Kind: wire.KMalloc, Addr: 3 << 20, Size: 4, Time: 900})
-	c.put(2, wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 200}, wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 2, Time: 300},
+	c.put(2, wire.Record{Kind: wire.KRegionBegin, Addr: 1, Time: 200},
+		wire.Record{Kind: wire.KMalloc, Addr: addr, Size: 2, Time: 300},
 		wire.Record{Kind: wire.KRegionBegin, Addr: 2, Time: 310}, wire.Record{Kind: wire.KFree, Addr: addr, Time: 320},
-		wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 400}, wire.Record{Kind: wire.KRegionBegin, Addr: 3, Time: 500},
+		wire.Record{Kind: wire.KRegionEnd, Addr: 1, Time: 400}, wire.Record{Kind: wire.KRegionBegin, Addr: 3,
+			Time: 500},
 		wire.Record{Kind: wire.KMalloc, Addr: 2 << 20, Size: 3, Time: 800})
 	c.look(1000)
 	r := c.finished()
@@ -80,7 +85,8 @@ func TestContestedRegion(t *testing.T) {
 	for _, row := range table.Rows {
 		counts[row.Name] = [2]uint64{row.Allocations, row.Deallocations}
 	}
-	if want := map[string][2]uint64{"(name 1)": {1, 1}, "(name 2)": {0, 1}, "(name 3)": {1, 0}}; !reflect.DeepEqual(counts, want) {
+	if want := map[string][2]uint64{"(name 1)": {1, 1}, "(name 2)": {0, 1},
+		"(name 3)": {1, 0}}; !reflect.DeepEqual(counts, want) {
 		t.Errorf("allocations and deallocations %v, want %v", counts, want)
 	}
 	flat, err := query.Flat(t.Context(), s, &query.Query{By: query.ByRegion, Metrics: []query.Metric{query.Bytes}})

@@ -14,13 +14,16 @@ func TestStatusesLate(t *testing.T) {
 	c := newScript(t)
 	c.arrive(1, 100, 200)
 	c.look(1000)
-	statuses := c.w.run.statuses([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}})
+	statuses := c.w.run.statuses([]addressed{{o: &source{spool: c.w.spool, w: c.w},
+		m: &member{Life: &procs.Life{PID: 7}}}})
 	path := c.p.file.Path
 	c.finished()
 	c.w.spool.Close()
 	got := statuses()
-	if want := (control.Process{PID: 7, File: path, Events: 2, LiveBytes: 2001, LiveBlocks: 2}); len(got) != 1 || got[0].PID != want.PID ||
-		got[0].File != want.File || got[0].Events != want.Events || got[0].LiveBytes != want.LiveBytes || got[0].LiveBlocks != want.LiveBlocks {
+	if want := (control.Process{PID: 7, File: path, Events: 2, LiveBytes: 2001, LiveBlocks: 2}); len(got) != 1 ||
+		got[0].PID != want.PID ||
+		got[0].File != want.File || got[0].Events != want.Events || got[0].LiveBytes != want.LiveBytes ||
+		got[0].LiveBlocks != want.LiveBlocks {
 		t.Errorf("%+v", got)
 	}
 }
@@ -31,7 +34,8 @@ func TestDumpUnflushed(t *testing.T) {
 	c := newScript(t)
 	r := c.w.run
 	r.config.Dump = func(string, control.Request) ([]byte, error) { return []byte("old"), nil }
-	answer := r.dump([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}}, &control.Request{Verb: control.Dump})
+	answer := r.dump([]addressed{{o: &source{spool: c.w.spool, w: c.w}, m: &member{Life: &procs.Life{PID: 7}}}},
+		&control.Request{Verb: control.Dump})
 	for _, it := range c.w.queue.take(nil) {
 		it.(*flushWanted).done(0, errors.New("the disk is full"))
 	}

@@ -235,7 +235,8 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			rep := finished(t, reps, 1)[0]
-			if rep.Health.LostEvents != 0 || rep.Health.LateEvents != 0 || rep.Totals.Unmatched != 0 || rep.Totals.Unseen != 0 {
+			if rep.Health.LostEvents != 0 || rep.Health.LateEvents != 0 || rep.Totals.Unmatched != 0 ||
+				rep.Totals.Unseen != 0 {
 				t.Errorf("health %+v, totals %+v", rep.Health, rep.Totals)
 			}
 			if rep.Totals.Allocations != allocs || rep.Totals.Deallocations != frees || rep.Threads != 4 || !rep.Main {
@@ -356,7 +357,8 @@ func TestAllKinds(t *testing.T) {
 	for i := range n {
 		a, f := events[2*i], events[2*i+1]
 		if a.Kind != event.Alloc || a.Size != 100 || a.Usable != 104 || a.Align != 64 || a.Count != 7 || a.Func == 0 ||
-			f.Kind != event.Free || f.Func != event.Delete || f.Ref != uint64(i) || f.Stack != a.Stack || f.Flags&event.Temporary == 0 {
+			f.Kind != event.Free || f.Func != event.Delete || f.Ref != uint64(i) || f.Stack != a.Stack ||
+			f.Flags&event.Temporary == 0 {
 			t.Errorf("event %d: %+v\n%+v", i, a, f)
 		}
 	}
@@ -367,14 +369,16 @@ func TestAllKinds(t *testing.T) {
 	if e[1].Kind != event.Fail || e[1].Func != event.ReallocFunc {
 		t.Errorf("failed realloc: %+v", e[1])
 	}
-	if e[2].Kind != event.Free || e[3].Kind != event.Alloc || e[3].Func != event.Reallocarray || e[3].Flags&event.InPlace == 0 ||
+	if e[2].Kind != event.Free || e[3].Kind != event.Alloc || e[3].Func != event.Reallocarray ||
+		e[3].Flags&event.InPlace == 0 ||
 		e[3].Usable != 24 {
 		t.Errorf("realloc: %+v\n%+v", e[2], e[3])
 	}
 	if e[4].Kind != event.Free || e[4].FreeStack == 0 || e[4].FreeStack == e[4].Stack || e[4].Stack != e[3].Stack {
 		t.Errorf("free with stack: %+v", e[4])
 	}
-	if e[5].Kind != event.Map || e[5].Func != event.Mremap || e[5].OldAddr != 0x5000 || e[5].OldSize != 4096 || e[5].Size != 8192 {
+	if e[5].Kind != event.Map || e[5].Func != event.Mremap || e[5].OldAddr != 0x5000 || e[5].OldSize != 4096 ||
+		e[5].Size != 8192 {
 		t.Errorf("mremap: %+v", e[5])
 	}
 	if e[6].Kind != event.Fail || e[6].Size != 9 || e[7].Kind != event.Unmatched {

@@ -70,7 +70,8 @@ func TestSampledSpool(t *testing.T) {
 		const x, re, in = event.Sampled, event.Realloc, event.InPlace
 		none := event.NoRef
 		wants := []seen{{event.Alloc, 0, none}, {event.Alloc, x, none}, {event.Alloc, x, none}, {event.Free, x, 2},
-			{event.Free, x | re, 1}, {event.Alloc, x | re, none}, {event.Unrecorded, re, none}, {event.Alloc, x | re | in, none}, {event.Free, x, 3},
+			{event.Free, x | re, 1}, {event.Alloc, x | re, none}, {event.Unrecorded, re, none}, {event.Alloc,
+				x | re | in, none}, {event.Free, x, 3},
 			{event.Free, 0, 0}, {event.Unrecorded, 0, none}}
 		var got []seen
 		var live int64
@@ -97,7 +98,8 @@ func TestSampledSpool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := &sum.Totals; a.Samples != 4 || a.Unrecorded != 2 || a.Unmatched != 0 || a.Temporary != 0 || a.LiveBytes != uint64(live) {
+		if a := &sum.Totals; a.Samples != 4 || a.Unrecorded != 2 || a.Unmatched != 0 || a.Temporary != 0 ||
+			a.LiveBytes != uint64(live) {
 			t.Errorf("%+v; live %d", a, live)
 		}
 		if notes := r.Health().Notes; len(notes) > 0 {
@@ -152,7 +154,8 @@ func TestCounts(t *testing.T) {
 	}
 	want := []event.Count{{Func: event.Malloc, Calls: 3},
 		{TID: 4711, Name: "main", Func: event.Malloc, Calls: 10, Failed: 1, Bytes: 1000, Usable: 1040, Timed: 4,
-			Sizes: []event.Class{{Class: 0, Calls: 1}, {Class: 7, Calls: 9}}, Times: []event.Class{{Class: 9, Calls: 3}, {Class: 11, Calls: 1}}},
+			Sizes: []event.Class{{Class: 0, Calls: 1}, {Class: 7, Calls: 9}}, Times: []event.Class{{Class: 9, Calls: 3},
+				{Class: 11, Calls: 1}}},
 		{TID: 4711, Name: "main", Func: event.FreeFunc, Frees: true, Calls: 7, Usable: 700}}
 	if !reflect.DeepEqual(c.Rows, want) {
 		t.Errorf("counts\n%+v, want\n%+v", c.Rows, want)

@@ -37,7 +37,8 @@ type reply struct {
 	Err      error
 }
 
-// ask reads everything, and asks questions about a recording of n events. whole says whether the reader says that it is.
+// ask reads everything, and asks questions about a recording of n events. whole says whether the reader says that it
+// is.
 func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 	if err != nil {
@@ -48,7 +49,8 @@ func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 }
 
 func askReader(r *Reader, n uint64) (a answer, err error) {
-	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames, Counts: r.Counts()}
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames,
+		Counts: r.Counts()}
 	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
 	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })
 	a.Ending, a.Ended = r.Ending()
@@ -124,8 +126,8 @@ func questions(r *Reader, n uint64) (list []reply) {
 	return list
 }
 
-// levels makes a recording of so many blocks of events, which gives a summary for 16 of them, and one more for 256. The changes of most
-// blocks are stored.
+// levels makes a recording of so many blocks of events, which gives a summary for 16 of them, and one more for 256. The
+// changes of most blocks are stored.
 func levels(t testing.TB, blocks int, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "levels.htap")
@@ -139,7 +141,8 @@ func levels(t testing.TB, blocks int, finish bool) []byte {
 		w.Node(i+1, event.Node{Parent: i, PC: i + 1})
 	}
 	const each = 6
-	events := program{threads: 2, stacks: 2, window: 9, burst: 9, lifo: .5, realloc: .1, tick: 10}.run(uint64(blocks), blocks*each)
+	events := program{threads: 2, stacks: 2, window: 9, burst: 9, lifo: .5, realloc: .1, tick: 10}.run(uint64(blocks),
+		blocks*each)
 	for i := range events {
 		if err := w.Event(&events[i]); err != nil {
 			t.Fatal(err)

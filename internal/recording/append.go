@@ -127,7 +127,8 @@ func (a *appender) finish(e Ending) error {
 	first := a.err
 	for n := len(a.blocks); ; n-- {
 		a.err = nil
-		if a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written}) == nil && a.index() == nil {
+		if a.json(blockEnding, endingFile{e.End, e.Exited, e.Code, e.Signal, e.Status, e.Health, a.written}) == nil &&
+			a.index() == nil {
 			return first
 		}
 		if first == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
-// TestPlacesAreUsedAgain: an event has nothing of the one that had its place in a batch before, of whatever kinds they are.
+// TestPlacesAreUsedAgain: an event has nothing of the one that had its place in a batch before, of whatever kinds they
+// are.
 func TestPlacesAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var events []event.Event
@@ -18,7 +19,8 @@ func TestPlacesAreUsedAgain(t *testing.T) {
 		events = append(events, e)
 	}
 	for i := range uint64(block.BatchEvents) {
-		add(event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef, Addr: 0x1000 + 64*i, Size: 48, Usable: 56, Flags: event.HasUsable, Stack: 1})
+		add(event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef, Addr: 0x1000 + 64*i, Size: 48,
+			Usable: 56, Flags: event.HasUsable, Stack: 1})
 	}
 	for range block.BatchEvents / 4 {
 		add(event.Event{Kind: event.Fail, Func: event.Malloc, Ref: event.NoRef, Size: 48, Stack: 1})

@@ -15,7 +15,8 @@ var shapes = []string{"loop", "cc1plus", "python", "threads4"}
 
 const benchEvents = 4 * BlockEvents
 
-// BenchmarkWrite writes synthetic programs, and the recordings in the folder HEAPTAP_RECORDINGS, to disk, as a recorder does.
+// BenchmarkWrite writes synthetic programs, and the recordings in the folder HEAPTAP_RECORDINGS, to disk, as a recorder
+// does.
 func BenchmarkWrite(b *testing.B) {
 	for _, name := range shapes {
 		for _, addresses := range []bool{false, true} {
@@ -179,7 +180,8 @@ func TestColumnBytes(t *testing.T) {
 			}
 		}
 		for _, column := range slices.Sorted(maps.Keys(raw)) {
-			t.Logf("%-10s %-32s raw %6.3f packed %6.3f B/event", name, column, float64(raw[column])/benchEvents, float64(packed[column])/benchEvents)
+			t.Logf("%-10s %-32s raw %6.3f packed %6.3f B/event", name, column, float64(raw[column])/benchEvents,
+				float64(packed[column])/benchEvents)
 		}
 	}
 }

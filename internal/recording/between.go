@@ -113,8 +113,8 @@ func (r *Reader) blockChanges(i int) (list []Change, err error) {
 	return list, err
 }
 
-// Changes returns what happened between two cuts at each call stack. The zero Changes, and all that could be read, come with
-// an error.
+// Changes returns what happened between two cuts at each call stack. The zero Changes, and all that could be read, come
+// with an error.
 func (r *Reader) Changes(ctx context.Context, from, to uint64) (*Changes, error) {
 	sum := &Changes{}
 	if err := r.answers(from, to); err != nil {
@@ -189,8 +189,8 @@ func (r *Reader) LiveAt(ctx context.Context, cut uint64) ([]Live, error) {
 	return list, err
 }
 
-// BlocksAt yields all blocks that are live at a cut, in the order of their allocation, with times in ns. It decodes all events
-// before the cut; memory grows with the number of live blocks.
+// BlocksAt yields all blocks that are live at a cut, in the order of their allocation, with times in ns. It decodes all
+// events before the cut; memory grows with the number of live blocks.
 func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Block) bool) error {
 	if err := r.hasEvents(); err != nil {
 		return err
@@ -199,7 +199,8 @@ func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Blo
 	err := r.EventsBetween(ctx, 0, cut, func(_, ref uint64, e *event.Event) bool {
 		switch e.Kind {
 		case event.Alloc:
-			live[ref] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time,
+			live[ref] = event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref,
+				Born:    e.Time,
 				Sampled: e.Flags&event.Sampled != 0}
 		case event.Free:
 			delete(live, ref)
@@ -223,8 +224,8 @@ func (r *Reader) BlocksAt(ctx context.Context, cut uint64, yield func(*event.Blo
 	return nil
 }
 
-// History returns the allocation with that number and the event that ended it, with their numbers among all events; nil if the
-// recording has none.
+// History returns the allocation with that number and the event that ended it, with their numbers among all events; nil
+// if the recording has none.
 func (r *Reader) History(ctx context.Context, ref uint64) (born, died *event.Event, bornAt, diedAt uint64, err error) {
 	i := sort.Search(len(r.events), func(i int) bool { return r.events[i].head.FirstAlloc+r.events[i].head.Allocs > ref })
 	if i == len(r.events) || r.events[i].head.FirstAlloc > ref {

@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkBig asks a large recording, which it makes of one of a real program, named by HEAPTAP_RECORDING: its events
-// again and again, HEAPTAP_EVENTS (100 million) in all. It prints what a question costs: at the median, at the 99th percentile
-// and at worst.
+// again and again, HEAPTAP_EVENTS (100 million) in all. It prints what a question costs: at the median, at the 99th
+// percentile and at worst.
 func BenchmarkBig(b *testing.B) {
 	source := os.Getenv("HEAPTAP_RECORDING")
 	if source == "" {
@@ -40,8 +40,8 @@ func BenchmarkBig(b *testing.B) {
 	}
 	opened := time.Since(began)
 	_, last := r.Cuts()
-	b.Logf("%d events, %d bytes, %d stacks; opened and summarised in %v, %d MB", last, r.Size(), len(sum.Stacks), opened,
-		(heap()-before)>>20)
+	b.Logf("%d events, %d bytes, %d stacks; opened and summarised in %v, %d MB", last, r.Size(), len(sum.Stacks),
+		opened, (heap()-before)>>20)
 	rng := rand.New(rand.NewPCG(1, 2))
 	ask := func(name string, n int, f func(from, to uint64)) {
 		var took []time.Duration
@@ -52,8 +52,8 @@ func BenchmarkBig(b *testing.B) {
 			took = append(took, time.Since(at))
 		}
 		slices.Sort(took)
-		b.Logf("%-8s median %v, 99th %v, worst %v", name, took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond),
-			took[n-1].Round(time.Microsecond))
+		b.Logf("%-8s median %v, 99th %v, worst %v", name, took[n/2].Round(time.Microsecond),
+			took[n*99/100].Round(time.Microsecond), took[n-1].Round(time.Microsecond))
 	}
 	for b.Loop() {
 		ask("live", 200, func(_, to uint64) {
@@ -78,7 +78,8 @@ func BenchmarkBig(b *testing.B) {
 		})
 		began := time.Now()
 		n := 0
-		if err := r.EventsBetween(b.Context(), 0, min(last, 20e6), func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
+		if err := r.EventsBetween(b.Context(), 0, min(last, 20e6),
+			func(_, _ uint64, _ *event.Event) bool { n++; return true }); err != nil {
 			b.Fatal(err)
 		}
 		b.Logf("decode   %.1f ns an event", float64(time.Since(began))/float64(n))

@@ -54,8 +54,8 @@ type Column struct {
 	Unpacked int64
 }
 
-// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none, nor has what was
-// folded.
+// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none, nor has
+// what was folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].header
 	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.folded(&r.blocks[i]) {
@@ -79,26 +79,32 @@ func (r *Reader) Columns(i int) ([]Column, error) {
 	return list, nil
 }
 
-// columnNames name the columns of each type of block, as doc.go does; package block names those of events and summaries.
+// columnNames name the columns of each type of block, as doc.go does; package block names those of events and
+// summaries.
 var columnNames = map[blockType]map[column.ID]string{
-	blockThreads:      {1: "index", 2: "kernel's id", 3: "start", column.Texts: "names"},
-	blockModules:      {1: "id", 2: "addresses", 3: "times", column.Texts: "paths, build ids"},
-	blockPCs:          {1: "id", 2: "addresses", 3: "modules"},
-	blockNodes:        {1: "id", 2: "parents", 3: "addresses"},
-	blockSymbols:      {1: "address", 2: "frames", 3: "texts of a frame", 4: "lines", column.Texts: "texts"},
-	blockTally:        {2: "counts"},
-	blockIndex:        {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events", colAbove: "heads of summaries"},
+	blockThreads: {1: "index", 2: "kernel's id", 3: "start", column.Texts: "names"},
+	blockModules: {1: "id", 2: "addresses", 3: "times", column.Texts: "paths, build ids"},
+	blockPCs:     {1: "id", 2: "addresses", 3: "modules"},
+	blockNodes:   {1: "id", 2: "parents", 3: "addresses"},
+	blockSymbols: {1: "address", 2: "frames", 3: "texts of a frame", 4: "lines", column.Texts: "texts"},
+	blockTally:   {2: "counts"},
+	blockIndex: {colTypes: "types", colSizes: "lengths", colSums: "checksums", colHeads: "heads of events",
+		colAbove: "heads of summaries"},
 	blockVariables:    {1: "modules", 2: "addresses, sizes", 3: "kinds, texts", 4: "lines", column.Texts: "texts"},
 	blockDataSections: {1: "modules", 2: "kinds, addresses", 3: "variables"},
 	blockResidency:    {1: "modules", 2: "times, page sizes", 3: "numbers of ranges", 4: "ranges"},
 	blockMarks:        {1: "times", 2: "sources, threads", 3: "events before", column.Texts: "names"},
-	blockRegions:      {1: "threads", 2: "times, events and allocations before", 3: "names", 4: "ends, numbers", column.Texts: "texts"},
-	blockRanges:       {1: "threads", 2: "times, events before", 3: "names", 4: "addresses, sizes", column.Texts: "texts"},
-	blockCounts:       {1: "threads", 2: "functions, sums", 3: "names", 4: "classes of sizes and times", column.Texts: "texts"},
-	blockStackUse:     {1: "threads", 2: "times", 3: "measures, bytes", 4: "stacks"},
-	blockPairs:        {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
-	blockPools:        {2: "sums", 3: "names", column.Texts: "texts"},
-	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults", 22: "major faults",
+	blockRegions: {1: "threads", 2: "times, events and allocations before", 3: "names", 4: "ends, numbers",
+		column.Texts: "texts"},
+	blockRanges: {1: "threads", 2: "times, events before", 3: "names", 4: "addresses, sizes",
+		column.Texts: "texts"},
+	blockCounts: {1: "threads", 2: "functions, sums", 3: "names", 4: "classes of sizes and times",
+		column.Texts: "texts"},
+	blockStackUse: {1: "threads", 2: "times", 3: "measures, bytes", 4: "stacks"},
+	blockPairs:    {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
+	blockPools:    {2: "sums", 3: "names", column.Texts: "texts"},
+	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults",
+		22: "major faults",
 		23: "memory available", 24: "cached", 25: "threads"},
 }
 

@@ -48,7 +48,8 @@ func TestNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "a.htap"), filepath.Join(dir, "none", "a.htap")} {
-		for _, end := range []func(*Writer) error{func(w *Writer) error { return w.Finish(Ending{}) }, (*Writer).Abort} {
+		for _, end := range []func(*Writer) error{func(w *Writer) error { return w.Finish(Ending{}) },
+			(*Writer).Abort} {
 			w, failed := Create(path, event.Process{}, Options{})
 			e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
 			for range 2 * chunkEvents {

@@ -12,11 +12,13 @@ import (
 
 var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
 	{Func: event.Malloc, Calls: 3},
-	{TID: 7, Name: "a", Func: event.Malloc, Calls: 1 << 40, Failed: 2, Bytes: 1 << 50, Usable: 1<<50 + 9, Time: 1e12, Timed: 1 << 33,
+	{TID: 7, Name: "a", Func: event.Malloc, Calls: 1 << 40, Failed: 2, Bytes: 1 << 50, Usable: 1<<50 + 9, Time: 1e12,
+		Timed: 1 << 33,
 		Sizes: []event.Class{{Class: 0, Calls: 5}, {Class: 1, Calls: 1 << 33}, {Class: 47, Calls: 1}},
 		Times: []event.Class{{Class: 5, Calls: 1 << 33}, {Class: 31, Calls: 1}}},
 	{TID: 7, Name: "a", Func: event.ReallocFunc, Frees: true, Calls: 9, Usable: 100},
-	{TID: 5, Name: "b", Func: event.Delete, Frees: true, Calls: 1, Timed: 1, Times: []event.Class{{Class: 0, Calls: 1}}},
+	{TID: 5, Name: "b", Func: event.Delete, Frees: true, Calls: 1, Timed: 1,
+		Times: []event.Class{{Class: 0, Calls: 1}}},
 }}
 
 // TestCounts: counts come back as they were written last, also from a repaired recording.

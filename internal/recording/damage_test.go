@@ -19,7 +19,8 @@ import (
 func small(t testing.TB, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.htap")
-	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}}, Options{Addresses: true})
+	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}},
+		Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func small(t testing.TB, finish bool) []byte {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f", File: "x.c", Line: 3, Inlined: true}, {Function: "g"}},
+	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f", File: "x.c", Line: 3, Inlined: true},
+		{Function: "g"}},
 		2: nil}); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,8 @@ func small(t testing.TB, finish bool) []byte {
 		t.Fatal(err)
 	}
 	if finish {
-		err = w.Finish(Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}}, Tally: sum})
+		err = w.Finish(Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}},
+			Tally: sum})
 	} else {
 		err = w.Abort()
 	}
@@ -222,7 +225,8 @@ func TestForgedBlocks(t *testing.T) {
 			}
 		}), "summary would unpack to more than"},
 		"threads": {forge(blockEvents, func(p *column.Payload) {
-			h := block.Head{Events: BlockEvents, FirstEvent: 6, FirstAlloc: 6, Begin: 1 << 40, End: 1 << 40, Threads: BlockEvents}
+			h := block.Head{Events: BlockEvents, FirstEvent: 6, FirstAlloc: 6, Begin: 1 << 40, End: 1 << 40,
+				Threads: BlockEvents}
 			p.Fields(h.Fields)
 			p.Column(1, bytes.Repeat(zeros, 4)[:25*BlockEvents])
 		}), "its head is invalid"},

@@ -8,9 +8,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
-// PeakBetween returns the largest number of bytes that were live at any moment between two cuts, the ends included, and the
-// first cut at which they were. The cuts may be at the ends of any block of events that was folded. If the moment is in such a
-// block, and is not the peak of the whole recording, the bytes come with the cut at the block's end and a *FoldedError.
+// PeakBetween returns the largest number of bytes that were live at any moment between two cuts, the ends included, and
+// the first cut at which they were. The cuts may be at the ends of any block of events that was folded. If the moment
+// is in such a block, and is not the peak of the whole recording, the bytes come with the cut at the block's end and a
+// *FoldedError.
 func (r *Reader) PeakBetween(ctx context.Context, from, to uint64) (bytes, cut uint64, err error) {
 	if err := r.hasEvents(); err != nil {
 		return 0, 0, err
@@ -91,9 +92,9 @@ type Level struct {
 	Top    uint64 // most bytes that were live since the Level before
 }
 
-// Levels tells how what is live developed between two cuts, in about n steps, as many events in each. If there are enough
-// blocks of events, their heads tell and nothing is decoded; then the steps are blocks or several of them. Of events that
-// were folded, the heads tell always.
+// Levels tells how what is live developed between two cuts, in about n steps, as many events in each. If there are
+// enough blocks of events, their heads tell and nothing is decoded; then the steps are blocks or several of them. Of
+// events that were folded, the heads tell always.
 func (r *Reader) Levels(ctx context.Context, from, to uint64, n int) ([]Level, error) {
 	if err := r.hasEvents(); err != nil {
 		return nil, err
@@ -160,8 +161,8 @@ func (r *Reader) level(i, end int) (l Level) {
 }
 
 // Series tells how what is live at each stack developed between two cuts: take gets, about n times, a cut, and what
-// happened since the one before; first, at from, what is live there. It reads summaries where there are enough of them, else
-// events.
+// happened since the one before; first, at from, what is live there. It reads summaries where there are enough of them,
+// else events.
 func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(cut uint64, list []Change)) error {
 	before, err := r.Changes(ctx, 0, from)
 	if err != nil {
@@ -200,8 +201,10 @@ func (r *Reader) Series(ctx context.Context, from, to uint64, n int, take func(c
 	})
 }
 
-// seriesOfParts is Series in steps of as many blocks of events as fan says, or of as many as were folded into one summary.
-func (r *Reader) seriesOfParts(ctx context.Context, from, to uint64, fan int, take func(cut uint64, list []Change)) error {
+// seriesOfParts is Series in steps of as many blocks of events as fan says, or of as many as were folded into one
+// summary.
+func (r *Reader) seriesOfParts(ctx context.Context, from, to uint64, fan int,
+	take func(cut uint64, list []Change)) error {
 	var list []part
 	var stops []uint64
 	for at := from; at < to; {

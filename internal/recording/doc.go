@@ -6,18 +6,19 @@
 // to read it.
 //
 // A Writer appends blocks and never changes one. A crash or a full disk costs what was not yet written; a Reader opens
-// what is whole and says what is not. Events come back exactly as they were given to the Writer, in the same order, with
-// these exceptions: times are kept in units of 100 ns (Quantise), and addresses of blocks only if Options.Addresses asks
-// for them. An address that is kept always: of a mapping change, and of a deallocation that matched nothing.
+// what is whole and says what is not. Events come back exactly as they were given to the Writer, in the same order,
+// with these exceptions: times are kept in units of 100 ns (Quantise), and addresses of blocks only if
+// Options.Addresses asks for them. An address that is kept always: of a mapping change, and of a deallocation that
+// matched nothing.
 //
 // This text specifies the format, version 1.0.
 //
 // # Conventions
 //
-// Fixed-width numbers (u16, u32, u64) are little-endian. A varint is an unsigned number of at most 64 bits in the form of
-// encoding/binary: seven bits a byte, lowest first, the top bit set on all but the last byte. A zigzag is a signed number
-// as the varint of (v << 1) ^ (v >> 63). Differences are taken modulo 2^64. Checksums are CRC-32C (Castagnoli). Text is a
-// varint, its length in bytes, and the bytes.
+// Fixed-width numbers (u16, u32, u64) are little-endian. A varint is an unsigned number of at most 64 bits in the form
+// of encoding/binary: seven bits a byte, lowest first, the top bit set on all but the last byte. A zigzag is a signed
+// number as the varint of (v << 1) ^ (v >> 63). Differences are taken modulo 2^64. Checksums are CRC-32C (Castagnoli).
+// Text is a varint, its length in bytes, and the bytes.
 //
 // Times are relative to the recording's start. Within events blocks they count units of the file header's quantum (100
 // ns); everywhere else nanoseconds.
@@ -36,11 +37,11 @@
 //
 // # Versions
 //
-// A reader opens files of every older version, and says of one with a larger major version that heaptap must be updated. What is
-// added so that an older reader may skip it (types of blocks, columns of tables, fields of JSON objects) raises the minor
-// version: such a reader gives the same answers as before. Anything else raises the major version, or sets a flag that an older
-// reader refuses: a flag of the file for all of it, a flag of an events block for that block. Columns 16 to 38 of events
-// belong to the major version, since column 1 has a length for each.
+// A reader opens files of every older version, and says of one with a larger major version that heaptap must be
+// updated. What is added so that an older reader may skip it (types of blocks, columns of tables, fields of JSON
+// objects) raises the minor version: such a reader gives the same answers as before. Anything else raises the major
+// version, or sets a flag that an older reader refuses: a flag of the file for all of it, a flag of an events block for
+// that block. Columns 16 to 38 of events belong to the major version, since column 1 has a length for each.
 //
 // testdata holds a recording of every version, which the tests open.
 //
@@ -56,14 +57,14 @@
 //	24            payload
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
-// 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages;
-// of merged recordings: 17 inputs, 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions,
-// 25 pools, 26 ranges. Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with
-// the same id. What an events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks for the next magic that begins a header with a right
-// checksum, and goes on there.
+// 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs, 18
+// timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges. Process
+// comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id. What an
+// events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks for the
+// next magic that begins a header with a right checksum, and goes on there.
 //
-// The payload of process and ending is a JSON object: event.Process with its Go names, which may come again when more is known, in the
-// place of what was told before, and
+// The payload of process and ending is a JSON object: event.Process with its Go names, which may come again when more
+// is known, in the place of what was told before, and
 //
 //	{"end": ns, "exited": bool, "code": exit status, "signal": number, "status": text,
 //	 "health": event.Health with its Go names, "events": number of events in the file}
@@ -79,8 +80,8 @@
 //	than 0, at most 16 MiB); varint, its length as stored
 //	then the columns' bytes in the same order, up to the end of the payload
 //
-// A column that is empty is left out. All tables of a file together unpack to no more than 4 MiB and 64 times the file's
-// length; a reader need not read more.
+// A column that is empty is left out. All tables of a file together unpack to no more than 4 MiB and 64 times the
+// file's length; a reader need not read more.
 //
 // # Tables
 //
@@ -138,16 +139,16 @@
 //	          how many follow, for each varint its number minus that of the one before (before the first: 0), varint calls; 9 texts,
 //	          as for symbols. Package event says what the classes are.
 //
-// Functions 38 to 44 of events are those of the program's own pools: pool_alloc and pool_move allocate in one; pool_free, pool_move,
-// pool_clear, pool_destroy and "pool memory freed" end such blocks, pool_backing any that serves a pool from then on. The leaf of such an
-// allocation's call stack is a pc without a module, with the address 7001 0000 0000 0000 plus a number, which symbols name. Two live
-// blocks may have one address if one or both are in pools.
+// Functions 38 to 44 of events are those of the program's own pools: pool_alloc and pool_move allocate in one;
+// pool_free, pool_move, pool_clear, pool_destroy and "pool memory freed" end such blocks, pool_backing any that serves
+// a pool from then on. The leaf of such an allocation's call stack is a pc without a module, with the address 7001 0000
+// 0000 0000 plus a number, which symbols name. Two live blocks may have one address if one or both are in pools.
 //
-// But for counts, all from variables on have no ids: nothing replaces them. Variables, data sections and resident pages are only told of modules of which
-// they are known, and of variables the largest ones.
+// But for counts, all from variables on have no ids: nothing replaces them. Variables, data sections and resident pages
+// are only told of modules of which they are known, and of variables the largest ones.
 //
-// The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are those
-// of the events; a reader that has them need not read the events.
+// The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are
+// those of the events; a reader that has them need not read the events.
 //
 // # Events
 //
@@ -210,8 +211,8 @@
 //	40  zigzag difference to the number of the allocation that was this thread's last one in this column (before the first: the
 //	    block's first allocation number)
 //
-// If that allocation is in this block and before this event, stack, size, usable size (if HasUsable), time and thread of
-// birth and address are the allocation's. Otherwise the Free is far and has:
+// If that allocation is in this block and before this event, stack, size, usable size (if HasUsable), time and thread
+// of birth and address are the allocation's. Otherwise the Free is far and has:
 //
 //	26, 27, 28  local stack, as 17 to 19
 //	29  size, as 20
@@ -222,18 +223,19 @@
 //
 // A nibble is four bits, a number from 0 to 14, or 15: 15 and the rest, which is elsewhere.
 //
-// Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps have
-// an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.
+// Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps
+// have an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.
 //
-// Slack is usable minus requested size. A table of 1024 entries, chosen by the size modulo 1024, each a byte now and a byte
-// other, all 0 at the block's start, predicts the code of a slack: 0 stands for the entry's now, 1 to 254 for a slack of
-// 0 to 253, 255 for one in column 24, as zigzag. After each code of column 23 except 255, the predicted ones included:
-// if code equals other or now is 0, now becomes code; other becomes code.
+// Slack is usable minus requested size. A table of 1024 entries, chosen by the size modulo 1024, each a byte now and a
+// byte other, all 0 at the block's start, predicts the code of a slack: 0 stands for the entry's now, 1 to 254 for a
+// slack of 0 to 253, 255 for one in column 24, as zigzag. After each code of column 23 except 255, the predicted ones
+// included: if code equals other or now is 0, now becomes code; other becomes code.
 //
-// Addresses of allocations are predicted, since allocators hand out again what was freed. The likely usable size of a block is its size plus
-// what the entry of the table of slack, after the allocation's own code, stands for with its now; if that is 0 or 255, its size (0 for one of
-// 2^64-1). There are 1024 classes; a block's is its likely usable size divided by 16, modulo 1024. A class has a list of freed blocks, and its
-// end; a thread has an end; all lists are empty and all ends are 0 at the block's start. Codes:
+// Addresses of allocations are predicted, since allocators hand out again what was freed. The likely usable size of a
+// block is its size plus what the entry of the table of slack, after the allocation's own code, stands for with its
+// now; if that is 0 or 255, its size (0 for one of 2^64-1). There are 1024 classes; a block's is its likely usable size
+// divided by 16, modulo 1024. A class has a list of freed blocks, and its end; a thread has an end; all lists are empty
+// and all ends are 0 at the block's start. Codes:
 //
 //	0 to 31  the freed block in this place of the list, the latest one being in place 0; it leaves the list
 //	32       the thread's end
@@ -241,17 +243,19 @@
 //	34       the thread's end plus 16 times a distance of column 7
 //	35       the thread's end plus a distance of column 7
 //
-// After that, the thread's end and the class's are the address plus the likely usable size, rounded up to a multiple of 16. A Free puts the address
-// of the block into the list of the class that its allocation had; if it is far, of the class that it would have now. A list keeps the 32 latest ones.
+// After that, the thread's end and the class's are the address plus the likely usable size, rounded up to a multiple of
+// 16. A Free puts the address of the block into the list of the class that its allocation had; if it is far, of the
+// class that it would have now. A list keeps the 32 latest ones.
 //
 // # Samples
 //
-// An Alloc with flag 32 was chosen at random; the Free that ends its block has the flag, too. It counts, in all that follows and in the live bytes and
-// blocks of heads, not as one block of its size, but as an estimate of those that it stands for: integers, which are the same for the Free. The
-// process has Sampling, {"Bytes": mean, "Seed": number} or {"Calls": mean, "Seed": number}, from which comes the probability p with which it was chosen: 1 - exp(-max(size, 1) / mean),
-// or 1 / mean; 1 if there is neither. If p is 1 it counts as 1 block of its size. Else blocks are 1/p and bytes size/p, in double precision,
-// rounded up if the fraction is larger than r, else down; 2^62 at most. With n = 2 * number of the allocation for blocks, and one more for
-// bytes, xor Seed (0 if there is none), modulo 2^64:
+// An Alloc with flag 32 was chosen at random; the Free that ends its block has the flag, too. It counts, in all that
+// follows and in the live bytes and blocks of heads, not as one block of its size, but as an estimate of those that it
+// stands for: integers, which are the same for the Free. The process has Sampling, {"Bytes": mean, "Seed": number} or
+// {"Calls": mean, "Seed": number}, from which comes the probability p with which it was chosen: 1 - exp(-max(size, 1) /
+// mean), or 1 / mean; 1 if there is neither. If p is 1 it counts as 1 block of its size. Else blocks are 1/p and bytes
+// size/p, in double precision, rounded up if the fraction is larger than r, else down; 2^62 at most. With n = 2 *
+// number of the allocation for blocks, and one more for bytes, xor Seed (0 if there is none), modulo 2^64:
 //
 //	n = (n + 1) * 9e3779b97f4a7c15
 //	n = (n xor n >> 30) * bf58476d1ce4e5b9
@@ -262,8 +266,8 @@
 //
 // # Changes and summaries
 //
-// What a stretch of events changes is told by call stack, so that questions about a range of time need not decode its events.
-// Deallocations count at the stack of the allocation that they end. Columns, each with a number for each stack:
+// What a stretch of events changes is told by call stack, so that questions about a range of time need not decode its
+// events. Deallocations count at the stack of the allocation that they end. Columns, each with a number for each stack:
 //
 //	8   varint allocations
 //	9   zigzag allocations minus deallocations
@@ -276,29 +280,30 @@
 //
 // Mean is bytes divided by allocations, rounded down; 0 if there are none.
 //
-// Stretches in a row combine: numbers add up, and the top of both is the larger one of the first's top, and of the first's bytes
-// minus freed bytes plus the second's top.
+// Stretches in a row combine: numbers add up, and the top of both is the larger one of the first's top, and of the
+// first's bytes minus freed bytes plus the second's top.
 //
-// A block of events has them for the stacks of its column 4, in that order, unless it has fewer than three events a stack. A
-// summary has them for a run of blocks of events. Its head:
+// A block of events has them for the stacks of its column 4, in that order, unless it has fewer than three events a
+// stack. A summary has them for a run of blocks of events. Its head:
 //
 //	level; number of the first block of events, counting those of the file from 0; number of the blocks; stacks; number of
 //	the first event; events; time of the first event; time of the last minus that; zigzag bytes live before; zigzag blocks
 //	live before; zigzag largest number of live bytes after any of the events, or before the first
 //
-// Its columns are 1, the stack ids, rising, as zigzag differences (the first: to 0), and 8 to 13. A stack at which nothing was
-// allocated or freed is left out. A summary of level 1 comes after every sixteenth block of events and tells of these sixteen, one
-// of level n + 1 after every sixteenth one of level n; there are six levels. Columns 8 to 13 of a block unpack to no more than
-// 4 MiB and 64 times the file's length.
+// Its columns are 1, the stack ids, rising, as zigzag differences (the first: to 0), and 8 to 13. A stack at which
+// nothing was allocated or freed is left out. A summary of level 1 comes after every sixteenth block of events and
+// tells of these sixteen, one of level n + 1 after every sixteenth one of level n; there are six levels. Columns 8 to
+// 13 of a block unpack to no more than 4 MiB and 64 times the file's length.
 //
 // A file without summaries, or with some of them missing, gives the same answers, later.
 //
 // # Merged recordings
 //
-// A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Process and ending tell what
-// these have in common; the start is the first one's. Threads are told by their names and have no ids. Modules have no addresses
-// of their own; they lie one behind the other. A file with one input that has a Format was imported from another tool's file, which tells sums only. If the statistics are more than one block, the later ones have only further stacks. Times
-// of peaks are 0. Further blocks, in this order:
+// A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Process and ending tell
+// what these have in common; the start is the first one's. Threads are told by their names and have no ids. Modules
+// have no addresses of their own; they lie one behind the other. A file with one input that has a Format was imported
+// from another tool's file, which tells sums only. If the statistics are more than one block, the later ones have only
+// further stacks. Times of peaks are 0. Further blocks, in this order:
 //
 //	inputs    Head: number of inputs. Column 2: JSON, a list of objects, Input with its Go names.
 //	timeline  Head: 1 if times are those of the wall clock since 1970, 0 if they are those since each process's start.
@@ -314,22 +319,22 @@
 //	type of the blocks; level, if they are summaries, else 0; number below which all such blocks are folded; why: events were
 //	to be kept for so many ns, 0 for no such bound; the file was to take so many bytes on disk, 0 for no such bound
 //
-// Of a block that is folded, its header and its payload's head are what they were; the rest reads as zeros, or, if the recorder
-// ended in between, as it was. Only events and summaries that a summary of the next level tells of are folded, and tallies that
-// are followed by another. Before a folded block of events comes a tally block of what all events up to there sum up to; as long as
-// there is no ending, events that follow are to be added to it.
+// Of a block that is folded, its header and its payload's head are what they were; the rest reads as zeros, or, if the
+// recorder ended in between, as it was. Only events and summaries that a summary of the next level tells of are folded,
+// and tallies that are followed by another. Before a folded block of events comes a tally block of what all events up
+// to there sum up to; as long as there is no ending, events that follow are to be added to it.
 //
 // # Index
 //
 // The last block of a finished recording. Head: the number of blocks before it. Columns: 1 varint type of each block, 2
-// varint length of its payload, 3 u32 checksum of its payload, 4 the head of each events block, 5 the head of each summary. Then,
-// as the last 16 bytes of the payload and of the file: u64 offset of the index block, and "HTAPEND\n". A file without it is read
-// block by block.
+// varint length of its payload, 3 u32 checksum of its payload, 4 the head of each events block, 5 the head of each
+// summary. Then, as the last 16 bytes of the payload and of the file: u64 offset of the index block, and "HTAPEND\n". A
+// file without it is read block by block.
 //
 // # Example
 //
-// A program with one thread called malloc(100) twice, from one place, and freed the first block. The recording was flushed, but not
-// finished: there is no statistics block, no ending and no index. Offsets and bytes are hexadecimal.
+// A program with one thread called malloc(100) twice, from one place, and freed the first block. The recording was
+// flushed, but not finished: there is no statistics block, no ending and no index. Offsets and bytes are hexadecimal.
 //
 //	0000  89 48 54 41 50 0d 0a 1a                 magic
 //	0008  01 00 00 00 00 00 00 00                 version 1.0, no flags

@@ -8,18 +8,21 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestFields: whatever fields are asked for, these and those that always are there are what they are if all are asked for.
+// TestFields: whatever fields are asked for, these and those that always are there are what they are if all are asked
+// for.
 func TestFields(t *testing.T) {
 	for name, p := range map[string]program{
 		"cc1plus": programs["cc1plus"],
-		"odd": {threads: 3, stacks: 60, window: 100, burst: 3, foreign: true, lifo: .5, realloc: .1, tick: 100, odd: true,
+		"odd": {threads: 3, stacks: 60, window: 100, burst: 3, foreign: true, lifo: .5, realloc: .1, tick: 100,
+			odd:      true,
 			allFrees: true},
 		"sampled": {threads: 2, stacks: 30, window: 50, burst: 9, tick: 300, sampled: true},
 	} {
 		for _, addresses := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, addresses), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "a.htap")
-				writeOf(t, path, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}, p.run(4, 20000), Options{Addresses: addresses})
+				writeOf(t, path, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}, p.run(4, 20000),
+					Options{Addresses: addresses})
 				r, err := Open(path)
 				if err != nil {
 					t.Fatal(err)
@@ -49,7 +52,8 @@ func TestFields(t *testing.T) {
 // only is an event without what was not asked for.
 func only(s seen, f Fields) seen {
 	blocks, bytes := s.Weight()
-	e := event.Event{Kind: s.Kind, Func: s.Func, Thread: s.Thread, Stack: s.Stack, FreeStack: s.FreeStack, Flags: s.Flags, Ref: s.Ref, BornBy: s.BornBy,
+	e := event.Event{Kind: s.Kind, Func: s.Func, Thread: s.Thread, Stack: s.Stack, FreeStack: s.FreeStack,
+		Flags: s.Flags, Ref: s.Ref, BornBy: s.BornBy,
 		Align: s.Align, OldAddr: s.OldAddr, OldSize: s.OldSize}
 	if f&Times != 0 {
 		e.Time, e.Born = s.Time, s.Born

@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// A long run's old events may be folded: the disk that they take is given back, and what is known of them is in their summaries.
-// The file stays append-only but for that. In this order:
+// A long run's old events may be folded: the disk that they take is given back, and what is known of them is in their
+// summaries. The file stays append-only but for that. In this order:
 //
 //  1. the statistics up to now are appended, since nobody can count the events any more;
 //  2. so is, for each layer, a block that says which of its blocks are folded;
@@ -38,7 +38,8 @@ type holed interface {
 	Sync() error              // what was written outlives a crash of the machine
 }
 
-// layer is what is folded as one, from the oldest on: events, summaries of one level, or statistics that are superseded.
+// layer is what is folded as one, from the oldest on: events, summaries of one level, or statistics that are
+// superseded.
 type layer struct {
 	typ   blockType
 	level uint64 // of summaries, else 0
@@ -100,7 +101,8 @@ func newFolder(f file, o Fold) *folder {
 	// Behind the end, where nothing is.
 	d.grain = cmp.Or(d.grain, 4096)
 	if err := d.f.Punch(1<<20, d.grain); err != nil {
-		d.notice("old events cannot be folded: the file system cannot give their disk back (%v); everything is kept", err)
+		d.notice("old events cannot be folded: the file system cannot give their disk back (%v); everything is kept",
+			err)
 		return nil
 	}
 	return d
@@ -134,8 +136,8 @@ func (a *appender) groups(level int, group func(s *block.SummaryHead, next int, 
 	}
 }
 
-// tend folds what may be folded by now. That takes what the events up to now sum up to: if counts is nil and there is something to
-// fold, it asks for them.
+// tend folds what may be folded by now. That takes what the events up to now sum up to: if counts is nil and there is
+// something to fold, it asks for them.
 func (a *appender) tend(counts *tally.Summary) {
 	d := a.fold
 	if d == nil || d.failed || a.err != nil {
@@ -151,7 +153,8 @@ func (a *appender) tend(counts *tally.Summary) {
 	}
 }
 
-// plan decides how far each level is to be folded, and whether that is worth the statistics that have to be written for it.
+// plan decides how far each level is to be folded, and whether that is worth the statistics that have to be written for
+// it.
 func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	d := a.fold
 	until = d.until

@@ -84,17 +84,18 @@ func (s *sieve) ReadAt(p []byte, at int64) (int, error) {
 
 func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return int64(len(s.data)), nil }
 
-// TestFold asks random questions about random recordings that were folded while they were written: finished ones, those of a
-// recorder that was killed, and those that a reader followed. Each is answered as the model does, or refused, and then there are
-// answers at the cuts that the refusal names.
+// TestFold asks random questions about random recordings that were folded while they were written: finished ones, those
+// of a recorder that was killed, and those that a reader followed. Each is answered as the model does, or refused, and
+// then there are answers at the cuts that the refusal names.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	some, coarse, refused, levels := 0, 0, 0, uint64(0)
 	for seed := range uint64(8 + 24/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		n := 200 + rng.IntN(5000)
-		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4, foreign: rng.IntN(2) == 0,
-			lifo: .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150))}
+		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4,
+			foreign: rng.IntN(2) == 0,
+			lifo:    .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150))}
 		events := model(p.run(seed, n))
 		f := newSieve()
 		fold := Fold{grain: 1, Notice: func(s string) {
@@ -213,7 +214,8 @@ func (x *inquiry) ask(ctx context.Context) (coarse, refused int) {
 	x.refusal(err, detail > 0, "counting anew")
 	i := detail
 	err = r.Events(func(e *event.Event) bool {
-		if e.Time != events[i].Time || e.Ref != events[i].Ref || e.Stack != events[i].Stack || e.Size != events[i].Size {
+		if e.Time != events[i].Time || e.Ref != events[i].Ref || e.Stack != events[i].Stack ||
+			e.Size != events[i].Size {
 			t.Fatalf("seed %d: event %d is %+v, want %+v", x.seed, i, *e, events[i])
 		}
 		i++
@@ -271,7 +273,8 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	got, err := r.Changes(ctx, a, b)
 	var folded *FoldedError
 	if errors.As(err, &folded) {
-		if folded.Before >= folded.After || folded.Cut == 0 || !(folded.Before < a && a < folded.After || folded.Before < b && b < folded.After) {
+		if folded.Before >= folded.After || folded.Cut == 0 ||
+			!(folded.Before < a && a < folded.After || folded.Before < b && b < folded.After) {
 			t.Fatalf("seed %d: changes %d to %d: %+v", x.seed, a, b, folded)
 		}
 		if _, err := r.Changes(ctx, folded.Before, folded.After); err != nil {
@@ -293,7 +296,8 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 			err, cut = nil, at
 		}
 		if err != nil || bytes != best || cut != at {
-			t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", x.seed, a, b, bytes, cut, best, at, err)
+			t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", x.seed, a, b, bytes, cut, best,
+				at, err)
 		}
 	}
 	steps := 1 + x.rng.IntN(20)
@@ -303,7 +307,8 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	}
 	last := a
 	for _, l := range levels {
-		if top, _ := events.highest(last, l.Cut); int64(l.Bytes) != events.live(l.Cut) || l.Top < l.Bytes || l.Top > top && last != a {
+		if top, _ := events.highest(last, l.Cut); int64(l.Bytes) != events.live(l.Cut) || l.Top < l.Bytes ||
+			l.Top > top && last != a {
 			t.Fatalf("seed %d: level at %d: %+v, want %d, at most %d", x.seed, l.Cut, l, events.live(l.Cut), top)
 		}
 		last = l.Cut
@@ -411,7 +416,8 @@ func (m model) highest(a, b uint64) (best, at uint64) {
 // TestFoldCrash opens a recording that is being folded as it is after each step of its writer.
 func TestFoldCrash(t *testing.T) {
 	t.Parallel()
-	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, tick: 100}.run(5, 1500)
+	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1,
+		tick: 100}.run(5, 1500)
 	sums := make([]*tally.Summary, len(events)+1)
 	count := tally.New()
 	sums[0] = count.Summary()
@@ -465,8 +471,8 @@ func TestFoldCrash(t *testing.T) {
 	}
 }
 
-// TestFoldRefused: a file system that cannot give disk back gives one notice, and everything is kept; the same if it fails
-// later, from then on.
+// TestFoldRefused: a file system that cannot give disk back gives one notice, and everything is kept; the same if it
+// fails later, from then on.
 func TestFoldRefused(t *testing.T) {
 	t.Parallel()
 	events := program{threads: 1, stacks: 3, window: 9, burst: 4, lifo: .5, tick: 100}.run(5, 1000)
@@ -504,7 +510,8 @@ func TestFoldRefused(t *testing.T) {
 		if at == 0 && cut != 0 || at > 0 && (kept == 0 || cut < kept || cut > kept+200) || !r.Complete() {
 			t.Errorf("details from event %d on, at first %d: %q", cut, kept, r.Damage())
 		}
-		if len(notices) != 1 || !strings.Contains(notices[0], f.refuse.Error()+"); everything is kept") && !strings.Contains(notices[0], "any more: input/output error") {
+		if len(notices) != 1 || !strings.Contains(notices[0], f.refuse.Error()+"); everything is kept") &&
+			!strings.Contains(notices[0], "any more: input/output error") {
 			t.Errorf("notices: %q", notices)
 		}
 	}
@@ -548,10 +555,12 @@ func TestFoldPeakAgain(t *testing.T) {
 // TestFoldSize: the file stays within its bound, and no more is folded than that takes.
 func TestFoldSize(t *testing.T) {
 	t.Parallel()
-	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, tick: 100}.run(5, 12000)
+	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1,
+		tick: 100}.run(5, 12000)
 	const limit = 80_000
 	f := newSieve()
-	w, err := newWriter(f, "a.htap", event.Process{}, Options{Fold: Fold{MaxSize: limit, grain: 1, Notice: func(s string) { t.Error(s) }}})
+	w, err := newWriter(f, "a.htap", event.Process{},
+		Options{Fold: Fold{MaxSize: limit, grain: 1, Notice: func(s string) { t.Error(s) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

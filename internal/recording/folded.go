@@ -15,14 +15,15 @@ type FoldedError struct {
 	Name string
 	Cut  uint64 // the first from which on all events are there
 	Time int64  // of the event before it, ns
-	// About what is before Cut there are answers at some cuts: these are the nearest ones before and after that of the question,
-	// and the times of the events before them.
+	// About what is before Cut there are answers at some cuts: these are the nearest ones before and after that of the
+	// question, and the times of the events before them.
 	Before, After         uint64
 	BeforeTime, AfterTime int64
 }
 
 func (e *FoldedError) Error() string {
-	s := fmt.Sprintf("%s: this needs events before %.7f s, which were folded to save disk: only sums are left of them", e.Name, float64(e.Time)/1e9)
+	s := fmt.Sprintf("%s: this needs events before %.7f s, which were folded to save disk: only sums are left of them",
+		e.Name, float64(e.Time)/1e9)
 	if e.Before != e.After {
 		s += fmt.Sprintf(", here from %.7f to %.7f s", float64(e.BeforeTime)/1e9, float64(e.AfterTime)/1e9)
 	}
@@ -46,8 +47,8 @@ func (r *Reader) Folded() Folded {
 	return Folded{Cut: cut, Time: t, Keep: time.Duration(r.fold.keep), MaxSize: int64(r.fold.maxSize)}
 }
 
-// DetailFrom returns the first cut from which on all events are there, and the time of the event before it in ns: 0 and 0 if
-// nothing was folded.
+// DetailFrom returns the first cut from which on all events are there, and the time of the event before it in ns: 0 and
+// 0 if nothing was folded.
 func (r *Reader) DetailFrom() (cut uint64, time int64) {
 	i := r.detail()
 	if i == 0 {
@@ -134,8 +135,8 @@ func (r *Reader) loadFolded(blocks []indexEntry) {
 	}
 }
 
-// findCuts finds the cuts within what is folded at which there are answers: where the smallest summaries that are left begin
-// and end.
+// findCuts finds the cuts within what is folded at which there are answers: where the smallest summaries that are left
+// begin and end.
 func (r *Reader) findCuts() {
 	r.cuts = r.cuts[:0]
 	detail, _ := r.DetailFrom()

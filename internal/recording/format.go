@@ -18,8 +18,8 @@ const (
 // Quantum is the resolution of times in a recording, in nanoseconds.
 const Quantum = block.Quantum
 
-// Quantise rounds a time down to the resolution of a recording, as a Writer does with Time and Born of every event: so a reader gets the
-// times back that it would give.
+// Quantise rounds a time down to the resolution of a recording, as a Writer does with Time and Born of every event: so
+// a reader gets the times back that it would give.
 func Quantise(ns int64) int64 {
 	if ns < 0 {
 		return 0
@@ -194,7 +194,8 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 	h.flags = binary.LittleEndian.Uint32(b[12:])
 	h.quantum = binary.LittleEndian.Uint32(b[16:])
 	if checksum(b[:28]) != binary.LittleEndian.Uint32(b[28:]) {
-		return h, fmt.Errorf("%s: the header is damaged (checksum); copy the file again from where it was recorded", name)
+		return h, fmt.Errorf("%s: the header is damaged (checksum); copy the file again from where it was recorded",
+			name)
 	}
 	if h.major > VersionMajor {
 		return h, fmt.Errorf("%s: format version %d is newer than this heaptap (%d); update heaptap", name, h.major,
@@ -204,7 +205,8 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 		return h, fmt.Errorf("%s: the header is invalid (version %d, unit of time %d ns)", name, h.major, h.quantum)
 	}
 	if h.flags&^flagMerged != 0 {
-		return h, fmt.Errorf("%s: uses features that this heaptap does not know (flags %#x); update heaptap", name, h.flags)
+		return h, fmt.Errorf("%s: uses features that this heaptap does not know (flags %#x); update heaptap", name,
+			h.flags)
 	}
 	return h, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestDamage flips and cuts every byte of small recordings: every question gets the same answer, or an error, or the reader says
-// that something is missing.
+// TestDamage flips and cuts every byte of small recordings: every question gets the same answer, or an error, or the
+// reader says that something is missing.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,7 +63,8 @@ func flipAndCut(t *testing.T, good []byte, finished bool, every int) {
 		}
 		for i, q := range got.Queries {
 			if w := want.Queries[i]; q.Err == nil && !reflect.DeepEqual(q.Value, w.Value) {
-				t.Fatalf("%s at %d: %s is answered differently without a word: %+v, was %+v", what, at, q.Question, q.Value, w.Value)
+				t.Fatalf("%s at %d: %s is answered differently without a word: %+v, was %+v", what, at, q.Question,
+					q.Value, w.Value)
 			}
 		}
 		if err == nil && !same(got, want) {
@@ -103,8 +104,8 @@ func same(a, b answer) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// TestMutations changes bytes behind the checksums' back: what a forger could do. An error or an answer, and no more time or
-// memory than is due.
+// TestMutations changes bytes behind the checksums' back: what a forger could do. An error or an answer, and no more
+// time or memory than is due.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -74,7 +74,8 @@ func TestRepairedMarks(t *testing.T) {
 	r := written(t, func(w *Writer) error {
 		for i := range int64(30) {
 			w.Mark(event.Mark{Name: "m", Time: i * 1000, Cut: uint64(i)})
-			if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: i * 1000, Size: 1, Ref: event.NoRef}); err != nil {
+			if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: i * 1000, Size: 1,
+				Ref: event.NoRef}); err != nil {
 				return err
 			}
 			if i%10 == 9 {

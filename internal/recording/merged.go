@@ -8,9 +8,11 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Merged is what a merged recording tells of those that it was made of. It has no events: its statistics are the sums of theirs.
+// Merged is what a merged recording tells of those that it was made of. It has no events: its statistics are the sums
+// of theirs.
 type Merged struct {
-	Clock    bool     // moments of the processes are brought together by the wall clock; else by the time since their starts
+	// Moments of the processes are brought together by the wall clock; else by the time since their starts.
+	Clock    bool
 	Inputs   []Input  // in an order that does not depend on how they were merged
 	Timeline Timeline // of all processes together
 	Spreads  map[uint32]Spread
@@ -42,13 +44,15 @@ type Input struct {
 	Format string `json:",omitempty"`
 }
 
-// Timeline tells how the processes developed together. Time is that since their starts, or the wall clock since 1970, in ns. It is
-// divided into steps of Quantum << n ns each, on each of several levels: a level's steps are the ones below it taken in pairs.
+// Timeline tells how the processes developed together. Time is that since their starts, or the wall clock since 1970,
+// in ns. It is divided into steps of Quantum << n ns each, on each of several levels: a level's steps are the ones
+// below it taken in pairs.
 type Timeline struct {
 	Begin, End int64  // of the first and the last process
 	EndLive    uint64 // what those have live that end at End
 	EndBlocks  uint64
-	// Vague is the number of inputs of which only sums over stretches of time are known here, since their events were folded.
+	// Vague is the number of inputs of which only sums over stretches of time are known here, since their events were
+	// folded.
 	Vague  int
 	Levels []TimelineLevel // the finest first; the last has one step
 }
@@ -63,8 +67,8 @@ type TimelineLevel struct {
 // TimelineStep is one step, summed up over all processes.
 type TimelineStep struct {
 	Live, Blocks uint64 // at its end, of the processes that live beyond it
-	// Top is the sum of the most bytes that each process had live at any moment of the step. What all of them had together at one
-	// moment is not more.
+	// Top is the sum of the most bytes that each process had live at any moment of the step. What all of them had
+	// together at one moment is not more.
 	Top                uint64
 	Allocations, Bytes uint64
 	Deallocations      uint64
@@ -97,8 +101,8 @@ func (s *Spread) All() [4]*Extremes {
 	return [4]*Extremes{&s.Peak, &s.Bytes, &s.Allocations, &s.Leaked}
 }
 
-// Peak tells what is known of the most bytes that all processes together had live at one moment: it is at least the one number and
-// at most the other.
+// Peak tells what is known of the most bytes that all processes together had live at one moment: it is at least the one
+// number and at most the other.
 func (m *Merged) Peak() (atLeast, atMost uint64) {
 	sum := uint64(0)
 	for i := range m.Inputs {
@@ -141,7 +145,8 @@ func (e *MergedError) Error() string {
 	if e.Format != "" {
 		return fmt.Sprintf("%s: this needs events, and a file of the format %s tells sums only", e.Name, e.Format)
 	}
-	return fmt.Sprintf("%s: this needs events, and here are only the sums of %d recordings: ask these", e.Name, e.Inputs)
+	return fmt.Sprintf("%s: this needs events, and here are only the sums of %d recordings: ask these", e.Name,
+		e.Inputs)
 }
 
 // Merged tells of the recordings that this one was made of; nil if it is of one process.

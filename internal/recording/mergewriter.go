@@ -14,7 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Sums is all that a merged recording holds. Modules, PCs and Nodes are numbered from 1; Nodes come after their parents.
+// Sums is all that a merged recording holds. Modules, PCs and Nodes are numbered from 1; Nodes come after their
+// parents.
 type Sums struct {
 	Process event.Process // what all have in common
 	Ending  Ending        // its Tally is not used
@@ -36,8 +37,8 @@ func WriteMerged(path string, s *Sums) error {
 	return replace(path, func(f file) error { return s.write(f, path) })
 }
 
-// replace puts a file at path, at once or, with an error of write, not at all. It keeps the permissions of a recording of ours that was
-// there.
+// replace puts a file at path, at once or, with an error of write, not at all. It keeps the permissions of a recording
+// of ours that was there.
 func replace(path string, write func(file) error) (err error) {
 	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
 	f, err := private.Create(temp, private.ModeOf(path, OwnerOnly))

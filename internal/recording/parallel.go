@@ -18,11 +18,12 @@ type Stretch struct {
 // maxScanners bounds how many blocks are decoded at a time: each takes up to some 15 MB.
 const maxScanners = 16
 
-// Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is always seen
-// from its first event on. Blocks are decoded on all processors. begin is called for each, from any goroutine, and says what is to be
-// done with its events: each gets them in order, in batches, until it wants no more; they have the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan
-// and in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after the done of
-// its events before the damage; of later ones nothing is told.
+// Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is
+// always seen from its first event on. Blocks are decoded on all processors. begin is called for each, from any
+// goroutine, and says what is to be done with its events: each gets them in order, in batches, until it wants no more;
+// they have the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan and
+// in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after
+// the done of its events before the damage; of later ones nothing is told.
 func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	begin func(Stretch) (each func(*Batch) bool, done func())) error {
 	if err := r.hasEvents(); err != nil {
@@ -44,8 +45,8 @@ func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	})
 }
 
-// ahead does n tasks, several at a time, and calls what they return in their order, also of a task that failed; that and a
-// cancelled context end it. When it returns, no task runs any more.
+// ahead does n tasks, several at a time, and calls what they return in their order, also of a task that failed; that
+// and a cancelled context end it. When it returns, no task runs any more.
 func ahead(ctx context.Context, n int, task func(i int, stopped *atomic.Bool) (then func(), err error)) error {
 	workers := min(runtime.GOMAXPROCS(0), maxScanners) + 1 // one more, for when a result waits for those before it
 	type result struct {

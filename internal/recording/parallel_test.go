@@ -25,7 +25,8 @@ func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
 	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(*Batch) bool, func()) {
 		var part []seen
 		return block.OneByOne(func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }), func() {
-			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 && part[0].n != s.First {
+			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 &&
+				part[0].n != s.First {
 				panic("blocks are not in order")
 			}
 			list = append(list, part...)
@@ -34,8 +35,8 @@ func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
 	return list, err
 }
 
-// TestScan: on however many processors, Scan tells what going through the events one by one tells: of whole recordings, of such as are
-// cut off, and of damaged ones up to the same event and with the same error.
+// TestScan: on however many processors, Scan tells what going through the events one by one tells: of whole recordings,
+// of such as are cut off, and of damaged ones up to the same event and with the same error.
 func TestScan(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	whole := levels(t, 40, true)
@@ -59,7 +60,8 @@ func TestScan(t *testing.T) {
 			p[len(p)*9/10+rng.IntN(len(p)/10)] ^= 1 << rng.IntN(8)
 			e.checksum = checksum(p)
 		case 3:
-			if r, err = NewReader(bytes.NewReader(b), int64(fileHeaderLength+rng.IntN(len(b)-fileHeaderLength)), "x.htap"); err != nil {
+			if r, err = NewReader(bytes.NewReader(b), int64(fileHeaderLength+rng.IntN(len(b)-fileHeaderLength)),
+				"x.htap"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -90,12 +90,15 @@ func writeShort(t *testing.T, path string, events []event.Event, opts Options) (
 
 // plainOf returns what Plain takes for an event; NotPlain: it is not one of those.
 func plainOf(e *event.Event) event.Plain {
-	p := event.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Func: e.Func}
+	p := event.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread,
+		Func: e.Func}
 	switch {
-	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 && (e.Count == 0 || e.Func == event.Calloc || e.Func == event.Reallocarray) &&
+	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 &&
+		(e.Count == 0 || e.Func == event.Calloc || e.Func == event.Reallocarray) &&
 		e.Usable >= e.Size && e.Usable-e.Size < 256:
 		p.Ref, p.Born = e.Usable-e.Size, e.Count
-	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 && e.Align|e.Count|e.OldAddr == 0:
+	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 &&
+		e.Align|e.Count|e.OldAddr == 0:
 		p.Way, p.Ref, p.Born, p.BornBy = event.PlainFree, e.Ref, uint64(e.Born/Quantum), e.BornBy
 		if e.Flags&event.Temporary != 0 {
 			p.Way = event.PlainTemporary

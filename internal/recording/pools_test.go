@@ -9,7 +9,8 @@ import (
 )
 
 var somePools = []event.Pool{
-	{Name: "events é", Backing: 1 << 40, PeakBacking: 1 << 41, Live: 7, PeakLive: 1 << 50, Blocks: 2, Allocations: 1 << 60, Frees: 1<<60 - 2, Bytes: 1 << 63},
+	{Name: "events é", Backing: 1 << 40, PeakBacking: 1 << 41, Live: 7, PeakLive: 1 << 50, Blocks: 2,
+		Allocations: 1 << 60, Frees: 1<<60 - 2, Bytes: 1 << 63},
 	{},
 }
 

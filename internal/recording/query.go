@@ -11,12 +11,12 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
-// Moments of a recording are cuts: a cut is a number of events, and what it separates are the events before it from those
-// after it. Cut 0 is the start; the peak of a Tally is reached at the cut Peak.Event. Questions between two cuts read a few
-// summaries and decode two blocks of events at most, however long the recording is.
+// Moments of a recording are cuts: a cut is a number of events, and what it separates are the events before it from
+// those after it. Cut 0 is the start; the peak of a Tally is reached at the cut Peak.Event. Questions between two cuts
+// read a few summaries and decode two blocks of events at most, however long the recording is.
 //
-// About events that were folded there are answers at the cuts that Around tells, and what is more is said where it is told.
-// Where there is no answer, the error is a *FoldedError.
+// About events that were folded there are answers at the cuts that Around tells, and what is more is said where it is
+// told. Where there is no answer, the error is a *FoldedError.
 
 // Cuts returns the cuts at which the recording's events begin and end. The first is above 0 if what was at the start is
 // damaged.
@@ -28,8 +28,9 @@ func (r *Reader) Cuts() (first, last uint64) {
 	return r.events[0].head.FirstEvent, h.FirstEvent + h.Events
 }
 
-// CutAt returns the cut after all events up to and including time t, in ns. Where a block of events that was folded begins at that
-// very unit of time, it is the cut before the block. With a *FoldedError comes a cut near it at which there are answers.
+// CutAt returns the cut after all events up to and including time t, in ns. Where a block of events that was folded
+// begins at that very unit of time, it is the cut before the block. With a *FoldedError comes a cut near it at which
+// there are answers.
 func (r *Reader) CutAt(t int64) (uint64, error) {
 	if err := r.hasEvents(); err != nil {
 		return 0, err
@@ -67,8 +68,8 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 	return cut, err
 }
 
-// MarkCut returns the cut at a mark. Where events around it were folded, a *FoldedError comes with a cut near it at which there
-// are answers.
+// MarkCut returns the cut at a mark. Where events around it were folded, a *FoldedError comes with a cut near it at
+// which there are answers.
 func (r *Reader) MarkCut(m *event.Mark) (uint64, error) {
 	first, last := r.Cuts()
 	if from, _ := r.DetailFrom(); m.Cut != event.NoCut && m.Cut >= from {
@@ -180,16 +181,18 @@ func (r *Reader) openBlock(d *block.Decoder, i int, decode func() error) error {
 func (r *Reader) decoder() *block.Decoder {
 	d, ok := r.decoders.Get().(*block.Decoder)
 	if !ok {
-		d = &block.Decoder{Quantum: int64(r.header.quantum), MaxTime: math.MaxInt64 / uint64(r.header.quantum), Known: r.known}
+		d = &block.Decoder{Quantum: int64(r.header.quantum), MaxTime: math.MaxInt64 / uint64(r.header.quantum),
+			Known: r.known}
 	}
 	d.ThreadCount, d.Sampling, d.Stopped, d.Wanted = len(r.threads), r.process.Sampling, nil, AllFields
 	return d
 }
 
-// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting from 0, and that
-// of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used again for another one. A block that
-// is damaged ends it.
-func (r *Reader) EventsBetween(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
+// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting
+// from 0, and that of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used
+// again for another one. A block that is damaged ends it.
+func (r *Reader) EventsBetween(ctx context.Context, from, to uint64,
+	yield func(n, ref uint64, e *event.Event) bool) error {
 	return r.Batches(ctx, from, to, block.OneByOne(yield))
 }
 

@@ -58,16 +58,17 @@ func (m model) live(cut uint64) (bytes int64) {
 	return bytes
 }
 
-// TestQueries asks random questions about random recordings, with blocks of few events so that there are summaries of several
-// levels, and compares the answers with the model's.
+// TestQueries asks random questions about random recordings, with blocks of few events so that there are summaries of
+// several levels, and compares the answers with the model's.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	for seed := range uint64(8 + 16/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := []int{0, 1, 40, 700, 6000}[seed%5]
-		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4, foreign: rng.IntN(2) == 0,
-			lifo: .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150)), odd: false}
+		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4,
+			foreign: rng.IntN(2) == 0,
+			lifo:    .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150)), odd: false}
 		events := model(p.run(seed, n))
 		path := filepath.Join(t.TempDir(), "a.htap")
 		w, err := Create(path, event.Process{}, Options{Addresses: true})
@@ -133,7 +134,8 @@ func TestQueries(t *testing.T) {
 			}
 			// The peak between two cuts, which may be one.
 			if bytes, cut, err := r.PeakBetween(ctx, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
-				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut, events.live(a), err)
+				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut,
+					events.live(a), err)
 			}
 			best, at := events.live(a), a
 			for c := a; c <= b; c++ {
@@ -144,7 +146,8 @@ func TestQueries(t *testing.T) {
 			if n > 0 {
 				bytes, cut, err := r.PeakBetween(ctx, a, b)
 				if err != nil || a < b && (bytes != uint64(best) || cut != at) {
-					t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", seed, a, b, bytes, cut, best, at, err)
+					t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", seed, a, b, bytes, cut,
+						best, at, err)
 				}
 			}
 			// Times.
@@ -166,7 +169,8 @@ func TestQueries(t *testing.T) {
 			}
 			i := a
 			if err := r.EventsBetween(ctx, a, b, func(k, _ uint64, e *event.Event) bool {
-				if k != i || e.Time != events[i].Time || e.Ref != events[i].Ref || e.Stack != events[i].Stack || e.Addr != events[i].Addr {
+				if k != i || e.Time != events[i].Time || e.Ref != events[i].Ref || e.Stack != events[i].Stack ||
+					e.Addr != events[i].Addr {
 					t.Fatalf("seed %d: event %d is %+v, want %d %+v", seed, k, *e, i, events[i])
 				}
 				i++
@@ -215,15 +219,18 @@ func TestQueries(t *testing.T) {
 					}
 				}
 				born, died, at, diedAt, err := r.History(ctx, ref)
-				if err != nil || born == nil || at != uint64(i) || diedAt != wantDied || (died != nil) != (wantDied != 0) {
-					t.Fatalf("seed %d: history of %d: %v %v %d %d %v, want %d %d", seed, ref, born, died, at, diedAt, err, i, wantDied)
+				if err != nil || born == nil || at != uint64(i) || diedAt != wantDied ||
+					(died != nil) != (wantDied != 0) {
+					t.Fatalf("seed %d: history of %d: %v %v %d %d %v, want %d %d", seed, ref, born, died, at, diedAt,
+						err, i, wantDied)
 				}
 			}
 			ref++
 		}
 		cut := rng.Uint64N(uint64(n) + 1)
 		var sum int64
-		if err := r.BlocksAt(ctx, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil || sum != events.live(cut) {
+		if err := r.BlocksAt(ctx, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
+			sum != events.live(cut) {
 			t.Fatalf("seed %d: blocks at %d have %d bytes, want %d: %v", seed, cut, sum, events.live(cut), err)
 		}
 		r.Close()

@@ -39,7 +39,8 @@ func TestQuestionsAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// TestQuestionsOddEvents: events that change nothing do not change the answers, and blocks are told with all that is known.
+// TestQuestionsOddEvents: events that change nothing do not change the answers, and blocks are told with all that is
+// known.
 func TestQuestionsOddEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -94,13 +95,15 @@ func TestQuestionsOddEvents(t *testing.T) {
 							ref++
 						}
 					}
-					want = append(want, event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time,
+					want = append(want, event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread,
+						Ref: ref, Born: e.Time,
 						Sampled: e.Flags&event.Sampled != 0})
 				case event.Free:
 					want = slices.DeleteFunc(want, func(b event.Block) bool { return b.Ref == e.Ref })
 				}
 			}
-			if err := r.BlocksAt(t.Context(), cut, func(b *event.Block) bool { got = append(got, *b); return true }); err != nil || !slices.Equal(got, want) {
+			if err := r.BlocksAt(t.Context(), cut,
+				func(b *event.Block) bool { got = append(got, *b); return true }); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: blocks at %d:\n%+v\nwant\n%+v (%v)", seed, cut, got, want, err)
 			}
 		}

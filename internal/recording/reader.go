@@ -33,8 +33,9 @@ type Reader struct {
 	merged   *Merged // nil: there are events
 	ending   Ending
 	ended    bool
-	promised uint64         // events, by the ending
-	stored   *tally.Summary // the latest statistics in the file; those of a recording that goes on tell of its events so far
+	promised uint64 // events, by the ending
+	// The latest statistics in the file; those of a recording that goes on tell of its events so far.
+	stored   *tally.Summary
 	tally    *tally.Summary
 	counted  bool // tally was counted here
 	events   []indexEntry
@@ -91,7 +92,8 @@ func Open(path string) (*Reader, error) {
 
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
-	r := &Reader{name: name, f: f, size: size, Tables: Tables{frames: make(map[uint32][]event.Frame)}, seen: make(map[string]bool),
+	r := &Reader{name: name, f: f, size: size, Tables: Tables{frames: make(map[uint32][]event.Frame)},
+		seen:   make(map[string]bool),
 		budget: roomOf(size)}
 	h := make([]byte, fileHeaderLength)
 	n, err := readFull(f, h, 0)
@@ -198,7 +200,8 @@ func (r *Reader) addEvents(b indexEntry) {
 	h := &b.head
 	if n := len(r.events); n > 0 {
 		last := &r.events[n-1].head
-		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End || h.FirstAlloc < last.FirstAlloc+last.Allocs {
+		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End ||
+			h.FirstAlloc < last.FirstAlloc+last.Allocs {
 			r.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
 			return
 		}
@@ -294,8 +297,8 @@ func (e *DamageError) Error() string {
 	return s
 }
 
-// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from the
-// recorder's latest count on, as far as the events are whole; Damage tells what is not.
+// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from
+// the recorder's latest count on, as far as the events are whole; Damage tells what is not.
 func (r *Reader) Tally() (*tally.Summary, error) {
 	r.counting.Lock()
 	defer r.counting.Unlock()

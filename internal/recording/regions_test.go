@@ -9,7 +9,8 @@ import (
 )
 
 var someRegions = []event.RegionNote{
-	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1 << 62, Alloc: 1 << 61, Count: 4, IDs: [4]int64{-1, 1 << 62, 0, 7}},
+	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1 << 62, Alloc: 1 << 61, Count: 4,
+		IDs: [4]int64{-1, 1 << 62, 0, 7}},
 	{Name: "", Thread: 1, Time: 1<<60 - 5, Event: 1 << 62, Alloc: 1 << 61},
 	{Name: "", Thread: 1, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1 << 61, Leaves: 1},
 	{Name: "load é", Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Leaves: 1 << 31},
@@ -42,7 +43,8 @@ func TestForgedRegions(t *testing.T) {
 	forgeries(t, func(p *column.Payload) { regionTable.Encode(p, someRegions) }, func(at int, s *column.Set) {
 		list, err := regionTable.Decode(s, nil)
 		for _, n := range list {
-			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || n.Late > event.LateFree || n.Late != 0 && n.Leaves != 0 || err != nil && len(list) > len(someRegions) {
+			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || n.Late > event.LateFree || n.Late != 0 &&
+				n.Leaves != 0 || err != nil && len(list) > len(someRegions) {
 				t.Fatalf("byte %d: %+v", at, n)
 			}
 		}

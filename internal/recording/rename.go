@@ -13,17 +13,19 @@ import (
 
 // Names are what becomes of the names in a recording.
 type Names interface {
-	Path(string) string     // of a file: a program, a module, source, an input of a merged recording
-	Word(string) string     // a host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory
+	Path(string) string // of a file: a program, a module, source, an input of a merged recording
+	// A host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory.
+	Word(string) string
 	Function(string) string // a function or a static variable
 	Text(string) string     // a sentence, which may have any of these in it
 }
 
-// Rename writes to path a recording that differs from r in its names only. Blocks without names are copied as they are, and so every
-// number stays what it is. With an error, path is as it was.
+// Rename writes to path a recording that differs from r in its names only. Blocks without names are copied as they are,
+// and so every number stays what it is. With an error, path is as it was.
 func Rename(r *Reader, path string, names Names) error {
 	if !r.Complete() {
-		return fmt.Errorf("%s: the recording is not whole: %s; heaptap repair makes a whole one of it", r.name, r.Damage()[0])
+		return fmt.Errorf("%s: the recording is not whole: %s; heaptap repair makes a whole one of it", r.name,
+			r.Damage()[0])
 	}
 	n := &renamer{r: r, Names: names}
 	return replace(path, func(f file) error { return n.write(f, path) })
@@ -94,8 +96,8 @@ func (n *renamer) block(e *indexEntry) error {
 		return n.counts(e)
 	case blockInputs:
 		return n.inputs(e)
-	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections, blockResidency, blockTimeline,
-		blockSpreads, blockStackUse, blockPairs:
+	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections,
+		blockResidency, blockTimeline, blockSpreads, blockStackUse, blockPairs:
 		return n.copy(e)
 	}
 	return errors.New("this heaptap does not know what names are in it: use a newer one")

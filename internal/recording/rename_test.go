@@ -23,8 +23,8 @@ func TestRename(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.htap"), filepath.Join(dir, "b.htap")
-	w, err := Create(a, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "x"}, Dir: "/d", Host: "h", Env: []string{"Name=v"}},
-		Options{Fold: Fold{Keep: 1, grain: 1}})
+	w, err := Create(a, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "x"}, Dir: "/d", Host: "h",
+		Env: []string{"Name=v"}}, Options{Fold: Fold{Keep: 1, grain: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,8 @@ func TestRename(t *testing.T) {
 	w.Region(event.RegionNote{Name: "r", Count: 1, IDs: [event.RegionIDs]int64{7}})
 	w.Range(event.NamedRange{Name: "memory", Start: 1, Size: 2})
 	for i := range 20_000 {
-		e := event.Event{Time: int64(i) * 1000, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: uint64(i), Ref: event.NoRef}
+		e := event.Event{Time: int64(i) * 1000, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: uint64(i),
+			Ref: event.NoRef}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
 		}
@@ -48,9 +49,11 @@ func TestRename(t *testing.T) {
 			}
 		}
 	}
-	frames := map[uint32][]event.Frame{1: {{Function: "f", Linkage: "_f", File: "f.c", Line: 3, Inlined: true}, {Function: "g"}}, 2: {event.PoolFrame("events")}}
+	frames := map[uint32][]event.Frame{1: {{Function: "f", Linkage: "_f", File: "f.c", Line: 3, Inlined: true},
+		{Function: "g"}}, 2: {event.PoolFrame("events")}}
 	variables := []event.Variable{{Module: 1, Addr: 4, Size: 2, Name: "v", Linkage: "_v", File: "v.c", Line: 1}}
-	if err := errors.Join(w.Symbols(frames), w.Pools([]event.Pool{{Name: "events"}}), w.Variables(variables, nil), w.Finish(Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
+	if err := errors.Join(w.Symbols(frames), w.Pools([]event.Pool{{Name: "events"}}), w.Variables(variables, nil),
+		w.Finish(Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
 		t.Fatal(err)
 	}
 	open := func(path string) *Reader {
@@ -72,13 +75,14 @@ func TestRename(t *testing.T) {
 	v := after.Variables()[0]
 	end, _ := after.Ending()
 	p := after.Process()
-	got := []string{p.Exe, p.Args[0], p.Args[1], p.Dir, p.Host, p.Env[0], after.Threads()[0].Name, after.Modules()[0].Path, after.Marks()[0].Name, after.Marks()[1].Name,
+	got := []string{p.Exe, p.Args[0], p.Args[1], p.Dir, p.Host, p.Env[0], after.Threads()[0].Name,
+		after.Modules()[0].Path, after.Marks()[0].Name, after.Marks()[1].Name,
 		after.Regions()[0].Title(), after.Ranges()[0].Name,
 		after.Pools()[0].Name, after.Frames(2)[0].Function,
 		after.Frames(1)[0].Function, after.Frames(1)[0].Linkage, after.Frames(1)[0].File, after.Frames(1)[1].Function, v.Name, v.Linkage, v.File,
 		end.Health.Notes[0]}
-	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "EVENTS", "[pool EVENTS]", "f:F", "f:_F", "F.C", "f:G",
-		"f:V", "f:_V", "V.C", "NOTE"}
+	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "EVENTS",
+		"[pool EVENTS]", "f:F", "f:_F", "F.C", "f:G", "f:V", "f:_V", "V.C", "NOTE"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q, expected %q", got, want)
 	}

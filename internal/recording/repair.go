@@ -15,8 +15,9 @@ import (
 
 // Repaired tells what became of a recording that was repaired.
 type Repaired struct {
-	Events     uint64   // that were kept
-	Lost       uint64   // that are known to be missing; events after the last whole block are only known if the ending is whole
+	Events uint64 // that were kept
+	// That are known to be missing; events after the last whole block are only known if the ending is whole.
+	Lost       uint64
 	Unmatched  uint64   // deallocations kept of blocks whose allocation is missing: they count as unmatched
 	Unseen     uint64   // blocks that ended where events are missing, as the next block at their address tells
 	Ended      bool     // the ending is whole: it is known how and when the process ended
@@ -27,17 +28,17 @@ type Repaired struct {
 // RepairOptions say how to repair.
 type RepairOptions struct {
 	Version string // of heaptap, for the note
-	// Symbols finds the functions at the addresses of a recording whose ending, and so its symbols, are missing; nil: they
-	// are left out.
+	// Symbols finds the functions at the addresses of a recording whose ending, and so its symbols, are missing; nil:
+	// they are left out.
 	Symbols func(*Reader) map[uint32][]event.Frame
 }
 
-// Repair writes to path a new recording of what is whole in r, with an index, statistics counted anew, and a note in the ending
-// that says what is missing.
+// Repair writes to path a new recording of what is whole in r, with an index, statistics counted anew, and a note in
+// the ending that says what is missing.
 //
-// The new recording is right in itself: a deallocation whose allocation is missing becomes an unmatched one, what a realloc
-// did becomes an allocation where its first half is missing, and what is temporary is decided by the events that are left.
-// Blocks whose deallocation is missing stay live.
+// The new recording is right in itself: a deallocation whose allocation is missing becomes an unmatched one, what a
+// realloc did becomes an allocation where its first half is missing, and what is temporary is decided by the events
+// that are left. Blocks whose deallocation is missing stay live.
 func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repaired, error) {
 	if err := r.hasEvents(); err != nil {
 		return nil, err
@@ -83,7 +84,8 @@ type mender struct {
 	tables  *mendedTables
 	threads map[uint32]*mended
 	live    liveBlocks
-	at      map[uint64]uint64 // number of the live block at an address, where addresses are known; none of pools, which lie in others
+	// Number of the live block at an address, where addresses are known; none of pools, which lie in others.
+	at      map[uint64]uint64
 	time    int64
 	end     int64        // of the process, as far as it is known; MaxInt64: it is not
 	latest  int64        // of all times that were kept
@@ -156,7 +158,8 @@ func (m *mender) thread(i uint32) *mended {
 	return t
 }
 
-// maxMendedBytes bounds what the allocations of a repaired recording come to, so that no sum of them overflows. No process gets that far.
+// maxMendedBytes bounds what the allocations of a repaired recording come to, so that no sum of them overflows. No
+// process gets that far.
 const maxMendedBytes = 1 << 62
 
 // event writes an event with numbers of the old recording, if that is possible as what it can be there.
@@ -203,7 +206,8 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 			return err
 		}
 		m.keep(alloc)
-		m.live.add(m.allocs, liveBlock{size: v.Size, usable: v.Usable, addr: v.Addr, born: v.Time, stack: v.Stack, thread: v.Thread, flags: v.Flags & (event.HasUsable | event.Sampled)})
+		m.live.add(m.allocs, liveBlock{size: v.Size, usable: v.Usable, addr: v.Addr, born: v.Time, stack: v.Stack,
+			thread: v.Thread, flags: v.Flags & (event.HasUsable | event.Sampled)})
 		if v.Addr != 0 && !v.Func.InPool() {
 			m.at[v.Addr] = m.allocs
 		}
@@ -244,7 +248,8 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		v.Flags &^= event.InPlace
 	}
 	m.tables.used(&v)
-	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree && v.Kind == event.Free {
+	if m.late.Late == event.LateAlloc && v.Kind == event.Alloc || m.late.Late == event.LateFree &&
+		v.Kind == event.Free {
 		m.region(m.late)
 	}
 	m.result.Events++
@@ -355,12 +360,14 @@ func (m *mender) mismatches(list []event.Pair) (kept []event.Pair) {
 	blocks := m.w.Handed()
 	for _, p := range list {
 		of := event.MismatchOf(p.Alloc, p.Free)
-		if !allocates(p.Alloc) || !deallocates(p.Free) || p.Mismatch&of != of || p.Mismatch&event.MismatchFunction != 0 && of != event.MismatchFunction ||
+		if !allocates(p.Alloc) || !deallocates(p.Free) || p.Mismatch&of != of ||
+			p.Mismatch&event.MismatchFunction != 0 && of != event.MismatchFunction ||
 			p.Count > blocks || !m.there(p.Time) {
 			continue
 		}
 		blocks -= p.Count
-		p.Thread, p.Stack, p.FreeStack = m.tables.thread(p.Thread, math.MaxInt64), m.tables.stack(p.Stack), m.tables.stack(p.FreeStack)
+		p.Thread, p.Stack, p.FreeStack = m.tables.thread(p.Thread,
+			math.MaxInt64), m.tables.stack(p.Stack), m.tables.stack(p.FreeStack)
 		kept = append(kept, p)
 	}
 	return kept
@@ -386,7 +393,8 @@ func allocates(f event.Func) bool {
 }
 
 func deallocates(f event.Func) bool {
-	return f >= event.FreeFunc && f < event.Mmap || f == event.ReallocFunc || f == event.Reallocarray || f >= event.PoolFree && f < event.FuncCount
+	return f >= event.FreeFunc && f < event.Mmap || f == event.ReallocFunc || f == event.Reallocarray ||
+		f >= event.PoolFree && f < event.FuncCount
 }
 
 // unseen ends the block that is live where v allocates: its deallocation is missing.
@@ -451,13 +459,15 @@ func (m *mender) ending(r *Reader, o RepairOptions) Ending {
 	}
 	note("Repaired by heaptap %s from a recording that was not whole.", o.Version)
 	if !ended {
-		note("What the program did later than %.7f s is missing: what is live then is not necessarily leaked.", float64(m.time)/1e9)
+		note("What the program did later than %.7f s is missing: what is live then is not necessarily leaked.",
+			float64(m.time)/1e9)
 	}
 	if x.Unmatched > 0 {
 		note("Deallocations of blocks whose allocation is missing count as unmatched: %d.", x.Unmatched)
 	}
 	if x.Unseen > 0 {
-		note("Blocks whose deallocation is missing, and whose address was given out again, count as unseen: %d.", x.Unseen)
+		note("Blocks whose deallocation is missing, and whose address was given out again, count as unseen: %d.",
+			x.Unseen)
 	}
 	for _, d := range x.Damage[:min(len(x.Damage), maxNotes)] {
 		note("Missing: %s.", d)

@@ -20,8 +20,8 @@ func (b *liveBlock) describe(e *event.Event) {
 	e.Flags = e.Flags&^(event.HasUsable|event.Sampled|event.Temporary) | usable | b.flags&event.Sampled
 }
 
-// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Neighbours share a page, most of which are soon
-// empty again.
+// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Neighbours share a page, most
+// of which are soon empty again.
 type liveBlocks struct {
 	pages  map[uint64]*livePage
 	unused *livePage

@@ -8,7 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// mendedTables are the tables of a recording that is repaired. What they refer to exists; what names them is given what exists.
+// mendedTables are the tables of a recording that is repaired. What they refer to exists; what names them is given what
+// exists.
 type mendedTables struct {
 	threads []event.Thread
 	extra   uint32 // threads up to this number may be added, of which only events tell
@@ -24,8 +25,10 @@ type span struct{ from, to int64 }
 
 // mendTables writes the tables on which events depend.
 func mendTables(w *Writer, r *Reader) *mendedTables {
-	t := &mendedTables{threads: slices.Clone(r.threads), extra: maxGap*uint32(len(r.threads)) + 4096, changed: make(map[uint32]bool),
-		nodes: make(map[uint32]event.Node, r.nodes.Len()), pcs: make(map[uint32]event.PC, r.pcs.Len()), modules: make(map[uint32]event.Module),
+	t := &mendedTables{threads: slices.Clone(r.threads), extra: maxGap*uint32(len(r.threads)) + 4096,
+		changed: make(map[uint32]bool),
+		nodes:   make(map[uint32]event.Node, r.nodes.Len()), pcs: make(map[uint32]event.PC,
+			r.pcs.Len()), modules: make(map[uint32]event.Module),
 		spans: make(map[uint32]span)}
 	for i, v := range t.threads {
 		w.Thread(uint32(i), v)
@@ -60,7 +63,8 @@ func mendTables(w *Writer, r *Reader) *mendedTables {
 	return t
 }
 
-// apart are the modules that can have been: those that lie at the addresses of others, which were there at the same time, are left out.
+// apart are the modules that can have been: those that lie at the addresses of others, which were there at the same
+// time, are left out.
 func apart(list []event.Module) (kept []event.Module) {
 	type moment struct {
 		time int64
@@ -118,7 +122,8 @@ func apart(list []event.Module) (kept []event.Module) {
 // maxModulesAtOnce is more than any loader has.
 const maxModulesAtOnce = 1 << 16
 
-// thread is the number of a thread that is there, and was no later than a time. The table may have lost some of which events tell.
+// thread is the number of a thread that is there, and was no later than a time. The table may have lost some of which
+// events tell.
 func (t *mendedTables) thread(i uint32, time int64) uint32 {
 	if uint64(i) >= uint64(len(t.threads)) {
 		if i >= t.extra {
@@ -169,7 +174,8 @@ func (t *mendedTables) usedAt(stack uint32, time int64) {
 // clockSlack is by how much the clock of the modules and that of the events may differ, in ns.
 const clockSlack = 1_000_000
 
-// finish writes anew what the events have shown to be otherwise: threads, and addresses in modules that were not there at the time.
+// finish writes anew what the events have shown to be otherwise: threads, and addresses in modules that were not there
+// at the time.
 func (t *mendedTables) finish(w *Writer) {
 	for i := range t.threads {
 		if t.changed[uint32(i)] {

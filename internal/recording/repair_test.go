@@ -71,7 +71,8 @@ func many(t *testing.T, seed uint64, addresses, finish bool) (path string, event
 		}
 	}
 	if finish {
-		err = w.Finish(recording.Ending{End: 1e9, Exited: true, Code: 3, Health: event.Health{Waits: 2, LostEvents: 5, Notes: []string{"old"}}})
+		err = w.Finish(recording.Ending{End: 1e9, Exited: true, Code: 3,
+			Health: event.Health{Waits: 2, LostEvents: 5, Notes: []string{"old"}}})
 	} else {
 		err = w.Abort()
 	}
@@ -81,8 +82,8 @@ func many(t *testing.T, seed uint64, addresses, finish bool) (path string, event
 	return path, events
 }
 
-// TestRepair damages blocks of events and checks what becomes of the others: the new recording is right in itself, as package
-// verify judges, has what was whole, and says what was not.
+// TestRepair damages blocks of events and checks what becomes of the others: the new recording is right in itself, as
+// package verify judges, has what was whole, and says what was not.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -112,7 +113,8 @@ func TestRepair(t *testing.T) {
 			kept := make([]bool, len(events))
 			lost := 0
 			for i, b := range blocks {
-				bad := damage == "one" && i == int(seed) || damage == "half" && rng.IntN(2) == 0 || damage == "end" && i >= len(blocks)-3
+				bad := damage == "one" && i == int(seed) || damage == "half" && rng.IntN(2) == 0 || damage == "end" &&
+					i >= len(blocks)-3
 				if bad && damage != "end" {
 					file[b.Offset+b.Size-2] ^= 4
 				}
@@ -137,7 +139,8 @@ func TestRepair(t *testing.T) {
 			}
 			what := fmt.Sprintf("seed %d, damage %s", seed, damage)
 			got, x := repairOf(t, what, file)
-			if x.Events != uint64(len(got.events))-x.Unseen || int(x.Lost) != lostBefore(lost, kept, ended) || x.Ended != ended ||
+			if x.Events != uint64(len(got.events))-x.Unseen || int(x.Lost) != lostBefore(lost, kept, ended) ||
+				x.Ended != ended ||
 				x.Incomplete != (!ended || lost > 0) || !addresses && x.Unseen > 0 {
 				t.Fatalf("%s: %+v, %d events, %d lost, ended %v", what, x, len(got.events), lost, ended)
 			}
@@ -146,7 +149,8 @@ func TestRepair(t *testing.T) {
 				t.Fatalf("%s: the health counts %d lost events", what, got.health.LostEvents)
 			}
 			notes := strings.Join(got.health.Notes, "\n")
-			if ended && !strings.HasPrefix(notes, "old") || x.Incomplete != strings.Contains(notes, "Repaired by heaptap 9.9") ||
+			if ended && !strings.HasPrefix(notes, "old") ||
+				x.Incomplete != strings.Contains(notes, "Repaired by heaptap 9.9") ||
 				ended == strings.Contains(notes, "is missing: what is live then") {
 				t.Fatalf("%s: notes %q", what, notes)
 			}
@@ -206,7 +210,8 @@ func repairOf(t *testing.T, what string, file []byte) (saved, *recording.Repaire
 		t.Fatal(err)
 	}
 	s.health = out.Health()
-	if !reflect.DeepEqual(out.Process(), r.Process()) || !reflect.DeepEqual(out.Threads(), r.Threads()) || !reflect.DeepEqual(out.Modules(), r.Modules()) ||
+	if !reflect.DeepEqual(out.Process(), r.Process()) || !reflect.DeepEqual(out.Threads(), r.Threads()) ||
+		!reflect.DeepEqual(out.Modules(), r.Modules()) ||
 		out.Nodes().Len() != r.Nodes().Len() {
 		t.Fatalf("%s: the tables are others", what)
 	}
@@ -243,7 +248,8 @@ func compare(t *testing.T, what string, events []event.Event, kept []bool, got [
 		case event.Alloc:
 			number[ref] = now
 			now++
-			if g.Kind != event.Alloc || g.Size != e.Size || g.Stack != e.Stack || g.Usable != e.Usable || g.Count != e.Count {
+			if g.Kind != event.Alloc || g.Size != e.Size || g.Stack != e.Stack || g.Usable != e.Usable ||
+				g.Count != e.Count {
 				t.Fatalf("%s: event %d is %+v, was %+v", what, n, g, e)
 			}
 		case event.Free:
@@ -286,8 +292,8 @@ func TestRepairErrors(t *testing.T) {
 	}
 }
 
-// TestRepairedRegions: where events are missing, notes of regions and names of memory stay between those that they were between, and what says that an
-// event was settled late goes with its event.
+// TestRepairedRegions: where events are missing, notes of regions and names of memory stay between those that they were
+// between, and what says that an event was settled late goes with its event.
 func TestRepairedRegions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -312,7 +318,8 @@ func TestRepairedRegions(t *testing.T) {
 			w.Region(n)
 		}
 		w.Range(event.NamedRange{Name: "m", Time: n.Time, Event: i, Start: i, Size: 1})
-		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: n.Time, Size: 1, Ref: event.NoRef}); err != nil {
+		if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: n.Time, Size: 1,
+			Ref: event.NoRef}); err != nil {
 			t.Fatal(err)
 		}
 		if i%10 == 9 {
@@ -357,7 +364,8 @@ func TestRepairedRegions(t *testing.T) {
 		got = append(got, fmt.Sprint(n.Name, " ", n.Event, n.Alloc, n.Leaves, n.Back))
 	}
 	// Event 18 is missing, and its note with it; 28 is number 18 now.
-	want := []string{"0 0 0 0 0", "0 5 5 1 0", " 8 8 0 1", "10 10 10 0 0", "10 10 10 1 0", "20 10 10 0 0", "20 15 15 1 0", " 18 18 0 1"}
+	want := []string{"0 0 0 0 0", "0 5 5 1 0", " 8 8 0 1", "10 10 10 0 0", "10 10 10 1 0", "20 10 10 0 0",
+		"20 15 15 1 0", " 18 18 0 1"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -375,12 +383,13 @@ func TestRepairedRegions(t *testing.T) {
 	}
 }
 
-// TestRepairedPools: what a pool has given out may lie where another block begins; and of what serves a pool, or was sampled, nobody knows
-// whether it was temporary.
+// TestRepairedPools: what a pool has given out may lie where another block begins; and of what serves a pool, or was
+// sampled, nobody knows whether it was temporary.
 func TestRepairedPools(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := recording.Create(path, event.Process{PID: 7, Sampling: event.Sampling{Bytes: 1000}}, recording.Options{Addresses: true})
+	w, err := recording.Create(path, event.Process{PID: 7, Sampling: event.Sampling{Bytes: 1000}},
+		recording.Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,11 +398,13 @@ func TestRepairedPools(t *testing.T) {
 	var now int64
 	alloc := func(f event.Func, addr uint64, flags event.Flags) {
 		now += 100
-		events = append(events, event.Event{Time: now, Kind: event.Alloc, Func: f, Addr: addr, Size: 10, Flags: flags, Ref: event.NoRef})
+		events = append(events, event.Event{Time: now, Kind: event.Alloc, Func: f, Addr: addr, Size: 10, Flags: flags,
+			Ref: event.NoRef})
 	}
 	free := func(f event.Func, addr, ref uint64, flags event.Flags, born int64) {
 		now += 100
-		events = append(events, event.Event{Time: now, Kind: event.Free, Func: f, Addr: addr, Size: 10, Flags: flags, Ref: ref, Born: born})
+		events = append(events, event.Event{Time: now, Kind: event.Free, Func: f, Addr: addr, Size: 10, Flags: flags,
+			Ref: ref, Born: born})
 	}
 	alloc(event.Malloc, 0x1000, 0)
 	alloc(event.PoolAlloc, 0x1000, 0)

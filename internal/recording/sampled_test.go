@@ -16,14 +16,15 @@ import (
 
 // sampledEvents are those of a program of which one allocation of three is a sample.
 func sampledEvents(seed uint64, n int) []event.Event {
-	return program{threads: 3, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, long: .1, tick: 100,
+	return program{threads: 3, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, long: .1,
+		tick:    100,
 		sampled: true}.run(seed, n)
 }
 
 var samplings = []event.Sampling{{Bytes: 1 << 10}, {Bytes: 1 << 40}, {Bytes: 1}, {Calls: 3}, {}}
 
-// TestSampledWeights: a reader gives the events the weights that the writer has counted, wherever it begins to read, and whether the way
-// of sampling was known from the beginning or only later.
+// TestSampledWeights: a reader gives the events the weights that the writer has counted, wherever it begins to read,
+// and whether the way of sampling was known from the beginning or only later.
 func TestSampledWeights(t *testing.T) {
 	t.Parallel()
 	for i, sampling := range samplings {
@@ -76,7 +77,8 @@ func TestSampledWeights(t *testing.T) {
 		}
 		stored, err := r.Tally()
 		if err != nil || !reflect.DeepEqual(stored, counted.Summary()) {
-			t.Errorf("%v: the writer has counted %+v, the reader %+v (%v)", sampling, stored.Totals, counted.Totals(), err)
+			t.Errorf("%v: the writer has counted %+v, the reader %+v (%v)", sampling, stored.Totals, counted.Totals(),
+				err)
 		}
 		if stored.Totals.Samples == 0 || stored.Totals.LeakedBytes() > 1<<62 {
 			t.Errorf("%v: %+v", sampling, stored.Totals)

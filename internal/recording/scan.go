@@ -74,9 +74,9 @@ func (r *Reader) payload(b header, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// scan finds the blocks from r.scanned on, the first of which should have number next. It reads files without an index: the
-// recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it looks for
-// the next whole one.
+// scan finds the blocks from r.scanned on, the first of which should have number next. It reads files without an index:
+// the recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it
+// looks for the next whole one.
 func (r *Reader) scan(next uint32) []indexEntry {
 	var list []indexEntry
 	for r.scanned < r.size {
@@ -85,7 +85,8 @@ func (r *Reader) scan(next uint32) []indexEntry {
 		if !ok {
 			found, ok := r.resync(at + 1)
 			if !ok {
-				r.open = append(r.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at, r.size-at))
+				r.open = append(r.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at,
+					r.size-at))
 				break
 			}
 			r.damaged("at offset %d: %d bytes are no block", at, found-at)
@@ -93,8 +94,8 @@ func (r *Reader) scan(next uint32) []indexEntry {
 			continue
 		}
 		if b.end() > r.size {
-			r.open = append(r.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at, b.typ,
-				r.size-at-headerLength, b.length))
+			r.open = append(r.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at,
+				b.typ, r.size-at-headerLength, b.length))
 			break
 		}
 		if b.seq != next {

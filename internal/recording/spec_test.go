@@ -26,10 +26,12 @@ func exampleFile(t *testing.T) []byte {
 	w.Thread(0, event.Thread{TID: 7, Name: "a", Start: 100})
 	w.PC(1, event.PC{Addr: 0x1234})
 	w.Node(1, event.Node{PC: 1})
-	alloc := event.Event{Time: 100, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 100, Usable: 104, Flags: event.HasUsable, Ref: event.NoRef}
+	alloc := event.Event{Time: 100, Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 100, Usable: 104,
+		Flags: event.HasUsable, Ref: event.NoRef}
 	again := alloc
 	again.Time = 300
-	free := event.Event{Time: 700, Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: 100, Usable: 104, Ref: 0, Born: 100}
+	free := event.Event{Time: 700, Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: 100, Usable: 104, Ref: 0,
+		Born: 100}
 	for _, step := range []error{w.Event(&alloc), w.Event(&again), w.Event(&free), w.Flush(), w.Abort()} {
 		if step != nil {
 			t.Fatal(step)
@@ -71,7 +73,8 @@ func TestExample(t *testing.T) {
 			t.Fatal(err)
 		}
 		if int(offset) != at || at+len(b) > len(want) || !bytes.Equal(b, want[at:at+len(b)]) {
-			t.Fatalf("%s\nis not what the file has at %#04x:\n%s", in.Text(), at, hex.Dump(want[at:min(at+len(b)+16, len(want))]))
+			t.Fatalf("%s\nis not what the file has at %#04x:\n%s", in.Text(), at,
+				hex.Dump(want[at:min(at+len(b)+16, len(want))]))
 		}
 		at += len(b)
 	}

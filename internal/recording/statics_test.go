@@ -12,7 +12,8 @@ import (
 )
 
 var someVariables = []event.Variable{
-	{Module: 7, Kind: event.BSS, Addr: 1 << 62, Size: 1 << 40, Name: "n::big", Linkage: "_ZN1n3bigE", File: "/src/n.cc", Line: 1<<32 - 1},
+	{Module: 7, Kind: event.BSS, Addr: 1 << 62, Size: 1 << 40, Name: "n::big", Linkage: "_ZN1n3bigE", File: "/src/n.cc",
+		Line: 1<<32 - 1},
 	{Module: 2, Kind: event.TData, Size: 1, Name: "é", File: "/src/n.cc"},
 	{Module: 1<<32 - 1, Kind: event.OtherData},
 }
@@ -42,8 +43,8 @@ func TestStatics(t *testing.T) {
 	}
 }
 
-// TestForgedStatics changes every byte of the tables, with the checksums of blocks aside: there is an error, or what is read keeps
-// what questions rely on.
+// TestForgedStatics changes every byte of the tables, with the checksums of blocks aside: there is an error, or what is
+// read keeps what questions rely on.
 func TestForgedStatics(t *testing.T) {
 	t.Parallel()
 	for typ, encode := range map[blockType]func(*column.Payload){
@@ -92,7 +93,8 @@ func TestForgedRanges(t *testing.T) {
 	}
 	for name, forge := range map[string]func(p *column.Payload){
 		"back": func(p *column.Payload) {
-			residencyTable.Encode(p, list(event.AddrRange{Start: 4096, End: 8192}, event.AddrRange{Start: 4096, End: 5000}))
+			residencyTable.Encode(p, list(event.AddrRange{Start: 4096, End: 8192},
+				event.AddrRange{Start: 4096, End: 5000}))
 		},
 		"beyond": func(p *column.Payload) {
 			residencyTable.Encode(p, list(event.AddrRange{Start: 8192, End: 4096}))

@@ -17,15 +17,17 @@ type Piece struct {
 	Changes []Change // by stack; a stack comes once
 }
 
-// Bound is the end of a step: later events are in the next one, and those of that very time from Cut on, if Cut is not 0.
+// Bound is the end of a step: later events are in the next one, and those of that very time from Cut on, if Cut is not
+// 0.
 type Bound struct {
 	Time int64 // ns
 	Cut  uint64
 }
 
-// Steps divides the events between two cuts at bounds, which rise, and tells of the steps, in order, in one or more pieces for each
-// that has events. Step 0 is up to the first of the bounds, and so on. Of a block of events that lies within a step, its head and its
-// changes tell; one that is divided is decoded, once. Events that were folded are an error.
+// Steps divides the events between two cuts at bounds, which rise, and tells of the steps, in order, in one or more
+// pieces for each that has events. Step 0 is up to the first of the bounds, and so on. Of a block of events that lies
+// within a step, its head and its changes tell; one that is divided is decoded, once. Events that were folded are an
+// error.
 func (r *Reader) Steps(ctx context.Context, from, to uint64, bounds []Bound, take func(Piece)) error {
 	if err := r.hasEvents(); err != nil {
 		return err
@@ -45,8 +47,9 @@ func (r *Reader) Steps(ctx context.Context, from, to uint64, bounds []Bound, tak
 	})
 }
 
-// Whole moves bounds at equal steps, of which the first and the last are the ends of a range, to the nearest ends of blocks of events,
-// where one is less than half a step away: of steps that end there Steps tells without decoding. The ends of the range stay.
+// Whole moves bounds at equal steps, of which the first and the last are the ends of a range, to the nearest ends of
+// blocks of events, where one is less than half a step away: of steps that end there Steps tells without decoding. The
+// ends of the range stay.
 func (r *Reader) Whole(bounds []Bound) {
 	n := len(bounds) - 1
 	if n < 2 {
@@ -110,7 +113,8 @@ func (d *divider) tasks() (list []func() ([]Piece, error)) {
 	return list
 }
 
-// undivided returns the step of a block's first event, and whether all of the block lies in the range, and in that step.
+// undivided returns the step of a block's first event, and whether all of the block lies in the range, and in that
+// step.
 func (d *divider) undivided(i int) (step int, ok bool) {
 	h := &d.r.events[i].head
 	step = d.step(int64(h.Begin)*d.quantum, h.FirstEvent)

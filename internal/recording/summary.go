@@ -44,8 +44,9 @@ func (s *summaries) level(n int) *level {
 func (a *appender) summarise(h *block.Head, number uint64, list []tally.Local) {
 	s := &a.sums
 	l := s.level(0)
-	l.extend(&block.SummaryHead{FirstBlock: number, Blocks: 1, FirstEvent: h.FirstEvent, Events: h.Events, Begin: h.Begin,
-		End: h.End, Live: h.Live, LiveCount: h.LiveCount, Peak: h.Peak})
+	l.extend(&block.SummaryHead{FirstBlock: number, Blocks: 1, FirstEvent: h.FirstEvent, Events: h.Events,
+		Begin: h.Begin,
+		End:   h.End, Live: h.Live, LiveCount: h.LiveCount, Peak: h.Peak})
 	for i := range list {
 		c := &list[i]
 		if c.Allocs|c.Frees != 0 {

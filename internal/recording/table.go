@@ -16,8 +16,8 @@ type entry[T any] struct {
 	v  T
 }
 
-// maxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or forged
-// file might not.
+// maxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or
+// forged file might not.
 const maxGap = 8
 
 // add adds entries, or replaces those that were there.

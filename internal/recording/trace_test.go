@@ -25,8 +25,9 @@ type program struct {
 }
 
 var programs = map[string]program{
-	"loop":     {threads: 1, stacks: 1, window: 8, repeat: 1, tick: 40},
-	"cc1plus":  {threads: 1, stacks: 20000, skew: 1.3, window: 20000, lifo: .6, realloc: .02, long: .15, repeat: .4, tick: 150},
+	"loop": {threads: 1, stacks: 1, window: 8, repeat: 1, tick: 40},
+	"cc1plus": {threads: 1, stacks: 20000, skew: 1.3, window: 20000, lifo: .6, realloc: .02, long: .15, repeat: .4,
+		tick: 150},
 	"python":   {threads: 1, stacks: 400, skew: 1.2, window: 3000, repeat: .95, lifo: .8, long: .01, tick: 60},
 	"threads4": {threads: 4, stacks: 200, skew: 1.2, window: 2000, burst: 24, foreign: true, repeat: .7, tick: 60},
 }

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "make the recording of this version anew; only for a version that is not released")
 
-// TestVersions opens the recordings of every version of the format in testdata and compares what is in them with what was
-// in them when they were made.
+// TestVersions opens the recordings of every version of the format in testdata and compares what is in them with what
+// was in them when they were made.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	now := fmt.Sprintf("testdata/%d.%d.htap", recording.VersionMajor, recording.VersionMinor)
@@ -47,7 +47,8 @@ func TestVersions(t *testing.T) {
 		}
 		var b bytes.Buffer
 		d := dump.New(&b, r, true)
-		if err := errors.Join(d.Blocks(), d.Threads(), d.Modules(), d.Stacks(), d.Samples(), d.Events(t.Context(), 0, math.MaxUint64), d.Flush()); err != nil {
+		if err := errors.Join(d.Blocks(), d.Threads(), d.Modules(), d.Stacks(), d.Samples(),
+			d.Events(t.Context(), 0, math.MaxUint64), d.Flush()); err != nil {
 			t.Fatal(err)
 		}
 		stored, err := r.Tally()
@@ -122,10 +123,12 @@ func summaries(t *testing.T, r *recording.Reader) {
 	}
 }
 
-// makeVersion makes a recording in which there is everything: all kinds of events, with addresses, all tables, a summary.
+// makeVersion makes a recording in which there is everything: all kinds of events, with addresses, all tables, a
+// summary.
 func makeVersion(t *testing.T, path string) {
 	t.Helper()
-	w, err := recording.Create(path, event.Process{PID: 7, Parent: 3, Exe: "/bin/a", Args: []string{"a", "b"}, Dir: "/", Host: "h", Env: []string{"X=1"},
+	w, err := recording.Create(path, event.Process{PID: 7, Parent: 3, Exe: "/bin/a", Args: []string{"a", "b"}, Dir: "/",
+		Host: "h", Env: []string{"X=1"},
 		Arch: "amd64", Started: 1e18, Agent: 1, Recorder: "1.0"}, recording.Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +137,8 @@ func makeVersion(t *testing.T, path string) {
 		w.Thread(i, event.Thread{TID: 100 + i, Name: "t", Start: int64(i) * 100})
 	}
 	w.Module(event.Module{ID: 1, Path: "/bin/a", BuildID: []byte{1, 2}, Start: 4096, End: 8192, Bias: 4096, Unload: -1})
-	w.Module(event.Module{ID: 2, Path: "/lib/b.so", Start: 1 << 40, End: 1<<40 + 4096, Bias: 1 << 40, Loaded: 500, Unload: 1000})
+	w.Module(event.Module{ID: 2, Path: "/lib/b.so", Start: 1 << 40, End: 1<<40 + 4096, Bias: 1 << 40, Loaded: 500,
+		Unload: 1000})
 	for i := range uint32(6) {
 		w.PC(i+1, event.PC{Addr: 4096 + uint64(i), Module: 1 + i%2, Interrupted: i == 3})
 		w.Node(i+1, event.Node{Parent: i, PC: i + 1, Truncated: i == 0})
@@ -157,18 +161,23 @@ func makeVersion(t *testing.T, path string) {
 			}
 		}
 	}
-	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f<int>", Linkage: "_Z1f", File: "x.c", Line: 3, Inlined: true}, {Function: "g"}},
+	if err := w.Symbols(map[uint32][]event.Frame{1: {{Function: "f<int>", Linkage: "_Z1f", File: "x.c", Line: 3,
+		Inlined: true}, {Function: "g"}},
 		2: {{Function: "h"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(w.Variables(
-		[]event.Variable{{Module: 1, Kind: event.BSS, Addr: 0x4000, Size: 1 << 29, Name: "n::big", Linkage: "_ZN1n3bigE", File: "x.c", Line: 3},
-			{Module: 2, Kind: event.TData, Size: 4, Name: "t"}},
-		[]event.DataSection{{Module: 1, Kind: event.BSS, Start: 0x4000, End: 0x4040 + 1<<29, Variables: 2, Named: 1<<29 + 8}, {Module: 2, Kind: event.TData, End: 4, Variables: 1, Named: 4}}),
-		w.Residency([]event.Residency{{Module: 1, Time: 900, PageSize: 4096, Looked: []event.AddrRange{{Start: 4096, End: 1 << 20}},
+		[]event.Variable{{Module: 1, Kind: event.BSS, Addr: 0x4000, Size: 1 << 29, Name: "n::big",
+			Linkage: "_ZN1n3bigE", File: "x.c", Line: 3}, {Module: 2, Kind: event.TData, Size: 4, Name: "t"}},
+		[]event.DataSection{{Module: 1, Kind: event.BSS, Start: 0x4000, End: 0x4040 + 1<<29, Variables: 2,
+			Named: 1<<29 + 8}, {Module: 2, Kind: event.TData, End: 4, Variables: 1, Named: 4}}),
+		w.Residency([]event.Residency{{Module: 1, Time: 900, PageSize: 4096,
+			Looked:   []event.AddrRange{{Start: 4096, End: 1 << 20}},
 			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}}),
-		w.Counts(recording.SomeCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8, FreeSize: 1 << 40},
-			{Mismatch: event.MismatchFunction, Alloc: event.NewAligned, Free: event.FreeFunc, Count: 1, Time: 600, Thread: 2, Size: 1, Align: 64}})); err != nil {
+		w.Counts(recording.SomeCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New,
+			Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8, FreeSize: 1 << 40},
+			{Mismatch: event.MismatchFunction, Alloc: event.NewAligned, Free: event.FreeFunc, Count: 1, Time: 600,
+				Thread: 2, Size: 1, Align: 64}})); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3, Status: "exit status 3",

@@ -11,8 +11,8 @@ import (
 )
 
 // Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
-// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the end. What
-// was folded is left out as well; at the end a *FoldedError says so.
+// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the
+// end. What was folded is left out as well; at the end a *FoldedError says so.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
 	return r.Walk(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
 }

@@ -38,7 +38,8 @@ type Ending struct {
 	Signal int    // the signal that ended it, or 0
 	Status string // the same in words, for people; "" if it is not known how the process ended
 	Health event.Health
-	Tally  *tally.Tally // what the events sum up to, so that a reader need not count them again; nil: as the writer counted
+	// What the events sum up to, so that a reader need not count them again; nil: as the writer counted.
+	Tally *tally.Tally
 }
 
 // How says in a few words how the process ended; "" if that is not known.

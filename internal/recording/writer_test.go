@@ -28,7 +28,8 @@ func TestTables(t *testing.T) {
 		w.Thread(uint32(i), th)
 	}
 	modules := []event.Module{
-		{ID: 3, Path: "/lib/a.so", BuildID: []byte{0, 255}, Start: 1 << 63, End: 1<<63 + 9, Bias: ^uint64(0), Loaded: 5, Unload: -1},
+		{ID: 3, Path: "/lib/a.so", BuildID: []byte{0, 255}, Start: 1 << 63, End: 1<<63 + 9, Bias: ^uint64(0), Loaded: 5,
+			Unload: -1},
 		{ID: 1, Path: "[vdso]", Unload: 77},
 	}
 	w.Module(event.Module{ID: 3, Path: "older"})
@@ -40,18 +41,20 @@ func TestTables(t *testing.T) {
 		w.PC(i*3+1, event.PC{Addr: uint64(i) * 0x9e3779b97f4a7c15, Module: i % 5, Interrupted: i%7 == 0})
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i*3 + 1, Truncated: i%11 == 0})
 	}
-	samples := []event.Sample{{Time: 1, RSS: 2, Virtual: 3, Swap: 4, PSS: -1, MinorFaults: 6, MajorFaults: 7, SystemFree: 8,
+	samples := []event.Sample{{Time: 1, RSS: 2, Virtual: 3, Swap: 4, PSS: -1, MinorFaults: 6, MajorFaults: 7,
+		SystemFree:   8,
 		SystemCached: -1, Threads: 7}, {Time: 1 << 62, RSS: -1, PSS: 1 << 40}}
 	for _, s := range samples {
 		w.Sample(s)
 	}
-	frames := map[uint32][]event.Frame{1: {{Function: "f<int>(g)", Linkage: "_Z1f", File: "/a/b.c", Line: 1<<32 - 1, Inlined: true},
-		{Function: "f<int>(g)", File: "/a/b.c"}}, 4: {}, 1 << 31: {{Line: 1}}}
+	frames := map[uint32][]event.Frame{1: {{Function: "f<int>(g)", Linkage: "_Z1f", File: "/a/b.c", Line: 1<<32 - 1,
+		Inlined: true}, {Function: "f<int>(g)", File: "/a/b.c"}}, 4: {}, 1 << 31: {{Line: 1}}}
 	if err := w.Symbols(frames); err != nil {
 		t.Fatal(err)
 	}
-	ending := Ending{End: 1 << 61, Exited: true, Code: 3, Signal: 9, Status: "killed", Health: event.Health{LostEvents: 1,
-		Notes: []string{"note"}}}
+	ending := Ending{End: 1 << 61, Exited: true, Code: 3, Signal: 9, Status: "killed",
+		Health: event.Health{LostEvents: 1,
+			Notes: []string{"note"}}}
 	if err := w.Finish(ending); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,8 @@ func TestTables(t *testing.T) {
 	process.Args[2] = "a b\ufffd" // JSON has no other bytes
 	for what, pair := range map[string][2]any{
 		"process": {r.Process(), process}, "threads": {r.Threads(), threads}, "modules": {r.Modules(), modules},
-		"samples": {r.Samples(), samples}, "frames": {r.Frames(1), frames[1]}, "far frames": {r.Frames(1 << 31), frames[1<<31]},
+		"samples": {r.Samples(), samples}, "frames": {r.Frames(1), frames[1]}, "far frames": {r.Frames(1 << 31),
+			frames[1<<31]},
 		"health": {r.Health(), ending.Health}, "PCs": {r.PCs().Len(), many}, "nodes": {r.Nodes().Len(), many},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
@@ -92,7 +96,8 @@ func TestTables(t *testing.T) {
 // TestTally: what the recorder counted, and what a reader counts again, are the same.
 func TestTally(t *testing.T) {
 	t.Parallel()
-	p := program{threads: 4, stacks: 50, window: 500, burst: 5, foreign: true, lifo: .5, realloc: .1, tick: 70, odd: true}
+	p := program{threads: 4, stacks: 50, window: 500, burst: 5, foreign: true, lifo: .5, realloc: .1, tick: 70,
+		odd: true}
 	events := p.run(5, BlockEvents+5000)
 	sum := tally.New()
 	for i := range events {
@@ -248,8 +253,10 @@ func TestDiskStaysFull(t *testing.T) {
 		if err := r.Events(func(*event.Event) bool { n++; return true }); err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := r.Ending(); !r.Complete() || !ok || n == 0 || n+e.Health.LostEvents != total || w.LostEvents() != e.Health.LostEvents {
-			t.Fatalf("limit %d: complete %v, %d written, %d lost, the writer says %d", limit, r.Complete(), n, e.Health.LostEvents, w.LostEvents())
+		if e, ok := r.Ending(); !r.Complete() || !ok || n == 0 || n+e.Health.LostEvents != total ||
+			w.LostEvents() != e.Health.LostEvents {
+			t.Fatalf("limit %d: complete %v, %d written, %d lost, the writer says %d", limit, r.Complete(), n,
+				e.Health.LostEvents, w.LostEvents())
 		}
 	}
 	if dropped == 0 {

@@ -32,7 +32,8 @@ func New(salt []byte, functions bool) *Scrubber {
 }
 
 // usual are folders and files that reveal nothing.
-var usual = map[string]bool{"": true, ".": true, "..": true, "usr": true, "lib": true, "lib32": true, "lib64": true, "libexec": true, "bin": true, "sbin": true,
+var usual = map[string]bool{"": true, ".": true, "..": true, "usr": true, "lib": true, "lib32": true, "lib64": true,
+	"libexec": true, "bin": true, "sbin": true,
 	"local": true, "opt": true, "home": true, "root": true, "tmp": true, "var": true, "proc": true, "self": true, "dev": true, "etc": true, "srv": true,
 	"mnt": true, "src": true, "include": true, "build": true, "x86_64-linux-gnu": true, "aarch64-linux-gnu": true, "eh_alloc.cc": true}
 
@@ -82,13 +83,16 @@ func (s *Scrubber) Path(name string) string {
 }
 
 // startup are functions at the roots of call stacks.
-var startup = map[string]bool{"main": true, "_start": true, "__libc_start_main": true, "__libc_start_main_impl": true, "__libc_start_call_main": true,
-	"start_thread": true, "clone": true, "clone3": true, "__clone": true, "__clone3": true}
+var startup = map[string]bool{"main": true, "_start": true, "__libc_start_main": true, "__libc_start_main_impl": true,
+	"__libc_start_call_main": true,
+	"start_thread":           true, "clone": true, "clone3": true, "__clone": true, "__clone3": true}
 
-// Function returns a function's pseudonym, if functions have some, else its name without the paths that a compiler may have put into it.
+// Function returns a function's pseudonym, if functions have some, else its name without the paths that a compiler may
+// have put into it.
 func (s *Scrubber) Function(name string) string {
 	switch {
-	case name == "" || startup[name] || strings.Contains(name, "eh_alloc.cc"): // it identifies the C++ runtime's emergency pool
+	case name == "" || startup[name] || strings.Contains(name,
+		"eh_alloc.cc"): // it identifies the C++ runtime's emergency pool
 		return name
 	case s.functions:
 		return s.pseudonym(name)
@@ -96,8 +100,8 @@ func (s *Scrubber) Function(name string) string {
 	return s.paths(inFunction, name)
 }
 
-// Paths within a text, after a blank, a quotation mark or a bracket, and within the name of a function, where a slash is also an operator, or
-// parts packages.
+// Paths within a text, after a blank, a quotation mark or a bracket, and within the name of a function, where a slash
+// is also an operator, or parts packages.
 var (
 	inText     = regexp.MustCompile(`(^|[\s"'(<=:,])((?:\.{0,2}/|[\w.+-]+/)[^\s"'(){}<>;:,]*)`)
 	inFunction = regexp.MustCompile(`([\s"'(<])(\.{0,2}/[^\s"'(){}<>;:,/]+/[^\s"'(){}<>;:,]*)`)

@@ -7,13 +7,15 @@ import (
 
 func TestPath(t *testing.T) {
 	s := New([]byte("salt"), false)
-	for _, kept := range []string{"", "/", "[vdso]", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30", "/lib64/ld-linux-x86-64.so.2"} {
+	for _, kept := range []string{"", "/", "[vdso]", "/lib/x86_64-linux-gnu/libc.so.6",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30", "/lib64/ld-linux-x86-64.so.2"} {
 		if got := s.Path(kept); got != kept {
 			t.Errorf("%q became %q", kept, got)
 		}
 	}
 	a, b := s.Path("/home/alice/secret/cache.cc"), s.Path("/home/alice/secret/libplan.so.1.2")
-	if !strings.HasPrefix(a, "/home/x") || !strings.HasSuffix(a, ".cc") || !strings.HasSuffix(b, ".so.1.2") || strings.Count(a, "/") != 4 {
+	if !strings.HasPrefix(a, "/home/x") || !strings.HasSuffix(a, ".cc") || !strings.HasSuffix(b, ".so.1.2") ||
+		strings.Count(a, "/") != 4 {
 		t.Errorf("%q, %q", a, b)
 	}
 	if i := strings.LastIndexByte(a, '/'); a[:i] != b[:i] {
@@ -31,7 +33,8 @@ func TestPath(t *testing.T) {
 
 func TestPseudonyms(t *testing.T) {
 	a, b, c := New([]byte("one"), true), New([]byte("one"), true), New([]byte("two"), true)
-	if a.Word("server") != b.Word("server") || a.Word("server") == c.Word("server") || a.Word("server") == a.Word("client") {
+	if a.Word("server") != b.Word("server") || a.Word("server") == c.Word("server") ||
+		a.Word("server") == a.Word("client") {
 		t.Error(a.Word("server"), b.Word("server"), c.Word("server"), a.Word("client"))
 	}
 	if a.Word("") != "" || a.Function("main") != "main" || a.Function("Cache::grow()") == "Cache::grow()" {
@@ -42,12 +45,14 @@ func TestPseudonyms(t *testing.T) {
 // TestFunction leaves functions as they are, but for the paths that compilers put into some names.
 func TestFunction(t *testing.T) {
 	s := New([]byte("salt"), false)
-	for _, kept := range []string{"f", "operator/", "operator/=(A, B)", "ratio<1l, 1000l>", "github.com/a/b.Func", "runtime/pprof.Lookup", "a / b"} {
+	for _, kept := range []string{"f", "operator/", "operator/=(A, B)", "ratio<1l, 1000l>", "github.com/a/b.Func",
+		"runtime/pprof.Lookup", "a / b"} {
 		if got := s.Function(kept); got != kept {
 			t.Errorf("%q became %q", kept, got)
 		}
 	}
-	if got := s.Function("(anonymous class at /home/alice/a.cc:3:7)"); strings.Contains(got, "alice") || !strings.HasPrefix(got, "(anonymous class at /home/x") || !strings.HasSuffix(got, ".cc:3:7)") {
+	if got := s.Function("(anonymous class at /home/alice/a.cc:3:7)"); strings.Contains(got, "alice") ||
+		!strings.HasPrefix(got, "(anonymous class at /home/x") || !strings.HasSuffix(got, ".cc:3:7)") {
 		t.Error(got)
 	}
 }
@@ -56,7 +61,8 @@ func TestText(t *testing.T) {
 	s := New([]byte("salt"), false)
 	s.Word("worker7")
 	s.Path("/home/alice/libplan.so")
-	if got := s.Text("plugin.so was opened, and /opt/a/plugin.so, not libc.so.6"); strings.Contains(got, "plugin") || !strings.HasSuffix(got, "libc.so.6") ||
+	if got := s.Text("plugin.so was opened, and /opt/a/plugin.so, not libc.so.6"); strings.Contains(got, "plugin") ||
+		!strings.HasSuffix(got, "libc.so.6") ||
 		strings.Count(got, s.Path("plugin.so")) != 2 {
 		t.Error(got)
 	}

@@ -20,15 +20,18 @@ func openBelow(dir, path string) (*os.File, error) {
 		return nil, missing(err)
 	}
 	defer unix.Close(root)
-	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: openFlags,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
 	switch {
 	case errors.Is(err, unix.EXDEV):
 		// A link to an absolute path, which may lie within the folder.
 		var inside string
 		if inside, err = within(dir, path); err == nil {
-			fd, err = unix.Openat2(root, inside, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+			fd, err = unix.Openat2(root, inside, &unix.OpenHow{Flags: openFlags,
+				Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 		}
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM): // before Linux 5.6, or a sandbox that does not know the call
+	case errors.Is(err, unix.ENOSYS), errors.Is(err,
+		unix.EPERM): // before Linux 5.6, or a sandbox that does not know the call
 		var inside string
 		if inside, err = within(dir, path); err == nil {
 			fd, err = unix.Openat(root, inside, openFlags|unix.O_NOFOLLOW, 0)
@@ -81,7 +84,8 @@ func onDisk(f *os.File) bool {
 		return false
 	}
 	switch uint32(st.Type) {
-	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.CGROUP_SUPER_MAGIC,
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,
+		unix.CGROUP_SUPER_MAGIC,
 		unix.CGROUP2_SUPER_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.BPF_FS_MAGIC, unix.EFIVARFS_MAGIC, unix.BINFMTFS_MAGIC:
 		return false
 	}

@@ -65,7 +65,8 @@ var ErrMissing = errors.New("the source file was not found")
 var ErrForeign = errors.New("the source file was not read, since no program here with the recording's build id was made of it")
 
 // SystemDirs are the folders where distributions install source text.
-var SystemDirs = []string{"/usr/include", "/usr/src", "/usr/lib/debug", "/usr/lib/gcc", "/usr/local/include", "/usr/local/src"}
+var SystemDirs = []string{"/usr/include", "/usr/src", "/usr/lib/debug", "/usr/lib/gcc", "/usr/local/include",
+	"/usr/local/src"}
 
 // Find reads a file by its recorded path.
 func (f *Finder) Find(recorded string) (*File, error) {
@@ -95,7 +96,8 @@ func (f *Finder) candidates(recorded string) (list []candidate) {
 	mapped, known := recorded, false
 	for _, m := range f.Maps {
 		// Whole folders only: /src does not begin /srcs/a.c.
-		if rest, ok := strings.CutPrefix(recorded, m.From); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(m.From, "/")) {
+		if rest, ok := strings.CutPrefix(recorded, m.From); ok &&
+			(rest == "" || rest[0] == '/' || strings.HasSuffix(m.From, "/")) {
 			mapped, known = m.To+rest, true
 			list = append(list, below(m.To, rest))
 			break

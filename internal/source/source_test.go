@@ -12,7 +12,8 @@ import (
 
 func always(string) bool { return true }
 
-// TestForeign: a recording may name any file. What nobody else calls source text is not read, nor what a link leads to, nor what is no file.
+// TestForeign: a recording may name any file. What nobody else calls source text is not read, nor what a link leads to,
+// nor what is no file.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -41,13 +42,18 @@ func TestForeign(t *testing.T) {
 		recorded string
 		found    bool
 	}{
-		{Finder{}, at("secret"), false}, {Finder{}, at("src/a.c"), false}, {Finder{Named: func(string) bool { return false }}, at("src/a.c"), false},
-		{named, at("src/a.c"), true}, {named, at("src/fifo.c"), false}, {named, "/dev/zero", false}, {named, "/proc/self/environ", false},
+		{Finder{}, at("secret"), false}, {Finder{}, at("src/a.c"),
+			false}, {Finder{Named: func(string) bool { return false }}, at("src/a.c"), false},
+		{named, at("src/a.c"), true}, {named, at("src/fifo.c"), false}, {named, "/dev/zero", false}, {named,
+			"/proc/self/environ", false},
 		{named, at("src/proc.c"), false}, {Finder{Dir: "/proc/self", Named: always}, "environ", false},
-		{below, "/x/a.c", true}, {below, "/x/sub/in.c", true}, {below, "/x/whole.c", true}, {below, "/x/out.c", false}, {below, "/x/away.c", false},
-		{below, "/up/secret", false}, {below, "/x/../../secret", false}, {below, "/x/fifo.c", false}, {below, "/x/proc.c", false},
+		{below, "/x/a.c", true}, {below, "/x/sub/in.c", true}, {below, "/x/whole.c", true}, {below, "/x/out.c",
+			false}, {below, "/x/away.c", false},
+		{below, "/up/secret", false}, {below, "/x/../../secret", false}, {below, "/x/fifo.c", false}, {below,
+			"/x/proc.c", false},
 		{Finder{Paths: []string{"/proc"}}, "/self/environ", false}, {Finder{Paths: []string{"/dev"}}, "/zero", false},
-		{mapped, "/build/a.c", true}, {mapped, "/build/out.c", false}, {mapped, "/build/../secret", false}, {mapped, "/build/up/secret", false},
+		{mapped, "/build/a.c", true}, {mapped, "/build/out.c", false}, {mapped, "/build/../secret", false}, {mapped,
+			"/build/up/secret", false},
 		{Finder{}, "/usr/include/../../etc/passwd", false}, {Finder{Dir: "/etc"}, "passwd", false},
 	} {
 		if file, err := x.f.Find(x.recorded); (err == nil) != x.found {
@@ -64,7 +70,8 @@ func TestFind(t *testing.T) {
 	root := t.TempDir()
 	write := func(path, text string) string {
 		path = filepath.Join(root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -93,7 +100,8 @@ func TestFind(t *testing.T) {
 		{Finder{Maps: []Map{{"/now", filepath.Join(root, "flat")}}}, "/nowhere/a.c", "", 0, true},
 		{Finder{Maps: []Map{{"/x", root}, {"/x/y", "/"}}}, "/x/flat/a.c", "flat", 1, false},
 		{Finder{Paths: []string{filepath.Join(root, "other")}}, "/was/there/lib/a.c", "lib", 1, false},
-		{Finder{Paths: []string{filepath.Join(root, "none"), filepath.Join(root, "flat")}}, "/was/lib/a.c", "flat", 1, false},
+		{Finder{Paths: []string{filepath.Join(root, "none"), filepath.Join(root, "flat")}}, "/was/lib/a.c", "flat", 1,
+			false},
 		{Finder{Paths: []string{filepath.Join(root, "flat")}}, "../../a.c", "flat", 1, false},
 		{Finder{Paths: []string{filepath.Join(root, "flat")}}, "/was/b.c", "", 0, true},
 		{Finder{Named: always}, root, "", 0, true},

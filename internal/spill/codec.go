@@ -19,9 +19,9 @@
 //	bits 4-5  bytes of the stack: 0, 1 or 3
 //	bits 6-7  bytes of the size
 //
-// Without an address, the flags are one of three numbers: 0: a record as it is (what is too far from what was before, and all
-// that is rare); 8 or 16: an extra, of which a byte with the kind and 2 or 8 bytes with the value follow. 40 bytes of padding end
-// the block, so that a reader may load an event anywhere.
+// Without an address, the flags are one of three numbers: 0: a record as it is (what is too far from what was before,
+// and all that is rare); 8 or 16: an extra, of which a byte with the kind and 2 or 8 bytes with the value follow. 40
+// bytes of padding end the block, so that a reader may load an event anywhere.
 //
 // Lengths and offsets follow from the loaded values by additions only, without branches, because allocations and
 // deallocations alternate without a pattern that a processor could predict.

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slackOf is the usual slack of an allocation by glibc, which rounds a block and its header up to 16 bytes, 32 at least.
+// slackOf is the usual slack of an allocation by glibc, which rounds a block and its header up to 16 bytes, 32 at
+// least.
 func slackOf(size uint32) uint8 {
 	if size <= 24 {
 		return uint8(24 - size)
@@ -66,7 +67,8 @@ func TestRoundTrip(t *testing.T) {
 	odd := wire.Append(nil, wire.Record{Kind: wire.XSize, Value: 1 << 40})
 	odd = wire.Append(odd, wire.Record{Kind: wire.XSize, Value: 3})
 	odd = wire.Append(odd, wire.Record{Kind: wire.XSize, Addr: 5, Slack: 1, Value: 3})
-	odd = wire.Append(odd, wire.Record{Kind: wire.KNew, Addr: wire.AddrMask, Size: wire.None, Stack: wire.None, Slack: 255, Time: 1})
+	odd = wire.Append(odd, wire.Record{Kind: wire.KNew, Addr: wire.AddrMask, Size: wire.None, Stack: wire.None,
+		Slack: 255, Time: 1})
 	odd = wire.Append(odd, wire.Record{Kind: wire.KNew})
 	odd = wire.Append(odd, wire.Record{Kind: wire.KNew, Addr: 1 << 47, Size: 70000, Stack: 70000, Time: 1<<64 - 1})
 	odd = wire.Append(odd, wire.Record{Kind: wire.KFree, Slack: 3})
@@ -79,7 +81,8 @@ func TestRoundTrip(t *testing.T) {
 		pick := func(n int, values ...uint64) uint64 { return values[i/n%len(values)] }
 		now += pick(1, 0, 255, 256, 65535, 65536)
 		addr := pick(5, 16, 32, 1<<19, 1<<20, 1<<35, 1<<36, 1<<47, 8, 1<<40+1)
-		r := wire.Record{Addr: addr, Kind: uint8(pick(3, wire.KNew, wire.KFree, wire.KMalloc, wire.XCount)), Time: now, Value: addr}
+		r := wire.Record{Addr: addr, Kind: uint8(pick(3, wire.KNew, wire.KFree, wire.KMalloc, wire.XCount)), Time: now,
+			Value: addr}
 		r.Size, r.Slack = uint32(pick(7, 0, 255, 256, 65535, 65536, 1<<24-1, 1<<24)), uint8(pick(11, 0, 1))
 		r.Stack = uint32(pick(13, 0, 1, 0, 255, 256, 1<<24-1, 1<<24))
 		if wire.Class(r.Kind) == wire.ClassExtra {
@@ -91,7 +94,8 @@ func TestRoundTrip(t *testing.T) {
 	for i := range 400 {
 		kinds = wire.Append(kinds, wire.Record{Kind: uint8(i % 192), Addr: uint64(i), Time: uint64(i)})
 	}
-	for name, b := range map[string][]byte{"empty": nil, "real": likeReal(5000, 1), "odd": odd, "all": all, "kinds": kinds} {
+	for name, b := range map[string][]byte{"empty": nil, "real": likeReal(5000, 1), "odd": odd, "all": all,
+		"kinds": kinds} {
 		out, u := Encode([]byte("head"), b)
 		if u != len(b) {
 			t.Errorf("%s: %d bytes packed, want %d", name, u, len(b))

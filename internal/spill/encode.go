@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// An encoder packs a block. Its pointers never leave the records, nor the room for what is made of them: up to last, 25 bytes follow,
-// one more than the longest record has; what is left then is for raw. An event takes less room than its record, and what is written
-// goes at most 8 bytes beyond it.
+// An encoder packs a block. Its pointers never leave the records, nor the room for what is made of them: up to last, 25
+// bytes follow, one more than the longest record has; what is left then is for raw. An event takes less room than its
+// record, and what is written goes at most 8 bytes beyond it.
 type encoder struct {
 	src, last, out unsafe.Pointer
 	number, time   uint64
@@ -17,8 +17,8 @@ type encoder struct {
 	tops           [256]uint16 // kind and slack, by the size's lowest byte
 }
 
-// Encode appends the packed form of b to dst. It returns how many bytes of b that is: fewer than all if b does not consist of
-// whole records.
+// Encode appends the packed form of b to dst. It returns how many bytes of b that is: fewer than all if b does not
+// consist of whole records.
 func Encode(dst, b []byte) (out []byte, used int) {
 	at := len(dst)
 	if need := at + Bound(len(b)); cap(dst) < need {
@@ -75,9 +75,9 @@ func follow(b []byte, q, t uint64, stack uint32) (uint64, uint64, uint32) {
 
 // pack packs what comes up to what has to be written as it is.
 //
-// It is in pointers because with slices it takes a quarter longer. Each value is written as soon as it is known, as widely as is
-// easy, and what follows overwrites what was too much: so few of them are alive at once. Machines are little-endian, as the agent's
-// records are.
+// It is in pointers because with slices it takes a quarter longer. Each value is written as soon as it is known, as
+// widely as is easy, and what follows overwrites what was too much: so few of them are alive at once. Machines are
+// little-endian, as the agent's records are.
 func (e *encoder) pack() {
 	src, out := e.src, e.out
 	lastNumber, lastTime, lastStack := e.number, e.time, e.stack

@@ -28,8 +28,8 @@ func recorded(path string, most int) (blocks [][]byte) {
 	return blocks
 }
 
-// inputs are what the benchmarks pack: records made up, and those of real programs, if HEAPTAP_TRACES names a folder with
-// a folder for each that holds a spill file.
+// inputs are what the benchmarks pack: records made up, and those of real programs, if HEAPTAP_TRACES names a folder
+// with a folder for each that holds a spill file.
 func inputs() map[string][][]byte {
 	m := map[string][][]byte{"synthetic": benchBlocks()}
 	found, _ := filepath.Glob(filepath.Join(os.Getenv("HEAPTAP_TRACES"), "*", "*.spill"))

@@ -20,7 +20,8 @@ func build(t testing.TB, source, name string, compiler string, flags ...string) 
 			need.Lacks(t, compiler+" is not installed")
 		}
 	}
-	// Compiled elsewhere: the debug information then has absolute paths, and what compilers write beside the program is there.
+	// Compiled elsewhere: the debug information then has absolute paths, and what compilers write beside the program is
+	// there.
 	source, err = filepath.Abs(filepath.Join("testdata", source))
 	if err != nil {
 		t.Fatal(err)

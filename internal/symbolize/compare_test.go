@@ -17,10 +17,10 @@ import (
 // minAddresses is how many addresses of each program are compared at least.
 const minAddresses = 2000
 
-// The two tools that others trust, on the same addresses. binutils has errors of its own, in 2.40 at least: with DWARF 5
-// it takes the wrong file in places, loses inlined calls whose ranges are indexed (clang), and calls inlined functions
-// without a linkage name by the name of the function around. Where it disagrees, llvm-symbolizer decides. Where that is
-// not installed, just these disagreements are let pass.
+// The two tools that others trust, on the same addresses. binutils has errors of its own, in 2.40 at least: with DWARF
+// 5 it takes the wrong file in places, loses inlined calls whose ranges are indexed (clang), and calls inlined
+// functions without a linkage name by the name of the function around. Where it disagrees, llvm-symbolizer decides.
+// Where that is not installed, just these disagreements are let pass.
 func TestAgainstAddr2line(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -212,7 +212,8 @@ func equal(got, want []event.Frame, mode strictness) bool {
 	return true
 }
 
-// sameNames compares our demangler with c++filt. Ours errs in a few template arguments (substitutions after clang's sr).
+// sameNames compares our demangler with c++filt. Ours errs in a few template arguments (substitutions after clang's
+// sr).
 func sameNames(t *testing.T, got, again [][]event.Frame) {
 	t.Helper()
 	names := map[string]bool{}

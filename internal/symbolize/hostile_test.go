@@ -20,8 +20,8 @@ const (
 	maxMemory = 256 << 20
 )
 
-// survive looks addresses up in a file that may be damaged in any way. It fails on a panic, which ends the whole test, on
-// running for long, and on memory out of proportion.
+// survive looks addresses up in a file that may be damaged in any way. It fails on a panic, which ends the whole test,
+// on running for long, and on memory out of proportion.
 func survive(t testing.TB, path string, addrs []uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -90,7 +90,8 @@ func TestBitFlips(t *testing.T) {
 		type area struct{ off, size uint64 }
 		areas := []area{{0, 64}, {binary.LittleEndian.Uint64(b[0x28:]), uint64(len(f.Sections)) * 64}}
 		for _, s := range f.Sections {
-			if strings.HasPrefix(s.Name, ".debug") || strings.Contains(s.Name, "sym") || s.Name == ".rela.plt" || s.Name == ".note.gnu.build-id" {
+			if strings.HasPrefix(s.Name, ".debug") || strings.Contains(s.Name, "sym") || s.Name == ".rela.plt" ||
+				s.Name == ".note.gnu.build-id" {
 				areas = append(areas, area{s.Offset, s.FileSize})
 			}
 		}

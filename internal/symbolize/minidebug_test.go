@@ -11,7 +11,8 @@ import (
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
-// A stripped program with a small symbol table in .gnu_debugdata, made as Fedora makes it, has the names of the whole one.
+// A stripped program with a small symbol table in .gnu_debugdata, made as Fedora makes it, has the names of the whole
+// one.
 func TestMiniDebugInfo(t *testing.T) {
 	t.Parallel()
 	need.Tool(t, "xz")

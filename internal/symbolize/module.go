@@ -60,7 +60,8 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 	j.notes = append(j.notes, missing.notes...)
 }
 
-// nameFormat changes whenever this package, dwarfx or elfx would give an address another name: names from before are not used then.
+// nameFormat changes whenever this package, dwarfx or elfx would give an address another name: names from before are
+// not used then.
 const nameFormat = 1
 
 // nameKey says whose names these files have. Without a build id nobody can tell.
@@ -75,7 +76,8 @@ func nameKey(m event.Module, f, debug *elfx.File) (k namecache.Key, ok bool) {
 		size, modified := d.Stamp()
 		fmt.Fprintf(h, " %d %d", size, modified.UnixNano())
 	}
-	return namecache.Key{BuildID: hex.EncodeToString(m.BuildID), Source: h.Sum64()}, len(m.BuildID) > 0 && (f != nil || debug != nil)
+	return namecache.Key{BuildID: hex.EncodeToString(m.BuildID), Source: h.Sum64()}, len(m.BuildID) > 0 &&
+		(f != nil || debug != nil)
 }
 
 // lookUp asks the files.
@@ -191,11 +193,12 @@ func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt stri
 	return nil
 }
 
-// open opens the module's file and its separate debug file, where there are such or Fetch finds one. Both belong to the build that was
-// loaded, or are nil.
+// open opens the module's file and its separate debug file, where there are such or Fetch finds one. Both belong to the
+// build that was loaded, or are nil.
 func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	m := j.module
-	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") || strings.HasPrefix(m.Path, "linux-gate") {
+	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") ||
+		strings.HasPrefix(m.Path, "linux-gate") {
 		v, err := elfx.VDSO()
 		if err == nil && bytes.Equal(v.BuildID(), m.BuildID) {
 			return v, nil
@@ -331,7 +334,8 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []st
 	return found
 }
 
-// loadSections reads the sections that dwarfx asks for, whose names end so. Only without the first two is there nothing to be had.
+// loadSections reads the sections that dwarfx asks for, whose names end so. Only without the first two is there nothing
+// to be had.
 func loadSections(f *elfx.File, suffix string) (dwarfx.Sections, error) {
 	var s dwarfx.Sections
 	for _, p := range []struct {
@@ -340,7 +344,8 @@ func loadSections(f *elfx.File, suffix string) (dwarfx.Sections, error) {
 		must bool
 	}{
 		{".debug_info", &s.Info, true}, {".debug_abbrev", &s.Abbrev, true}, {".debug_line", &s.Line, false},
-		{".debug_line_str", &s.LineStr, false}, {".debug_str", &s.Str, false}, {".debug_str_offsets", &s.StrOffsets, false},
+		{".debug_line_str", &s.LineStr, false}, {".debug_str", &s.Str, false}, {".debug_str_offsets", &s.StrOffsets,
+			false},
 		{".debug_addr", &s.Addr, false}, {".debug_ranges", &s.Ranges, false}, {".debug_rnglists", &s.Rnglists, false},
 	} {
 		var err error

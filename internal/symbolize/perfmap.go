@@ -39,7 +39,8 @@ func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 		return
 	}
 	if st.Uid != 0 && st.Uid != s.o.User && st.Uid != uint32(os.Geteuid()) {
-		j.note("%s: no names of compiled code: the file belongs to user %d, who is not the program's", s.o.PerfMap, st.Uid)
+		j.note("%s: no names of compiled code: the file belongs to user %d, who is not the program's", s.o.PerfMap,
+			st.Uid)
 		return
 	}
 	r := bufio.NewReaderSize(f, 2*maxPerfName)

@@ -8,17 +8,17 @@ import (
 
 // Rust's newer names, _R and a path, are read by the demangler but for two things, which are made up for here.
 
-// constructors takes away what the demangler puts after a type that stands for its constructor, which has no name of its own:
-// map::<A, B::>.
+// constructors takes away what the demangler puts after a type that stands for its constructor, which has no name of
+// its own: map::<A, B::>.
 var constructors = strings.NewReplacer("::>", ">", "::,", ",", "::)", ")", ":: as ", " as ")
 
-// v0Number matches what ends in an underscore in such a name: a disambiguator, a reference back, a lifetime or a binder with
-// its number in base 62, a constant with its type and value.
+// v0Number matches what ends in an underscore in such a name: a disambiguator, a reference back, a lifetime or a binder
+// with its number in base 62, a constant with its type and value.
 var v0Number = regexp.MustCompile(`^([sBLG][0-9A-Za-z]*_|K[a-z]n?[0-9a-f]*_)`)
 
-// emptyIdentifiers prepares a name for the demangler, which takes the lengths of identifiers without characters, such as
-// closures have, for one number where they follow each other, or a longer one: 00 or 04main. They get the underscore that
-// may end a length: 0_0 and 0_4main. References back, which are offsets in the name, follow.
+// emptyIdentifiers prepares a name for the demangler, which takes the lengths of identifiers without characters, such
+// as closures have, for one number where they follow each other, or a longer one: 00 or 04main. They get the underscore
+// that may end a length: 0_0 and 0_4main. References back, which are offsets in the name, follow.
 func emptyIdentifiers(name string) string {
 	const prefix = len("_R") // offsets are from there
 	var b strings.Builder
@@ -90,8 +90,8 @@ func toBase62(v int) string {
 	return s
 }
 
-// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E, for
-// the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
+// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E,
+// for the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
 // (Only in front of a $ does that underscore not belong to the name.) Any other name is returned as it is.
 func legacyRust(name string) string {
 	rest, ok := strings.CutPrefix(name, "_ZN")

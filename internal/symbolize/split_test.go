@@ -13,7 +13,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Debug information that was split off says what it would have said in the program: compilers give the same code with it.
+// Debug information that was split off says what it would have said in the program: compilers give the same code with
+// it.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
@@ -35,7 +36,8 @@ func TestSplit(t *testing.T) {
 					inlined += max(len(w)-1, 0)
 				}
 				if len(addrs) < minAddresses || inlined < 1000 || len(notes) > 0 {
-					t.Fatalf("%d addresses, %d inlined frames: this compares too little; notes %q", len(addrs), inlined, notes)
+					t.Fatalf("%d addresses, %d inlined frames: this compares too little; notes %q", len(addrs), inlined,
+						notes)
 				}
 				check := func(how, path string, dirs []string) {
 					t.Helper()
@@ -72,8 +74,9 @@ func TestSplit(t *testing.T) {
 
 				got, notes := ask(Options{}, program, id, addrs)
 				linesOnly(t, got, want)
-				if len(notes) != 1 || !strings.Contains(notes[0], "2 files") || !strings.Contains(notes[0], dwo[0]+" is not there") &&
-					!strings.Contains(notes[0], dwo[1]+" is not there") {
+				if len(notes) != 1 || !strings.Contains(notes[0], "2 files") ||
+					!strings.Contains(notes[0], dwo[0]+" is not there") &&
+						!strings.Contains(notes[0], dwo[1]+" is not there") {
 					t.Errorf("without: notes: %q", notes)
 				}
 
@@ -177,7 +180,8 @@ func compileSplit(t *testing.T, dir, name, compiler string, flags ...string) str
 func linesOnly(t *testing.T, got, want [][]event.Frame) {
 	t.Helper()
 	for i := range want {
-		if n := len(want[i]); len(got[i]) != 1 || got[i][0].Line != want[i][0].Line || got[i][0].File != want[i][0].File || got[i][0].Function != want[i][n-1].Function {
+		if n := len(want[i]); len(got[i]) != 1 || got[i][0].Line != want[i][0].Line ||
+			got[i][0].File != want[i][0].File || got[i][0].Function != want[i][n-1].Function {
 			t.Fatalf("address %d: got%s\nof%s", i, text(got[i]), text(want[i]))
 		}
 	}
@@ -214,7 +218,8 @@ func TestSplitMany(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 	for i, f := range got {
-		if name := fmt.Sprintf("f%d", i); len(f) != 1 || f[0].Function != name || filepath.Base(f[0].File) != name+".c" {
+		if name := fmt.Sprintf("f%d", i); len(f) != 1 || f[0].Function != name ||
+			filepath.Base(f[0].File) != name+".c" {
 			t.Errorf("%s: got%s", name, text(f))
 		}
 	}

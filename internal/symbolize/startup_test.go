@@ -58,7 +58,8 @@ func TestStartupOfStripped(t *testing.T) {
 				t.Errorf("%s: %s at %#x, %d bytes; want %#x, %d bytes", name, s.Name, s.Start, s.Size, w.Value, w.Size)
 			}
 			frames := resolve(t, stripped, f.BuildID(), []uint64{w.Value, w.Value + w.Size - 1, w.Value + w.Size})
-			if len(frames[0]) != 1 || len(frames[1]) != 1 || frames[0][0].Function != s.Name || frames[1][0].Function != s.Name {
+			if len(frames[0]) != 1 || len(frames[1]) != 1 || frames[0][0].Function != s.Name ||
+				frames[1][0].Function != s.Name {
 				t.Errorf("%s: %s is called %v", name, s.Name, frames[:2])
 			}
 			if len(frames[2]) == 1 && frames[2][0].Function == s.Name {

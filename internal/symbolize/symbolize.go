@@ -22,14 +22,15 @@ type Options struct {
 	Root string
 	// DebugDirs are where separate debug files lie; nil means elfx.DebugDirs.
 	DebugDirs []string
-	// Fetch is asked for the debug file with a build id if none is here: it returns its path, "" if nobody has it. May be nil, and
-	// called by several goroutines at once.
+	// Fetch is asked for the debug file with a build id if none is here: it returns its path, "" if nobody has it. May
+	// be nil, and called by several goroutines at once.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// Names keeps names for the next time; nil: nothing is kept.
 	Names *namecache.Cache
 	// PerfMap is the perf map's path; "" means /tmp/perf-PID.map.
 	PerfMap string
-	// User is the process's user. Everybody can make a file of that name: it counts if it is this user's, root's or our own.
+	// User is the process's user. Everybody can make a file of that name: it counts if it is this user's, root's or our
+	// own.
 	User uint32
 	// Workers is how many modules, and units of a module, are read at the same time; 0 means one per processor.
 	Workers int
@@ -54,7 +55,8 @@ func New(o Options) *Symbolizer {
 
 // Resolve returns the frames of every pc, from leaf to root; none where nothing is known. The notes say, in sentences,
 // which modules could not be read, or not fully, and why. When ctx ends, what is known by then is returned.
-func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame, notes []string) {
+func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame,
+	notes []string) {
 	frames = make([][]event.Frame, len(pcs))
 	jobs := s.jobs(modules, pcs)
 	names := newDemangler()

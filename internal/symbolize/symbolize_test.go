@@ -73,7 +73,8 @@ func TestAliases(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-O2", "-O0"} {
 		path := build(t, "plain.c", "p", "gcc", "-rdynamic", flags)
-		for symbol, want := range map[string]string{"exported": "exported", "also_exported": "exported", "a_weak": "exported",
+		for symbol, want := range map[string]string{"exported": "exported", "also_exported": "exported",
+			"a_weak":      "exported",
 			"in_assembly": "in_assembly", "local_function": "local_function", "main": "main"} {
 			a, _ := symbolAddress(t, path, symbol)
 			f, err := elfx.Open(path)
@@ -92,7 +93,8 @@ func TestAliases(t *testing.T) {
 // Names of stubs of the procedure linkage table.
 func TestPLT(t *testing.T) {
 	t.Parallel()
-	for _, flags := range [][]string{{"-O1"}, {"-O1", "-fcf-protection=full", "-Wl,-z,now"}, {"-O1", "-no-pie", "-fno-pie"}} {
+	for _, flags := range [][]string{{"-O1"}, {"-O1", "-fcf-protection=full", "-Wl,-z,now"},
+		{"-O1", "-no-pie", "-fno-pie"}} {
 		path := build(t, "plain.c", "p", "gcc", flags...)
 		disassembly := run(t, "objdump", "-d", "-j.plt", "-j.plt.sec", "-j.plt.got", path)
 		var addrs []uint64
@@ -188,7 +190,8 @@ func TestPerfMap(t *testing.T) {
 			t.Fatal(err)
 		}
 		for user, want := range map[uint32]int{0: 1, 65534: 1, 12345: 0} {
-			if _, notes := New(Options{PerfMap: path, User: user}).Resolve(context.Background(), nil, pcs); len(notes) != want {
+			if _, notes := New(Options{PerfMap: path, User: user}).Resolve(context.Background(), nil,
+				pcs); len(notes) != want {
 				t.Errorf("another user's map for a program of user %d: notes %q", user, notes)
 			}
 		}
@@ -258,7 +261,8 @@ func TestCancelled(t *testing.T) {
 	path := build(t, "plain.c", "p", "gcc", "-g")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	frames, notes := New(Options{}).Resolve(ctx, []event.Module{{ID: 1, Path: path}}, []event.PC{{Addr: 0x1200, Module: 1}})
+	frames, notes := New(Options{}).Resolve(ctx, []event.Module{{ID: 1, Path: path}},
+		[]event.PC{{Addr: 0x1200, Module: 1}})
 	if len(frames) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "ended early") {
 		t.Errorf("got %v, notes %q", frames, notes)
 	}

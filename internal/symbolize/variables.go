@@ -10,22 +10,23 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Which variables of a file are told: those of 1 KiB and more, up to the 1000 largest, and the 20 largest of whatever size.
+// Which variables of a file are told: those of 1 KiB and more, up to the 1000 largest, and the 20 largest of whatever
+// size.
 const (
 	tellFrom = 1 << 10
 	tellMost = 1000
 	tellSome = 20
 )
 
-// apartFrom is how large a variable must be for a separate debug file to be asked where it is declared: such files are mostly
-// compressed, and those of the system's libraries are large.
+// apartFrom is how large a variable must be for a separate debug file to be asked where it is declared: such files are
+// mostly compressed, and those of the system's libraries are large.
 const apartFrom = 64 << 10
 
 // maxVariableName bounds the names of variables, in bytes.
 const maxVariableName = 1 << 10
 
-// Variables returns the largest static and thread-local variables of a module's file, largest first, and the sections that
-// hold static data. Nothing is returned of a file that is not the one that was loaded, or cannot be read.
+// Variables returns the largest static and thread-local variables of a module's file, largest first, and the sections
+// that hold static data. Nothing is returned of a file that is not the one that was loaded, or cannot be read.
 func (s *Symbolizer) Variables(ctx context.Context, m event.Module) (list []event.Variable, data []event.DataSection) {
 	if strings.HasPrefix(m.Path, "[") || m.Path == "" {
 		return nil, nil
@@ -126,7 +127,8 @@ func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debu
 	}
 	split := splits{root: s.o.Root, files: paths(f, debug)}
 	defer split.close()
-	found, _ := dwarfx.New(sections, dwarfx.Options{Split: split.open, Release: from.Release}).Variables(ctx, places) // what is known is told
+	// What is known is told.
+	found, _ := dwarfx.New(sections, dwarfx.Options{Split: split.open, Release: from.Release}).Variables(ctx, places)
 	for i, d := range found {
 		v := &list[i]
 		if places[i] == (dwarfx.Place{Thread: true}) && !strings.Contains(v.Name, d.Name) {
@@ -134,7 +136,8 @@ func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debu
 		}
 		v.File, v.Line = d.File, d.Line
 		// The compiler numbers what is static in a function: table.0.
-		if name, number, ok := strings.Cut(v.Name, "."); ok && v.Linkage == "" && name == d.Name && strings.Trim(number, "0123456789") == "" {
+		if name, number, ok := strings.Cut(v.Name, "."); ok && v.Linkage == "" && name == d.Name &&
+			strings.Trim(number, "0123456789") == "" {
 			v.Name, v.Linkage = name, v.Name
 		}
 	}

@@ -19,7 +19,8 @@ import (
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
-		for _, flags := range []string{"-gdwarf-5 -O0", "-gdwarf-4 -O2", "-gdwarf-3 -O1", "-g -O2 -no-pie", "-g -O2 -gz=zlib", "-g -O1 apart", "-gdwarf-5 -O1 -gsplit-dwarf", "-gdwarf-4 -O2 -gsplit-dwarf", "-g0 -O2", "-g0 -s"} {
+		for _, flags := range []string{"-gdwarf-5 -O0", "-gdwarf-4 -O2", "-gdwarf-3 -O1", "-g -O2 -no-pie",
+			"-g -O2 -gz=zlib", "-g -O1 apart", "-gdwarf-5 -O1 -gsplit-dwarf", "-gdwarf-4 -O2 -gsplit-dwarf", "-g0 -O2", "-g0 -s"} {
 			t.Run(compiler+" "+flags, func(t *testing.T) {
 				t.Parallel()
 				list, apart := strings.CutSuffix(flags, " apart")
@@ -28,7 +29,8 @@ func TestVariables(t *testing.T) {
 				o := Options{}
 				if apart {
 					id := openID(t, path)
-					full = filepath.Join(t.TempDir(), ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x.debug", id[1:]))
+					full = filepath.Join(t.TempDir(), ".build-id", fmt.Sprintf("%x", id[:1]),
+						fmt.Sprintf("%x.debug", id[1:]))
 					o.DebugDirs = []string{filepath.Dir(filepath.Dir(filepath.Dir(full)))}
 					if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 						t.Fatal(err)
@@ -167,8 +169,8 @@ func sameSections(t *testing.T, path string, data []event.DataSection) {
 	}
 }
 
-// TestDroppedVariables: the debug information of a thread-local variable that the linker dropped says offset 0, where another one
-// lies.
+// TestDroppedVariables: the debug information of a thread-local variable that the linker dropped says offset 0, where
+// another one lies.
 func TestDroppedVariables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -181,9 +183,11 @@ func TestDroppedVariables(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "dropped")
-	run(t, "gcc", "-g", "-fdata-sections", "-ffunction-sections", "-Wl,--gc-sections", "-o", path, filepath.Join(dir, "a.c"), filepath.Join(dir, "b.c"))
+	run(t, "gcc", "-g", "-fdata-sections", "-ffunction-sections", "-Wl,--gc-sections", "-o", path,
+		filepath.Join(dir, "a.c"), filepath.Join(dir, "b.c"))
 	list, _ := New(Options{}).Variables(t.Context(), event.Module{ID: 1, Path: path})
-	if len(list) == 0 || list[0].Name != "kept" || list[0].Addr != 0 || list[0].File != "" && list[0].Line != 3 || strings.HasSuffix(list[0].File, "a.c") {
+	if len(list) == 0 || list[0].Name != "kept" || list[0].Addr != 0 || list[0].File != "" && list[0].Line != 3 ||
+		strings.HasSuffix(list[0].File, "a.c") {
 		t.Errorf("%+v", list)
 	}
 }
@@ -232,7 +236,8 @@ func TestVariableLimits(t *testing.T) {
 		fmt.Fprintf(&b, "char small%d[%d];\n", i, 1+i)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"many": b.String() + "int main(void) { return 0; }\n", "few": "char a[1000]; int b; int main(void) { return 0; }\n"} {
+	for name, text := range map[string]string{"many": b.String() + "int main(void) { return 0; }\n",
+		"few": "char a[1000]; int b; int main(void) { return 0; }\n"} {
 		source := filepath.Join(dir, name+".c")
 		if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -244,7 +249,8 @@ func TestVariableLimits(t *testing.T) {
 		t.Errorf("%d variables, %+v to %+v", len(list), list[0], list[len(list)-1])
 	}
 	for _, d := range data {
-		if want := uint64(1500*1024 + 1499*1500/2 + 100*101/2); d.Kind == event.BSS && (d.Variables < 1600 || d.Named < want || d.Named > want+64) {
+		if want := uint64(1500*1024 + 1499*1500/2 + 100*101/2); d.Kind == event.BSS &&
+			(d.Variables < 1600 || d.Named < want || d.Named > want+64) {
 			t.Errorf("%+v, want %d bytes", d, want)
 		}
 	}

@@ -401,7 +401,8 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	asked := false
-	ask(Options{Fetch: func(context.Context, []byte) (string, error) { asked = true; return "", nil }}, program, id, addrs)
+	ask(Options{Fetch: func(context.Context, []byte) (string, error) { asked = true; return "", nil }}, program, id,
+		addrs)
 	if asked {
 		t.Error("what is here is asked for")
 	}

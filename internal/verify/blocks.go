@@ -59,7 +59,8 @@ func (w *file) walk() error {
 	for w.whole < w.size {
 		b, err := w.block(w.whole, uint32(len(w.blocks)))
 		if errors.Is(err, errCut) {
-			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: %v (block %d)", w.whole, err, len(w.blocks)))
+			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: %v (block %d)", w.whole, err,
+				len(w.blocks)))
 			break
 		}
 		if err != nil {
@@ -68,7 +69,8 @@ func (w *file) walk() error {
 			break
 		}
 		w.check.require(!indexed, "block %d at offset %d follows the index", len(w.blocks), w.whole)
-		w.check.require(b.kind == typeProcess || len(w.blocks) > 0, "block %d at offset %d is of type %d: a description of the process comes first",
+		w.check.require(b.kind == typeProcess || len(w.blocks) > 0,
+			"block %d at offset %d is of type %d: a description of the process comes first",
 			len(w.blocks), w.whole, b.kind)
 		if err := w.look(b); err != nil {
 			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
@@ -147,9 +149,11 @@ func (w *file) findFolded() {
 		}
 		if b.kind == typeFolded {
 			p, err := io.ReadAll(w.payload(b))
-			if head, _, bad := parseColumns(p); err == nil && bad == nil && crc32.Checksum(p, castagnoli) == b.checksum && len(head) == 5 {
+			if head, _, bad := parseColumns(p); err == nil && bad == nil &&
+				crc32.Checksum(p, castagnoli) == b.checksum && len(head) == 5 {
 				key := [2]uint64{head[0], head[1]}
-				w.check.require(head[2] <= uint64(number), "block %d says that blocks up to %d are folded, which come after it", number, head[2])
+				w.check.require(head[2] <= uint64(number),
+					"block %d says that blocks up to %d are folded, which come after it", number, head[2])
 				w.folds[key] = max(w.folds[key], head[2])
 			}
 		}

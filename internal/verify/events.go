@@ -77,7 +77,8 @@ func (v *events) read() (*tally.Summary, error) {
 	}
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
 	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
-	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded", len(v.rec.Modules()), v.tree.used)
+	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded",
+		len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err
 }
 
@@ -160,7 +161,8 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 }
 
 func (v *events) alloc(number uint64, e *event.Event) {
-	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread, sampled: e.Flags&event.Sampled != 0})
+	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread,
+		sampled: e.Flags&event.Sampled != 0})
 	if e.Addr != 0 && !e.Func.InPool() { // whose blocks lie in others
 		if n, ok := v.at[e.Addr]; ok {
 			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", number, e.Addr, n)
@@ -179,9 +181,11 @@ func (v *events) alloc(number uint64, e *event.Event) {
 
 func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	v.frees++
-	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown && e.Func != event.PoolBacking
+	temporary := t.latest == e.Ref+1 && e.Flags&(event.Realloc|event.Sampled) == 0 && e.Func != event.FuncUnknown &&
+		e.Func != event.PoolBacking
 	if temporary != (e.Flags&event.Temporary != 0) {
-		v.pairs.problem("event %d ends allocation %d: temporary is %t, expected %t", number, e.Ref, !temporary, temporary)
+		v.pairs.problem("event %d ends allocation %d: temporary is %t, expected %t", number, e.Ref, !temporary,
+			temporary)
 	}
 	b, ok := v.live.take(e.Ref)
 	switch {
@@ -192,7 +196,8 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 		v.pairs.problem("event %d ends allocation %d, which was freed before", number, e.Ref)
 		return
 	}
-	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy, sampled: e.Flags&event.Sampled != 0}
+	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy,
+		sampled: e.Flags&event.Sampled != 0}
 	if is != b {
 		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
 	}

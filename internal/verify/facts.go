@@ -59,7 +59,8 @@ func (f *facts) ranges(c *Check, list []event.NamedRange) {
 		f.thread(c, "range", i, n.Thread)
 		f.time(c, "range", i, n.Time)
 		c.require(n.Event >= before, "range %d lies after %d events, an earlier one after %d", i, n.Event, before)
-		c.require(n.Event <= last || f.end == math.MaxInt64, "range %d lies after %d events, there are %d", i, n.Event, last)
+		c.require(n.Event <= last || f.end == math.MaxInt64, "range %d lies after %d events, there are %d", i, n.Event,
+			last)
 		c.require(n.Size > 0, "range %d is empty", i)
 		before = max(before, n.Event)
 	}
@@ -74,8 +75,8 @@ func (f *facts) stackUse(c *Check, list []event.StackUse) {
 		f.stack(c, "reading", i, u.Stack)
 		c.require(u.Stack == 0 || u.Measure == event.StackDeepest, "reading %d of %s names a call stack", i, u.Measure)
 		was := most[u.Thread]
-		c.require(u.Bytes > was[u.Measure], "reading %d of thread %d, %s: %d bytes, although it had %d before", i, u.Thread, u.Measure, u.Bytes,
-			was[u.Measure])
+		c.require(u.Bytes > was[u.Measure], "reading %d of thread %d, %s: %d bytes, although it had %d before", i,
+			u.Thread, u.Measure, u.Bytes, was[u.Measure])
 		was[u.Measure] = max(was[u.Measure], u.Bytes)
 		most[u.Thread] = was
 	}
@@ -111,7 +112,8 @@ func (f *facts) counts(c *Check, counts *event.Counts) {
 			can = deallocates(n.Func)
 		}
 		c.require(can, "row %d counts what %s cannot do (frees: %t)", i, n.Func, n.Frees)
-		c.require(n.Timed > 0 || n.Time == 0 && len(n.Times) == 0, "row %d has the time of calls, of which none was timed", i)
+		c.require(n.Timed > 0 || n.Time == 0 && len(n.Times) == 0,
+			"row %d has the time of calls, of which none was timed", i)
 	}
 	for i := range counts.Rows {
 		timed := counts.Rows[i].Timed > 0

@@ -24,15 +24,17 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 	want := make(map[uint32]recording.Change)
 	for _, s := range stored.Stacks {
 		if s.Allocations|s.Deallocations != 0 {
-			want[s.ID] = recording.Change{Stack: s.ID, Allocs: s.Allocations, Bytes: s.Bytes, Frees: s.Deallocations, FreedBytes: s.FreedBytes,
-				Temporary: s.Temporary, Top: s.OwnPeakBytes}
+			want[s.ID] = recording.Change{Stack: s.ID, Allocs: s.Allocations, Bytes: s.Bytes, Frees: s.Deallocations,
+				FreedBytes: s.FreedBytes,
+				Temporary:  s.Temporary, Top: s.OwnPeakBytes}
 		}
 	}
 	for _, got := range changes.List() {
 		if got.Allocs|got.Frees == 0 {
 			continue
 		}
-		c.require(got == want[got.Stack], "call stack %d: the summaries say %+v, the statistics %+v", got.Stack, got, want[got.Stack])
+		c.require(got == want[got.Stack], "call stack %d: the summaries say %+v, the statistics %+v", got.Stack, got,
+			want[got.Stack])
 		delete(want, got.Stack)
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {

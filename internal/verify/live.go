@@ -18,8 +18,8 @@ func (b live) String() string {
 	return s
 }
 
-// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Numbers that are near are kept together: most
-// blocks end soon after they are made.
+// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Numbers that are near are kept
+// together: most blocks end soon after they are made.
 type liveBlocks struct {
 	groups []*liveGroup // nil: none of its blocks is live
 	unused []*livePage  // their blocks have ended

@@ -8,14 +8,16 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// checkMerged holds the sums of a merged recording against those of its inputs, its stacks, its threads and its timeline.
+// checkMerged holds the sums of a merged recording against those of its inputs, its stacks, its threads and its
+// timeline.
 func checkMerged(c *Check, rec *recording.Reader) error {
 	sum, err := rec.Tally()
 	if err != nil {
 		return err
 	}
 	m, t := rec.Merged(), &sum.Totals
-	c.What = fmt.Sprintf("%d inputs, %d call stacks, %d threads, the timeline", len(m.Inputs), len(sum.Stacks), len(sum.Threads))
+	c.What = fmt.Sprintf("%d inputs, %d call stacks, %d threads, the timeline", len(m.Inputs), len(sum.Stacks),
+		len(sum.Threads))
 	equal := func(what string, got, want uint64) {
 		c.require(got == want, "%s: %d, expected %d", what, got, want)
 	}
@@ -51,10 +53,12 @@ func checkMerged(c *Check, rec *recording.Reader) error {
 		all.LiveAtPeakBytes += s.LiveAtPeakBytes
 		all.LiveAtPeakBlocks += s.LiveAtPeakBlocks
 		spread, ok := m.Spreads[s.ID]
-		c.require(ok && spread.Inputs <= uint64(len(m.Inputs)), "call stack %d: it is not known which inputs have it", s.ID)
+		c.require(ok && spread.Inputs <= uint64(len(m.Inputs)), "call stack %d: it is not known which inputs have it",
+			s.ID)
 		for k, v := range [...]uint64{s.LiveAtPeakBytes, s.Bytes, s.Allocations, s.LeakedBytes()} {
 			e := spread.All()[k]
-			c.require(e.Min <= e.Max && e.Max <= v && e.Min*spread.Inputs <= v, "call stack %d: %d to %d cannot be, of %d inputs that have %d together",
+			c.require(e.Min <= e.Max && e.Max <= v && e.Min*spread.Inputs <= v,
+				"call stack %d: %d to %d cannot be, of %d inputs that have %d together",
 				s.ID, e.Min, e.Max, spread.Inputs, v)
 		}
 	}
@@ -82,6 +86,7 @@ func checkMerged(c *Check, rec *recording.Reader) error {
 		equal(level+"deallocations", steps.Deallocations, t.Deallocations)
 	}
 	least, most := m.Peak()
-	c.require(least <= most && most <= t.Peak.Bytes, "the peak of all together is from %d to %d bytes, with %d as the sum of the peaks", least, most, t.Peak.Bytes)
+	c.require(least <= most && most <= t.Peak.Bytes,
+		"the peak of all together is from %d to %d bytes, with %d as the sum of the peaks", least, most, t.Peak.Bytes)
 	return nil
 }

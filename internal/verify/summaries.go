@@ -14,8 +14,8 @@ import (
 // parts is into how many parts the events are cut to ask the recording's summaries about each.
 const parts = 7
 
-// summaries holds what the recording answers without reading all events against what the events say: what each part of it
-// changed, and what was live at the end of each part.
+// summaries holds what the recording answers without reading all events against what the events say: what each part of
+// it changed, and what was live at the end of each part.
 type summaries struct {
 	rec    *recording.Reader
 	check  *Check
@@ -123,7 +123,8 @@ func (s *summaries) compare(peak tally.Peak) error {
 		s.same(want, changes.List(), live, from, at)
 		from = at
 	}
-	s.check.What = fmt.Sprintf("%d parts of the events: what changed and what was live at %d call stacks; the peak", len(s.stacks), asked)
+	s.check.What = fmt.Sprintf("%d parts of the events: what changed and what was live at %d call stacks; the peak",
+		len(s.stacks), asked)
 	if len(s.cuts) == 0 || from != s.cuts[len(s.cuts)-1] {
 		return nil
 	}
@@ -131,7 +132,8 @@ func (s *summaries) compare(peak tally.Peak) error {
 	if err != nil {
 		return err
 	}
-	s.check.require(bytes == peak.Bytes && (bytes == 0 || at == peak.Event), "the peak is %d bytes at event %d, expected %d at %d", bytes, at, peak.Bytes, peak.Event)
+	s.check.require(bytes == peak.Bytes && (bytes == 0 || at == peak.Event),
+		"the peak is %d bytes at event %d, expected %d at %d", bytes, at, peak.Bytes, peak.Event)
 	return nil
 }
 
@@ -168,7 +170,8 @@ func (s *summaries) same(want []sums, changes []recording.Change, live []recordi
 	for _, i := range differ {
 		w, g := &want[i], &got[i]
 		if w.change != g.change {
-			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events %+v", from, at, w.change.Stack, g.change, w.change)
+			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events %+v",
+				from, at, w.change.Stack, g.change, w.change)
 		}
 		if w.live != g.live {
 			s.check.problem("after event %d: the summaries say that %+v is live, the events %+v", at, g.live, w.live)

@@ -12,7 +12,8 @@ import (
 
 // checkSums compares the statistics with the events, and their parts with the whole.
 func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
-	c.What = fmt.Sprintf("%d call stacks, %d threads: sums, live, peak, leaked", len(stored.Stacks), len(stored.Threads))
+	c.What = fmt.Sprintf("%d call stacks, %d threads: sums, live, peak, leaked", len(stored.Stacks),
+		len(stored.Threads))
 	t := &stored.Totals
 	equal := func(what string, got, want uint64) {
 		c.require(got == want, "%s: %d, expected %d", what, got, want)
@@ -63,8 +64,8 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 		if m, n := stored.Mapped, counted.Mapped; m != nil && n != nil {
 			differ(c, "stored statistics: mappings", reflect.ValueOf(m.Sites), reflect.ValueOf(n.Sites))
 			differ(c, "stored statistics: mapped ranges", reflect.ValueOf(m.Ranges), reflect.ValueOf(n.Ranges))
-			c.require(m.LiveBytes == n.LiveBytes && m.PeakBytes == n.PeakBytes && m.PeakTime == n.PeakTime, "stored statistics: mapped %d, %d at the peak",
-				m.LiveBytes, m.PeakBytes)
+			c.require(m.LiveBytes == n.LiveBytes && m.PeakBytes == n.PeakBytes && m.PeakTime == n.PeakTime,
+				"stored statistics: mapped %d, %d at the peak", m.LiveBytes, m.PeakBytes)
 		} else if m != n {
 			c.problem("stored statistics: there are mappings, and the events have none")
 		}
@@ -124,7 +125,8 @@ func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
 	for i, s := range list {
 		c.require(s.Time >= last, "sample %d at %d ns comes after one at %d ns", i, s.Time, last)
 		c.require(!ended || s.Time <= end, "sample %d at %d ns comes after the end at %d ns", i, s.Time, end)
-		for _, v := range [...]int64{s.RSS, s.Virtual, s.Swap, s.PSS, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached, s.Threads} {
+		for _, v := range [...]int64{s.RSS, s.Virtual, s.Swap, s.PSS, s.MinorFaults, s.MajorFaults, s.SystemFree,
+			s.SystemCached, s.Threads} {
 			c.require(v >= -1, "sample %d says %d", i, v)
 		}
 		last = max(last, s.Time)
@@ -144,7 +146,8 @@ func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
 			c.require(m.Cut >= before, "mark %q lies after %d events, an earlier one after %d", m.Name, m.Cut, before)
 			before = max(before, m.Cut)
 		}
-		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)), "mark %q is of thread %d, there are %d", m.Name, m.Thread, len(rec.Threads()))
+		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)), "mark %q is of thread %d, there are %d", m.Name,
+			m.Thread, len(rec.Threads()))
 	}
 }
 

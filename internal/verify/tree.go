@@ -33,7 +33,8 @@ type tree struct {
 }
 
 func newTree(r *recording.Reader, tables, modules *Check) *tree {
-	t := &tree{nodes: r.Nodes(), modules: modules, spans: newByStack[lifespan](r.Nodes().Len()), loaded: make(map[uint32]event.Module)}
+	t := &tree{nodes: r.Nodes(), modules: modules, spans: newByStack[lifespan](r.Nodes().Len()),
+		loaded: make(map[uint32]event.Module)}
 	for _, m := range r.Modules() {
 		t.loaded[m.ID] = m
 		modules.require(m.ID != 0 && m.Start <= m.End && (m.Unload == -1 || m.Unload >= m.Loaded),
@@ -52,7 +53,8 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 			tables.problem("address %d (%#x) lies in module %d, which does not exist", id, pc.Addr, pc.Module)
 		default:
 			// A return address may be that of the module's end, behind its last call.
-			modules.require(pc.Addr >= m.Start && pc.Addr <= m.End, "address %d (%#x) does not lie in its module %d (%s, %#x to %#x)",
+			modules.require(pc.Addr >= m.Start && pc.Addr <= m.End,
+				"address %d (%#x) does not lie in its module %d (%s, %#x to %#x)",
 				id, pc.Addr, m.ID, m.Path, m.Start, m.End)
 		}
 		return true
@@ -63,13 +65,13 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 		t.span(tables, r.PCs(), id)
 		return true
 	})
-	tables.What = fmt.Sprintf("%d threads, %d modules, %d addresses (%d with functions), %d nodes of the tree", len(r.Threads()),
-		len(r.Modules()), r.PCs().Len(), frames, t.nodes.Len())
+	tables.What = fmt.Sprintf("%d threads, %d modules, %d addresses (%d with functions), %d nodes of the tree",
+		len(r.Threads()), len(r.Modules()), r.PCs().Len(), frames, t.nodes.Len())
 	return t
 }
 
-// span returns when all code of a stack was there. It walks up to the first node that is known, then down again. The reader has seen to it
-// that this ends.
+// span returns when all code of a stack was there. It walks up to the first node that is known, then down again. The
+// reader has seen to it that this ends.
 func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	var way []uint32
 	at := always
@@ -101,8 +103,8 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	}
 }
 
-// slack is by how much the clock of the modules and that of the events may differ, in ns: both are converted from the same
-// counter, but not at the same moment.
+// slack is by how much the clock of the modules and that of the events may differ, in ns: both are converted from the
+// same counter, but not at the same moment.
 const slack = 1_000_000
 
 // there checks that the code of a stack was loaded when it was seen.
@@ -113,7 +115,8 @@ func (t *tree) there(stack uint32, time int64, number uint64) {
 	}
 	t.used++
 	if time < s.from-slack || time-slack > s.to {
-		t.modules.problem("event %d at %d ns: the code of its call stack %d was only there from %d to %d ns", number, time, stack, s.from, s.to)
+		t.modules.problem("event %d at %d ns: the code of its call stack %d was only there from %d to %d ns", number,
+			time, stack, s.from, s.to)
 	}
 }
 
@@ -157,7 +160,8 @@ func overlaps(c *Check, list []event.Module) {
 		}
 		for _, j := range [2]int{i - 1, i} {
 			if j >= 0 && j < len(there) && there[j].Start < x.m.End && x.m.Start < there[j].End {
-				c.problem("modules %d (%s) and %d (%s) lie at the same addresses at %d ns", there[j].ID, there[j].Path, x.m.ID, x.m.Path, x.time)
+				c.problem("modules %d (%s) and %d (%s) lie at the same addresses at %d ns", there[j].ID, there[j].Path,
+					x.m.ID, x.m.Path, x.time)
 			}
 		}
 		if len(there) == maxModules {

@@ -1,13 +1,13 @@
 // Package verify checks a recording against itself: whether its blocks are whole, its tables refer to what exists, its
 // events are in order, every deallocation ends a block that is live, and the numbers add up.
 //
-// Two of the checks are a second opinion, and share no code with what they judge: the file's blocks and index are read by
-// the specification (package recording's documentation), and live blocks, pairs, peak and temporaries are counted by
+// Two of the checks are a second opinion, and share no code with what they judge: the file's blocks and index are read
+// by the specification (package recording's documentation), and live blocks, pairs, peak and temporaries are counted by
 // tables and sums as the definitions say.
 //
 // It goes through the events once and needs memory in proportion to the blocks that are live, the threads and the tree.
-// Of a recording that was cut short or damaged, it checks what is before the first block that is not whole; of one whose older
-// events were folded, that the statistics are what the summaries and the later events sum up to.
+// Of a recording that was cut short or damaged, it checks what is before the first block that is not whole; of one
+// whose older events were folded, that the statistics are what the summaries and the later events sum up to.
 package verify
 
 import (
@@ -153,7 +153,8 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 // numbers checks what the recording says of its events in sum. whole says that all of them could be read.
 func (r *Result) numbers(rec *recording.Reader, blocks *file, ev *events, counted *tally.Summary, whole bool) error {
 	if blocks.ending != nil {
-		blocks.check.require(blocks.ending.Events == ev.count, "the ending counts %d events, there are %d", blocks.ending.Events, ev.count)
+		blocks.check.require(blocks.ending.Events == ev.count, "the ending counts %d events, there are %d",
+			blocks.ending.Events, ev.count)
 	}
 	if whole {
 		if err := ev.summaries.compare(ev.peak); err != nil {

@@ -45,11 +45,14 @@ func honest() *forger {
 			{ID: 2, Path: "/lib/a.so", Start: 0x5000, End: 0x6000, Loaded: 0, Unload: 50_000_000},
 			{ID: 3, Path: "/lib/b.so", Start: 0x5000, End: 0x6000, Loaded: 50_000_000, Unload: -1},
 		},
-		pcs: map[uint32]event.PC{1: {Addr: 0x1100, Module: 1}, 2: {Addr: 0x1200, Module: 1}, 3: {Addr: 0x5100, Module: 2},
+		pcs: map[uint32]event.PC{1: {Addr: 0x1100, Module: 1}, 2: {Addr: 0x1200, Module: 1},
+			3: {Addr: 0x5100, Module: 2},
 			4: {Addr: 0x5100, Module: 3}, 5: {Addr: 0xdead00}},
-		nodes:   map[uint32]event.Node{1: {PC: 1}, 2: {PC: 2, Parent: 1}, 3: {PC: 3, Parent: 1}, 4: {PC: 4, Parent: 1}, 5: {PC: 5, Parent: 3}},
+		nodes: map[uint32]event.Node{1: {PC: 1}, 2: {PC: 2, Parent: 1}, 3: {PC: 3, Parent: 1}, 4: {PC: 4, Parent: 1},
+			5: {PC: 5, Parent: 3}},
 		samples: []event.Sample{{Time: 100, RSS: 5, PSS: -1}, {Time: 100, RSS: 6}, {Time: 900, RSS: 4}},
-		marks:   []event.Mark{{Name: "m", Time: 100, Cut: 1}, {Name: "n", Time: 200, Cut: event.NoCut}, {Name: "o", Time: 900, Cut: 11, Thread: 1}},
+		marks: []event.Mark{{Name: "m", Time: 100, Cut: 1}, {Name: "n", Time: 200, Cut: event.NoCut},
+			{Name: "o", Time: 900, Cut: 11, Thread: 1}},
 		regions: []event.RegionNote{ // the first one is left open
 			{Name: "load", Time: 100, Event: 0, Alloc: 0, Count: 1, IDs: [event.RegionIDs]int64{7}},
 			{Name: "inner", Time: 150, Event: 1, Alloc: 1},
@@ -59,10 +62,16 @@ func honest() *forger {
 			{Name: "other", Thread: 1, Time: 900, Event: 10, Alloc: 6, Leaves: 1},
 			{Time: 80_000_000, Event: 13, Alloc: 6, Late: event.LateAlloc, Back: 3},
 		},
-		ranges:  []event.NamedRange{{Name: "a", Time: 100, Event: 1, Start: 0x10, Size: 5}, {Name: "b", Thread: 1, Time: 1000, Event: 15, Start: 0x7000, Size: 4096}},
-		stacks:  []event.StackUse{{Time: 100, Bytes: 500, Stack: 2}, {Time: 50, Measure: event.StackSize, Bytes: 8 << 20}, {Thread: 1, Time: 300, Bytes: 300, Stack: 3}, {Time: 800, Bytes: 700, Stack: 4}},
-		pairs:   []event.Pair{{Mismatch: event.MismatchFunction, Alloc: event.New, Free: event.FreeFunc, Stack: 2, FreeStack: 3, Count: 3, Time: 400, Thread: 1, Size: 9}},
-		rows:    []event.Count{{TID: 7, Name: "t", Func: event.Malloc, Calls: 3, Bytes: 9, Timed: 2, Time: 50, Sizes: []event.Class{{Class: 2, Calls: 3}}, Times: []event.Class{{Class: 4, Calls: 2}}}, {TID: 8, Func: event.ReallocFunc, Frees: true, Calls: 1}},
+		ranges: []event.NamedRange{{Name: "a", Time: 100, Event: 1, Start: 0x10, Size: 5},
+			{Name: "b", Thread: 1, Time: 1000, Event: 15, Start: 0x7000, Size: 4096}},
+		stacks: []event.StackUse{{Time: 100, Bytes: 500, Stack: 2},
+			{Time: 50, Measure: event.StackSize, Bytes: 8 << 20}, {Thread: 1, Time: 300, Bytes: 300,
+				Stack: 3}, {Time: 800, Bytes: 700, Stack: 4}},
+		pairs: []event.Pair{{Mismatch: event.MismatchFunction, Alloc: event.New, Free: event.FreeFunc, Stack: 2,
+			FreeStack: 3, Count: 3, Time: 400, Thread: 1, Size: 9}},
+		rows: []event.Count{{TID: 7, Name: "t", Func: event.Malloc, Calls: 3, Bytes: 9, Timed: 2, Time: 50,
+			Sizes: []event.Class{{Class: 2, Calls: 3}}, Times: []event.Class{{Class: 4,
+				Calls: 2}}}, {TID: 8, Func: event.ReallocFunc, Frees: true, Calls: 1}},
 		tick:    1000,
 		end:     90_000_000,
 		options: recording.Options{Addresses: true},
@@ -72,7 +81,8 @@ func honest() *forger {
 		if flags&event.Realloc != 0 {
 			fn = event.ReallocFunc
 		}
-		f.events = append(f.events, event.Event{Time: time, Kind: event.Alloc, Func: fn, Thread: thread, Stack: stack, Addr: addr, Size: size,
+		f.events = append(f.events, event.Event{Time: time, Kind: event.Alloc, Func: fn, Thread: thread, Stack: stack,
+			Addr: addr, Size: size,
 			Flags: flags, Ref: event.NoRef})
 	}
 	free := func(time int64, thread uint32, ref uint64, flags event.Flags) {
@@ -81,7 +91,8 @@ func honest() *forger {
 			fn = event.ReallocFunc
 		}
 		a := f.allocation(ref)
-		f.events = append(f.events, event.Event{Time: time, Kind: event.Free, Func: fn, Thread: thread, Stack: a.Stack, Addr: a.Addr, Size: a.Size,
+		f.events = append(f.events, event.Event{Time: time, Kind: event.Free, Func: fn, Thread: thread, Stack: a.Stack,
+			Addr: a.Addr, Size: a.Size,
 			Flags: flags, Ref: ref, Born: a.Time, BornBy: a.Thread})
 	}
 	alloc(100, 0, 2, 0x10, 1000, 0)                           // 0
@@ -94,9 +105,12 @@ func honest() *forger {
 	alloc(700, 0, 2, 0x40, 900, event.Realloc)                // 4
 	free(800, 0, 4, event.Realloc)                            // in place
 	alloc(800, 0, 2, 0x40, 1400, event.Realloc|event.InPlace) // 5
-	f.events = append(f.events, event.Event{Time: 900, Kind: event.Fail, Func: event.Malloc, Stack: 2, Size: 1 << 40, Ref: event.NoRef},
-		event.Event{Time: 900, Kind: event.Unmatched, Func: event.FreeFunc, FreeStack: 2, Addr: 0x999, Ref: event.NoRef},
-		event.Event{Time: 1000, Kind: event.Map, Func: event.Mmap, Stack: 1, Addr: 0x7000, Size: 4096, Ref: event.NoRef})
+	f.events = append(f.events, event.Event{Time: 900, Kind: event.Fail, Func: event.Malloc, Stack: 2, Size: 1 << 40,
+		Ref: event.NoRef},
+		event.Event{Time: 900, Kind: event.Unmatched, Func: event.FreeFunc, FreeStack: 2, Addr: 0x999,
+			Ref: event.NoRef},
+		event.Event{Time: 1000, Kind: event.Map, Func: event.Mmap, Stack: 1, Addr: 0x7000, Size: 4096,
+			Ref: event.NoRef})
 	alloc(80_000_000, 0, 4, 0x20, 1, 0) // 6, in the library that was loaded later
 	free(80_000_100, 1, 6, 0)
 	return f
@@ -215,44 +229,73 @@ func TestForged(t *testing.T) {
 		forge func(*forger)
 		want  string // among the problems
 	}{
-		{"unknown module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x1200, Module: 9} }, "tables: address 2 (0x1200) lies in module 9, which does not exist"},
-		{"unknown address", func(f *forger) { f.nodes[2] = event.Node{PC: 77} }, "tables: node 2 is of address 77, which does not exist"},
-		{"unknown parent", func(f *forger) { f.nodes[2] = event.Node{PC: 2, Parent: 99} }, "tables: node 2 has a parent 99, which does not exist"},
-		{"cycle", func(f *forger) { f.nodes[1] = event.Node{PC: 1, Parent: 5} }, "the tree of call stacks: 1 of its nodes are their own ancestors"},
-		{"own parent", func(f *forger) { f.nodes[5] = event.Node{PC: 1, Parent: 5} }, "the tree of call stacks: 1 of its nodes are their own ancestors, for example node 5"},
-		{"module upside down", func(f *forger) { f.modules[0].End = 0x500 }, "modules: module 1 (/bin/p) begins at 0x1000 and ends at 0x500"},
-		{"address beside its module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x3000, Module: 1} }, "modules: address 2 (0x3000) does not lie in its module 1"},
-		{"unloaded module", func(f *forger) { f.nodes[4] = event.Node{PC: 3, Parent: 1} }, "modules: event 14 at 80000000 ns: the code of its call stack 4 was only there from 0 to 50000000 ns"},
-		{"module to come", func(f *forger) { f.nodes[3] = event.Node{PC: 4, Parent: 1} }, "modules: event 2 at 200 ns: the code of its call stack 3 was only there from 50000000"},
-		{"two modules at one address", func(f *forger) { f.modules[1].Unload = 60_000_000 }, "modules: modules 2 (/lib/a.so) and 3 (/lib/b.so) lie at the same addresses at 50000000 ns"},
+		{"unknown module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x1200, Module: 9} },
+			"tables: address 2 (0x1200) lies in module 9, which does not exist"},
+		{"unknown address", func(f *forger) { f.nodes[2] = event.Node{PC: 77} },
+			"tables: node 2 is of address 77, which does not exist"},
+		{"unknown parent", func(f *forger) { f.nodes[2] = event.Node{PC: 2, Parent: 99} },
+			"tables: node 2 has a parent 99, which does not exist"},
+		{"cycle", func(f *forger) { f.nodes[1] = event.Node{PC: 1, Parent: 5} },
+			"the tree of call stacks: 1 of its nodes are their own ancestors"},
+		{"own parent", func(f *forger) { f.nodes[5] = event.Node{PC: 1, Parent: 5} },
+			"the tree of call stacks: 1 of its nodes are their own ancestors, for example node 5"},
+		{"module upside down", func(f *forger) { f.modules[0].End = 0x500 },
+			"modules: module 1 (/bin/p) begins at 0x1000 and ends at 0x500"},
+		{"address beside its module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x3000, Module: 1} },
+			"modules: address 2 (0x3000) does not lie in its module 1"},
+		{"unloaded module", func(f *forger) { f.nodes[4] = event.Node{PC: 3, Parent: 1} },
+			"modules: event 14 at 80000000 ns: the code of its call stack 4 was only there from 0 to 50000000 ns"},
+		{"module to come", func(f *forger) { f.nodes[3] = event.Node{PC: 4, Parent: 1} },
+			"modules: event 2 at 200 ns: the code of its call stack 3 was only there from 50000000"},
+		{"two modules at one address", func(f *forger) { f.modules[1].Unload = 60_000_000 },
+			"modules: modules 2 (/lib/a.so) and 3 (/lib/b.so) lie at the same addresses at 50000000 ns"},
 
-		{"event of no thread", func(f *forger) { f.events[0].Thread = 5 }, "order: event 1 is of thread 5, which does not exist"},
-		{"event before its thread", func(f *forger) { f.threads[1].Start = 350 }, "order: event 3 at 300 ns is of thread 1, which starts at 350 ns"},
-		{"no such stack", func(f *forger) { f.events[0].Stack = 66 }, "order: event 1 names call stack 66, which does not exist"},
-		{"no such deallocation's stack", func(f *forger) { f.events[3].FreeStack = 67 }, "order: event 4 names call stack 67, which does not exist"},
-		{"after the end", func(f *forger) { f.end = 80_000_000 }, "order: event 15 at 80000100 ns comes after the end at 80000000 ns"},
+		{"event of no thread", func(f *forger) { f.events[0].Thread = 5 },
+			"order: event 1 is of thread 5, which does not exist"},
+		{"event before its thread", func(f *forger) { f.threads[1].Start = 350 },
+			"order: event 3 at 300 ns is of thread 1, which starts at 350 ns"},
+		{"no such stack", func(f *forger) { f.events[0].Stack = 66 },
+			"order: event 1 names call stack 66, which does not exist"},
+		{"no such deallocation's stack", func(f *forger) { f.events[3].FreeStack = 67 },
+			"order: event 4 names call stack 67, which does not exist"},
+		{"after the end", func(f *forger) { f.end = 80_000_000 },
+			"order: event 15 at 80000100 ns comes after the end at 80000000 ns"},
 
-		{"freed twice", func(f *forger) { f.events[14].Ref = 0 }, "pairs: event 15 ends allocation 0, which was freed before"},
-		{"freed too early", func(f *forger) { f.events[3].Ref = 4 }, "pairs: event 4 ends allocation 4, which has not been made yet"},
+		{"freed twice", func(f *forger) { f.events[14].Ref = 0 },
+			"pairs: event 15 ends allocation 0, which was freed before"},
+		{"freed too early", func(f *forger) { f.events[3].Ref = 4 },
+			"pairs: event 4 ends allocation 4, which has not been made yet"},
 		// A deallocation of the same block takes all of this from the allocation, so that no writer can forge it: one
 		// in another block of events has its own copy.
-		{"wrong size", func(f *forger) { f.events[8].Size++ }, "pairs: event 9 ends allocation 4, of which it says 901 bytes"},
-		{"wrong pair", func(f *forger) { f.events[8].Ref, f.events[8].Stack = 2, 5 }, "pairs: event 9 ends allocation 2, of which it says 900 bytes"},
-		{"wrong thread of birth", func(f *forger) { f.events[8].BornBy = 1 }, "pairs: event 9 ends allocation 4, of which it says"},
-		{"wrong time of birth", func(f *forger) { f.events[8].Born = 500 }, "pairs: event 9 ends allocation 4, of which it says"},
-		{"temporary", func(f *forger) { f.events[3].Flags |= event.Temporary }, "pairs: event 4 ends allocation 0: temporary is true, expected false"},
-		{"not temporary", func(f *forger) { f.events[5].Flags = 0 }, "pairs: event 6 ends allocation 3: temporary is false, expected true"},
-		{"two at one address", func(f *forger) { f.events[4].Addr = 0x30 }, "pairs: event 5 allocates at 0x30, where allocation 2 is live"},
-		{"new half alone", func(f *forger) { f.events[0].Flags, f.events[0].Func = event.Realloc, event.ReallocFunc }, "pairs: event 1 is a realloc's new block"},
-		{"in place, no realloc", func(f *forger) { f.events[0].Flags = event.InPlace }, "pairs: event 1 is in place, but no realloc"},
-		{"realloc by malloc", func(f *forger) { f.events[7].Func = event.Malloc }, "pairs: event 8 is half of a realloc, by function malloc"},
-		{"no parent", func(f *forger) { f.events[11].Kind = event.Inherited }, "pairs: event 12 ends a block of the parent process, but there is none"},
+		{"wrong size", func(f *forger) { f.events[8].Size++ },
+			"pairs: event 9 ends allocation 4, of which it says 901 bytes"},
+		{"wrong pair", func(f *forger) { f.events[8].Ref, f.events[8].Stack = 2, 5 },
+			"pairs: event 9 ends allocation 2, of which it says 900 bytes"},
+		{"wrong thread of birth", func(f *forger) { f.events[8].BornBy = 1 },
+			"pairs: event 9 ends allocation 4, of which it says"},
+		{"wrong time of birth", func(f *forger) { f.events[8].Born = 500 },
+			"pairs: event 9 ends allocation 4, of which it says"},
+		{"temporary", func(f *forger) { f.events[3].Flags |= event.Temporary },
+			"pairs: event 4 ends allocation 0: temporary is true, expected false"},
+		{"not temporary", func(f *forger) { f.events[5].Flags = 0 },
+			"pairs: event 6 ends allocation 3: temporary is false, expected true"},
+		{"two at one address", func(f *forger) { f.events[4].Addr = 0x30 },
+			"pairs: event 5 allocates at 0x30, where allocation 2 is live"},
+		{"new half alone", func(f *forger) { f.events[0].Flags, f.events[0].Func = event.Realloc, event.ReallocFunc },
+			"pairs: event 1 is a realloc's new block"},
+		{"in place, no realloc", func(f *forger) { f.events[0].Flags = event.InPlace },
+			"pairs: event 1 is in place, but no realloc"},
+		{"realloc by malloc", func(f *forger) { f.events[7].Func = event.Malloc },
+			"pairs: event 8 is half of a realloc, by function malloc"},
+		{"no parent", func(f *forger) { f.events[11].Kind = event.Inherited },
+			"pairs: event 12 ends a block of the parent process, but there is none"},
 
 		{"statistics of other events", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[9].Size = 1500
 		}, "sums: stored statistics: totals, Counts, Bytes: 3991, expected 3891"},
-		{"statistics of one event less", func(f *forger) { f.counted = f.events[:14] }, "sums: live blocks at the end: 3, expected 2"},
+		{"statistics of one event less", func(f *forger) { f.counted = f.events[:14] },
+			"sums: live blocks at the end: 3, expected 2"},
 		{"statistics of other stacks", func(f *forger) {
 			f.counted = append([]event.Event(nil), f.events...)
 			f.counted[0].Stack = 1
@@ -266,60 +309,100 @@ func TestForged(t *testing.T) {
 			f.counted[2], f.counted[3] = f.counted[3], f.counted[2]
 		}, "sums: the peak is {Bytes:1500 Blocks:2"},
 
-		{"samples upside down", func(f *forger) { f.samples[2].Time = 50 }, "samples: sample 2 at 50 ns comes after one at 100 ns"},
-		{"sample after the end", func(f *forger) { f.samples[2].Time = 1e9 }, "samples: sample 2 at 1000000000 ns comes after the end at 90000000 ns"},
+		{"samples upside down", func(f *forger) { f.samples[2].Time = 50 },
+			"samples: sample 2 at 50 ns comes after one at 100 ns"},
+		{"sample after the end", func(f *forger) { f.samples[2].Time = 1e9 },
+			"samples: sample 2 at 1000000000 ns comes after the end at 90000000 ns"},
 		{"impossible sample", func(f *forger) { f.samples[0].RSS = -7 }, "samples: sample 0 says -7"},
 
-		{"mark after the last event", func(f *forger) { f.marks[2].Cut = 16 }, `marks: mark "o" lies after 16 events, there are 15`},
-		{"marks upside down", func(f *forger) { f.marks[0].Cut = 12 }, `marks: mark "o" lies after 11 events, an earlier one after 12`},
+		{"mark after the last event", func(f *forger) { f.marks[2].Cut = 16 },
+			`marks: mark "o" lies after 16 events, there are 15`},
+		{"marks upside down", func(f *forger) { f.marks[0].Cut = 12 },
+			`marks: mark "o" lies after 11 events, an earlier one after 12`},
 		{"mark of no thread", func(f *forger) { f.marks[2].Thread = 2 }, `marks: mark "o" is of thread 2, there are 2`},
 
-		{"region of no thread", func(f *forger) { f.regions[0].Thread = 9 }, "regions: region note 0 is of thread 9, which does not exist"},
-		{"region beside its events", func(f *forger) { f.regions[1].Event = 2 }, "regions: region note 1 lies after 2 allocations, it says 1"},
-		{"region beside its allocations", func(f *forger) { f.regions[2].Alloc = 1 }, "regions: region note 2 lies after 2 allocations, it says 1"},
-		{"regions upside down", func(f *forger) { f.regions[0].Event = 5 }, "regions: region note 1 lies after 1 events, an earlier one after 5"},
+		{"region of no thread", func(f *forger) { f.regions[0].Thread = 9 },
+			"regions: region note 0 is of thread 9, which does not exist"},
+		{"region beside its events", func(f *forger) { f.regions[1].Event = 2 },
+			"regions: region note 1 lies after 2 allocations, it says 1"},
+		{"region beside its allocations", func(f *forger) { f.regions[2].Alloc = 1 },
+			"regions: region note 2 lies after 2 allocations, it says 1"},
+		{"regions upside down", func(f *forger) { f.regions[0].Event = 5 },
+			"regions: region note 1 lies after 1 events, an earlier one after 5"},
 		{"region after the last event", func(f *forger) {
 			f.regions = append(f.regions, event.RegionNote{Name: "x", Time: 90_000_000, Event: 99, Alloc: 7})
 		}, "regions: region note 7 lies after 99 events, there are 15"},
-		{"region that goes back in time", func(f *forger) { f.regions[3].Time = 149 }, "regions: region note 3 at 149 ns comes after one of the same thread at 150 ns"},
-		{"region after the end", func(f *forger) { f.regions[5].Time = 90_000_001 }, "regions: region note 5 at 90000001 ns comes after the end at 90000000 ns"},
-		{"more regions left than entered", func(f *forger) { f.regions[5].Leaves = 2 }, "regions: region note 5 leaves 2 regions, thread 1 is in 1"},
-		{"another thread's region left", func(f *forger) { f.regions[5].Thread = 0 }, `regions: region note 5 leaves "other", thread 0 is in "load" there`},
-		{"another region left", func(f *forger) { f.regions[3].Name = "load" }, `regions: region note 3 leaves "load", thread 0 is in "inner" there`},
-		{"late event before its thread", func(f *forger) { f.regions[4].Back = 4 }, "regions: region note 4 goes back 4 notes of thread 0, which has 3"},
-		{"late event that is in time", func(f *forger) { f.regions[6].Back = 0 }, "regions: region note 6 goes back 0 notes"},
-		{"late event of another kind", func(f *forger) { f.regions[4].Late = event.LateAlloc }, "regions: region note 4 is of the alloc that comes next in thread 0, which is a free in thread 0"},
-		{"late event of another thread", func(f *forger) { f.regions[4].Thread = 1 }, "regions: region note 4 is of the free that comes next in thread 1, which is a free in thread 0"},
+		{"region that goes back in time", func(f *forger) { f.regions[3].Time = 149 },
+			"regions: region note 3 at 149 ns comes after one of the same thread at 150 ns"},
+		{"region after the end", func(f *forger) { f.regions[5].Time = 90_000_001 },
+			"regions: region note 5 at 90000001 ns comes after the end at 90000000 ns"},
+		{"more regions left than entered", func(f *forger) { f.regions[5].Leaves = 2 },
+			"regions: region note 5 leaves 2 regions, thread 1 is in 1"},
+		{"another thread's region left", func(f *forger) { f.regions[5].Thread = 0 },
+			`regions: region note 5 leaves "other", thread 0 is in "load" there`},
+		{"another region left", func(f *forger) { f.regions[3].Name = "load" },
+			`regions: region note 3 leaves "load", thread 0 is in "inner" there`},
+		{"late event before its thread", func(f *forger) { f.regions[4].Back = 4 },
+			"regions: region note 4 goes back 4 notes of thread 0, which has 3"},
+		{"late event that is in time", func(f *forger) { f.regions[6].Back = 0 },
+			"regions: region note 6 goes back 0 notes"},
+		{"late event of another kind", func(f *forger) { f.regions[4].Late = event.LateAlloc },
+			"regions: region note 4 is of the alloc that comes next in thread 0, which is a free in thread 0"},
+		{"late event of another thread", func(f *forger) { f.regions[4].Thread = 1 },
+			"regions: region note 4 is of the free that comes next in thread 1, which is a free in thread 0"},
 		{"late event that does not come", func(f *forger) {
-			f.regions = append(f.regions, event.RegionNote{Time: 90_000_000, Event: 15, Alloc: 7, Late: event.LateFree, Back: 1})
+			f.regions = append(f.regions, event.RegionNote{Time: 90_000_000, Event: 15, Alloc: 7, Late: event.LateFree,
+				Back: 1})
 		}, "regions: region note 7 is of the event that comes next, and none does"},
 
-		{"range of no thread", func(f *forger) { f.ranges[0].Thread = 2 }, "ranges: range 0 is of thread 2, there are 2"},
-		{"ranges upside down", func(f *forger) { f.ranges[0], f.ranges[1] = f.ranges[1], f.ranges[0] }, "ranges: range 1 lies after 1 events, an earlier one after 15"},
-		{"range after the last event", func(f *forger) { f.ranges[1].Event = 16 }, "ranges: range 1 lies after 16 events, there are 15"},
-		{"range after the end", func(f *forger) { f.ranges[1].Time = 1e9 }, "ranges: range 1 at 1000000000 ns comes after the end"},
+		{"range of no thread", func(f *forger) { f.ranges[0].Thread = 2 },
+			"ranges: range 0 is of thread 2, there are 2"},
+		{"ranges upside down", func(f *forger) { f.ranges[0], f.ranges[1] = f.ranges[1], f.ranges[0] },
+			"ranges: range 1 lies after 1 events, an earlier one after 15"},
+		{"range after the last event", func(f *forger) { f.ranges[1].Event = 16 },
+			"ranges: range 1 lies after 16 events, there are 15"},
+		{"range after the end", func(f *forger) { f.ranges[1].Time = 1e9 },
+			"ranges: range 1 at 1000000000 ns comes after the end"},
 		{"empty range", func(f *forger) { f.ranges[1].Size = 0 }, "ranges: range 1 is empty"},
 
-		{"stack of no thread", func(f *forger) { f.stacks[0].Thread = 2 }, "stack-memory: reading 0 is of thread 2, there are 2"},
-		{"deepest at no call stack", func(f *forger) { f.stacks[0].Stack = 68 }, "stack-memory: reading 0 names call stack 68, which does not exist"},
-		{"size at a call stack", func(f *forger) { f.stacks[1].Stack = 2 }, "stack-memory: reading 1 of size names a call stack"},
-		{"stack that shrinks", func(f *forger) { f.stacks[3].Bytes = 500 }, "stack-memory: reading 3 of thread 0, deepest: 500 bytes, although it had 500 before"},
-		{"stack after the end", func(f *forger) { f.stacks[3].Time = 1e9 }, "stack-memory: reading 3 at 1000000000 ns comes after the end"},
+		{"stack of no thread", func(f *forger) { f.stacks[0].Thread = 2 },
+			"stack-memory: reading 0 is of thread 2, there are 2"},
+		{"deepest at no call stack", func(f *forger) { f.stacks[0].Stack = 68 },
+			"stack-memory: reading 0 names call stack 68, which does not exist"},
+		{"size at a call stack", func(f *forger) { f.stacks[1].Stack = 2 },
+			"stack-memory: reading 1 of size names a call stack"},
+		{"stack that shrinks", func(f *forger) { f.stacks[3].Bytes = 500 },
+			"stack-memory: reading 3 of thread 0, deepest: 500 bytes, although it had 500 before"},
+		{"stack after the end", func(f *forger) { f.stacks[3].Time = 1e9 },
+			"stack-memory: reading 3 at 1000000000 ns comes after the end"},
 
-		{"mismatch of no thread", func(f *forger) { f.pairs[0].Thread = 2 }, "mismatches: mismatch 0 is of thread 2, there are 2"},
-		{"mismatch at no call stack", func(f *forger) { f.pairs[0].Stack = 69 }, "mismatches: mismatch 0 names call stack 69, which does not exist"},
-		{"mismatch freed at no call stack", func(f *forger) { f.pairs[0].FreeStack = 70 }, "mismatches: mismatch 0 names call stack 70, which does not exist"},
-		{"allocated by free", func(f *forger) { f.pairs[0].Alloc = event.FreeFunc }, "mismatches: mismatch 0 is of what free allocated, which does not allocate"},
-		{"freed by malloc", func(f *forger) { f.pairs[0].Free = event.Malloc }, "mismatches: mismatch 0 is of what malloc freed, which does not free"},
-		{"a pair that belongs together", func(f *forger) { f.pairs[0].Alloc = event.Malloc }, "mismatches: mismatch 0, of malloc and free, is 1, ought to have 0"},
-		{"another mismatch", func(f *forger) { f.pairs[0].Mismatch = event.MismatchSize }, "mismatches: mismatch 0, of operator new and free, is 2, ought to have 1"},
-		{"more mismatches than events", func(f *forger) { f.pairs[0].Count = 16 }, "mismatches: mismatches of 16 blocks, there are 15 events"},
-		{"mismatch after the end", func(f *forger) { f.pairs[0].Time = 1e9 }, "mismatches: mismatch 0 at 1000000000 ns comes after the end"},
+		{"mismatch of no thread", func(f *forger) { f.pairs[0].Thread = 2 },
+			"mismatches: mismatch 0 is of thread 2, there are 2"},
+		{"mismatch at no call stack", func(f *forger) { f.pairs[0].Stack = 69 },
+			"mismatches: mismatch 0 names call stack 69, which does not exist"},
+		{"mismatch freed at no call stack", func(f *forger) { f.pairs[0].FreeStack = 70 },
+			"mismatches: mismatch 0 names call stack 70, which does not exist"},
+		{"allocated by free", func(f *forger) { f.pairs[0].Alloc = event.FreeFunc },
+			"mismatches: mismatch 0 is of what free allocated, which does not allocate"},
+		{"freed by malloc", func(f *forger) { f.pairs[0].Free = event.Malloc },
+			"mismatches: mismatch 0 is of what malloc freed, which does not free"},
+		{"a pair that belongs together", func(f *forger) { f.pairs[0].Alloc = event.Malloc },
+			"mismatches: mismatch 0, of malloc and free, is 1, ought to have 0"},
+		{"another mismatch", func(f *forger) { f.pairs[0].Mismatch = event.MismatchSize },
+			"mismatches: mismatch 0, of operator new and free, is 2, ought to have 1"},
+		{"more mismatches than events", func(f *forger) { f.pairs[0].Count = 16 },
+			"mismatches: mismatches of 16 blocks, there are 15 events"},
+		{"mismatch after the end", func(f *forger) { f.pairs[0].Time = 1e9 },
+			"mismatches: mismatch 0 at 1000000000 ns comes after the end"},
 
-		{"counts of freeing by malloc", func(f *forger) { f.rows[0].Frees = true }, "counts: row 0 counts what malloc cannot do (frees: true)"},
-		{"counts of allocating by munmap", func(f *forger) { f.rows[1].Func, f.rows[1].Frees = event.Munmap, false }, "counts: row 1 counts what munmap cannot do (frees: false)"},
-		{"times of no calls", func(f *forger) { f.rows[0].Timed = 0 }, "counts: row 0 has the time of calls, of which none was timed"},
-		{"times without a clock", func(f *forger) { f.tick = 0 }, "counts: calls were timed by a clock that does not tick"},
+		{"counts of freeing by malloc", func(f *forger) { f.rows[0].Frees = true },
+			"counts: row 0 counts what malloc cannot do (frees: true)"},
+		{"counts of allocating by munmap", func(f *forger) { f.rows[1].Func, f.rows[1].Frees = event.Munmap, false },
+			"counts: row 1 counts what munmap cannot do (frees: false)"},
+		{"times of no calls", func(f *forger) { f.rows[0].Timed = 0 },
+			"counts: row 0 has the time of calls, of which none was timed"},
+		{"times without a clock", func(f *forger) { f.tick = 0 },
+			"counts: calls were timed by a clock that does not tick"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -371,8 +454,10 @@ func TestDamaged(t *testing.T) {
 		hurt          func([]byte) []byte
 		want, missing string
 	}{
-		{"payload", func(b []byte) []byte { b[ofType(b, typeEvents)+30] ^= 4; return b }, "its checksum is wrong", "everything from offset"},
-		{"header", func(b []byte) []byte { b[ofType(b, typeTally)+9] ^= 4; return b }, "its header is damaged", "everything from offset"},
+		{"payload", func(b []byte) []byte { b[ofType(b, typeEvents)+30] ^= 4; return b }, "its checksum is wrong",
+			"everything from offset"},
+		{"header", func(b []byte) []byte { b[ofType(b, typeTally)+9] ^= 4; return b }, "its header is damaged",
+			"everything from offset"},
 		{"swapped", func(b []byte) []byte {
 			at := ofType(b, typeEvents)
 			binary.LittleEndian.PutUint32(b[at+12:], 77)
@@ -409,9 +494,12 @@ func TestDamaged(t *testing.T) {
 			seal(b, at)
 			return b
 		}, "the block of events at offset", ""},
-		{"cut within the events", func(b []byte) []byte { return b[:ofType(b, typeEvents)+40] }, "", "the file ends within it"},
-		{"cut before the ending", func(b []byte) []byte { return b[:ofType(b, typeEnding)] }, "", "how the process ended"},
-		{"cut within a header", func(b []byte) []byte { return b[:ofType(b, typeIndex)+5] }, "", "the file ends within it"},
+		{"cut within the events", func(b []byte) []byte { return b[:ofType(b, typeEvents)+40] }, "",
+			"the file ends within it"},
+		{"cut before the ending", func(b []byte) []byte { return b[:ofType(b, typeEnding)] }, "",
+			"how the process ended"},
+		{"cut within a header", func(b []byte) []byte { return b[:ofType(b, typeIndex)+5] }, "",
+			"the file ends within it"},
 		{"no index", func(b []byte) []byte { return b[:ofType(b, typeIndex)] }, "", "the index"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -420,7 +508,8 @@ func TestDamaged(t *testing.T) {
 			if (c.want == "") != r.OK || !strings.Contains(list(r), c.want) {
 				t.Errorf("want %q among the problems:\n%s", c.want, list(r))
 			}
-			if missing := strings.Join(r.Missing, "\n"); !strings.Contains(missing, c.missing) || c.missing == "" && missing != "" {
+			if missing := strings.Join(r.Missing, "\n"); !strings.Contains(missing, c.missing) || c.missing == "" &&
+				missing != "" {
 				t.Errorf("want %q to be missing, got %q", c.missing, missing)
 			}
 		})
@@ -442,7 +531,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestEveryBit inverts every bit: no change passes for whole. With the race detector it takes every seventh, which is each of a byte in turn.
+// TestEveryBit inverts every bit: no change passes for whole. With the race detector it takes every seventh, which is
+// each of a byte in turn.
 func TestEveryBit(t *testing.T) {
 	t.Parallel()
 	b := honest().write(t)

@@ -114,7 +114,8 @@ func (r *report) sizeClasses(functions []event.Count) {
 	}
 }
 
-// timedRows writes how long calls took, longest in all first, at most so many rows (0: all); false if no call was timed.
+// timedRows writes how long calls took, longest in all first, at most so many rows (0: all); false if no call was
+// timed.
 func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
 	most int) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })

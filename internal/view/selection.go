@@ -41,8 +41,8 @@ func (r *report) atPeak() string {
 	return "after"
 }
 
-// threadsKnown reports whether it is known what threads did and which functions they called. It is not for a selection whose
-// events were folded, and for other tools' files.
+// threadsKnown reports whether it is known what threads did and which functions they called. It is not for a selection
+// whose events were folded, and for other tools' files.
 func (r *report) threadsKnown() bool {
 	return (r.Selection == nil || len(r.p.Threads) > 0) && r.p.Merged.Imported() == ""
 }

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// Checksums of what is complete, as agent/src/spool/sum.c makes them. 0 stands for none: what is checked against it holds.
+// Checksums of what is complete, as agent/src/spool/sum.c makes them. 0 stands for none: what is checked against it
+// holds.
 
 func mix(h, word uint64) uint64 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15
@@ -37,8 +38,8 @@ func Sum(b []byte, seed uint64) uint64 {
 	return h
 }
 
-// Sealed returns how many bytes of a chunk, header included, its checksum covers. false: it does not fit the records, which are those
-// from the header's end on.
+// Sealed returns how many bytes of a chunk, header included, its checksum covers. false: it does not fit the records,
+// which are those from the header's end on.
 func (c *Chunk) Sealed(records []byte) (fill int, ok bool) {
 	if fill = int(c.Seal & SealFill); fill == 0 {
 		return 0, c.Seal == 0

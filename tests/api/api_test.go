@@ -125,7 +125,8 @@ func TestExcluded(t *testing.T) {
 	}
 	slices.Sort(extra)
 	if len(missing) > 0 || len(extra) > 0 {
-		t.Errorf("sizes %v are not allocated and freed once, sizes %v are there at all\n%v\n%v", missing, extra, sizes, freed)
+		t.Errorf("sizes %v are not allocated and freed once, sizes %v are there at all\n%v\n%v", missing, extra, sizes,
+			freed)
 	}
 }
 
@@ -184,7 +185,8 @@ $`
 	t.Run("without a recorder", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		stdout := kit.Command{Env: []string{"LD_PRELOAD=" + kit.Library(t), "HEAPTAP_DIR=" + dir}}.Run(t, program, "final")
+		stdout := kit.Command{Env: []string{"LD_PRELOAD=" + kit.Library(t), "HEAPTAP_DIR=" + dir}}.Run(t, program,
+			"final")
 		if !strings.HasSuffix(stdout, ",\n_mpTrace_;SmallAllocations $1$1000$1000$1000\n") {
 			t.Error(stdout)
 		}
@@ -194,7 +196,8 @@ $`
 // TestModules: executable, libraries and plugins that all have the headers share one state, however they are linked.
 func TestModules(t *testing.T) {
 	t.Parallel()
-	flags := []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-pthread", "-D_GNU_SOURCE", include(t)}
+	flags := []string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-fno-builtin", "-pthread", "-D_GNU_SOURCE",
+		include(t)}
 	gcc := func(t *testing.T, args ...string) {
 		kit.Run(t, append(append([]string{"g++"}, flags...), args...)...)
 	}
@@ -222,7 +225,8 @@ func TestModules(t *testing.T) {
 			gcc(t, append(e.link, "-o", program, object)...)
 			for _, library := range libraries {
 				with := func(env []string, args ...string) {
-					kit.Command{Env: env}.Run(t, append([]string{kit.Binary(t), "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--"}, args...)...)
+					kit.Command{Env: env}.Run(t, append([]string{kit.Binary(t), "run", "-q", "-o",
+						filepath.Join(dir, "run.htap"), "--"}, args...)...)
 				}
 				with(nil, program, library)
 				with([]string{"LD_PRELOAD=" + library}, program, "preloaded")

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// TestHeaderSays holds heaptap.h to telling of each function where it may be called, in the words that its first page explains, and which ones
-// the recorder answers.
+// TestHeaderSays holds heaptap.h to telling of each function where it may be called, in the words that its first page
+// explains, and which ones the recorder answers.
 func TestHeaderSays(t *testing.T) {
 	b, err := os.ReadFile("../../include/heaptap/heaptap.h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for _, word := range []string{"//   anywhere ", "//   no handler ", "signal handlers", "monitor's callbacks", "before main", "during exit", "no recorder is needed"} {
+	for _, word := range []string{"//   anywhere ", "//   no handler ", "signal handlers", "monitor's callbacks",
+		"before main", "during exit", "no recorder is needed"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the first page does not explain %q", word)
 		}

@@ -19,7 +19,8 @@ func include(t *testing.T) string {
 	return "-I" + path
 }
 
-// compile makes a program of a source by gcc or g++ and returns its path. The compilers are not to leave out allocations.
+// compile makes a program of a source by gcc or g++ and returns its path. The compilers are not to leave out
+// allocations.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	compiler, standard := "gcc", "-std=c99"

@@ -34,13 +34,15 @@ func poolNames(list []event.Pool) map[string]event.Pool {
 // wantPools is what src/pools.c comes to; it says there what it does.
 var wantPools = map[string]event.Pool{
 	// 10 of 100, 5 moved to 150, one of these to 140; freed: 5, the 5 and the 1 that moved, then 140 and 150.
-	"moves": {Name: "moves", Backing: 100000, PeakBacking: 100000, Allocations: 10 + 5 + 1, Frees: 5 + 5 + 1 + 2, Blocks: 3, Live: 3 * 150,
+	"moves": {Name: "moves", Backing: 100000, PeakBacking: 100000, Allocations: 10 + 5 + 1, Frees: 5 + 5 + 1 + 2,
+		Blocks: 3, Live: 3 * 150,
 		PeakLive: 1000, Bytes: 10*100 + 5*150 + 140},
 	"outer": {Name: "outer", PeakBacking: 100000, Allocations: 3, Frees: 3, PeakLive: 5300, Bytes: 5000 + 300 + 64},
 	"inner": {Name: "inner", PeakBacking: 5000, Allocations: 4, Frees: 4, PeakLive: 4000, Bytes: 4000},
 	// 3 times 100 of 10; 2000 and 30, in 100,000 bytes that are mapped and as many of the heap.
-	"cleared": {Name: "cleared", PeakBacking: 200000, Allocations: 302, Frees: 302, PeakLive: 2030, Bytes: 3*1000 + 2030},
-	"forks":   {Name: "forks", Allocations: 1, Frees: 1, PeakLive: 10, Bytes: 10},
+	"cleared": {Name: "cleared", PeakBacking: 200000, Allocations: 302, Frees: 302, PeakLive: 2030,
+		Bytes: 3*1000 + 2030},
+	"forks": {Name: "forks", Allocations: 1, Frees: 1, PeakLive: 10, Bytes: 10},
 }
 
 func TestPools(t *testing.T) {
@@ -78,9 +80,10 @@ func TestPools(t *testing.T) {
 			if got, want := a.Allocations-pools.Allocations, uint64(5); got != want {
 				t.Errorf("%d allocations of the heap, want %d", got, want)
 			}
-			if a.Failed != 2 || a.Unmatched+a.Unrecorded != c.unmatched || a.Unseen != 0 || a.Reallocations < 6 || a.InPlace != 1 {
-				t.Errorf("failed %d, unmatched %d, unrecorded %d, unseen %d, reallocations %d, in place %d", a.Failed, a.Unmatched, a.Unrecorded,
-					a.Unseen, a.Reallocations, a.InPlace)
+			if a.Failed != 2 || a.Unmatched+a.Unrecorded != c.unmatched || a.Unseen != 0 || a.Reallocations < 6 ||
+				a.InPlace != 1 {
+				t.Errorf("failed %d, unmatched %d, unrecorded %d, unseen %d, reallocations %d, in place %d", a.Failed,
+					a.Unmatched, a.Unrecorded, a.Unseen, a.Reallocations, a.InPlace)
 			}
 			byStack(t, r)
 		})
@@ -110,7 +113,8 @@ func byStack(t *testing.T, r *recording.Reader) {
 			if _, ok := pc.Pool(); ok {
 				name := r.Frames(n.PC)[0].Function
 				g := got[name]
-				got[name] = sums{g.allocations + s.Allocations, g.frees + s.Deallocations, g.bytes + s.Bytes, g.live + s.LeakedBytes(), g.blocks + s.LeakedBlocks()}
+				got[name] = sums{g.allocations + s.Allocations, g.frees + s.Deallocations, g.bytes + s.Bytes,
+					g.live + s.LeakedBytes(), g.blocks + s.LeakedBlocks()}
 			}
 		}
 	}
@@ -127,7 +131,8 @@ func TestPoolsOfThreads(t *testing.T) {
 	t.Parallel()
 	r := poolsOf(t, []string{compile(t, "src/pools.c"), "threads"})
 	p := poolNames(r.Pools())["arenas"]
-	if want := (event.Pool{Name: "arenas", Allocations: 40000, Frees: 40000, Bytes: 40000 * 50, PeakLive: p.PeakLive, PeakBacking: p.PeakBacking}); p != want {
+	if want := (event.Pool{Name: "arenas", Allocations: 40000, Frees: 40000, Bytes: 40000 * 50, PeakLive: p.PeakLive,
+		PeakBacking: p.PeakBacking}); p != want {
 		t.Errorf("%+v, want %+v", p, want)
 	}
 	if p.PeakLive < 500 || p.PeakLive > 4*500 || p.PeakBacking < 1000 || p.PeakBacking > 4*1000 {
@@ -158,16 +163,18 @@ func TestPoolsCounted(t *testing.T) {
 			got[name] = [3]uint64{c.Calls, c.Failed, c.Bytes}
 		}
 	}
-	// Of allocations all of wantPools but the 6 moves; of deallocations those of heaptap_pool_free, with the 3 that match nothing.
+	// Of allocations all of wantPools but the 6 moves; of deallocations those of heaptap_pool_free, with the 3 that
+	// match nothing.
 	bytes := sumOf(wantPools).Bytes
-	want := map[string][3]uint64{"pool_alloc": {16 - 6 + 3 + 4 + 302 + 1, 1, bytes - 5*150 - 140}, "pool_move": {6, 1, 5*150 + 140},
-		"pool_free of blocks": {5 + 2 + 2 + 1 + 1 + 1 + 1, 0, 0}}
+	want := map[string][3]uint64{"pool_alloc": {16 - 6 + 3 + 4 + 302 + 1, 1, bytes - 5*150 - 140},
+		"pool_move": {6, 1, 5*150 + 140}, "pool_free of blocks": {5 + 2 + 2 + 1 + 1 + 1 + 1, 0, 0}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
 	r = poolsOf(t, append(program, "freed"), "--mode", "count")
-	if d := cmp.Diff(map[string]event.Pool{"freed": {Name: "freed", PeakBacking: 100000}}, poolNames(r.Pools())); d != "" {
+	if d := cmp.Diff(map[string]event.Pool{"freed": {Name: "freed", PeakBacking: 100000}},
+		poolNames(r.Pools())); d != "" {
 		t.Errorf("pools (-want +got):\n%s", d)
 	}
 
@@ -185,8 +192,10 @@ func TestPoolExample(t *testing.T) {
 	if out != "3000 words\n" {
 		t.Errorf("printed %q", out)
 	}
-	// 200 lines of 10 words are the most at once: 16, 17 and 18 bytes in turn, 67 of 16 and 17 and 66 of 18. In all 300, 100 of each.
-	want := event.Pool{Name: "words", PeakBacking: 1 << 20, Allocations: 3000, Frees: 3000, PeakLive: 10 * (67*16 + 67*17 + 66*18), Bytes: 10 * 100 * (16 + 17 + 18)}
+	// 200 lines of 10 words are the most at once: 16, 17 and 18 bytes in turn, 67 of 16 and 17 and 66 of 18. In all
+	// 300, 100 of each.
+	want := event.Pool{Name: "words", PeakBacking: 1 << 20, Allocations: 3000, Frees: 3000,
+		PeakLive: 10 * (67*16 + 67*17 + 66*18), Bytes: 10 * 100 * (16 + 17 + 18)}
 	list := poolNames(r.Pools())
 	if d := cmp.Diff(want, list["words"]); d != "" {
 		t.Errorf("words (-want +got):\n%s", d)
@@ -229,9 +238,10 @@ func TestPoolsRecovered(t *testing.T) {
 	kit.Heaptap(t, "verify", path)
 	r := kit.Open(t, path)
 	want := map[string]event.Pool{
-		"freed":   {Name: "freed", PeakBacking: 100000, Allocations: 1001, Frees: 1001, PeakLive: 51000, Bytes: 51000},
-		"cleared": {Name: "cleared", PeakBacking: 100000, Allocations: 1000, Frees: 1000, PeakLive: 100000, Bytes: 100000},
-		"inner":   {Name: "inner", PeakBacking: 1000, Allocations: 10, Frees: 10, PeakLive: 1000, Bytes: 1000},
+		"freed": {Name: "freed", PeakBacking: 100000, Allocations: 1001, Frees: 1001, PeakLive: 51000, Bytes: 51000},
+		"cleared": {Name: "cleared", PeakBacking: 100000, Allocations: 1000, Frees: 1000, PeakLive: 100000,
+			Bytes: 100000},
+		"inner": {Name: "inner", PeakBacking: 1000, Allocations: 10, Frees: 10, PeakLive: 1000, Bytes: 1000},
 	}
 	if d := cmp.Diff(want, poolNames(r.Pools())); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -48,14 +48,15 @@ func TestRegions(t *testing.T) {
 	want = append(want, `begin "forks" []`, `end "forks"`, `begin "" []`, `end ""`,
 		`begin "`+strings.Repeat("x", 999)+`" []`, `begin "left open" []`)
 	same(t, "of the program", n.of[0], want)
-	same(t, "of the child", n.of[1], []string{`begin "forks" []`, `begin "in the child" []`, `end "in the child"`, `end "forks"`})
+	same(t, "of the child", n.of[1], []string{`begin "forks" []`, `begin "in the child" []`, `end "in the child"`,
+		`end "forks"`})
 	if n.err != nil {
 		t.Error(n.err)
 	}
 }
 
-// TestRegionsInTheRecording asks the recording of the same program: an exception leaves a region, 10,000 nest, one that is left open ends with its
-// thread, and a forked child goes on in those of the thread that forked.
+// TestRegionsInTheRecording asks the recording of the same program: an exception leaves a region, 10,000 nest, one that
+// is left open ends with its thread, and a forked child goes on in those of the thread that forked.
 func TestRegionsInTheRecording(t *testing.T) {
 	t.Parallel()
 	rows := regionRows(t, recorded(t, compile(t, "src/regions.cc"), "run.htap"))
@@ -70,25 +71,30 @@ func TestRegionsInTheRecording(t *testing.T) {
 		}
 		return of[title][0]
 	}
-	// Of the module: 1002 bytes, and what was thrown: __cxa_allocate_exception's header of 128 bytes and a runtime_error, whose text is a
-	// block of its own (_Rep: three words, 16 characters, a NUL). The handler lies behind its end, and frees the exception.
+	// Of the module: 1002 bytes, and what was thrown: __cxa_allocate_exception's header of 128 bytes and a
+	// runtime_error, whose text is a block of its own (_Rep: three words, 16 characters, a NUL). The handler lies
+	// behind its end, and frees the exception.
 	event, module := one("event/7/-8"), one("module/1/2/3/4")
 	text, thrown := uint64(3*8+len("through a region")+1), uint64(128+16)
-	if module.Allocations != 3 || module.Deallocations != 1 || module.Requested != 1002+text+thrown || module.Depth != 1 || module.Open {
+	if module.Allocations != 3 || module.Deallocations != 1 || module.Requested != 1002+text+thrown ||
+		module.Depth != 1 || module.Open {
 		t.Errorf("module: %+v", module)
 	}
-	if event.Allocations != 5 || event.Deallocations != 5 || event.Requested != 1001+1003+module.Requested || event.Added != 0 || event.Open {
+	if event.Allocations != 5 || event.Deallocations != 5 || event.Requested != 1001+1003+module.Requested ||
+		event.Added != 0 || event.Open {
 		t.Errorf("event: %+v", event)
 	}
 	if module.Begin < event.Begin || module.End > event.End || module.End < module.Begin {
-		t.Errorf("the module, %d to %d, is not within the event, %d to %d", module.Begin, module.End, event.Begin, event.End)
+		t.Errorf("the module, %d to %d, is not within the event, %d to %d", module.Begin, module.End, event.Begin,
+			event.End)
 	}
 	deep := of["deep"]
 	if len(deep) != 10000 {
 		t.Fatalf("%d nested regions", len(deep))
 	}
 	for i, row := range deep {
-		if row.Depth != i || row.Open || row.Allocations != 0 || i > 0 && (row.Begin < deep[i-1].Begin || row.End > deep[i-1].End) {
+		if row.Depth != i || row.Open || row.Allocations != 0 || i > 0 &&
+			(row.Begin < deep[i-1].Begin || row.End > deep[i-1].End) {
 			t.Fatalf("nested region %d: %+v", i, row)
 		}
 	}
@@ -99,17 +105,20 @@ func TestRegionsInTheRecording(t *testing.T) {
 		t.Errorf("forks: %+v", forks)
 	}
 
-	// A child's thread is in none of the regions of its parent. pthread_create has allocated, in the thread that calls it, the new one's dtv: two
-	// pointers for each of 2 entries, 14 to spare, and each module with thread-local storage: the C library and the agent.
+	// A child's thread is in none of the regions of its parent. pthread_create has allocated, in the thread that calls
+	// it, the new one's dtv: two pointers for each of 2 entries, 14 to spare, and each module with thread-local
+	// storage: the C library and the agent.
 	dtv := 16 * (2 + 14 + 2)
 	var got []string
 	for _, row := range regionRows(t, recorded(t, compile(t, "src/forks.c"), "run.2.htap")) {
 		got = append(got, fmt.Sprintf("%s %d %v %d", row.Title, row.Depth, row.Open, row.Requested))
 	}
-	same(t, "of the child", got, []string{fmt.Sprintf("outer/7 0 true %d", 111+dtv), "inner 1 false 111", fmt.Sprintf("child 1 false %d", dtv)})
+	same(t, "of the child", got, []string{fmt.Sprintf("outer/7 0 true %d", 111+dtv), "inner 1 false 111",
+		fmt.Sprintf("child 1 false %d", dtv)})
 }
 
-// recorded records a program, and returns the path of the recording of that name: run.htap, of its first child run.2.htap.
+// recorded records a program, and returns the path of the recording of that name: run.htap, of its first child
+// run.2.htap.
 func recorded(t *testing.T, program, name string) string {
 	t.Helper()
 	dir := t.TempDir()

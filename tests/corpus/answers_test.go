@@ -39,14 +39,17 @@ type question struct {
 	ask     func(r *run, function string) values
 }
 
-var metrics = []string{"allocations", "bytes", "deallocations", "freed", "live", "live-blocks", "peak", "peak-blocks", "own-peak", "leaked",
+var metrics = []string{"allocations", "bytes", "deallocations", "freed", "live", "live-blocks", "peak", "peak-blocks",
+	"own-peak", "leaked",
 	"leaked-blocks", "temporary", "temporary-bytes", "min-size", "max-size", "mean-size", "reallocations", "copied"}
 
 // summing are those that sum up over disjoint stacks.
-var summing = slices.DeleteFunc(slices.Clone(metrics), func(m string) bool { return m == "own-peak" || strings.HasSuffix(m, "-size") })
+var summing = slices.DeleteFunc(slices.Clone(metrics),
+	func(m string) bool { return m == "own-peak" || strings.HasSuffix(m, "-size") })
 
 var questions = []question{
-	{"top", askTop}, {"tree", askTree}, {"tree --up", askTreeUp}, {"tree --of", askTreeOf}, {"report", askReport}, {"leaks", askLeaks},
+	{"top", askTop}, {"tree", askTree}, {"tree --up", askTreeUp}, {"tree --of", askTreeOf}, {"report",
+		askReport}, {"leaks", askLeaks},
 	{"threads", askThreads}, {"hist", askHist}, {"timeline", askTimeline}, {"dump", askDump},
 }
 
@@ -63,7 +66,8 @@ type group struct {
 func askTop(r *run, function string) values {
 	out := values{}
 	// Twice: from the run's statistics where they suffice, and from every event.
-	for _, list := range [][]string{{"allocations", "bytes", "deallocations", "freed", "live", "peak", "leaked", "leaked-blocks", "temporary"}, metrics} {
+	for _, list := range [][]string{{"allocations", "bytes", "deallocations", "freed", "live", "peak", "leaked",
+		"leaked-blocks", "temporary"}, metrics} {
 		var t struct{ Rows []row }
 		r.json(&t, "top", "--limit", "0", "--metric", strings.Join(list, ","))
 		for _, row := range t.Rows {
@@ -129,8 +133,9 @@ func askReport(r *run, function string) values {
 	out := values{}
 	for _, s := range r.report().Stacks {
 		if has(r.program, s.Frames, function) {
-			out.add(values{"allocations": s.Allocations, "bytes": s.Bytes, "deallocations": s.Deallocations, "freed": s.Freed,
-				"peak": s.PeakBytes, "peak-blocks": s.PeakBlocks, "leaked": s.LeakedBytes, "leaked-blocks": s.LeakedBlocks,
+			out.add(values{"allocations": s.Allocations, "bytes": s.Bytes, "deallocations": s.Deallocations,
+				"freed": s.Freed,
+				"peak":  s.PeakBytes, "peak-blocks": s.PeakBlocks, "leaked": s.LeakedBytes, "leaked-blocks": s.LeakedBlocks,
 				"temporary": s.Temporary, "temporary-bytes": s.TemporaryBytes, "reallocations": s.Reallocations, "in-place": s.InPlace})
 		}
 	}
@@ -166,7 +171,8 @@ func askThreads(r *run, function string) values {
 	}
 	for _, metric := range []string{"allocations", "bytes", "live", "temporary"} {
 		if threads[metric] != calls[metric] {
-			r.t.Errorf("threads: %s of %s: %d by thread, %d by function", metric, function, threads[metric], calls[metric])
+			r.t.Errorf("threads: %s of %s: %d by thread, %d by function", metric, function, threads[metric],
+				calls[metric])
 		}
 	}
 	if len(t.Rows) != 1 {
@@ -189,7 +195,8 @@ func askHist(r *run, function string) values {
 		Never     bar   `json:"never_freed"`
 	}
 	r.json(&t, "hist", "--focus", pattern(function), "--limit", "0")
-	out := values{"leaked-blocks": t.Never.Count, "leaked": t.Never.Bytes, "allocations": 0, "bytes": 0, "deallocations": 0, "freed": 0}
+	out := values{"leaked-blocks": t.Never.Count, "leaked": t.Never.Bytes, "allocations": 0, "bytes": 0,
+		"deallocations": 0, "freed": 0}
 	for _, b := range t.Sizes {
 		out["allocations"] += b.Count
 		out["bytes"] += b.Bytes
@@ -239,7 +246,8 @@ func askTimeline(r *run, function string) values {
 
 // askDump counts the events one by one.
 func askDump(r *run, function string) values {
-	out := values{"allocations": 0, "bytes": 0, "deallocations": 0, "freed": 0, "temporary": 0, "own-peak": 0, "reallocations": 0}
+	out := values{"allocations": 0, "bytes": 0, "deallocations": 0, "freed": 0, "temporary": 0, "own-peak": 0,
+		"reallocations": 0}
 	var live, blocks uint64
 	for _, e := range r.events() {
 		if !has(r.program, r.stack(e.Stack), function) {

@@ -147,7 +147,8 @@ func (r *run) runtime() {
 	}
 }
 
-// resident compares the largest resident set with what the program read of itself. What it takes to be recorded is in both.
+// resident compares the largest resident set with what the program read of itself. What it takes to be recorded is in
+// both.
 func (r *run) resident(want uint64) {
 	var t struct {
 		Resident []uint64 `json:"resident_bytes"`

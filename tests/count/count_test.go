@@ -55,7 +55,8 @@ func TestCount(t *testing.T) {
 	if err := os.WriteFile(src, []byte(known), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O0", "-D_GNU_SOURCE", "-w", "-o", src+".out", src).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O0", "-D_GNU_SOURCE", "-w", "-o", src+".out",
+		src).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	run := func(args ...string) []Totals {

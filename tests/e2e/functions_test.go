@@ -16,8 +16,8 @@ type seen struct {
 	after  int // pairs of after()
 }
 
-// TestEveryFunction records each allocation function and each operator: one event each, under its own name, with its own
-// size, below the function that called it, and the agent listens on.
+// TestEveryFunction records each allocation function and each operator: one event each, under its own name, with its
+// own size, below the function that called it, and the agent listens on.
 func TestEveryFunction(t *testing.T) {
 	t.Parallel()
 	k := built(t)
@@ -55,7 +55,8 @@ func TestEveryFunction(t *testing.T) {
 			want = []string{fmt.Sprintf("fail %v", site.Alloc)}
 		case site.Alloc != event.FuncUnknown:
 			want = []string{
-				describe(&event.Event{Kind: event.Alloc, Func: site.Alloc, Size: site.Size, Align: site.Align, Count: site.Count}),
+				describe(&event.Event{Kind: event.Alloc, Func: site.Alloc, Size: site.Size, Align: site.Align,
+					Count: site.Count}),
 				describe(&event.Event{Kind: event.Free, Func: site.Free, Size: site.Size}),
 			}
 		}
@@ -80,8 +81,8 @@ func TestEveryFunction(t *testing.T) {
 }
 
 func describe(e *event.Event) string {
-	s := map[event.Kind]string{event.Alloc: "alloc", event.Free: "free", event.Fail: "fail", event.Unmatched: "unmatched",
-		event.Inherited: "inherited"}[e.Kind] + " " + e.Func.String()
+	s := map[event.Kind]string{event.Alloc: "alloc", event.Free: "free", event.Fail: "fail",
+		event.Unmatched: "unmatched", event.Inherited: "inherited"}[e.Kind] + " " + e.Func.String()
 	if e.Kind == event.Fail {
 		return s
 	}
@@ -130,11 +131,14 @@ func TestThrow(t *testing.T) {
 	_, rec := one(t, k, programs.Case{Name: "throw", Args: []string{k.Path("throw"), fmt.Sprint(n)}})
 	// after() runs once for each of the three ways, each time, and once for the retry.
 	got := rec.Below("after")
-	kit.Same(t, "after(): allocations, deallocations", []uint64{got.Allocations, got.Deallocations}, []uint64{3*n + 1, 3*n + 1})
+	kit.Same(t, "after(): allocations, deallocations", []uint64{got.Allocations, got.Deallocations},
+		[]uint64{3*n + 1, 3*n + 1})
 	got = rec.Below("handler_throws")
-	kit.Same(t, "handler_throws(): malloc(72) and what it throws", got.Allocations >= n && got.Deallocations == got.Allocations, true)
+	kit.Same(t, "handler_throws(): malloc(72) and what it throws", got.Allocations >= n &&
+		got.Deallocations == got.Allocations, true)
 	got = rec.Below("handler_frees")
-	kit.Same(t, "handler_frees(): allocations, deallocations, bytes", []uint64{got.Allocations, got.Deallocations, got.Bytes}, []uint64{1, 1, 73})
+	kit.Same(t, "handler_frees(): allocations, deallocations, bytes",
+		[]uint64{got.Allocations, got.Deallocations, got.Bytes}, []uint64{1, 1, 73})
 	kit.Same(t, "failed: a new each, and nothing of the allocator's own attempts", rec.Totals.Failed, 3*n)
 	got = rec.Below("retries")
 	kit.Same(t, "retries(): bytes of the reserve and the block", got.Bytes >= 2*(400<<20), true)

@@ -17,14 +17,15 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// TestStoppedRecorder stops the recorder in the middle of a run: the target finishes with its right result, and when the
-// recorder goes on, nothing is missing.
+// TestStoppedRecorder stops the recorder in the middle of a run: the target finishes with its right result, and when
+// the recorder goes on, nothing is missing.
 func TestStoppedRecorder(t *testing.T) {
 	t.Parallel()
 	k := built(t)
 	out := t.TempDir()
 	const pairs = 3_000_000
-	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/", "--", k.Path("w"), "w1", fmt.Sprint(pairs), "1000")
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/", "--", k.Path("w"),
+		"w1", fmt.Sprint(pairs), "1000")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -118,8 +119,8 @@ func fullPipe() (read, write *os.File, err error) {
 	return os.NewFile(uintptr(fd[0]), "pipe"), os.NewFile(uintptr(fd[1]), "pipe"), nil
 }
 
-// TestFullStderr gives `heaptap run` a standard error that nobody reads, and the target one line after the other to write
-// elsewhere: the target finishes with its right result all the same.
+// TestFullStderr gives `heaptap run` a standard error that nobody reads, and the target one line after the other to
+// write elsewhere: the target finishes with its right result all the same.
 func TestFullStderr(t *testing.T) {
 	t.Parallel()
 	k := built(t)
@@ -135,7 +136,8 @@ func TestFullStderr(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stdout.Close()
-	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-o", out+"/", "--", k.Path("map"), "20000")
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-o", out+"/", "--", k.Path("map"),
+		"20000")
 	cmd.Stdout, cmd.Stderr = stdout, write
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

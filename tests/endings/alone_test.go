@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// TestAloneAway preloads the library without a recorder and takes the way to the spill file from the process: full chunks then
-// stay in the spool.
+// TestAloneAway preloads the library without a recorder and takes the way to the spill file from the process: full
+// chunks then stay in the spool.
 func TestAloneAway(t *testing.T) {
 	t.Parallel()
 	away := program(t, "away")

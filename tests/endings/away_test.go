@@ -8,8 +8,8 @@ import (
 func TestAway(t *testing.T) {
 	t.Parallel()
 	away := program(t, "away")
-	for _, how := range []string{"stays", "closes", "dups", "files", "chroot", "user", "everything", "sandbox", "mounts", "pids", "users",
-		"undumpable", "exec-as-user"} {
+	for _, how := range []string{"stays", "closes", "dups", "files", "chroot", "user", "everything", "sandbox",
+		"mounts", "pids", "users", "undumpable", "exec-as-user"} {
 		t.Run(how, func(t *testing.T) {
 			r := recorded(t, 7, away, how)
 			if how == "pids" { // its processes' ids are others' here, so that run may think that they go on

@@ -9,7 +9,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// cgroupHeadroom is what docs/guide.md says that a memory cgroup needs more if it holds the target, the recorder and run.
+// cgroupHeadroom is what docs/guide.md says that a memory cgroup needs more if it holds the target, the recorder and
+// run.
 const cgroupHeadroom = 128 << 20
 
 // memoryGroup makes a memory cgroup with a limit and returns a prefix that executes a command in it.
@@ -36,7 +37,8 @@ func memoryGroup(t *testing.T, limit int) []string {
 	return []string{"sh", "-c", "echo $$ >" + dir + "/cgroup.procs && exec \"$@\"", "sh"}
 }
 
-// TestOutOfMemory has the kernel kill the target, the largest process of a memory cgroup that holds all there is of the run.
+// TestOutOfMemory has the kernel kill the target, the largest process of a memory cgroup that holds all there is of the
+// run.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	ends := program(t, "ends")

@@ -19,8 +19,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestDamage flips bits of a spool, and of its spill file, that a process has left behind: what comes of them is what came before, or
-// the recording says that something is missing. What is excepted is in docs/design/0002-the-agent.md.
+// TestDamage flips bits of a spool, and of its spill file, that a process has left behind: what comes of them is what
+// came before, or the recording says that something is missing. What is excepted is in docs/design/0002-the-agent.md.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, true, nil, nil, program(t, "ends"), "return", "4000")

@@ -1,5 +1,6 @@
-// Package endings proves that every event up to the end is recorded, whatever becomes of the target: each program of src
-// counts its steps, before it does them, on a page that it shares with the test, and the recordings must agree with it.
+// Package endings proves that every event up to the end is recorded, whatever becomes of the target: each program of
+// src counts its steps, before it does them, on a page that it shares with the test, and the recordings must agree with
+// it.
 package endings
 
 import (
@@ -90,7 +91,8 @@ func prepare(t *testing.T, bare bool, prefix, flags []string, args ...string) *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &target{page: unsafe.Slice((*steps)(unsafe.Pointer(unsafe.SliceData(b))), slots), out: filepath.Join(dir, "out")}
+	r := &target{page: unsafe.Slice((*steps)(unsafe.Pointer(unsafe.SliceData(b))), slots),
+		out: filepath.Join(dir, "out")}
 	all := append([]string{}, prefix...)
 	if !bare {
 		all = append(append(append(all, kit.Binary(t), "run", "-q", "-o", r.out+"/"), flags...), "--")
@@ -263,8 +265,8 @@ func (r *target) complete(t *testing.T, n int) {
 	})
 }
 
-// judge compares every image and every child with its recording. In each, up to slack allocations and as many deallocations
-// may have been counted and not done.
+// judge compares every image and every child with its recording. In each, up to slack allocations and as many
+// deallocations may have been counted and not done.
 func (r *target) judge(t *testing.T, slack uint64) {
 	t.Helper()
 	said, all := r.said(), r.recordings(t)

@@ -16,7 +16,8 @@ func TestEndings(t *testing.T) {
 		status int
 		slack  uint64 // threads that are cut short
 	}{
-		{"return", 7, 0}, {"exit", 7, 0}, {"_exit", 7, 0}, {"quick_exit", 7, 0}, {"abort", 128 + 6, 0}, {"term", 128 + 15, 0},
+		{"return", 7, 0}, {"exit", 7, 0}, {"_exit", 7, 0}, {"quick_exit", 7, 0}, {"abort", 128 + 6, 0}, {"term",
+			128 + 15, 0},
 		{"segv", 128 + 11, 0}, {"kill", 128 + 9, 0}, {"overflow", 128 + 11, 0}, {"exec", 7, 0}, {"exec-fails", 7, 0},
 		{"pthread_exit", 0, 0}, {"threads-exit", 7, 3}, {"threads-_exit", 7, 3}, {"threads-kill", 128 + 9, 3},
 		{"threads-segv", 128 + 11, 3},

@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestForks makes children in every way that there is: each has a recording of its own, in which its parent's blocks that it
-// frees are inherited, and its parent's recording knows nothing of it.
+// TestForks makes children in every way that there is: each has a recording of its own, in which its parent's blocks
+// that it frees are inherited, and its parent's recording knows nothing of it.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	forks := program(t, "forks")

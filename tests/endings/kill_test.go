@@ -44,9 +44,9 @@ func in(script string) []string {
 	return []string{"unshare", "--mount", "sh", "-c", "{ " + script + "; } || exit 99; exec \"$@\"", "sh"}
 }
 
-// TestFullDisk lets the disk of the recording fill up: what came before is kept, the rest is counted as lost, and the target
-// ends as ever. Spilled events go to the same disk: of blocks whose deallocation was lost an end is recorded when their address is
-// given out again, so that a few more are counted than there were.
+// TestFullDisk lets the disk of the recording fill up: what came before is kept, the rest is counted as lost, and the
+// target ends as ever. Spilled events go to the same disk: of blocks whose deallocation was lost an end is recorded
+// when their address is given out again, so that a few more are counted than there were.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	needRoot(t)

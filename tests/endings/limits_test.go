@@ -12,8 +12,8 @@ import (
 // headroom is what docs/guide.md says that a limited address space needs more for the agent.
 const headroom = 64 << 20
 
-// TestAddressSpace limits the address space: with the headroom, the target behaves as without heaptap and is recorded. With
-// hardly more than it needs itself, it may not be recorded, but runs.
+// TestAddressSpace limits the address space: with the headroom, the target behaves as without heaptap and is recorded.
+// With hardly more than it needs itself, it may not be recorded, but runs.
 func TestAddressSpace(t *testing.T) {
 	t.Parallel()
 	limits, ends := program(t, "limits"), program(t, "ends")
@@ -35,14 +35,15 @@ func TestAddressSpace(t *testing.T) {
 				return // the others fill whatever space they have
 			}
 			for mib := least; mib <= least+8; mib++ {
-				kit.Same(t, fmt.Sprintf("exit status in %d MiB", mib), prepare(t, false, nil, nil, under(mib<<20, c...)...).run(t), 7)
+				kit.Same(t, fmt.Sprintf("exit status in %d MiB", mib),
+					prepare(t, false, nil, nil, under(mib<<20, c...)...).run(t), 7)
 			}
 		})
 	}
 }
 
-// TestLowers has programs limit their own address space while they run: what the agent takes of it then is no more than at the
-// start, in every mode, whoever calls the kernel, and whoever else grows at that moment.
+// TestLowers has programs limit their own address space while they run: what the agent takes of it then is no more than
+// at the start, in every mode, whoever calls the kernel, and whoever else grows at that moment.
 func TestLowers(t *testing.T) {
 	t.Parallel()
 	lowers := program(t, "lowers")
@@ -57,7 +58,8 @@ func TestLowers(t *testing.T) {
 			args := []string{lowers, how, fmt.Sprint(least + headroom>>20)}
 			recorded(t, 7, args...).judge(t, 0)
 			for _, mode := range []string{"sampled", "count", "off"} {
-				kit.Same(t, "exit status in mode "+mode, prepare(t, false, nil, []string{"--mode", mode}, args...).run(t), 7)
+				kit.Same(t, "exit status in mode "+mode,
+					prepare(t, false, nil, []string{"--mode", mode}, args...).run(t), 7)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestRecovered kills the recorder again and again, at any moment: run completes the recordings from what it has left, and
-// nothing is missing, neither an event nor which allocation a deallocation ends.
+// TestRecovered kills the recorder again and again, at any moment: run completes the recordings from what it has left,
+// and nothing is missing, neither an event nor which allocation a deallocation ends.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	for i := range 8 {
@@ -36,7 +36,8 @@ func TestRecovered(t *testing.T) {
 			for _, g := range r.recordings(t) {
 				// Of the child that it forked nobody is left to tell.
 				main := g.PID == r.said()[0].PID
-				kit.Same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code}, []any{main, map[bool]int{true: 7}[main]})
+				kit.Same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code},
+					[]any{main, map[bool]int{true: 7}[main]})
 			}
 			left, _ := filepath.Glob(filepath.Join(r.out, "*"))
 			hidden, _ := filepath.Glob(filepath.Join(r.out, ".*"))
@@ -47,7 +48,8 @@ func TestRecovered(t *testing.T) {
 	}
 }
 
-// TestLeftAlone kills run as well: what is left of both is a spool and an unfinished recording, from which all can be had.
+// TestLeftAlone kills run as well: what is left of both is a spool and an unfinished recording, from which all can be
+// had.
 func TestLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, false, nil, nil, program(t, "relay"), "250000")

@@ -25,7 +25,8 @@ func TestSignalStack(t *testing.T) {
 	}
 	r, ok := works(false, high+headroom)
 	if !ok {
-		t.Fatalf("with %d bytes, %d more than are needed without heaptap, the program fails:\n%s", high+headroom, headroom, r.stderr.String())
+		t.Fatalf("with %d bytes, %d more than are needed without heaptap, the program fails:\n%s", high+headroom,
+			headroom, r.stderr.String())
 	}
 	r.judge(t, 0)
 	t.Logf("%d bytes without heaptap, %d with it", high, high+headroom)

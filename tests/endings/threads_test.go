@@ -21,9 +21,9 @@ func TestThreads(t *testing.T) {
 	recorded(t, 7, threads, "small", "2000").judge(t, 0)
 }
 
-// TestShortThreads makes 100,000 threads. The agent's memory is that of those that lived at once: private memory does not grow
-// after the first 10,000 of them, and shared memory only by the chunks that wait for the recorder, 64 KiB for a thread that has
-// just ended. (100,000 such chunks would be 6.4 GB.)
+// TestShortThreads makes 100,000 threads. The agent's memory is that of those that lived at once: private memory does
+// not grow after the first 10,000 of them, and shared memory only by the chunks that wait for the recorder, 64 KiB for
+// a thread that has just ended. (100,000 such chunks would be 6.4 GB.)
 func TestShortThreads(t *testing.T) {
 	t.Parallel()
 	n := 100000
@@ -43,8 +43,8 @@ func TestShortThreads(t *testing.T) {
 	r.judge(t, 0)
 }
 
-// TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, at less than three
-// times the CPU time that they take alone, and the recorder's memory is bounded.
+// TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, at less
+// than three times the CPU time that they take alone, and the recorder's memory is bounded.
 func TestManyThreads(t *testing.T) {
 	t.Parallel()
 	args := []string{program(t, "threads"), "many", "17000"}
@@ -52,7 +52,8 @@ func TestManyThreads(t *testing.T) {
 	for try := 0; try < 3 && ratio >= 3; try++ {
 		bare := prepare(t, true, nil, nil, args...)
 		r := prepare(t, false, nil, nil, args...)
-		r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "-q" }) // for the recorder's memory
+		// For the recorder's memory.
+		r.cmd.Args = slices.DeleteFunc(r.cmd.Args, func(a string) bool { return a == "-q" })
 		kit.Same(t, "exit status without heaptap", bare.run(t), 7)
 		kit.Same(t, "exit status", r.run(t), 7)
 		// Each says what it took.
@@ -78,7 +79,8 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// TestStackUse measures how much more of a signal handler's stack an allocation and a deallocation use than without heaptap.
+// TestStackUse measures how much more of a signal handler's stack an allocation and a deallocation use than without
+// heaptap.
 func TestStackUse(t *testing.T) {
 	t.Parallel()
 	var used [2]int

@@ -38,7 +38,8 @@ func TestAsked(t *testing.T) {
 		for _, q := range questions {
 			t.Run(strings.Join(q, " "), func(t *testing.T) {
 				want := asked(t, path, q)
-				for i, n := range annotate(t, exported(t, "callgrind", path, q...), "--inclusive=yes", "PROGRAM TOTALS") {
+				for i, n := range annotate(t, exported(t, "callgrind", path, q...), "--inclusive=yes",
+					"PROGRAM TOTALS") {
 					if m := callgrindMetrics[i]; n != want[m] {
 						t.Errorf("callgrind: %s %d, top %d", m, n, want[m])
 					}
@@ -60,14 +61,18 @@ func TestAsked(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "out.zst")
 				command(t, append([]string{"export", "-f", "heaptrack", "-o", file, path}, q...)...)
 				tool(t, "heaptrack_print", "-f", file, "-F", file+".flames", "-H", file+".sizes")
-				tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", file+".leaks", "--flamegraph-cost-type", "leaked")
-				if n := sumOfLines(t, file+".leaks", func(f []uint64) uint64 { return f[len(f)-1] }); n != want["leaked"] && !slices.Contains(q, "--to") {
+				tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", file+".leaks",
+					"--flamegraph-cost-type", "leaked")
+				if n := sumOfLines(t, file+".leaks",
+					func(f []uint64) uint64 { return f[len(f)-1] }); n != want["leaked"] && !slices.Contains(q, "--to") {
 					t.Errorf("heaptrack: leaked %d, top %d", n, want["leaked"])
 				}
-				if n := sumOfLines(t, file+".sizes", func(f []uint64) uint64 { return f[0] * f[1] }); n != want["bytes"] {
+				if n := sumOfLines(t, file+".sizes",
+					func(f []uint64) uint64 { return f[0] * f[1] }); n != want["bytes"] {
 					t.Errorf("heaptrack: bytes %d, top %d", n, want["bytes"])
 				}
-				if n := sumOfLines(t, file+".flames", func(f []uint64) uint64 { return f[len(f)-1] }); n != want["allocations"] {
+				if n := sumOfLines(t, file+".flames",
+					func(f []uint64) uint64 { return f[len(f)-1] }); n != want["allocations"] {
 					t.Errorf("heaptrack: allocations %d, top %d", n, want["allocations"])
 				}
 			})
@@ -91,7 +96,8 @@ func dhatSums(t *testing.T, file string) map[string]uint64 {
 	}
 	sums := map[string]uint64{"bytes": 0}
 	for _, p := range data.PPs {
-		for m, n := range map[string]uint64{"bytes": p.TB, "allocations": p.TBk, "peak": p.GB, "peak-blocks": p.GBk, "live": p.EB, "live-blocks": p.EBk} {
+		for m, n := range map[string]uint64{"bytes": p.TB, "allocations": p.TBk, "peak": p.GB, "peak-blocks": p.GBk,
+			"live": p.EB, "live-blocks": p.EBk} {
 			sums[m] += n
 		}
 		if p.MB < p.GB || p.MB < p.EB || p.TL > p.TBk*data.Te {

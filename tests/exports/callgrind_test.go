@@ -15,8 +15,8 @@ import (
 // callgrindMetrics are the columns of a callgrind file.
 var callgrindMetrics = []string{"allocations", "bytes", "deallocations", "live", "peak", "leaked", "temporary"}
 
-// TestCallgrind asks callgrind_annotate for the sums of the program, and for each function's own and inclusive costs: they are what
-// heaptap top says.
+// TestCallgrind asks callgrind_annotate for the sums of the program, and for each function's own and inclusive costs:
+// they are what heaptap top says.
 func TestCallgrind(t *testing.T) {
 	t.Logf("%s", tool(t, "valgrind", "--version"))
 	each(t, func(t *testing.T, name, path string) {
@@ -47,7 +47,8 @@ func TestCallgrind(t *testing.T) {
 				if inclusive {
 					costs = row.Total
 				}
-				got := annotate(t, file, map[bool]string{false: "--inclusive=no", true: "--inclusive=yes"}[inclusive], f.file+":"+f.name)
+				got := annotate(t, file, map[bool]string{false: "--inclusive=no", true: "--inclusive=yes"}[inclusive],
+					f.file+":"+f.name)
 				if got == nil && slices.Max(slices.Collect(maps.Values(costs))) == 0 {
 					continue // what costs nothing is not printed
 				}
@@ -135,7 +136,8 @@ func topByFunction(t *testing.T, path string) map[string]topRow {
 			Self, Total map[string]uint64
 		}
 	}
-	decode(t, command(t, "top", "--json", "--by", "function", "--limit", "0", "--metric", strings.Join(callgrindMetrics, ","), path), &answer)
+	decode(t, command(t, "top", "--json", "--by", "function", "--limit", "0", "--metric",
+		strings.Join(callgrindMetrics, ","), path), &answer)
 	list, twice := map[string]topRow{}, map[string]bool{}
 	for _, r := range answer.Rows {
 		name := r.Group.Function

@@ -13,9 +13,10 @@ import (
 	"testing"
 )
 
-// between is a server between heaptap and ClickHouse. answer gets the number of each insert of rows, from 1, and may answer itself
-// instead of having it done, or after.
-func (s *clickhouse) between(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, n int64, do http.HandlerFunc)) string {
+// between is a server between heaptap and ClickHouse. answer gets the number of each insert of rows, from 1, and may
+// answer itself instead of having it done, or after.
+func (s *clickhouse) between(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, n int64,
+	do http.HandlerFunc)) string {
 	t.Helper()
 	to, err := url.Parse(s.url)
 	if err != nil {
@@ -114,7 +115,8 @@ func TestClickHouseResumes(t *testing.T) {
 			do(w, r)
 		})
 		out, err := exec.Command(heaptap, "push", "--clickhouse", server+"/busy", path).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "Too many parts (300). Merges are processing significantly slower than inserts; trying again in") {
+		if err != nil || !strings.Contains(string(out),
+			"Too many parts (300). Merges are processing significantly slower than inserts; trying again in") {
 			t.Fatalf("%v: %s", err, out)
 		}
 		s.checkSums(t, "busy", "", want)
@@ -133,13 +135,16 @@ func TestClickHouseRefuses(t *testing.T) {
 	s.do(t, "default", "CREATE TABLE other.stacks (a UInt8) ENGINE = Memory", nil)
 	for _, c := range []struct{ server, says string }{
 		{"http://writer:wrong@" + host, "wrong user or password (set them in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): Wrong password for user writer"},
-		{"http://reader:secret@" + host + "/elsewhere", "cannot create table elsewhere.recordings: http://" + host + ": the user lacks the permission: "},
+		{"http://reader:secret@" + host + "/elsewhere",
+			"cannot create table elsewhere.recordings: http://" + host + ": the user lacks the permission: "},
 		{s.url + "/other", "the server says: "},
 		{s.url + "/other/stacks", "is not a database name"},
 		{"http://127.0.0.1:1", "http://127.0.0.1:1: connect: connection refused"},
 	} {
-		out, err := exec.Command(heaptap, "push", "--retry", "0", "--clickhouse", c.server, list["one"]).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), c.says) || strings.Count(string(out), "\n") != 1 || strings.Contains(string(out), "secret") {
+		out, err := exec.Command(heaptap, "push", "--retry", "0", "--clickhouse", c.server,
+			list["one"]).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.says) || strings.Count(string(out), "\n") != 1 ||
+			strings.Contains(string(out), "secret") {
 			t.Errorf("%s: %v: %s", c.server, err, out)
 		}
 	}

@@ -42,7 +42,8 @@ const clickhouseUsers = `<yandex>
 	</users>
 </yandex>`
 
-// startClickHouse starts the server that all tests share, in a folder of its own. It ends with the tests, when stopClickHouse is called.
+// startClickHouse starts the server that all tests share, in a folder of its own. It ends with the tests, when
+// stopClickHouse is called.
 var (
 	stopClickHouse  = func() {}
 	startClickHouse = sync.OnceValues(func() (*clickhouse, error) {
@@ -71,7 +72,8 @@ var (
 			return nil, err
 		}
 		// It ends with its standard input, and so with the tests, however they end.
-		cmd := exec.Command("sh", "-c", `clickhouse-server --config-file="$0" & read _; kill -9 $!`, filepath.Join(folder, "config.xml"))
+		cmd := exec.Command("sh", "-c", `clickhouse-server --config-file="$0" & read _; kill -9 $!`,
+			filepath.Join(folder, "config.xml"))
 		cmd.Dir, cmd.Stdout, cmd.Stderr = folder, said, said
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -168,8 +170,10 @@ func (s *clickhouse) checkQueries(t *testing.T, database, path string, want map[
 // columnTypes are what a table's columns are declared as, by the head of its CSV and what docs/formats.md says of them.
 func columnTypes(table string, head []string) string {
 	texts := []string{"kind", "function", "file", "module", "frames", "name", "linkage", "offset", "address"}
-	null := map[string][]string{"stacks": {"function", "file", "line", "module"}, "frames": {"function", "linkage", "file", "line", "module", "offset"},
-		"events": {"block", "usable", "address", "born_ns", "born_by", "free_stack", "alignment"}, "timeline": {"resident_bytes"}}
+	null := map[string][]string{"stacks": {"function", "file", "line", "module"},
+		"frames": {"function", "linkage", "file", "line", "module", "offset"},
+		"events": {"block", "usable", "address", "born_ns", "born_by", "free_stack",
+			"alignment"}, "timeline": {"resident_bytes"}}
 	flags := []string{"inlined", "realloc", "in_place", "late"}
 	var list []string
 	for _, c := range head {
@@ -208,7 +212,8 @@ func TestClickHouseLoads(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.do(t, database, fmt.Sprintf("CREATE TABLE %s (%s) ENGINE = MergeTree() ORDER BY tuple()", table, columnTypes(table, head)), nil)
+				s.do(t, database, fmt.Sprintf("CREATE TABLE %s (%s) ENGINE = MergeTree() ORDER BY tuple()", table,
+					columnTypes(table, head)), nil)
 				rows := command(t, "export", "-f", strings.TrimSuffix(format+":"+table, ":stacks"), path)
 				s.do(t, database, "INSERT INTO "+table+" FORMAT "+as, bytes.NewReader(rows))
 			}
@@ -229,7 +234,8 @@ func TestClickHousePush(t *testing.T) {
 		want := totals(t, path)
 		s.checkQueries(t, database, path, want)
 		s.checkSums(t, database, "", want)
-		if out := command(t, "push", "--clickhouse", s.url+"/"+database, "--events", path); !strings.Contains(string(out), ": was there; ") {
+		if out := command(t, "push", "--clickhouse", s.url+"/"+database, "--events",
+			path); !strings.Contains(string(out), ": was there; ") {
 			t.Errorf("again: %s", out)
 		}
 		s.checkSums(t, database, "", want)
@@ -243,7 +249,8 @@ func (s *clickhouse) checkSums(t *testing.T, database, recording string, want ma
 	if recording != "" {
 		where = " WHERE recording = '" + recording + "'"
 	}
-	for _, m := range []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks", "temporary", "temporary-bytes"} {
+	for _, m := range []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked",
+		"leaked-blocks", "temporary", "temporary-bytes"} {
 		column := strings.ReplaceAll(m, "-", "_")
 		for _, table := range []string{"stacks", "recordings"} {
 			if n := s.one(t, database, "SELECT sum("+column+") FROM "+table+where); n != want[m] {
@@ -256,7 +263,8 @@ func (s *clickhouse) checkSums(t *testing.T, database, recording string, want ma
 	}
 }
 
-// TestClickHouseMany pushes all recordings into one database, the one that is made by default, and asks the questions of docs/push.md.
+// TestClickHouseMany pushes all recordings into one database, the one that is made by default, and asks the questions
+// of docs/push.md.
 func TestClickHouseMany(t *testing.T) {
 	s := theClickHouse(t)
 	list, err := recorded()
@@ -277,7 +285,8 @@ func TestClickHouseMany(t *testing.T) {
 	command(t, args...)
 	answers := make([][][]any, 0, 10)
 	for _, sql := range queriesOf(t, "../../docs/push.md", "Ten questions to many recordings") {
-		answers = append(answers, s.ask(t, "heaptap", strings.ReplaceAll(sql, " LIMIT 100", ""))) // of which all is compared
+		// Of which all is compared.
+		answers = append(answers, s.ask(t, "heaptap", strings.ReplaceAll(sql, " LIMIT 100", "")))
 	}
 	if len(answers) != 10 {
 		t.Fatalf("%d queries", len(answers))
@@ -318,7 +327,8 @@ func TestClickHouseCluster(t *testing.T) {
 	}
 	command(t, "push", "--clickhouse", s.url+"/each_has", "--events", list["one"])
 	for _, sql := range strings.Split(queriesOf(t, "../../docs/push.md", "A cluster")[0], ";") {
-		sql = strings.NewReplacer("CLUSTER", "one", "heaptap_local", "each_has", "heaptap.", "all_have.", "DATABASE heaptap", "DATABASE all_have").Replace(sql)
+		sql = strings.NewReplacer("CLUSTER", "one", "heaptap_local", "each_has", "heaptap.", "all_have.",
+			"DATABASE heaptap", "DATABASE all_have").Replace(sql)
 		s.do(t, "default", strings.TrimSpace(sql), nil)
 	}
 	out := command(t, "push", "--clickhouse", s.url+"/all_have", "--events", list["four"])

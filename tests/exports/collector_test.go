@@ -55,8 +55,8 @@ func (c *collected) sums(t *testing.T) (sums map[string]uint64, attributes []str
 	return sums, attributes
 }
 
-// TestCollectors pushes to the receivers of collectors: heaptap finds out which release of the protocol they read, and does not let one be
-// asked for whose values they would lose.
+// TestCollectors pushes to the receivers of collectors: heaptap finds out which release of the protocol they read, and
+// does not let one be asked for whose values they would lose.
 func TestCollectors(t *testing.T) {
 	list, err := recorded()
 	if err != nil {
@@ -77,7 +77,8 @@ func TestCollectors(t *testing.T) {
 			for i, address := range []string{addresses[0], "http://" + addresses[1]} {
 				before := len(got())
 				for _, flags := range [][]string{nil, {"--otlp-version", c.right}, {"--every", "100h"}} {
-					command(t, slices.Concat([]string{"push", "--otlp", address, "--label", "pid=", "--label", "hostname=", path}, flags)...)
+					command(t, slices.Concat([]string{"push", "--otlp", address, "--label", "pid=", "--label",
+						"hostname=", path}, flags)...)
 				}
 				messages := got()[before:]
 				if len(messages) != 3 {
@@ -94,12 +95,14 @@ func TestCollectors(t *testing.T) {
 							t.Errorf("%s: %s: %d, expected %d", address, typ, sums[typ], want[metric])
 						}
 					}
-					if slices.Contains(attributes, "process.pid") || slices.Contains(attributes, "host.name") || !slices.Contains(attributes, "service.name") {
+					if slices.Contains(attributes, "process.pid") || slices.Contains(attributes, "host.name") ||
+						!slices.Contains(attributes, "service.name") {
 						t.Errorf("%s: attributes %q", address, attributes)
 					}
 				}
 				for release, says := range c.wrong {
-					out, err := exec.Command(heaptap, "push", "--otlp", address, "--otlp-version", release, path).CombinedOutput()
+					out, err := exec.Command(heaptap, "push", "--otlp", address, "--otlp-version", release,
+						path).CombinedOutput()
 					if err == nil || !strings.Contains(string(out), says) || strings.Count(string(out), "\n") != 1 {
 						t.Errorf("%s, %s: %v: %s", address, release, err, out)
 					}
@@ -109,7 +112,8 @@ func TestCollectors(t *testing.T) {
 				}
 				if i == 0 {
 					out, err := exec.Command(heaptap, "push", "--otlp", "http://"+address, path).CombinedOutput()
-					if err == nil || !strings.Contains(string(out), "this port speaks gRPC, not HTTP/1; write HOST:PORT without http://") || strings.Count(string(out), "\n") != 1 {
+					if err == nil || !strings.Contains(string(out),
+						"this port speaks gRPC, not HTTP/1; write HOST:PORT without http://") || strings.Count(string(out), "\n") != 1 {
 						t.Errorf("HTTP at a port of gRPC: %v: %s", err, out)
 					}
 				}
@@ -118,7 +122,8 @@ func TestCollectors(t *testing.T) {
 	}
 }
 
-// TestNewestCollector pushes to what the newest release of the collector's library makes of messages. It refuses by a header what it does not read.
+// TestNewestCollector pushes to what the newest release of the collector's library makes of messages. It refuses by a
+// header what it does not read.
 func TestNewestCollector(t *testing.T) {
 	list, err := recorded()
 	if err != nil {
@@ -133,7 +138,8 @@ func TestNewestCollector(t *testing.T) {
 	}
 	for _, address := range []string{addresses[0], "http://" + addresses[2]} {
 		out, err := exec.Command(heaptap, "push", "--otlp", address, "--otlp-version", "v0.2", path).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "leave out --otlp-version") || strings.Count(string(out), "\n") != 1 {
+		if err == nil || !strings.Contains(string(out), "leave out --otlp-version") ||
+			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: %v: %s", address, err, out)
 		}
 	}

@@ -88,12 +88,13 @@ onLoad(); tryFunc(() => { gFilename = "x"; gData = %s; buildTree(); displayTree(
 		if err := os.WriteFile(filepath.Join(dir, "page.html"), []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out := tool(t, browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "home"), "--dump-dom",
+		out := tool(t, browser, "--headless", "--no-sandbox", "--disable-gpu",
+			"--user-data-dir="+filepath.Join(dir, "home"), "--dump-dom",
 			"file://"+filepath.Join(dir, "page.html"))
 		text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(out), "")
 		want := totals(t, path)
-		for title, m := range map[string][2]string{"Total:": {"bytes", "allocations"}, "At t-gmax:": {"peak", "peak-blocks"},
-			"At t-end:": {"leaked", "leaked-blocks"}} {
+		for title, m := range map[string][2]string{"Total:": {"bytes", "allocations"},
+			"At t-gmax:": {"peak", "peak-blocks"}, "At t-end:": {"leaked", "leaked-blocks"}} {
 			re := regexp.MustCompile(title + ` +([\d,]+) bytes \([^)]*\) in ([\d,]+) blocks`)
 			found := re.FindStringSubmatch(text) // the first is the root
 			if found == nil || plainNumber(found[1]) != want[m[0]] || plainNumber(found[2]) != want[m[1]] {
@@ -108,8 +109,8 @@ func plainNumber(text string) uint64 {
 	return n
 }
 
-// countedByEvents goes through the events for the sum of all call stacks' own peaks, of the blocks that they had then, and of all blocks'
-// lifetimes, up to the end for those that were not freed.
+// countedByEvents goes through the events for the sum of all call stacks' own peaks, of the blocks that they had then,
+// and of all blocks' lifetimes, up to the end for those that were not freed.
 func countedByEvents(t *testing.T, path string) map[string]uint64 {
 	t.Helper()
 	r, err := recording.Open(path)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// largest runs heaptap and returns its largest resident set, in bytes. Python starts it: what this process has itself would count, too.
+// largest runs heaptap and returns its largest resident set, in bytes. Python starts it: what this process has itself
+// would count, too.
 func largest(t *testing.T, args ...string) int64 {
 	t.Helper()
 	const script = `import resource, subprocess, sys

@@ -94,7 +94,8 @@ func TestFirefox(t *testing.T) {
 // TestFirefoxRange asks for a part of the time, and of the blocks: what is older ends there, but does not begin.
 func TestFirefoxRange(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
-		for _, flags := range [][]string{{"--from", "40%", "--to", "80%"}, {"--from", "peak", "--size", "100.."}, {"--from", "0.5%"}} {
+		for _, flags := range [][]string{{"--from", "40%", "--to", "80%"}, {"--from", "peak", "--size", "100.."},
+			{"--from", "0.5%"}} {
 			var top struct{ Total struct{ Bytes, Freed uint64 } }
 			decode(t, command(t, append([]string{"top", "--json", "--metric", "bytes,freed", path}, flags...)...), &top)
 			for _, format := range []string{"firefox", "firefox:blocks"} {
@@ -123,7 +124,8 @@ func TestFirefoxRange(t *testing.T) {
 func checkFirefox(t *testing.T, format, path string, p *firefoxProfile) {
 	t.Helper()
 	want, th := totals(t, path), &p.Threads[0]
-	for name, table := range map[string]any{"samples": th.Samples, "markers": th.Markers, "stacks": th.StackTable, "frames": th.FrameTable,
+	for name, table := range map[string]any{"samples": th.Samples, "markers": th.Markers, "stacks": th.StackTable,
+		"frames":    th.FrameTable,
 		"functions": th.FuncTable, "resources": th.ResourceTable, "allocations": th.NativeAllocations, "counter": p.Counters[0].Samples} {
 		checkColumns(t, format+" "+name, reflect.ValueOf(table))
 	}
@@ -142,7 +144,8 @@ func checkFirefox(t *testing.T, format, path string, p *firefoxProfile) {
 		t.Errorf("%s: the counter ends at %d with at most %d, expected %v", format, live, most, want)
 	}
 	for i, m := range th.Markers.Data {
-		if th.StringArray[th.Markers.Name[i]] == "peak" && (m.Bytes != want["peak"] || m.Blocks != want["peak-blocks"]) {
+		if th.StringArray[th.Markers.Name[i]] == "peak" &&
+			(m.Bytes != want["peak"] || m.Blocks != want["peak-blocks"]) {
 			t.Errorf("%s: the peak is %v", format, m)
 		}
 	}
@@ -176,7 +179,8 @@ func checkIndexes(t *testing.T, format string, p *firefoxProfile) {
 	within("frame", th.StackTable.Frame, 0, th.FrameTable.Length)
 	within("category", append(th.StackTable.Category, th.FrameTable.Category...), 0, len(p.Meta.Categories))
 	within("function", th.FrameTable.Func, 0, th.FuncTable.Length)
-	within("name", append(append(th.FuncTable.Name, th.Markers.Name...), th.ResourceTable.Name...), 0, len(th.StringArray))
+	within("name", append(append(th.FuncTable.Name, th.Markers.Name...), th.ResourceTable.Name...), 0,
+		len(th.StringArray))
 	within("resource", th.FuncTable.Resource, -1, th.ResourceTable.Length)
 	within("library", th.ResourceTable.Lib, 0, len(p.Libs))
 	for i, prefix := range th.StackTable.Prefix { // callers come first
@@ -186,8 +190,8 @@ func checkIndexes(t *testing.T, format string, p *firefoxProfile) {
 	}
 }
 
-// checkAllocations sums up the allocations, and what is retained of them as the profiler finds it: what is less than 0 bytes ends what was
-// allocated last at its address.
+// checkAllocations sums up the allocations, and what is retained of them as the profiler finds it: what is less than 0
+// bytes ends what was allocated last at its address.
 func checkAllocations(t *testing.T, format, path string, p *firefoxProfile, want map[string]uint64) {
 	t.Helper()
 	th := &p.Threads[0]

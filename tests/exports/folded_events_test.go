@@ -14,10 +14,11 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// longRun writes a recording whose first events were folded: of call stacks of which only the sums are left, and of others.
+// longRun writes a recording whose first events were folded: of call stacks of which only the sums are left, and of
+// others.
 func longRun(path string) error {
-	r, err := recording.Create(path, event.Process{PID: 9, Exe: "/bin/long", Args: []string{"long"}, Started: 1_700_000_000_000_000_000},
-		recording.Options{Fold: recording.Fold{Keep: 50 * time.Millisecond}})
+	r, err := recording.Create(path, event.Process{PID: 9, Exe: "/bin/long", Args: []string{"long"},
+		Started: 1_700_000_000_000_000_000}, recording.Options{Fold: recording.Fold{Keep: 50 * time.Millisecond}})
 	if err != nil {
 		return err
 	}
@@ -53,8 +54,9 @@ func longRun(path string) error {
 	return w.finish(frames)
 }
 
-// TestFoldedEvents exports a recording of whose first events only the sums are left. Formats of sums are exact all the same; those that show
-// how it came to them show what is known, with the same sums; those that need events say which are missing, and write nothing.
+// TestFoldedEvents exports a recording of whose first events only the sums are left. Formats of sums are exact all the
+// same; those that show how it came to them show what is known, with the same sums; those that need events say which
+// are missing, and write nothing.
 func TestFoldedEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.htap")
 	if err := longRun(path); err != nil {
@@ -71,7 +73,8 @@ func TestFoldedEvents(t *testing.T) {
 		}
 	}
 	for metric := range want {
-		if n := sumOfLines(t, exported(t, "folded", path, "--metric", metric), func(f []uint64) uint64 { return f[len(f)-1] }); n != want[metric] {
+		if n := sumOfLines(t, exported(t, "folded", path, "--metric", metric),
+			func(f []uint64) uint64 { return f[len(f)-1] }); n != want[metric] {
 			t.Errorf("folded: %s %d, expected %d", metric, n, want[metric])
 		}
 	}
@@ -97,7 +100,8 @@ func TestFoldedEvents(t *testing.T) {
 	checkIndexes(t, "firefox", &f)
 	checkAllocations(t, "firefox", path, &f, want)
 	p := readTrace(t, []byte(read(t, exported(t, "perfetto", path))))
-	if n := len(p.profiles); n == 0 || p.profiles[n-1].bytes != want["bytes"] || p.profiles[n-1].freed != want["freed"] {
+	if n := len(p.profiles); n == 0 || p.profiles[n-1].bytes != want["bytes"] ||
+		p.profiles[n-1].freed != want["freed"] {
 		t.Errorf("perfetto: %+v, expected %v", p.profiles, want)
 	}
 	// Its own peaks are those of single call stacks, which the recording keeps.

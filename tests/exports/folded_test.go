@@ -50,7 +50,8 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// framesOfHostile is how many frames the deepest call stack of hostile names has: semicolons in names must not make more.
+// framesOfHostile is how many frames the deepest call stack of hostile names has: semicolons in names must not make
+// more.
 func framesOfHostile(t *testing.T, text string) (most int) {
 	t.Helper()
 	for l := range strings.Lines(text) {
@@ -81,7 +82,8 @@ func TestFolded(t *testing.T) {
 			return // as python
 		}
 		for _, by := range []string{"function", "line", "address", "file", "module", "thread", "size", "allocator"} {
-			if sum, _ := readFolded(t, read(t, exported(t, "folded", path, "--metric", "bytes", "--by", by))); sum != want["bytes"] {
+			if sum, _ := readFolded(t, read(t, exported(t, "folded", path, "--metric", "bytes", "--by",
+				by))); sum != want["bytes"] {
 				t.Errorf("by %s: %d, expected %d", by, sum, want["bytes"])
 			}
 		}

@@ -13,20 +13,23 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestHeaptrack has heaptrack_print read the files: allocations, bytes, sizes, peak and leaks are the report's, by exact numbers from its
-// flame graphs and histogram, and what it calls temporary is what docs/formats.md says that it does.
+// TestHeaptrack has heaptrack_print read the files: allocations, bytes, sizes, peak and leaks are the report's, by
+// exact numbers from its flame graphs and histogram, and what it calls temporary is what docs/formats.md says that it
+// does.
 func TestHeaptrack(t *testing.T) {
 	t.Logf("%s", tool(t, "heaptrack_print", "--version"))
 	each(t, func(t *testing.T, name, path string) {
 		want := totals(t, path)
-		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz", "heaptrack:plain": ".plain"} {
+		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz",
+			"heaptrack:plain": ".plain"} {
 			file := filepath.Join(t.TempDir(), "out.heaptrack"+ending)
 			command(t, "export", "-f", variant, "-o", file, path)
 			got := map[string]uint64{}
 			var text []byte
 			for _, kind := range []string{"allocations", "temporary", "leaked", "peak"} {
 				flames, sizes := file+"."+kind, file+".sizes"
-				text = tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", flames, "--flamegraph-cost-type", kind, "-H", sizes)
+				text = tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", flames,
+					"--flamegraph-cost-type", kind, "-H", sizes)
 				got[kind] = sumOfLines(t, flames, func(fields []uint64) uint64 { return fields[len(fields)-1] })
 				got["bytes"] = sumOfLines(t, sizes, func(fields []uint64) uint64 { return fields[0] * fields[1] })
 			}
@@ -88,7 +91,8 @@ func sumOfLines(t *testing.T, file string, of func([]uint64) uint64) (sum uint64
 	for line := range strings.Lines(string(bytes.TrimSpace(b))) {
 		var numbers []uint64
 		for _, f := range strings.Fields(line) {
-			if n, err := strconv.ParseInt(f, 10, 64); err == nil { // what was freed more often than allocated is negative
+			// What was freed more often than allocated is negative.
+			if n, err := strconv.ParseInt(f, 10, 64); err == nil {
 				numbers = append(numbers, uint64(n))
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestImportLegacy imports older forms of profiles: those among google/pprof's own test data, Go's text, and what was written for this test.
-// The sums are those that google/pprof reads.
+// TestImportLegacy imports older forms of profiles: those among google/pprof's own test data, Go's text, and what was
+// written for this test. The sums are those that google/pprof reads.
 func TestImportLegacy(t *testing.T) {
 	theJudges(t) // which gets the module
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/pprof")
@@ -49,7 +49,9 @@ func TestImportLegacy(t *testing.T) {
 			command(t, "import", "-o", back, file)
 			command(t, "verify", back)
 			got := totals(t, back)
-			for _, one := range [][3]string{{"inuse_space", "space", "leaked"}, {"inuse_objects", "objects", "leaked-blocks"}, {"alloc_space", "", "bytes"}, {"alloc_objects", "", "allocations"}} {
+			for _, one := range [][3]string{{"inuse_space", "space", "leaked"},
+				{"inuse_objects", "objects", "leaked-blocks"}, {"alloc_space", "", "bytes"}, {"alloc_objects", "",
+					"allocations"}} {
 				want, told := sums[one[0]]
 				if !told {
 					want, told = sums[one[1]]
@@ -60,7 +62,8 @@ func TestImportLegacy(t *testing.T) {
 				}
 			}
 			// Go names the runtime's own functions only if a sample, by chance, has nothing else.
-			if self := selves(t, back, "leaked"); c.function != "" && self[c.function]+self["runtime.makeslice"] < 10<<20 && c.held {
+			if self := selves(t, back, "leaked"); c.function != "" &&
+				self[c.function]+self["runtime.makeslice"] < 10<<20 && c.held {
 				t.Errorf("%s has not what it holds: %v", c.function, self)
 			} else if c.function != "" && !c.held && self[c.function] == 0 {
 				t.Errorf("%s has nothing: %v", c.function, self)

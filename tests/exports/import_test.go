@@ -17,7 +17,8 @@ import (
 func TestImportHeaptrack(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		want := totals(t, path)
-		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz", "heaptrack:plain": ""} {
+		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz",
+			"heaptrack:plain": ""} {
 			dir := t.TempDir()
 			file, back := filepath.Join(dir, "a.heaptrack"+ending), filepath.Join(dir, "back.htap")
 			command(t, "export", "-f", variant, "-o", file, path)
@@ -26,7 +27,8 @@ func TestImportHeaptrack(t *testing.T) {
 				command(t, "verify", back)
 			}
 			got := totals(t, back)
-			for _, m := range []string{"allocations", "deallocations", "bytes", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks"} {
+			for _, m := range []string{"allocations", "deallocations", "bytes", "freed", "peak", "peak-blocks",
+				"leaked", "leaked-blocks"} {
 				if got[m] != want[m] {
 					t.Errorf("%s: %s %d, was %d", variant, m, got[m], want[m])
 				}
@@ -44,7 +46,8 @@ func TestImportHeaptrack(t *testing.T) {
 					continue
 				}
 				compared++
-				for _, m := range callgrindMetrics[:len(callgrindMetrics)-1] { // but temporary, which threads make different
+				// But temporary, which threads make different.
+				for _, m := range callgrindMetrics[:len(callgrindMetrics)-1] {
 					if row.Total[m] != before[name].Total[m] {
 						t.Errorf("%s: %.200s: %s %d, was %d", variant, name, m, row.Total[m], before[name].Total[m])
 					}
@@ -86,7 +89,8 @@ func TestImportRealHeaptrack(t *testing.T) {
 	command(t, "import", "-o", back, found[0])
 	got := totals(t, back)
 	for _, kind := range []string{"allocations", "leaked", "peak"} {
-		text := tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", found[0], "-F", base+".flames", "--flamegraph-cost-type", kind)
+		text := tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", found[0], "-F", base+".flames",
+			"--flamegraph-cost-type", kind)
 		n := sumOfLines(t, base+".flames", func(f []uint64) uint64 { return f[len(f)-1] })
 		if n == 0 || got[kind] != n {
 			t.Errorf("%s: %d, heaptrack_print %d", kind, got[kind], n)
@@ -134,26 +138,31 @@ func TestImportBroken(t *testing.T) {
 	}
 }
 
-// roundTrips are formats that come back, and what they carry. Numbers of blocks that a format does not tell are not compared.
+// roundTrips are formats that come back, and what they carry. Numbers of blocks that a format does not tell are not
+// compared.
 var roundTrips = []struct {
 	format  string
 	flags   []string
 	metrics []string // in sum
 	by      []string // also function by function
 }{
-	{"pprof", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks", "temporary", "temporary-bytes"},
+	{"pprof", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked",
+		"leaked-blocks", "temporary", "temporary-bytes"},
 		[]string{"allocations", "bytes", "peak", "leaked", "temporary"}},
 	{"folded", []string{"--metric", "peak"}, []string{"peak"}, []string{"peak"}},
 	{"folded", []string{"--metric", "leaked"}, []string{"leaked", "peak:leaked"}, []string{"leaked"}},
 	{"folded", []string{"--metric", "bytes"}, []string{"bytes"}, []string{"bytes"}},
-	{"folded:mallocprofiler", nil, []string{"allocations", "bytes", "leaked"}, []string{"allocations", "bytes", "leaked"}},
-	{"speedscope", nil, []string{"allocations", "bytes", "peak", "leaked", "temporary"}, []string{"allocations", "bytes", "peak", "leaked", "temporary"}},
+	{"folded:mallocprofiler", nil, []string{"allocations", "bytes", "leaked"},
+		[]string{"allocations", "bytes", "leaked"}},
+	{"speedscope", nil, []string{"allocations", "bytes", "peak", "leaked", "temporary"},
+		[]string{"allocations", "bytes", "peak", "leaked", "temporary"}},
 	{"massif", nil, []string{"peak", "leaked"}, nil},
-	{"dhat", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked", "leaked-blocks"},
-		[]string{"allocations", "bytes", "peak", "leaked"}},
+	{"dhat", nil, []string{"allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "leaked",
+		"leaked-blocks"}, []string{"allocations", "bytes", "peak", "leaked"}},
 }
 
-// TestRoundTrips exports recordings and imports what comes of that: what the list of formats promises is the same again.
+// TestRoundTrips exports recordings and imports what comes of that: what the list of formats promises is the same
+// again.
 func TestRoundTrips(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		if name == "empty" {
@@ -222,7 +231,8 @@ func TestImportThreads(t *testing.T) {
 			list := map[string][2]uint64{}
 			for i, th := range sum.Threads {
 				if who := r.Threads()[i]; th.Allocations > 0 {
-					key := fmt.Sprint(printable(strings.ToValidUTF8(who.Name, "?")), " ", who.TID) // control characters are escaped
+					// Control characters are escaped.
+					key := fmt.Sprint(printable(strings.ToValidUTF8(who.Name, "?")), " ", who.TID)
 					list[key] = [2]uint64{list[key][0] + th.Allocations, list[key][1] + th.Bytes}
 				}
 			}

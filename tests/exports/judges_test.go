@@ -15,7 +15,8 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-// build builds a module of judges, once, which lies in a folder of its own with its own dependencies: those that modfile names.
+// build builds a module of judges, once, which lies in a folder of its own with its own dependencies: those that
+// modfile names.
 func build(folder, modfile string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path := filepath.Join(dir, strings.ReplaceAll(folder+"-"+modfile, "/", "-"))
@@ -91,7 +92,8 @@ func selves(t *testing.T, path, metric string) map[string]uint64 {
 		case name == "":
 			name = r.Group.Offset
 		}
-		for strings.Contains(name, "\uFFFD\uFFFD") { // JSON has one for each byte that is no UTF-8, exports one for several
+		// JSON has one for each byte that is no UTF-8, exports one for several.
+		for strings.Contains(name, "\uFFFD\uFFFD") {
 			name = strings.ReplaceAll(name, "\uFFFD\uFFFD", "\uFFFD")
 		}
 		if n := r.Self[metric]; n > 0 {

@@ -24,8 +24,9 @@ type massifSnapshot struct {
 	root        massifNode
 }
 
-// TestMassif has ms_print read massif.out files: its peak is the report's, as is what is live at the end, and what it says of a
-// function at the peak is what heaptap top says. The trees are looked at one by one: what is below a node sums up to it.
+// TestMassif has ms_print read massif.out files: its peak is the report's, as is what is live at the end, and what it
+// says of a function at the peak is what heaptap top says. The trees are looked at one by one: what is below a node
+// sums up to it.
 func TestMassif(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		file := exported(t, "massif", path)
@@ -75,7 +76,8 @@ func (n *massifNode) check(t *testing.T, root bool) {
 
 var massifName = regexp.MustCompile(`^0x[0-9A-F]+: (.*) \((?:in )?.*\)$`)
 
-// massifAgrees compares what the functions that allocate have at the peak. What is too small to be told apart may be anyone's.
+// massifAgrees compares what the functions that allocate have at the peak. What is too small to be told apart may be
+// anyone's.
 func massifAgrees(t *testing.T, path string, root *massifNode) {
 	got, rest := map[string]uint64{}, uint64(0)
 	for _, n := range root.children {

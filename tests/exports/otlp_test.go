@@ -26,7 +26,8 @@ type otlpProfiles struct {
 }
 
 // otlpMetrics are the metrics by the types of profiles.
-var otlpMetrics = map[string]string{"alloc_objects": "allocations", "alloc_space": "bytes", "inuse_objects": "live-blocks", "inuse_space": "live",
+var otlpMetrics = map[string]string{"alloc_objects": "allocations", "alloc_space": "bytes",
+	"inuse_objects": "live-blocks", "inuse_space": "live",
 	"peak_objects": "peak-blocks", "peak_space": "peak", "leaked_objects": "leaked-blocks", "leaked_space": "leaked",
 	"temporary_objects": "temporary", "temporary_space": "temporary-bytes"}
 
@@ -43,7 +44,8 @@ func TestOTLP(t *testing.T) {
 			if n, known := want[metric]; !known || one.Sum != n {
 				t.Errorf("%s: %d, expected %d", one.Type, one.Sum, n)
 			}
-			if one.Unit != map[bool]string{true: "bytes", false: "count"}[strings.HasSuffix(one.Type, "space")] || one.Time == 0 {
+			if one.Unit != map[bool]string{true: "bytes", false: "count"}[strings.HasSuffix(one.Type, "space")] ||
+				one.Time == 0 {
 				t.Errorf("%s: unit %q, time %d", one.Type, one.Unit, one.Time)
 			}
 			got := map[string]uint64{}
@@ -61,7 +63,8 @@ func TestOTLP(t *testing.T) {
 				}
 			}
 			functions := selves(t, path, metric)
-			maps.DeleteFunc(functions, func(name string, _ uint64) bool { return strings.Contains(name, "0x") }) // addresses
+			// Addresses.
+			maps.DeleteFunc(functions, func(name string, _ uint64) bool { return strings.Contains(name, "0x") })
 			sameSelves(t, one.Type, got, functions)
 		}
 	})
@@ -73,7 +76,8 @@ func TestOTLPThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := judge[otlpProfiles](t, "otlp", exported(t, "otlp", list["four"], "--by", "thread", "--metric", "allocations"))[0]
+	p := judge[otlpProfiles](t, "otlp", exported(t, "otlp", list["four"], "--by", "thread", "--metric",
+		"allocations"))[0]
 	threads := map[string]uint64{}
 	for _, s := range p.Profiles[0].Samples {
 		threads[s.Labels["thread.id"]] += s.Value

@@ -77,11 +77,13 @@ func sameAsCSV(t *testing.T, what string, table *parquetTable, file string) {
 		t.Fatal(err)
 	}
 	if len(rows)-1 != table.Rows || len(rows[0]) != len(table.Columns) {
-		t.Fatalf("%s: %d rows of %d columns, expected %d of %d", what, table.Rows, len(table.Columns), len(rows)-1, len(rows[0]))
+		t.Fatalf("%s: %d rows of %d columns, expected %d of %d", what, table.Rows, len(table.Columns), len(rows)-1,
+			len(rows[0]))
 	}
 	for i, c := range table.Columns {
 		if c.Name != rows[0][i] || len(c.Values) != table.Rows {
-			t.Fatalf("%s: column %d is %q with %d values, expected %q with %d", what, i, c.Name, len(c.Values), rows[0][i], table.Rows)
+			t.Fatalf("%s: column %d is %q with %d values, expected %q with %d", what, i, c.Name, len(c.Values),
+				rows[0][i], table.Rows)
 		}
 		for k, v := range c.Values {
 			got := ""
@@ -123,7 +125,8 @@ func TestHyparquet(t *testing.T) {
 		}
 		decode(t, tool(t, "node", "testdata/hyparquet.mjs", folder, exported(t, "parquet", path)), &read)
 		for metric, n := range want {
-			if got := string(read.Sums[strings.ReplaceAll(metric, "-", "_")]); got != strconv.FormatUint(n, 10) && (n > 0 || got != "") {
+			if got := string(read.Sums[strings.ReplaceAll(metric, "-", "_")]); got != strconv.FormatUint(n, 10) &&
+				(n > 0 || got != "") {
 				t.Errorf("%s: %s, expected %d", metric, got, n)
 			}
 		}

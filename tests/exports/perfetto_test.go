@@ -12,7 +12,8 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-// message is a message of Protocol Buffers: the values of its fields, by number, in order. A value is a number or bytes.
+// message is a message of Protocol Buffers: the values of its fields, by number, in order. A value is a number or
+// bytes.
 type message map[int][]protoValue
 
 type protoValue struct {
@@ -109,7 +110,8 @@ type perfettoTrace struct {
 }
 
 func readTrace(t *testing.T, b []byte) *perfettoTrace {
-	p := &perfettoTrace{t: t, strings: map[int]map[uint64]string{}, mappings: map[uint64]string{}, frames: map[uint64]string{},
+	p := &perfettoTrace{t: t, strings: map[int]map[uint64]string{}, mappings: map[uint64]string{},
+		frames: map[uint64]string{},
 		stacks: map[uint64][]uint64{}, paths: map[string]bool{}, clocks: map[uint64]uint64{}, tracks: map[uint64]string{}, counters: map[string][]uint64{},
 		times: map[string][]uint64{}, instants: map[string]uint64{}}
 	trace, err := parse(b)
@@ -216,7 +218,8 @@ func (p *perfettoTrace) profile(m message) {
 	p.index++
 	m.each(p.t, 5, func(dump message) {
 		if !p.open {
-			p.profiles = append(p.profiles, heapProfile{at: dump.number(9), leaves: map[string]uint64{}, seen: map[uint64]bool{}})
+			p.profiles = append(p.profiles, heapProfile{at: dump.number(9), leaves: map[string]uint64{},
+				seen: map[uint64]bool{}})
 		}
 		h := &p.profiles[len(p.profiles)-1]
 		if dump.text(11) != "libc.malloc" || dump.number(9) != h.at {
@@ -258,7 +261,8 @@ func TestPerfetto(t *testing.T) {
 			}
 		}
 		end := p.profiles[len(p.profiles)-1]
-		if end.bytes != want["bytes"] || end.freed != want["freed"] || end.allocations != want["allocations"] || end.frees != want["deallocations"] {
+		if end.bytes != want["bytes"] || end.freed != want["freed"] || end.allocations != want["allocations"] ||
+			end.frees != want["deallocations"] {
 			t.Errorf("at the end: %d %d %d %d, expected %v", end.bytes, end.freed, end.allocations, end.frees, want)
 		}
 		sameSelves(t, "bytes", end.leaves, selves(t, path, "bytes"))
@@ -266,7 +270,8 @@ func TestPerfetto(t *testing.T) {
 			t.Errorf("the deepest call stack has %d frames", end.deepest)
 		}
 		for _, h := range p.profiles[:len(p.profiles)-1] {
-			if h.bytes-h.freed != want["peak"] || h.allocations-h.frees != want["peak-blocks"] || h.at != p.instants["peak"] {
+			if h.bytes-h.freed != want["peak"] || h.allocations-h.frees != want["peak-blocks"] ||
+				h.at != p.instants["peak"] {
 				t.Errorf("at the peak: %d bytes, %d blocks; expected %v", h.bytes-h.freed, h.allocations-h.frees, want)
 			}
 		}
@@ -279,8 +284,8 @@ func TestPerfetto(t *testing.T) {
 
 func checkCounters(t *testing.T, p *perfettoTrace, want map[string]uint64) {
 	t.Helper()
-	for name, last := range map[string]uint64{"live bytes": want["live"], "live blocks": want["live-blocks"], "allocations": want["allocations"],
-		"allocated bytes": want["bytes"]} {
+	for name, last := range map[string]uint64{"live bytes": want["live"], "live blocks": want["live-blocks"],
+		"allocations": want["allocations"], "allocated bytes": want["bytes"]} {
 		list := p.counters[name]
 		if len(list) == 0 || list[len(list)-1] != last {
 			t.Errorf("%s: %d values, the last is not %d", name, len(list), last)
@@ -306,10 +311,12 @@ func TestPerfettoHidden(t *testing.T) {
 		}
 		p, want := readTrace(t, b), totals(t, path)
 		last := p.profiles[len(p.profiles)-1]
-		if last.bytes != want["bytes"] || last.freed != want["freed"] || len(p.stacks) > 2 { // one, and one of code that has no name to be hidden by
+		// One, and one of code that has no name to be hidden by.
+		if last.bytes != want["bytes"] || last.freed != want["freed"] || len(p.stacks) > 2 {
 			t.Errorf("%d bytes, %d freed, %d call stacks; expected %v", last.bytes, last.freed, len(p.stacks), want)
 		}
-		if first := &p.profiles[0]; name == "torture" && (len(p.profiles) != 3 || first.bytes != 2001 || first.freed != 1000) {
+		if first := &p.profiles[0]; name == "torture" &&
+			(len(p.profiles) != 3 || first.bytes != 2001 || first.freed != 1000) {
 			t.Errorf("%d profiles; at 3 µs %d bytes, %d freed", len(p.profiles), first.bytes, first.freed)
 		}
 		for i := range p.profiles[1:] {
@@ -339,7 +346,8 @@ func TestPerfettoProtoc(t *testing.T) {
 			t.Fatalf("%v\n%.500s", err, out)
 		}
 		for line := range strings.Lines(string(out)) {
-			if field := strings.TrimSpace(line); field != "" && field[0] >= '0' && field[0] <= '9' { // the number of an unknown field
+			// The number of an unknown field.
+			if field := strings.TrimSpace(line); field != "" && field[0] >= '0' && field[0] <= '9' {
 				t.Errorf("unknown field: %s", field)
 				break
 			}

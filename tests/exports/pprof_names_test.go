@@ -24,14 +24,15 @@ type pprofSums struct {
 // TestPprofParca holds profiles to the rules by which Parca takes them.
 func TestPprofParca(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
-		for _, flags := range [][]string{nil, {"--by", "thread"}, {"--module", "libc", "--metric", "live"}, {"--from", "50%"}} {
+		for _, flags := range [][]string{nil, {"--by", "thread"}, {"--module", "libc", "--metric", "live"},
+			{"--from", "50%"}} {
 			judge[pprofSums](t, "pprof", exported(t, "pprof", path, flags...))
 		}
 	})
 }
 
-// TestPprofNames holds that viewers which add up by the names of functions, as Pyroscope and pprof -top do, show call stacks and functions as
-// heaptap does: also those without a name.
+// TestPprofNames holds that viewers which add up by the names of functions, as Pyroscope and pprof -top do, show call
+// stacks and functions as heaptap does: also those without a name.
 func TestPprofNames(t *testing.T) {
 	check := func(t *testing.T, path string) (nameless int) {
 		t.Helper()
@@ -88,9 +89,10 @@ func TestPprofNames(t *testing.T) {
 
 // printable is a name with its control characters escaped.
 func printable(name string) string {
-	return regexp.MustCompile(`[\x00-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}]`).ReplaceAllStringFunc(name, func(s string) string {
-		return strings.Trim(strconv.QuoteToASCII(s), `"`)
-	})
+	return regexp.MustCompile(`[\x00-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}]`).ReplaceAllStringFunc(name,
+		func(s string) string {
+			return strings.Trim(strconv.QuoteToASCII(s), `"`)
+		})
 }
 
 var topLine = regexp.MustCompile(`^ *(\d+)B? +\S+% +\S+% +\d+B? +\S+%  (.*?)(?: \((?:partial-)?inline\))?$`)
@@ -98,7 +100,8 @@ var topLine = regexp.MustCompile(`^ *(\d+)B? +\S+% +\S+% +\d+B? +\S+%  (.*?)(?: 
 // pprofTop are the functions' own values of a type, as go tool pprof -top has them.
 func pprofTop(t *testing.T, file, typ string) map[string]uint64 {
 	t.Helper()
-	text := tool(t, "go", "tool", "pprof", "-symbolize=none", "-top", "-nodecount=1000000", "-nodefraction=0", "-unit=B", "-sample_index="+typ, file)
+	text := tool(t, "go", "tool", "pprof", "-symbolize=none", "-top", "-nodecount=1000000", "-nodefraction=0",
+		"-unit=B", "-sample_index="+typ, file)
 	list := map[string]uint64{}
 	_, rows, _ := strings.Cut(string(text), "flat%")
 	for line := range strings.Lines(rows) {
@@ -135,7 +138,8 @@ func TestPprofArguments(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.htap")
-	if err := record(&programs.Case{Args: []string{filepath.Join(dir, "four"), "\x1b[31mred\nline\u009b"}}, folder, path); err != nil {
+	if err := record(&programs.Case{Args: []string{filepath.Join(dir, "four"), "\x1b[31mred\nline\u009b"}}, folder,
+		path); err != nil {
 		t.Fatal(err)
 	}
 	file := exported(t, "pprof", path)

@@ -9,8 +9,9 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// TestPprofSymbolizes records programs without symbols, which go tool pprof then looks up itself, in files of the same code: it needs to know
-// where in these files the addresses lie. So it does of merged recordings, and of profiles that came back.
+// TestPprofSymbolizes records programs without symbols, which go tool pprof then looks up itself, in files of the same
+// code: it needs to know where in these files the addresses lie. So it does of merged recordings, and of profiles that
+// came back.
 func TestPprofSymbolizes(t *testing.T) {
 	for name, flag := range map[string]string{"anywhere": "-pie", "positioned": "-no-pie"} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +29,8 @@ func TestPprofSymbolizes(t *testing.T) {
 			command(t, "import", "-o", at("back.htap"), exported(t, "pprof", at("a.htap")))
 			command(t, "merge", "-o", at("both.htap"), at("back.htap"), at("merged.htap"))
 			for _, recording := range []string{"a.htap", "merged.htap", "back.htap", "both.htap"} {
-				text := string(tool(t, "go", "tool", "pprof", "-symbolize=local", "-traces", "-sample_index=leaked_space", exported(t, "pprof", at(recording))))
+				text := string(tool(t, "go", "tool", "pprof", "-symbolize=local", "-traces",
+					"-sample_index=leaked_space", exported(t, "pprof", at(recording))))
 				if !strings.Contains(text, " leak") || !strings.Contains(text, " main") {
 					t.Errorf("%s: %s", recording, text)
 				}

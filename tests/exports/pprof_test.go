@@ -9,7 +9,8 @@ import (
 )
 
 // metricOf are the metrics behind pprof's names.
-var metricOf = map[string]string{"alloc_objects": "allocations", "alloc_space": "bytes", "inuse_objects": "live-blocks", "inuse_space": "live",
+var metricOf = map[string]string{"alloc_objects": "allocations", "alloc_space": "bytes", "inuse_objects": "live-blocks",
+	"inuse_space":  "live",
 	"peak_objects": "peak-blocks", "peak_space": "peak", "leaked_objects": "leaked-blocks", "leaked_space": "leaked",
 	"temporary_objects": "temporary", "temporary_space": "temporary-bytes"}
 

@@ -87,7 +87,8 @@ func (s *pyroscope) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	err := d.Decode(&request)
-	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/push.v1.PusherService/Push" || r.Header.Get("Content-Type") != "application/json" ||
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/push.v1.PusherService/Push" ||
+		r.Header.Get("Content-Type") != "application/json" ||
 		len(request.Series) != 1 || len(request.Series[0].Samples) != 1 {
 		s.wrong = append(s.wrong, fmt.Sprintf("%s %s %v %v", r.Method, r.URL, r.Header, err))
 	}
@@ -127,7 +128,8 @@ func TestPushPyroscope(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		s := &pyroscope{}
 		url := s.serve(t)
-		command(t, "push", "--pyroscope", url, "--label", "env=test", "--label", "pid=", "--header", "X-Scope-OrgID=team", path)
+		command(t, "push", "--pyroscope", url, "--label", "env=test", "--label", "pid=", "--header",
+			"X-Scope-OrgID=team", path)
 		if name == "empty" {
 			if len(s.got) != 0 {
 				t.Errorf("%d profiles of nothing", len(s.got))
@@ -138,7 +140,8 @@ func TestPushPyroscope(t *testing.T) {
 			t.Fatalf("%d profiles, %v", len(s.got), s.header)
 		}
 		got := s.got[0]
-		if l := got.labels; l["__name__"] != "memory" || l["__delta__"] != "false" || l["service_name"] == "" || l["env"] != "test" || l["pid"] != "" {
+		if l := got.labels; l["__name__"] != "memory" || l["__delta__"] != "false" || l["service_name"] == "" ||
+			l["env"] != "test" || l["pid"] != "" {
 			t.Errorf("labels %v", l)
 		}
 		want, r := totals(t, path), rawOf(t, got.profile)
@@ -182,7 +185,8 @@ func TestPushSlices(t *testing.T) {
 				sums[typ] += r.sums[i]
 			}
 		}
-		for _, typ := range []string{"alloc_objects", "alloc_space", "leaked_space", "leaked_objects", "temporary_objects", "temporary_space"} {
+		for _, typ := range []string{"alloc_objects", "alloc_space", "leaked_space", "leaked_objects",
+			"temporary_objects", "temporary_space"} {
 			if sums[typ] != want[metricOf[typ]] {
 				t.Errorf("%s: %s %d, expected %d", name, typ, sums[typ], want[metricOf[typ]])
 			}
@@ -196,9 +200,10 @@ func TestPushSlices(t *testing.T) {
 	}
 }
 
-// TestPyroscopeMerges rebuilds how Pyroscope aggregates, by its documentation: a flame graph of a range of time adds up all profiles that begin
-// in it, whatever they are of; a series adds up or averages those of each step. So docs/push.md says which queries show what was live: a range of
-// one slice, the average by slice, and over any range what was never freed.
+// TestPyroscopeMerges rebuilds how Pyroscope aggregates, by its documentation: a flame graph of a range of time adds up
+// all profiles that begin in it, whatever they are of; a series adds up or averages those of each step. So docs/push.md
+// says which queries show what was live: a range of one slice, the average by slice, and over any range what was never
+// freed.
 func TestPyroscopeMerges(t *testing.T) {
 	list, err := recorded()
 	if err != nil {
@@ -221,7 +226,8 @@ func TestPyroscopeMerges(t *testing.T) {
 		for k, typ := range r.types {
 			merged[typ] += r.sums[k]
 		}
-		inuse, _ := r.sumOf("inuse_space") // a flame graph of this slice; also the average of the series, by steps of a slice
+		// A flame graph of this slice; also the average of the series, by steps of a slice.
+		inuse, _ := r.sumOf("inuse_space")
 		at := fmt.Sprintf("%dns", min(int64(i+1)*every, end))
 		want := pprofRaw(t, exported(t, "pprof", path, "--metric", "live", "--at", at))
 		if inuse != want.sums[0] {
@@ -230,7 +236,8 @@ func TestPyroscopeMerges(t *testing.T) {
 		highest = max(highest, inuse)
 	}
 	if len(s.got) < 4 || merged["inuse_space"] <= highest {
-		t.Errorf("%d slices have %d in use in sum, one has %d: there is nothing to tell", len(s.got), merged["inuse_space"], highest)
+		t.Errorf("%d slices have %d in use in sum, one has %d: there is nothing to tell", len(s.got),
+			merged["inuse_space"], highest)
 	}
 	if n := totals(t, path)["leaked"]; merged["leaked_space"] != n {
 		t.Errorf("%d were never freed, expected %d", merged["leaked_space"], n)
@@ -250,7 +257,8 @@ func TestPushRetries(t *testing.T) {
 		return call < 3
 	}}
 	out, err := exec.Command(heaptap, "push", "--pyroscope", passing.serve(t), list["one"]).CombinedOutput()
-	if err != nil || passing.calls != 3 || strings.Count(string(out), "503 Service Unavailable: starting; trying again in") != 2 {
+	if err != nil || passing.calls != 3 || strings.Count(string(out),
+		"503 Service Unavailable: starting; trying again in") != 2 {
 		t.Errorf("%v, %d calls: %s", err, passing.calls, out)
 	}
 	lasting := &pyroscope{refuse: func(w http.ResponseWriter, _ int) bool {
@@ -259,21 +267,22 @@ func TestPushRetries(t *testing.T) {
 		return true
 	}}
 	out, err = exec.Command(heaptap, "push", "--pyroscope", lasting.serve(t), list["one"]).CombinedOutput()
-	if err == nil || lasting.calls != 1 || !strings.Contains(string(out), "400 Bad Request: ") || !strings.Contains(string(out), "profile is too old") {
+	if err == nil || lasting.calls != 1 || !strings.Contains(string(out), "400 Bad Request: ") ||
+		!strings.Contains(string(out), "profile is too old") {
 		t.Errorf("%v, %d calls: %s", err, lasting.calls, out)
 	}
 }
 
-// grpcServers starts the servers of the judges, whose first call fails, and returns the addresses of the collector and of the other one, and what
-// they have got.
+// grpcServers starts the servers of the judges, whose first call fails, and returns the addresses of the collector and
+// of the other one, and what they have got.
 func grpcServers(t *testing.T) (collector, other string, got func() [][]byte) {
 	t.Helper()
 	addresses, got := servers(t, theJudges(t), "serve")
 	return addresses[0], addresses[1], got
 }
 
-// servers starts a program that prints addresses at which it listens and puts what it gets into a folder, its last argument. It returns the
-// addresses, and a function that reads what it has got.
+// servers starts a program that prints addresses at which it listens and puts what it gets into a folder, its last
+// argument. It returns the addresses, and a function that reads what it has got.
 func servers(t *testing.T, program string, args ...string) (addresses []string, got func() [][]byte) {
 	t.Helper()
 	folder := t.TempDir()
@@ -382,8 +391,8 @@ type parcaSeries struct {
 	Sum        uint64
 }
 
-// TestParcaKeeps has Parca's own code take every recording: the sums of its rows are those of the report, also by thread and by size, where
-// each thread and size is a series.
+// TestParcaKeeps has Parca's own code take every recording: the sums of its rows are those of the report, also by
+// thread and by size, where each thread and size is a series.
 func TestParcaKeeps(t *testing.T) {
 	parca := built(t, buildParca)
 	each(t, func(t *testing.T, name, path string) {
@@ -406,7 +415,8 @@ func TestParcaKeeps(t *testing.T) {
 			decode(t, tool(t, parca, file), &list)
 			sums, groups := map[string]uint64{}, map[string]bool{}
 			for _, s := range list {
-				if sums[s.Type] += s.Sum; s.Name != "memory" || s.Labels["service_name"] == "" || (s.Labels[by] == "") != (by == "") {
+				if sums[s.Type] += s.Sum; s.Name != "memory" || s.Labels["service_name"] == "" ||
+					(s.Labels[by] == "") != (by == "") {
 					t.Errorf("by %q: %v", by, s)
 				}
 				groups[s.Labels[by]] = true
@@ -416,7 +426,8 @@ func TestParcaKeeps(t *testing.T) {
 					t.Errorf("by %q: %s: %d, expected %d", by, typ, sums[typ], want[metric])
 				}
 			}
-			if n := len(groups); name == "four" && by != "" && n < map[string]int{"thread": 4, "size": 3, "allocator": 2}[by] {
+			if n := len(groups); name == "four" && by != "" &&
+				n < map[string]int{"thread": 4, "size": 3, "allocator": 2}[by] {
 				t.Errorf("by %s: only %d series: %v", by, n, groups)
 			}
 		}
@@ -455,7 +466,8 @@ func TestPushOTLP(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := judge[otlpProfiles](t, "otlp", file)[0]
-		if p.Resource["service.name"] != "another" || p.Resource["env"] != "test" || len(p.Profiles) != len(otlpMetrics) {
+		if p.Resource["service.name"] != "another" || p.Resource["env"] != "test" ||
+			len(p.Profiles) != len(otlpMetrics) {
 			t.Errorf("%d profiles of %v", len(p.Profiles), p.Resource)
 		}
 		for _, left := range []string{"host.arch", "process.pid", "process.command_args"} {
@@ -469,8 +481,8 @@ func TestPushOTLP(t *testing.T) {
 			}
 		}
 	}
-	labels := []string{"--label", "service.name=another", "--label", "env=before", "--label", "env=test", "--label", "host.arch=", "--label", "process.pid=",
-		"--label", "process.command_args=", path}
+	labels := []string{"--label", "service.name=another", "--label", "env=before", "--label", "env=test", "--label",
+		"host.arch=", "--label", "process.pid=", "--label", "process.command_args=", path}
 	t.Run("grpc", func(t *testing.T) {
 		address, _, got := grpcServers(t)
 		pushAgain(t, append([]string{"--otlp", address}, labels...)...)
@@ -499,7 +511,8 @@ func TestPushOTLP(t *testing.T) {
 		defer server.Close()
 		command(t, append([]string{"push", "--otlp", server.URL}, labels...)...)
 		check(t, body)
-		out, err := exec.Command(heaptap, "push", "--retry", "0", "--otlp", strings.TrimPrefix(server.URL, "http://"), path).CombinedOutput() // gRPC
+		out, err := exec.Command(heaptap, "push", "--retry", "0", "--otlp", strings.TrimPrefix(server.URL, "http://"),
+			path).CombinedOutput() // gRPC
 		if err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), server.URL) {
 			t.Errorf("%v: %s", err, out)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-// inputs are the programs that are recorded. Each comes with what it has to have in a folder, which is its working directory.
+// inputs are the programs that are recorded. Each comes with what it has to have in a folder, which is its working
+// directory.
 var inputs = []struct {
 	name  string
 	setUp func(dir string) (programs.Case, error)
@@ -25,7 +26,8 @@ var inputs = []struct {
 	{"python", func(string) (programs.Case, error) {
 		// Not a script that starts it.
 		out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
-		return programs.Case{Args: []string{strings.TrimSpace(string(out)), "-S", "-c", `x = [{"a": list(range(50)), "b": str(i)} for i in range(2000)]`},
+		return programs.Case{Args: []string{strings.TrimSpace(string(out)), "-S", "-c",
+			`x = [{"a": list(range(50)), "b": str(i)} for i in range(2000)]`},
 			Env: []string{"PYTHONMALLOC=malloc"}}, err
 	}},
 	{"cc1plus", func(dir string) (programs.Case, error) {
@@ -48,7 +50,8 @@ var inputs = []struct {
 	}},
 	{"four", func(string) (programs.Case, error) {
 		four := filepath.Join(dir, "four")
-		if out, err := exec.Command("g++", "-O2", "-g", "-pthread", "-o", four, "testdata/four.cc").CombinedOutput(); err != nil {
+		if out, err := exec.Command("g++", "-O2", "-g", "-pthread", "-o", four,
+			"testdata/four.cc").CombinedOutput(); err != nil {
 			return programs.Case{}, fmt.Errorf("g++: %w\n%s", err, out)
 		}
 		return programs.Case{Args: []string{four}}, nil

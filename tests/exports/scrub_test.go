@@ -14,7 +14,8 @@ func TestScrub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := []string{host, dir, "sqlite3", "python3.", "four.cc", "torture", "create table", "plugin", "größe", "名前", "\"one.so"}
+	secrets := []string{host, dir, "sqlite3", "python3.", "four.cc", "torture", "create table", "plugin", "größe", "名前",
+		"\"one.so"}
 	each(t, func(t *testing.T, name, path string) {
 		to := filepath.Join(t.TempDir(), "s.htap")
 		command(t, "scrub", "--functions", "--salt", "pepper", "-o", to, path)
@@ -56,7 +57,8 @@ func TestScrubMerged(t *testing.T) {
 		command(t, "scrub", "-f", "-o", to, path)
 		command(t, "verify", to)
 		sameNumbers(t, path, to)
-		if text := command(t, "report", "--json", to); bytes.Contains(text, []byte("sqlite3 ")) || bytes.Contains(text, []byte(dir)) {
+		if text := command(t, "report", "--json", to); bytes.Contains(text, []byte("sqlite3 ")) ||
+			bytes.Contains(text, []byte(dir)) {
 			t.Errorf("%s: names are told", path)
 		}
 	}

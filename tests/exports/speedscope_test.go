@@ -143,7 +143,8 @@ func TestSpeedscopeReads(t *testing.T) {
 	})
 }
 
-// TestSpeedscopeCallgrind has speedscope read callgrind's form: a profile for each cost, and what costs something is a number.
+// TestSpeedscopeCallgrind has speedscope read callgrind's form: a profile for each cost, and what costs something is a
+// number.
 func TestSpeedscopeCallgrind(t *testing.T) {
 	list, err := recorded()
 	if err != nil {

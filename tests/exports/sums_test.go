@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestOnlySums exports a recording that has sums only: formats that show moments show those that are known, with the same sums.
+// TestOnlySums exports a recording that has sums only: formats that show moments show those that are known, with the
+// same sums.
 func TestOnlySums(t *testing.T) {
 	list, err := recorded()
 	if err != nil {
@@ -27,9 +28,10 @@ func TestOnlySums(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := readTrace(t, b)
-	if len(p.profiles) != 1 || p.profiles[0].bytes != want["bytes"] || p.profiles[0].freed != want["freed"] || len(p.counters["live bytes"]) == 0 {
-		t.Errorf("perfetto: %d profiles, %d bytes, %d freed, %d points; expected %v", len(p.profiles), p.profiles[0].bytes, p.profiles[0].freed,
-			len(p.counters["live bytes"]), want)
+	if len(p.profiles) != 1 || p.profiles[0].bytes != want["bytes"] || p.profiles[0].freed != want["freed"] ||
+		len(p.counters["live bytes"]) == 0 {
+		t.Errorf("perfetto: %d profiles, %d bytes, %d freed, %d points; expected %v", len(p.profiles),
+			p.profiles[0].bytes, p.profiles[0].freed, len(p.counters["live bytes"]), want)
 	}
 
 	file := exported(t, "firefox", path)

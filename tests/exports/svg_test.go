@@ -76,7 +76,8 @@ func TestSVG(t *testing.T) {
 				t.Errorf("%.100q lies on another frame", f.Title)
 			}
 			ends[f.Depth] = f.Begin + f.Value
-			if scale := root.Rect.Width / float64(root.Value); f.Rect.Width > float64(f.Value)*scale+0.2 || f.Rect.X < float64(f.Begin)*scale-0.2 {
+			if scale := root.Rect.Width / float64(root.Value); f.Rect.Width > float64(f.Value)*scale+0.2 ||
+				f.Rect.X < float64(f.Begin)*scale-0.2 {
 				t.Errorf("%.100q is at %v", f.Title, f.Rect)
 			}
 			if n := float64(len([]rune(f.Text.Label))) * 6.63; n > f.Rect.Width {
@@ -114,7 +115,8 @@ document.documentElement.setAttribute('data-test', wide.length + ' ' + wide.filt
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--window-size=1000,700",
+		out, err := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu",
+			"--user-data-dir="+t.TempDir(), "--window-size=1000,700",
 			"--dump-dom", "file://"+file).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +127,8 @@ document.documentElement.setAttribute('data-test', wide.length + ' ' + wide.filt
 		}
 		wide, _ := strconv.Atoi(m[1])
 		above, _ := strconv.Atoi(m[2])
-		if found, _ := strconv.Atoi(m[3]); wide < 2 || above < 1 || wide <= above || found < 1 || !strings.Contains(m[4], "found, ") {
+		if found, _ := strconv.Atoi(m[3]); wide < 2 || above < 1 || wide <= above || found < 1 ||
+			!strings.Contains(m[4], "found, ") {
 			t.Errorf("%q", m[1:])
 		}
 	})

@@ -22,7 +22,8 @@ func TestTables(t *testing.T) {
 		}
 		decode(t, tool(t, "python3", "testdata/tables.py", folder, "../../docs/formats.md"), &got)
 		want := totals(t, path)
-		for table, sums := range map[string]map[string]uint64{"stacks": got.Stacks, "events": got.Events, "timeline": got.Timeline} {
+		for table, sums := range map[string]map[string]uint64{"stacks": got.Stacks, "events": got.Events,
+			"timeline": got.Timeline} {
 			compared := 0
 			for m, n := range want {
 				if has, ok := sums[m]; ok {

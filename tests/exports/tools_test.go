@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-// TestImportTools records a program with other tools and imports what they write: their numbers are those that heaptap has counted of the
-// same program, as far as they count the same.
+// TestImportTools records a program with other tools and imports what they write: their numbers are those that heaptap
+// has counted of the same program, as far as they count the same.
 func TestImportTools(t *testing.T) {
 	if _, err := recorded(); err != nil { // which makes a folder
 		t.Fatal(err)
@@ -28,7 +28,8 @@ func TestImportTools(t *testing.T) {
 		leak    uint64 // bytes of a function of that name
 	}{
 		{"massif", "valgrind", "", func(dir string) *exec.Cmd {
-			return exec.Command("valgrind", "-q", "--tool=massif", "--peak-inaccuracy=0", "--massif-out-file="+dir+"/out", shop)
+			return exec.Command("valgrind", "-q", "--tool=massif", "--peak-inaccuracy=0",
+				"--massif-out-file="+dir+"/out", shop)
 		}, map[string]uint64{"peak": 1_100_000}, 0}, // there need not be a tree of the end
 		{"dhat", "valgrind", "", func(dir string) *exec.Cmd {
 			return exec.Command("valgrind", "-q", "--tool=dhat", "--dhat-out-file="+dir+"/out", shop)

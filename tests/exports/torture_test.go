@@ -10,7 +10,8 @@ import (
 
 // hostile are names that formats may stumble over.
 var hostile = []string{
-	"std::vector<größe, 名前>::операция()", strings.Repeat("long<", 2000) + strings.Repeat(">", 2000), "a;b;c", "ends in 12", "a $4$5 b",
+	"std::vector<größe, 名前>::операция()", strings.Repeat("long<", 2000) +
+		strings.Repeat(">", 2000), "a;b;c", "ends in 12", "a $4$5 b",
 	"tab\tline\nbreak\rescape\x1b[31m\x00end", "\xff\xfe not UTF-8", `quote" <&'>\`, "]]>", " ", "comma, in it", "#hash", "\u2028separator\u202e",
 }
 
@@ -23,7 +24,8 @@ type writer struct {
 }
 
 func create(path string) (*writer, error) {
-	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/<torture> & co", Args: []string{"torture", "größe\n"}, Arch: "amd64",
+	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/<torture> & co",
+		Args: []string{"torture", "größe\n"}, Arch: "amd64",
 		Started: 1_700_000_000_000_000_000}, recording.Options{})
 	return &writer{Writer: w}, err
 }
@@ -37,14 +39,16 @@ func (w *writer) event(e event.Event) {
 }
 
 func (w *writer) malloc(thread, stack uint32, size uint64) (ref uint64) {
-	w.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Thread: thread, Stack: stack, Size: size, Ref: event.NoRef})
+	w.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Thread: thread, Stack: stack, Size: size,
+		Ref: event.NoRef})
 	w.blocks = append(w.blocks, event.Event{Time: w.now, Thread: thread, Stack: stack, Size: size})
 	return uint64(len(w.blocks) - 1)
 }
 
 func (w *writer) free(thread uint32, ref uint64, flags event.Flags) {
 	b := &w.blocks[ref]
-	w.event(event.Event{Kind: event.Free, Func: event.FreeFunc, Thread: thread, Stack: b.Stack, Size: b.Size, Ref: ref, Born: b.Time,
+	w.event(event.Event{Kind: event.Free, Func: event.FreeFunc, Thread: thread, Stack: b.Stack, Size: b.Size, Ref: ref,
+		Born:   b.Time,
 		BornBy: b.Thread, Flags: flags})
 }
 
@@ -71,8 +75,8 @@ func one(path string) error {
 	return w.finish(nil)
 }
 
-// torture has hostile names, a recursion of 5,000 frames, code without symbols and without a file, two modules at one address, an
-// unknown call stack, and two threads of which one has a hostile name.
+// torture has hostile names, a recursion of 5,000 frames, code without symbols and without a file, two modules at one
+// address, an unknown call stack, and two threads of which one has a hostile name.
 func torture(path string) error {
 	w, err := create(path)
 	if err != nil {
@@ -92,12 +96,13 @@ func torture(path string) error {
 		}
 		return id
 	}
-	w.Module(event.Module{ID: 1, Path: "/bin/torture", BuildID: []byte{1, 0xab, 0xcd}, Start: 1 << 20, End: 2 << 20, Bias: 1 << 20, Unload: -1})
+	w.Module(event.Module{ID: 1, Path: "/bin/torture", BuildID: []byte{1, 0xab, 0xcd}, Start: 1 << 20, End: 2 << 20,
+		Bias: 1 << 20, Unload: -1})
 	root := node(0, 1, 1<<20+0x100, event.Frame{Function: "main", File: "/src/main.c", Line: 9})
 	at := root
 	for i, name := range hostile {
-		at = node(at, 1, 1<<20+0x200+uint64(i), event.Frame{Function: name, Linkage: name, File: "/src/" + name, Line: uint32(i), Inlined: true},
-			event.Frame{Function: name + "!", File: name, Line: 3})
+		at = node(at, 1, 1<<20+0x200+uint64(i), event.Frame{Function: name, Linkage: name, File: "/src/" + name,
+			Line: uint32(i), Inlined: true}, event.Frame{Function: name + "!", File: name, Line: 3})
 		ref := w.malloc(uint32(i%2), at, uint64(1000+i))
 		if i%3 == 0 {
 			w.free(uint32(i%2), ref, event.Temporary)
@@ -111,8 +116,10 @@ func torture(path string) error {
 		if id == 2 {
 			unload = w.now + 3000
 		}
-		w.Module(event.Module{ID: uint32(id), Path: "/lib/lib" + name + ".so", Start: 4 << 20, End: 5 << 20, Bias: 4 << 20, Loaded: w.now, Unload: unload})
-		w.malloc(0, node(root, uint32(id), 4<<20+0x30, event.Frame{Function: "plugin", File: name + ".c", Line: 3}), uint64(id)*100)
+		w.Module(event.Module{ID: uint32(id), Path: "/lib/lib" + name + ".so", Start: 4 << 20, End: 5 << 20,
+			Bias: 4 << 20, Loaded: w.now, Unload: unload})
+		w.malloc(0, node(root, uint32(id), 4<<20+0x30, event.Frame{Function: "plugin", File: name + ".c", Line: 3}),
+			uint64(id)*100)
 	}
 	w.malloc(0, node(root, 3, 4<<20+0x99), 70)     // no symbols
 	w.malloc(1, node(root, 0, 0x7f0012345678), 80) // no file

@@ -1,6 +1,6 @@
-// Package order records threads that hand blocks to each other as fast as they can, on allocators that give an address out
-// again at once, and stops single threads in between. The program writes down which blocks it made and ended; the recording
-// must say the same of every single one.
+// Package order records threads that hand blocks to each other as fast as they can, on allocators that give an address
+// out again at once, and stops single threads in between. The program writes down which blocks it made and ended; the
+// recording must say the same of every single one.
 package order
 
 import (
@@ -34,7 +34,8 @@ func pool(t *testing.T) string {
 func allocators(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{"glibc": "", "pool": pool(t)}
-	for name, pattern := range map[string]string{"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4", "mimalloc": "libmimalloc.so.2*"} {
+	for name, pattern := range map[string]string{"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4",
+		"mimalloc": "libmimalloc.so.2*"} {
 		found, _ := filepath.Glob("/usr/lib/*/" + pattern)
 		if len(found) == 0 {
 			t.Run(name, func(t *testing.T) { need.Lacks(t, name+" is not installed") })
@@ -59,7 +60,8 @@ func start(t *testing.T, preload string, operations, pace int) *run {
 	r := &run{truth: newTruth(t, filepath.Join(dir, "log"), operations), out: filepath.Join(dir, "rings.htap")}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	r.cmd = exec.CommandContext(ctx, kit.Binary(t), "run", "-q", "-o", r.out, "--", kit.Compile(t, "gcc", append(flags, "src/rings.c")...), r.path, fmt.Sprint(operations), fmt.Sprint(pace))
+	r.cmd = exec.CommandContext(ctx, kit.Binary(t), "run", "-q", "-o", r.out, "--",
+		kit.Compile(t, "gcc", append(flags, "src/rings.c")...), r.path, fmt.Sprint(operations), fmt.Sprint(pace))
 	r.cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload)
 	r.cmd.Stderr = &r.stderr
 	if err := r.cmd.Start(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStopped stops one thread after the other, amid malloc, realloc and free, while the others go on: for longer than the
-// agent waits for a recorder (200 ms), and for longer than anybody waits for anything (2 s).
+// TestStopped stops one thread after the other, amid malloc, realloc and free, while the others go on: for longer than
+// the agent waits for a recorder (200 ms), and for longer than anybody waits for anything (2 s).
 func TestStopped(t *testing.T) {
 	for name, preload := range map[string]string{"glibc": "", "pool": pool(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +30,8 @@ func TestStopped(t *testing.T) {
 				skip  int
 				hold  time.Duration
 			}{
-				{afterClock, 0, 2500}, {amidAgent, 40, 250}, {amidAllocator, 20, 300}, {afterClock, 3, 250}, {amidAllocator, 60, 2500},
+				{afterClock, 0, 2500}, {amidAgent, 40, 250}, {amidAllocator, 20, 300}, {afterClock, 3,
+					250}, {amidAllocator, 60, 2500},
 				{afterClock, 8, 2500}, {amidAgent, 90, 400}, {amidAllocator, 150, 250}, {afterClock, 14, 250},
 			} {
 				place, err := stop(tids[i%len(tids)], s.where, s.skip, s.hold*time.Millisecond)
@@ -63,8 +64,9 @@ const (
 	afterClock                 // in a hook that has read the clock and not yet published its record
 )
 
-// stop stops one thread, as a debugger would, and leads it instruction by instruction until it has executed so many in the
-// place (of afterClock: until it has come there so many times). It holds it there, and lets it go. It returns where that was.
+// stop stops one thread, as a debugger would, and leads it instruction by instruction until it has executed so many in
+// the place (of afterClock: until it has come there so many times). It holds it there, and lets it go. It returns where
+// that was.
 func stop(tid int, where place, instructions int, hold time.Duration) (string, error) {
 	runtime.LockOSThread() // who traces a thread is a thread
 	defer runtime.UnlockOSThread()

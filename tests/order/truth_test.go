@@ -83,7 +83,8 @@ func (r *truth) entries(thread int) []entry {
 	for i := range list {
 		b := r.b[pageSize+(thread*room+i)*entrySize:]
 		id := binary.LittleEndian.Uint32(b[4:])
-		list[i] = entry{binary.LittleEndian.Uint32(b), block{r.tid(int(id >> numberBits)), id & (1<<numberBits - 1)}, binary.LittleEndian.Uint64(b[8:])}
+		list[i] = entry{binary.LittleEndian.Uint32(b), block{r.tid(int(id >> numberBits)), id & (1<<numberBits - 1)},
+			binary.LittleEndian.Uint64(b[8:])}
 	}
 	return list
 }
@@ -143,7 +144,8 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 			if s.what == allocated && born[s.block] == allocated|moved && s.tid == s.block.tid {
 				apart[s.block] = true
 			} else if born[s.block] != s.what || s.tid != s.block.tid {
-				problem("the recording has thread %d allocate block %v (%d); the program says %d", s.tid, s.block, s.what, born[s.block])
+				problem("the recording has thread %d allocate block %v (%d); the program says %d", s.tid, s.block,
+					s.what, born[s.block])
 			}
 			delete(born, s.block)
 			if o, ok := owner[at]; ok && o != s.tid {
@@ -162,7 +164,8 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		case len(list) > 0 && list[0].what&^moved == s.what&^moved && list[0].block != s.block:
 			others = append(others, other{s, at, list[0]})
 		case len(list) == 0 || list[0] != (entry{s.what, s.block, at}):
-			problem("the recording has thread %d end block %v at %#x (%d); the program says %v", s.tid, s.block, at, s.what, list[:min(len(list), 2)])
+			problem("the recording has thread %d end block %v at %#x (%d); the program says %v", s.tid, s.block, at,
+				s.what, list[:min(len(list), 2)])
 		}
 		if len(list) > 0 {
 			ended[key] = list[1:]
@@ -180,7 +183,8 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 	}
 	n.exchanged = len(others) - len(rest)
 	for _, o := range rest {
-		problem("the recording has thread %d end block %v at %#x (%d); the program says %v", o.tid, o.block, o.address, o.what, o.truth)
+		problem("the recording has thread %d end block %v at %#x (%d); the program says %v", o.tid, o.block, o.address,
+			o.what, o.truth)
 	}
 	if n.exchanged/2 > n.pairs/100_000+1 {
 		problem("%d deallocations of %d are exchanged", n.exchanged, n.pairs)
@@ -209,18 +213,20 @@ type other struct {
 	truth   entry
 }
 
-// exchangedWithin is how far apart, in ns, two deallocations at one address may be of which the clocks do not tell which came first: what a clock
-// may be read early, and how long the ledger waits for evidence.
+// exchangedWithin is how far apart, in ns, two deallocations at one address may be of which the clocks do not tell
+// which came first: what a clock may be read early, and how long the ledger waits for evidence.
 const exchangedWithin = 5000
 
-// exchanges removes the pairs of deallocations that have taken each other's places. If one of them is a realloc's, the recording has that end its own
-// new block, and so tells it as an allocation and a deallocation: that block is removed from apart.
+// exchanges removes the pairs of deallocations that have taken each other's places. If one of them is a realloc's, the
+// recording has that end its own new block, and so tells it as an allocation and a deallocation: that block is removed
+// from apart.
 func exchanges(list []other, apart map[block]bool) (rest []other) {
 	paired := make([]bool, len(list))
 	for i, a := range list {
 		for j := i + 1; j < len(list) && !paired[i]; j++ {
 			b := list[j]
-			if !paired[j] && a.address == b.address && a.tid != b.tid && a.block == b.truth.block && b.block == a.truth.block &&
+			if !paired[j] && a.address == b.address && a.tid != b.tid && a.block == b.truth.block &&
+				b.block == a.truth.block &&
 				b.time-a.time <= exchangedWithin && a.fits(apart) && b.fits(apart) {
 				paired[i], paired[j] = true, true
 				delete(apart, a.block)

@@ -14,9 +14,10 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestControlled switches a program of four busy threads from sampled to exact and back, again and again, by heaptap ctl. It counts for
-// itself: what it does while the mode is exact must be in the recording to the last call and block; what was allocated in either mode must
-// be seen freed in the other; and the estimate of all that it allocates must be what it is.
+// TestControlled switches a program of four busy threads from sampled to exact and back, again and again, by heaptap
+// ctl. It counts for itself: what it does while the mode is exact must be in the recording to the last call and block;
+// what was allocated in either mode must be seen freed in the other; and the estimate of all that it allocates must be
+// what it is.
 func TestControlled(t *testing.T) {
 	t.Parallel()
 	phases, file := kit.Compile(t, "gcc", "-O1", "src/phases.c"), filepath.Join(t.TempDir(), "phases.htap")
@@ -78,7 +79,8 @@ func TestControlled(t *testing.T) {
 	for _, s := range report.Stacks {
 		if len(s.Frames) > 0 {
 			c := got[s.Frames[0].Function]
-			got[s.Frames[0].Function] = counts{c.Allocations + s.Allocations, c.Deallocations + s.Deallocations, c.Leaked + s.Leaked}
+			got[s.Frames[0].Function] = counts{c.Allocations + s.Allocations, c.Deallocations + s.Deallocations,
+				c.Leaked + s.Leaked}
 		}
 	}
 	changes := 0
@@ -94,7 +96,8 @@ func TestControlled(t *testing.T) {
 		t.Errorf("while the mode was exact: %+v, want %+v", got["site"], want)
 	}
 	if c := got["churn"]; c.Leaked != 0 || c.Allocations != c.Deallocations || report.Totals.Unmatched != 0 {
-		t.Errorf("allocated in either mode: %+v, of which all was freed; %d deallocations were taken for wrong ones", c, report.Totals.Unmatched)
+		t.Errorf("allocated in either mode: %+v, of which all was freed; %d deallocations were taken for wrong ones", c,
+			report.Totals.Unmatched)
 	}
 	off := float64(got["churn"].Allocations)/float64(churned) - 1
 	t.Logf("%d allocations, the estimate is %.2f %% off", churned, 100*off)

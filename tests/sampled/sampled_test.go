@@ -1,5 +1,5 @@
-// Package sampled proves that sampled mode is unbiased: the estimates of many runs agree with what the program has asked
-// for, within the standard errors that the samples themselves tell.
+// Package sampled proves that sampled mode is unbiased: the estimates of many runs agree with what the program has
+// asked for, within the standard errors that the samples themselves tell.
 package sampled
 
 import (
@@ -84,14 +84,15 @@ func truth(t *testing.T, out string) map[string]sums {
 		}
 		m["parent "+name] = s
 		if name != "handled" {
-			m["child "+name] = sums{calls: sum{value: calls / 4}, bytes: sum{value: bytes / 4}, leaked: sum{value: s.leaked.value / 4}}
+			m["child "+name] = sums{calls: sum{value: calls / 4}, bytes: sum{value: bytes / 4},
+				leaked: sum{value: s.leaked.value / 4}}
 		}
 	}
 	return m
 }
 
-// estimate adds up a recording's samples by the function that allocated, and checks that the table of functions says the same, to
-// the unit.
+// estimate adds up a recording's samples by the function that allocated, and checks that the table of functions says
+// the same, to the unit.
 func estimate(t *testing.T, file string) map[string]sums {
 	innermost := map[int]string{}
 	for _, l := range kit.JSON[struct {
@@ -184,9 +185,11 @@ func (j *judge) judge(t *testing.T) {
 				}
 			}
 			far := (mean - truth) / math.Sqrt(variance/float64(len(list)))
-			t.Logf("%-15s %-7s %12.0f, estimated %12.0f, %5.2f standard errors off, %5.0f samples", key, m.name, truth, mean, far, samples)
+			t.Logf("%-15s %-7s %12.0f, estimated %12.0f, %5.2f standard errors off, %5.0f samples", key, m.name, truth,
+				mean, far, samples)
 			if math.IsNaN(far) || math.Abs(far) > tooFar {
-				t.Errorf("%s: %s are %.0f, and estimated as %.0f: %.1f standard errors off", key, m.name, truth, mean, far)
+				t.Errorf("%s: %s are %.0f, and estimated as %.0f: %.1f standard errors off", key, m.name, truth, mean,
+					far)
 			}
 		}
 	}

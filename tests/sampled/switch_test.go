@@ -16,8 +16,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestSwitches changes the mode of a running program some hundred times. All that was recorded as allocated must have been
-// recorded as freed, in whatever mode that was, and no deallocation may be taken for a wrong one.
+// TestSwitches changes the mode of a running program some hundred times. All that was recorded as allocated must have
+// been recorded as freed, in whatever mode that was, and no deallocation may be taken for a wrong one.
 func TestSwitches(t *testing.T) {
 	t.Parallel()
 	churn, library := kit.Compile(t, "gcc", "-O1", "src/churn.c"), kit.Library(t)
@@ -90,7 +90,8 @@ func openSpool(t *testing.T, dir string) *spool {
 	if atomic.LoadUint64(&h.Magic) != wire.SpoolMagic {
 		return nil
 	}
-	return &spool{h, (*[16]wire.Proc)(at(h.Segments[wire.SegProcs][0], 4096)), (*[64]wire.Stream)(at(h.Segments[wire.SegStreams][0], 8192))}
+	return &spool{h, (*[16]wire.Proc)(at(h.Segments[wire.SegProcs][0], 4096)),
+		(*[64]wire.Stream)(at(h.Segments[wire.SegStreams][0], 8192))}
 }
 
 // change sets the mode and has idle threads look, until a process of those that live has seen it; false: none did.

@@ -16,8 +16,8 @@ import (
 // The size of the blocks that src/deep.c allocates, one in each frame.
 const deepSize = 21
 
-// TestDeep records recursion that allocates on its way down. Twice the frames must cost about twice the CPU time, not four times as
-// much, and every stack must be one frame deeper than the one before, or as deep as --max-depth says.
+// TestDeep records recursion that allocates on its way down. Twice the frames must cost about twice the CPU time, not
+// four times as much, and every stack must be one frame deeper than the one before, or as deep as --max-depth says.
 func TestDeep(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -33,7 +33,8 @@ func TestDeep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "deep")
 			kit.Run(t, "gcc", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fno-optimize-sibling-calls",
-				fmt.Sprintf("-DSIZE=%d", deepSize), fmt.Sprintf("-DROOM=%d", c.room), "src/deep.c", "-o", program, "-pthread")
+				fmt.Sprintf("-DSIZE=%d", deepSize), fmt.Sprintf("-DROOM=%d",
+					c.room), "src/deep.c", "-o", program, "-pthread")
 			once, twice := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
 			// On a busy machine even CPU time varies: the least of some tries counts.
 			for try := 0; try == 0 || try < 4 && twice > 3*once; try++ {

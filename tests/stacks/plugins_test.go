@@ -34,8 +34,8 @@ func testPlugins(t *testing.T, mode string, rounds, threads, plugins int) {
 	for i := range plugins {
 		name := string(rune('a' + i))
 		file := filepath.Join(dir, "plugin_"+name+".so")
-		kit.Run(t, "gcc", "-O2", "-g", "-fPIC", "-shared", "-Wl,--build-id", "-DFUNCTION=make_"+name, `-DNAME="`+name+`"`,
-			"src/plugin.c", "-o", file)
+		kit.Run(t, "gcc", "-O2", "-g", "-fPIC", "-shared", "-Wl,--build-id", "-DFUNCTION=make_"+name,
+			`-DNAME="`+name+`"`, "src/plugin.c", "-o", file)
 		args = append(args, file, "make_"+name, fmt.Sprint(3+2*i))
 	}
 	stdout, r := record(t, dir, nil, args...)
@@ -87,8 +87,8 @@ func testPlugins(t *testing.T, mode string, rounds, threads, plugins int) {
 	checkTimes(t, r, loads)
 }
 
-// checkTimes holds every allocation through a plugin to the time that this loading of the plugin lasted, and loadings at
-// one place to lasting one after another.
+// checkTimes holds every allocation through a plugin to the time that this loading of the plugin lasted, and loadings
+// at one place to lasting one after another.
 func checkTimes(t *testing.T, r *recording.Reader, loads int) {
 	modules := make(map[uint32]event.Module)
 	seen := 0
@@ -108,8 +108,8 @@ func checkTimes(t *testing.T, r *recording.Reader, loads int) {
 				again = true // threads met this loading at the same moment; all ids that it got are right
 				continue
 			}
-			t.Errorf("%s at %#x (%d to %d ns) and %s at %#x (%d to %d ns) lie in the same place at once", m.Path, m.Start,
-				m.Loaded, m.Unload, o.Path, o.Start, o.Loaded, o.Unload)
+			t.Errorf("%s at %#x (%d to %d ns) and %s at %#x (%d to %d ns) lie in the same place at once", m.Path,
+				m.Start, m.Loaded, m.Unload, o.Path, o.Start, o.Loaded, o.Unload)
 		}
 		if !again {
 			seen++
@@ -134,7 +134,8 @@ func checkTimes(t *testing.T, r *recording.Reader, loads int) {
 		// Events are kept in units of 100 ns.
 		if e.Time+100 < m.Loaded || e.Time > m.Unload {
 			if wrong++; wrong < 4 {
-				t.Errorf("an allocation at %d ns through %s, which was loaded from %d to %d ns", e.Time, m.Path, m.Loaded, m.Unload)
+				t.Errorf("an allocation at %d ns through %s, which was loaded from %d to %d ns", e.Time, m.Path,
+					m.Loaded, m.Unload)
 			}
 		}
 		return true

@@ -16,8 +16,8 @@ import (
 
 // What is left out: events at any instruction (timers, steps), since there the target's own malloc may be at work; and
 // handlers that leave by longjmp from there (escapes).
-var scenarios = []string{"exceptions", "qsort", "alloca", "realigned", "signal-stack", "signals", "longjmp", "coroutines",
-	"threads", "generated", "generated-nofp", "generated-mixed", "mixed"}
+var scenarios = []string{"exceptions", "qsort", "alloca", "realigned", "signal-stack", "signals", "longjmp",
+	"coroutines", "threads", "generated", "generated-nofp", "generated-mixed", "mixed"}
 
 var builds = [][]string{{"g++", "-O2"}, {"clang++", "-O1"}, {"g++", "-O3", "-fno-omit-frame-pointer"}}
 
@@ -104,8 +104,8 @@ func compareWith(t *testing.T, program, scenario string, events int) int {
 		if same {
 			equal++
 		} else if wrong++; wrong < 4 {
-			t.Errorf("%s: the stack of event %d, known %v, truncated %v:\n%x\nlibgcc (all of it: %v):\n%x", scenario, e.Size, ok,
-				truncated, got, want.exact, want.addresses)
+			t.Errorf("%s: the stack of event %d, known %v, truncated %v:\n%x\nlibgcc (all of it: %v):\n%x", scenario,
+				e.Size, ok, truncated, got, want.exact, want.addresses)
 		}
 		return true
 	})

@@ -61,8 +61,8 @@ func (p program) addresses() int {
 }
 
 // programs lists what is built: every compiler with both versions of DWARF, plain and optimised, and then what linkers
-// and compilers do to debug information besides. Two things are left out that binutils 2.40 fails on: gcc's 64-bit DWARF,
-// whose line tables it cannot read, and its type units in DWARF 5, for which it takes gigabytes.
+// and compilers do to debug information besides. Two things are left out that binutils 2.40 fails on: gcc's 64-bit
+// DWARF, whose line tables it cannot read, and its type units in DWARF 5, for which it takes gigabytes.
 func programs() []program {
 	var list []program
 	for i := range languages {
@@ -95,7 +95,8 @@ func (p program) build(t *testing.T, dir string) string {
 	if p.language.name == "Rust" {
 		args = p.rustc(t)
 	} else {
-		args = append([]string{p.compiler, "-g", fmt.Sprintf("-gdwarf-%d", p.dwarf), "-Wl,--build-id=sha1"}, p.language.flags...)
+		args = append([]string{p.compiler, "-g", fmt.Sprintf("-gdwarf-%d", p.dwarf), "-Wl,--build-id=sha1"},
+			p.language.flags...)
 		args = append(args, strings.Fields(p.options)...)
 	}
 	args = append(args, "-o", out)
@@ -136,8 +137,8 @@ func (p program) rustc(t *testing.T) []string {
 	return append(args, fmt.Sprintf("-Zdwarf-version=%d", p.dwarf))
 }
 
-// vectors writes the same Fortran module for several types. (longs.F90 includes it instead: its code is in another file than
-// its unit's.)
+// vectors writes the same Fortran module for several types. (longs.F90 includes it instead: its code is in another file
+// than its unit's.)
 func vectors(t *testing.T, dir string) []string {
 	t.Helper()
 	b, err := os.ReadFile("src/fortran/vectors.inc")
@@ -149,7 +150,8 @@ func vectors(t *testing.T, dir string) []string {
 		{"singles", "real", "4"}, {"doubles", "real", "8"}, {"quads", "real", "16"}, {"integers", "integer", "4"},
 	} {
 		file := filepath.Join(dir, m.name+".F90")
-		text := strings.NewReplacer("MODULE_NAME", m.name, "TYPE_OF_VALUE", m.typ, "KIND_OF_VALUE", m.kind).Replace(string(b))
+		text := strings.NewReplacer("MODULE_NAME", m.name, "TYPE_OF_VALUE", m.typ, "KIND_OF_VALUE",
+			m.kind).Replace(string(b))
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +209,8 @@ var places = []string{"in the file", "by build id", "by debuglink"}
 
 // variant makes of a program one with its debug information packed so and lying there. It returns the file to name
 // functions of, the directories of debug files, and a file that has it all, for the judges.
-func variant(t *testing.T, program, dir string, packing int, place string, id []byte) (file string, dirs []string, whole string) {
+func variant(t *testing.T, program, dir string, packing int, place string, id []byte) (file string, dirs []string,
+	whole string) {
 	t.Helper()
 	k := packings[packing]
 	whole = filepath.Join(dir, k.name)

@@ -20,8 +20,8 @@ const (
 	Function Difference = "function"
 )
 
-// Compare says what heaptap's answer differs in from a tool's. Paths are compared cleaned, names by Spelling; a tool that
-// gives the last part of a name only, as DW_AT_name has it, agrees with the whole name.
+// Compare says what heaptap's answer differs in from a tool's. Paths are compared cleaned, names by Spelling; a tool
+// that gives the last part of a name only, as DW_AT_name has it, agrees with the whole name.
 func Compare(got, want []event.Frame) Difference {
 	if n := len(got); len(want) > 0 && (n == 0 || got[n-1].Function == "") && want[len(want)-1].Function != "" {
 		return Padding
@@ -50,5 +50,6 @@ func Compare(got, want []event.Frame) Difference {
 }
 
 func sameName(whole, part string) bool {
-	return whole == part || part != "" && (strings.HasSuffix(whole, "::"+part) || strings.Contains(whole, "::"+part+"("))
+	return whole == part || part != "" && (strings.HasSuffix(whole, "::"+part) ||
+		strings.Contains(whole, "::"+part+"("))
 }

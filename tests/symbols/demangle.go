@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Demangle returns the frames with the names that c++filt makes of their linkage names, and of the names that heaptap could
-// not demangle.
+// Demangle returns the frames with the names that c++filt makes of their linkage names, and of the names that heaptap
+// could not demangle.
 func Demangle(frames [][]event.Frame) ([][]event.Frame, error) {
 	names := map[string]string{}
 	for _, list := range frames {

@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Ask asks a tool that is called like addr2line, with more arguments where there are any, for the frames of addresses, leaf to
-// root; nil where it knows nothing.
+// Ask asks a tool that is called like addr2line, with more arguments where there are any, for the frames of addresses,
+// leaf to root; nil where it knows nothing.
 func Ask(ctx context.Context, tool, file string, addrs []uint64, more ...string) ([][]event.Frame, error) {
 	var in bytes.Buffer
 	for _, a := range addrs {
@@ -41,8 +41,8 @@ func Ask(ctx context.Context, tool, file string, addrs []uint64, more ...string)
 	return frames, nil
 }
 
-// parse reads what addr2line -a -i -f writes: an address, then for every frame a line with the function and one with the
-// place.
+// parse reads what addr2line -a -i -f writes: an address, then for every frame a line with the function and one with
+// the place.
 func parse(out string) ([][]event.Frame, error) {
 	var frames [][]event.Frame
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")

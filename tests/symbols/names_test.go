@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
-// TestNames compares what heaptap makes of linkage names with what c++filt makes of them: every function of programs that
-// are not optimised, so that all instances of templates are there, and all that is inlined where they begin.
+// TestNames compares what heaptap makes of linkage names with what c++filt makes of them: every function of programs
+// that are not optimised, so that all instances of templates are there, and all that is inlined where they begin.
 func TestNames(t *testing.T) {
 	cxx, rust := &languages[1], &languages[3]
 	for _, c := range []struct {
@@ -77,7 +77,8 @@ func functions(t *testing.T, path string, id []byte) [][]event.Frame {
 	for _, s := range symbols {
 		pcs = append(pcs, event.PC{Addr: s.Value, Module: 1, Interrupted: true})
 	}
-	frames, notes := symbolize.New(symbolize.Options{}).Resolve(t.Context(), []event.Module{{ID: 1, Path: path, BuildID: id}}, pcs)
+	frames, notes := symbolize.New(symbolize.Options{}).Resolve(t.Context(),
+		[]event.Module{{ID: 1, Path: path, BuildID: id}}, pcs)
 	if len(notes) > 0 {
 		t.Errorf("notes: %q", notes)
 	}

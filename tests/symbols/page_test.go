@@ -41,7 +41,8 @@ found by build id, in one that is found by .gnu_debuglink. The least is the cell
 			sum.add(c)
 			least = min(least, c.equal)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |%s\n", r.program.language.name, r.program, number(sum.addresses),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |%s\n", r.program.language.name, r.program,
+			number(sum.addresses),
 			number(sum.inlined), number(sum.equal), number(least), number(sum.spelled), sum.kinds())
 	}
 	b.WriteString(`
@@ -60,8 +61,8 @@ found by build id, in one that is found by .gnu_debuglink. The least is the cell
 					}
 				}
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |%s\n", p.name, place, number(sum.addresses), number(sum.inlined),
-				number(sum.equal), number(sum.spelled), sum.kinds())
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |%s\n", p.name, place, number(sum.addresses),
+				number(sum.inlined), number(sum.equal), number(sum.spelled), sum.kinds())
 		}
 	}
 	b.WriteString(foot)

@@ -63,8 +63,8 @@ type result struct {
 	cells   []cell
 }
 
-// cell is one program with its debug information packed in one way and lying in one place. Every address of it is in one
-// of the numbers.
+// cell is one program with its debug information packed in one way and lying in one place. Every address of it is in
+// one of the numbers.
 type cell struct {
 	packing, place string
 	addresses      int
@@ -126,7 +126,8 @@ func spread(text elfx.Span, n, set, sets int) []uint64 {
 }
 
 // compare compares the answers about one cell's addresses.
-func (c *cell) compare(t *testing.T, o symbolize.Options, file string, id []byte, whole string, addrs []uint64, llvm string) {
+func (c *cell) compare(t *testing.T, o symbolize.Options, file string, id []byte, whole string, addrs []uint64,
+	llvm string) {
 	const bias = 0x7f0000000000
 	pcs := make([]event.PC, len(addrs))
 	for i, a := range addrs {
@@ -171,25 +172,28 @@ func (c *cell) compare(t *testing.T, o symbolize.Options, file string, id []byte
 			c.spelled++
 		case Compare(got[i], third[k]) == None || Compare(again[i], third[k]) == None:
 			if c.llvm[d]++; c.llvm[d] == 1 {
-				t.Logf("%#x: %s: heaptap and llvm-symbolizer:%s\naddr2line:%s", addrs[i], d, text(got[i]), text(want[i]))
+				t.Logf("%#x: %s: heaptap and llvm-symbolizer:%s\naddr2line:%s", addrs[i], d, text(got[i]),
+					text(want[i]))
 			}
 		default:
 			if c.bad++; c.bad <= 3 {
-				t.Errorf("%s, %s, %#x: heaptap:%s\naddr2line:%s\nllvm-symbolizer:%s", c.packing, c.place, addrs[i], text(got[i]),
-					text(want[i]), text(third[k]))
+				t.Errorf("%s, %s, %#x: heaptap:%s\naddr2line:%s\nllvm-symbolizer:%s", c.packing, c.place, addrs[i],
+					text(got[i]), text(want[i]), text(third[k]))
 			}
 		}
 	}
 	if c.bad > 0 {
-		t.Errorf("%s, %s: at %d of %d addresses neither tool sees what heaptap does", c.packing, c.place, c.bad, len(addrs))
+		t.Errorf("%s, %s: at %d of %d addresses neither tool sees what heaptap does", c.packing, c.place, c.bad,
+			len(addrs))
 	}
 	if c.equal < confirmed {
 		t.Errorf("%s, %s: addr2line confirms %d addresses, fewer than %d", c.packing, c.place, c.equal, confirmed)
 	}
 }
 
-// confirm gives llvm-symbolizer's frames heaptap's names where the linkage name is the same, since demanglers are not compared
-// here, and where addr2line has the name: of functions that the compiler has folded into one, llvm-symbolizer takes another.
+// confirm gives llvm-symbolizer's frames heaptap's names where the linkage name is the same, since demanglers are not
+// compared here, and where addr2line has the name: of functions that the compiler has folded into one, llvm-symbolizer
+// takes another.
 func confirm(got, want, third, mangled []event.Frame) {
 	for i := range min(len(got), len(third), len(mangled)) {
 		if got[i].Linkage != "" && got[i].Linkage == mangled[i].Function ||

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message is a message under construction. Fields come in the order in which they are added. Those without a value are left out, as proto3
-// has it, except by the methods named Set.
+// Message is a message under construction. Fields come in the order in which they are added. Those without a value are
+// left out, as proto3 has it, except by the methods named Set.
 type Message struct{ b []byte }
 
 // Bytes returns the message as it is so far; it is valid until the next field.

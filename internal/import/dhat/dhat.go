@@ -39,7 +39,8 @@ type point struct {
 	Frames     []uint32 `json:"fs"`
 }
 
-// reader is what was read so far. The names of the frames come last, so that the points are kept until then: their frames in one list.
+// reader is what was read so far. The names of the frames come last, so that the points are kept until then: their
+// frames in one list.
 type reader struct {
 	t       *merge.Told
 	version int
@@ -116,9 +117,11 @@ func (r *reader) readPoints(d *json.Decoder) error {
 			return err
 		}
 		r.frames = append(r.frames, p.Frames...)
-		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End, LiveBlocks: p.EndBlocks, Peak: p.Peak,
+		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End,
+			LiveBlocks: p.EndBlocks, Peak: p.Peak,
 			PeakBlocks: p.PeakBlocks, PeakTold: true, OwnPeak: p.Most}, len(r.frames)})
-		return errors.Join(whole.Most(len(r.frames), whole.MaxFrames, "frames of call stacks"), whole.Most(i+1, whole.MaxEntries, "points"))
+		return errors.Join(whole.Most(len(r.frames), whole.MaxFrames, "frames of call stacks"),
+			whole.Most(i+1, whole.MaxEntries, "points"))
 	})
 }
 

@@ -1,8 +1,8 @@
-// Package folded reads folded stacks: a line for each call stack, its frames from the root on, parted by semicolons, and a number; or, as
-// MallocProfiler writes them, several numbers, each after a $.
+// Package folded reads folded stacks: a line for each call stack, its frames from the root on, parted by semicolons,
+// and a number; or, as MallocProfiler writes them, several numbers, each after a $.
 //
-// One number may be anything. Unless it is told what it is, it is taken for bytes that are live, and so for bytes that were allocated, and live
-// at the peak.
+// One number may be anything. Unless it is told what it is, it is taken for bytes that are live, and so for bytes that
+// were allocated, and live at the peak.
 package folded
 
 import (
@@ -28,8 +28,8 @@ const root = "_mpTrace_"
 // unknown is how heaptap writes a call stack that is not known.
 const unknown = "[unknown]"
 
-// Is reports whether a file that begins so has folded stacks. Any line of text that ends in a number may be one: ask for other formats
-// first.
+// Is reports whether a file that begins so has folded stacks. Any line of text that ends in a number may be one: ask
+// for other formats first.
 func Is(head []byte) bool {
 	text, err := io.ReadAll(plain(bytes.NewReader(head)))
 	if err != nil {
@@ -48,9 +48,11 @@ func Is(head []byte) bool {
 	return false
 }
 
-// silent reports whether a line says nothing of a call stack: it is empty, or a comment. A call stack that begins with // has a semicolon.
+// silent reports whether a line says nothing of a call stack: it is empty, or a comment. A call stack that begins with
+// // has a semicolon.
 func silent(line string) bool {
-	return line == "" || line[0] == '#' || strings.HasPrefix(line, "//") && (line == "//" || line[2] == ' ' || !strings.Contains(line, ";"))
+	return line == "" || line[0] == '#' || strings.HasPrefix(line, "//") &&
+		(line == "//" || line[2] == ' ' || !strings.Contains(line, ";"))
 }
 
 // meanings are what one number may be, by the names of the metrics.
@@ -164,7 +166,8 @@ func count(text string) (n uint64, whole bool, err error) {
 		return n, true, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || text[0] < '0' || text[0] > '9' || strings.Trim(text, "0123456789.eE+-") != "" { // which has other forms, too
+	// Which has other forms, too.
+	if err != nil || text[0] < '0' || text[0] > '9' || strings.Trim(text, "0123456789.eE+-") != "" {
 		return 0, false, fmt.Errorf("%.40q is not a number", text)
 	}
 	r := math.Round(v)

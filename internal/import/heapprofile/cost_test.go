@@ -38,12 +38,17 @@ func TestCost(t *testing.T) {
 		line func(i int) string
 		want string
 	}{
-		"addresses": {gperftools, func(i int) string { return fmt.Sprintf("1: 1 [1: 1] @ 0x%x\n", i) }, "different addresses"},
-		"stacks":    {gperftools, func(int) string { return "1: 1 [1: 1] @ 0x1\n" }, "call stacks"},
-		"frames":    {gperftools, func(int) string { return "1: 1 [1: 1] @" + strings.Repeat(" 0x1", 1<<16) + "\n" }, "frames"},
-		"jemalloc":  {"heap_v2/1\n", func(i int) string { return fmt.Sprintf("@ 0x%x\n t*: 1: 1 [1: 1]\n", i) }, "different addresses"},
-		"names":     {goHead, func(i int) string { return fmt.Sprintf("1: 1 [1: 1] @ 0x1\n#\t0x%x\ta+0x1\tb:1\n", i) }, "functions at more than"},
-		"one stack": {goHead, func(i int) string { return fmt.Sprintf("#\t0x%x\ta+0x1\tb:1\n", i) }, "functions of one call stack"},
+		"addresses": {gperftools, func(i int) string { return fmt.Sprintf("1: 1 [1: 1] @ 0x%x\n", i) },
+			"different addresses"},
+		"stacks": {gperftools, func(int) string { return "1: 1 [1: 1] @ 0x1\n" }, "call stacks"},
+		"frames": {gperftools, func(int) string { return "1: 1 [1: 1] @" + strings.Repeat(" 0x1", 1<<16) + "\n" },
+			"frames"},
+		"jemalloc": {"heap_v2/1\n", func(i int) string { return fmt.Sprintf("@ 0x%x\n t*: 1: 1 [1: 1]\n", i) },
+			"different addresses"},
+		"names": {goHead, func(i int) string { return fmt.Sprintf("1: 1 [1: 1] @ 0x1\n#\t0x%x\ta+0x1\tb:1\n", i) },
+			"functions at more than"},
+		"one stack": {goHead, func(i int) string { return fmt.Sprintf("#\t0x%x\ta+0x1\tb:1\n", i) },
+			"functions of one call stack"},
 		"lines of a map": {gperftools + "1: 1 [1: 1] @ 0x1\n--- Memory map: ---\n",
 			func(i int) string { return "1-\n" }, "memory map of more than"},
 		"mappings": {gperftools + "1: 1 [1: 1] @ 0x1\nMAPPED_LIBRARIES:\n",

@@ -1,12 +1,14 @@
-// Package heapprofile reads the heap profiles in text that gperftools, jemalloc and, with debug=1, Go's /debug/pprof/heap write: for each call
-// stack, blocks and bytes that are live, and, if that was counted, allocated; then the lines of /proc/self/maps, or the shorter ones of a
-// "Memory map". Go has no such lines, but names the functions of each call stack behind it.
+// Package heapprofile reads the heap profiles in text that gperftools, jemalloc and, with debug=1, Go's
+// /debug/pprof/heap write: for each call stack, blocks and bytes that are live, and, if that was counted, allocated;
+// then the lines of /proc/self/maps, or the shorter ones of a "Memory map". Go has no such lines, but names the
+// functions of each call stack behind it.
 //
-// gperftools counts all ("@ heapprofile") or, as jemalloc does, samples: with a mean of so many bytes between two samples ("heap_v2/524288").
-// What was sampled is scaled up as pprof and jeprof do: n blocks of a mean size s, of which each was sampled with a probability of
-// 1 - exp(-s/period), stand for n divided by that.
+// gperftools counts all ("@ heapprofile") or, as jemalloc does, samples: with a mean of so many bytes between two
+// samples ("heap_v2/524288"). What was sampled is scaled up as pprof and jeprof do: n blocks of a mean size s, of which
+// each was sampled with a probability of 1 - exp(-s/period), stand for n divided by that.
 //
-// Functions that are not named are looked up in the modules' files, if they are there: whether these are still the ones that ran is not told.
+// Functions that are not named are looked up in the modules' files, if they are there: whether these are still the ones
+// that ran is not told.
 package heapprofile
 
 import (
@@ -53,7 +55,8 @@ type reader struct {
 
 // Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
 func Read(in io.Reader, names Names) (*merge.Told, error) {
-	r := &reader{stacks: stacks{numbers: make(map[uint64]uint32)}, names: make(map[uint64][]event.Frame), block: make(map[uint64][]event.Frame)}
+	r := &reader{stacks: stacks{numbers: make(map[uint64]uint32)}, names: make(map[uint64][]event.Frame),
+		block: make(map[uint64][]event.Frame)}
 	r.line = r.head
 	number, err := lines.Each(in, func(text string) error { return r.line(strings.TrimRight(text, "\r")) })
 	switch {
@@ -154,7 +157,8 @@ func (r *reader) gperftools(text string) error {
 // maxInlined is how many functions may be named at the addresses of one call stack.
 const maxInlined = 1 << 16
 
-// comment takes in a line behind a call stack in which Go names one of its functions: the address of the call, function, file and line.
+// comment takes in a line behind a call stack in which Go names one of its functions: the address of the call,
+// function, file and line.
 func (r *reader) comment(text string) error {
 	at, f, ok := goFrame(text)
 	if !ok {
@@ -201,7 +205,8 @@ func goFrame(text string) (address string, f event.Frame, ok bool) {
 	if blank < 0 {
 		return "", f, false
 	}
-	return address, event.Frame{Function: place[:offset], File: strings.TrimLeft(place[offset+blank:], blanks), Line: uint32(line)}, true
+	return address, event.Frame{Function: place[:offset], File: strings.TrimLeft(place[offset+blank:], blanks),
+		Line: uint32(line)}, true
 }
 
 // endBlock keeps the names of a call stack. Several functions at one address were inlined, but for the last one.
@@ -296,8 +301,9 @@ func (r *reader) finish(names Names) error {
 	places := r.maps.places(r.t, r.stacks.addresses, r.names, names)
 	for stack, s := range r.stacks.all() {
 		named := slices.IndexFunc(stack, func(a uint32) bool { return places[a].named })
-		stack = stack[max(named, 0):]                      // Go names all but its allocator
-		for len(stack) > 1 && places[stack[0]].allocator { // heaptap's call stacks begin with the caller of the allocator
+		stack = stack[max(named, 0):] // Go names all but its allocator
+		// Heaptap's call stacks begin with the caller of the allocator.
+		for len(stack) > 1 && places[stack[0]].allocator {
 			stack = stack[1:]
 		}
 		at := int32(0)

@@ -91,21 +91,22 @@ var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA
 // setName is a name that a memory map sets.
 var setName = regexp.MustCompile(`^\w{1,32}$`)
 
-// The most names that a memory map may set, how long what they stand for may be, and how many a file's name may have: a forged map shall not
-// make more of itself than it is.
+// The most names that a memory map may set, how long what they stand for may be, and how many a file's name may have: a
+// forged map shall not make more of itself than it is.
 const (
 	maxSet   = 100
 	maxValue = 256
 	maxUsed  = 4
 )
 
-// briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be VALUE in those that
-// follow. Others say nothing of mappings.
+// briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be
+// VALUE in those that follow. Others say nothing of mappings.
 func (m *maps) briefLine(text string) error {
 	b := briefMapping.FindStringSubmatch(text)
 	if b == nil {
 		text = strings.TrimSpace(text)
-		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet && len(value) <= maxValue {
+		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet &&
+			len(value) <= maxValue {
 			m.set = append(m.set, "$"+name, value)
 			m.replace = strings.NewReplacer(m.set...)
 			return nil
@@ -168,7 +169,8 @@ func (m *maps) modules(addresses []uint64) (list []event.Module) {
 	return list
 }
 
-// bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is linked to 0.
+// bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is
+// linked to 0.
 func bias(v *mapping) uint64 {
 	if !filepath.IsAbs(v.path) { // the file's name only
 		return v.start - v.offset
@@ -185,7 +187,8 @@ func bias(v *mapping) uint64 {
 	return v.start - address
 }
 
-// place is an address by its number in what is told, and whether it is the allocator's, and has a name in the file itself.
+// place is an address by its number in what is told, and whether it is the allocator's, and has a name in the file
+// itself.
 type place struct {
 	id               int32
 	allocator, named bool
@@ -215,7 +218,8 @@ func (m *maps) places(t *merge.Told, addresses []uint64, told map[uint64][]event
 	}
 	frames := make([][]event.Frame, len(pcs))
 	// Of a memory map that has the files' names only it is not known which files they are.
-	files := slices.DeleteFunc(slices.Clone(modules), func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
+	files := slices.DeleteFunc(slices.Clone(modules),
+		func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
 	if len(files) > 0 {
 		frames, _ = names(context.Background(), files, pcs)
 		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
@@ -244,7 +248,8 @@ func (m *maps) places(t *merge.Told, addresses []uint64, told map[uint64][]event
 
 // moduleOf is the place of the module that an address is in; -1: it is in none.
 func moduleOf(modules []event.Module, a uint64) int {
-	at, found := slices.BinarySearchFunc(modules, a, func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })
+	at, found := slices.BinarySearchFunc(modules, a,
+		func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })
 	if !found {
 		at--
 	}

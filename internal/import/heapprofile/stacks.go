@@ -14,7 +14,8 @@ const (
 	maxStacks    = 1 << 21
 )
 
-// stacks are the call stacks that were read. Addresses are told by their numbers, in the order in which they came first.
+// stacks are the call stacks that were read. Addresses are told by their numbers, in the order in which they came
+// first.
 type stacks struct {
 	addresses []uint64
 	numbers   map[uint64]uint32

@@ -23,8 +23,8 @@ func repeated(n int, line func(i int) string) string {
 	return b.String()
 }
 
-// TestCost reads what makes most of few bytes. What is allocated is counted for each byte of a file, whether it is in use at once or not:
-// tables that grow by being copied count five times.
+// TestCost reads what makes most of few bytes. What is allocated is counted for each byte of a file, whether it is in
+// use at once or not: tables that grow by being copied count five times.
 func TestCost(t *testing.T) {
 	const lines = 1 << 19
 	for name, c := range map[string]struct {
@@ -75,7 +75,8 @@ func TestBirths(t *testing.T) {
 	var got []string
 	err = r.Events(func(e *event.Event) bool {
 		if e.Kind == event.Free {
-			got = append(got, fmt.Sprintf("%d: %d born at %d, temporary: %t", e.Time/1e6, e.Ref, e.Born/1e6, e.Flags&event.Temporary != 0))
+			got = append(got, fmt.Sprintf("%d: %d born at %d, temporary: %t", e.Time/1e6, e.Ref, e.Born/1e6,
+				e.Flags&event.Temporary != 0))
 		}
 		return true
 	})

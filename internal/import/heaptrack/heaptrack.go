@@ -1,9 +1,10 @@
-// Package heaptrack reads heaptrack's data files, interpreted, of versions 1 to 3, and writes what they tell as a recording. See package
-// export/heaptrack for their form.
+// Package heaptrack reads heaptrack's data files, interpreted, of versions 1 to 3, and writes what they tell as a
+// recording. See package export/heaptrack for their form.
 //
-// They have no threads: all events are one thread's. They say of which size and call stack a deallocated block was, not which block: of
-// several, it is taken for the youngest, so that what is temporary is as close to the truth as can be known. Live bytes, peaks and leaks
-// do not depend on that. Which functions were called is not told: they are taken for malloc and free. Times are in ms.
+// They have no threads: all events are one thread's. They say of which size and call stack a deallocated block was, not
+// which block: of several, it is taken for the youngest, so that what is temporary is as close to the truth as can be
+// known. Live bytes, peaks and leaks do not depend on that. Which functions were called is not told: they are taken for
+// malloc and free. Times are in ms.
 package heaptrack
 
 import (
@@ -35,8 +36,8 @@ func Is(head []byte) bool {
 	return true
 }
 
-// Import reads a file, decompressed, and makes a recording of it at path. recorder says in the recording who wrote it. With an error, what
-// is at path, if anything, is of no use.
+// Import reads a file, decompressed, and makes a recording of it at path. recorder says in the recording who wrote it.
+// With an error, what is at path, if anything, is of no use.
 func Import(in io.Reader, path, recorder string) (err error) {
 	r := reader{path: path, recorder: recorder}
 	defer func() {
@@ -134,7 +135,8 @@ func (r *reader) alloc(n uint64) error {
 	if err := r.live.push(&i.youngest, r.now); err != nil {
 		return err
 	}
-	return r.w.Event(&event.Event{Time: r.now, Kind: event.Alloc, Func: event.Malloc, Stack: i.stack, Size: i.size, Ref: event.NoRef})
+	return r.w.Event(&event.Event{Time: r.now, Kind: event.Alloc, Func: event.Malloc, Stack: i.stack, Size: i.size,
+		Ref: event.NoRef})
 }
 
 // free ends the youngest of the blocks that it may be.
@@ -147,7 +149,8 @@ func (r *reader) free(n uint64) error {
 	if !ok {
 		return errors.New("more deallocations than allocations of this size and call stack")
 	}
-	e := event.Event{Time: r.now, Kind: event.Free, Func: event.FreeFunc, Stack: i.stack, Size: i.size, Ref: ref, Born: born}
+	e := event.Event{Time: r.now, Kind: event.Free, Func: event.FreeFunc, Stack: i.stack, Size: i.size, Ref: ref,
+		Born: born}
 	if ref+1 == r.live.allocs {
 		e.Flags = event.Temporary
 	}

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// live holds the blocks that are live. Those of one size and call stack are a list, from the youngest on, whose beginning is kept with
-// these. A file may have an allocation in four bytes: a block takes twelve here.
+// live holds the blocks that are live. Those of one size and call stack are a list, from the youngest on, whose
+// beginning is kept with these. A file may have an allocation in four bytes: a block takes twelve here.
 type live struct {
 	allocs uint64        // allocations so far
 	blocks chunks[block] // 0: none

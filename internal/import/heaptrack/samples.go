@@ -5,8 +5,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// heaptrack takes a sample of the resident set every 10 ms. The first allSamples are kept as they are: three hours. After that a sample is
-// the most of a 16,384th of the time so far: the shortest line of a file, R and a number, shall not become a sample each.
+// heaptrack takes a sample of the resident set every 10 ms. The first allSamples are kept as they are: three hours.
+// After that a sample is the most of a 16,384th of the time so far: the shortest line of a file, R and a number, shall
+// not become a sample each.
 const (
 	allSamples = 1 << 20
 	fineness   = 14
@@ -27,7 +28,8 @@ func (s *rss) add(w *recording.Writer, now, size int64) {
 }
 
 func (s *rss) write(w *recording.Writer, now int64) {
-	w.Sample(event.Sample{Time: now, RSS: s.most, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1, SystemFree: -1,
+	w.Sample(event.Sample{Time: now, RSS: s.most, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1,
+		SystemFree:   -1,
 		SystemCached: -1})
 	s.kept++
 	s.last, s.most = now, 0

@@ -35,7 +35,8 @@ type info struct {
 }
 
 const (
-	// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it is.
+	// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it
+	// is.
 	maxEntries = 1 << 20
 	// maxModules is how many files may be mapped: Linux allows a process 65,530 mappings, if nobody asks for more.
 	maxModules = 1 << 17
@@ -175,8 +176,8 @@ func (r *reader) address(n []uint64) error {
 	return nil
 }
 
-// module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is not told: it is taken to
-// be where its addresses are.
+// module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is not told:
+// it is taken to be where its addresses are.
 func (r *reader) module(path string, address uint64) (uint32, error) {
 	if path == "" {
 		return 0, nil
@@ -216,7 +217,8 @@ func (r *reader) finish() error {
 	if r.rss.most > 0 {
 		r.rss.write(r.w, r.now)
 	}
-	for _, m := range slices.SortedFunc(maps.Keys(r.grown), func(a, b *event.Module) int { return int(a.ID) - int(b.ID) }) {
+	for _, m := range slices.SortedFunc(maps.Keys(r.grown),
+		func(a, b *event.Module) int { return int(a.ID) - int(b.ID) }) {
 		r.w.Module(*m) // what is written later replaces what was written before
 	}
 	return errors.Join(r.symbols(), r.w.Finish(recording.Ending{End: r.now, Status: "not told by heaptrack"}))
@@ -236,7 +238,8 @@ func (r *reader) symbols() error {
 		if all := r.frames[begin:end]; len(all) > 0 {
 			out := make([]event.Frame, len(all))
 			for k, f := range all {
-				out[k] = event.Frame{Function: r.text(uint64(f.function)), File: r.text(uint64(f.file)), Line: f.line, Inlined: k+1 < len(all)}
+				out[k] = event.Frame{Function: r.text(uint64(f.function)), File: r.text(uint64(f.file)), Line: f.line,
+					Inlined: k+1 < len(all)}
 			}
 			list[uint32(i+1)] = out
 			count += len(out)

@@ -1,7 +1,9 @@
-// Package massif reads massif.out files: see package export/massif. Snapshots become the timeline; the tree of the peak becomes what call
-// stacks had live at the peak, that of the last snapshot, if it has one, what they had live at the end.
+// Package massif reads massif.out files: see package export/massif. Snapshots become the timeline; the tree of the peak
+// becomes what call stacks had live at the peak, that of the last snapshot, if it has one, what they had live at the
+// end.
 //
-// Numbers of blocks are not told, nor what was allocated in sum. Memory beside requested bytes (mem_heap_extra_B, stacks) is left out.
+// Numbers of blocks are not told, nor what was allocated in sum. Memory beside requested bytes (mem_heap_extra_B,
+// stacks) is left out.
 package massif
 
 import (

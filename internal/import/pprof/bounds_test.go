@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestBounds reads profiles of a few megabytes whose parts are the shortest that there can be: they are refused before they take much.
+// TestBounds reads profiles of a few megabytes whose parts are the shortest that there can be: they are refused before
+// they take much.
 func TestBounds(t *testing.T) {
 	numbered := func(field protowire.Number) func(i int) []byte { // a message that has an id
 		return func(i int) []byte {
@@ -34,7 +35,8 @@ func TestBounds(t *testing.T) {
 		"functions": {1 << 21, numbered(5), "more than 1048576 functions"},
 		"texts":     {1 << 23, same("\x32\x00"), "more than 4194304 texts"},
 		"comments":  {1 << 15, same("\x6a\x04\x01\x01\x01\x01"), "more than 65536 numbers"},
-		"depth":     {1, same("\x12\x85\x80\x80\x01\x0a\x80\x80\x80\x01" + strings.Repeat("\x01", 1<<21)), "more than 1048576 numbers"},
+		"depth": {1, same("\x12\x85\x80\x80\x01\x0a\x80\x80\x80\x01" + strings.Repeat("\x01", 1<<21)),
+			"more than 1048576 numbers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

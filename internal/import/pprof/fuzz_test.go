@@ -8,13 +8,16 @@ import (
 
 func FuzzRead(f *testing.F) { importtest.Fuzz(f, Read, seeds...) }
 
-// seeds are a profile of two stacks, with a mapping, an inlined function and a label, and one whose numbers are not packed.
+// seeds are a profile of two stacks, with a mapping, an inlined function and a label, and one whose numbers are not
+// packed.
 var seeds = []string{
 	"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04" + // inuse_objects/count, inuse_space/bytes
-		"\x12\x0e\n\x02\x01\x02\x12\x02\x03\x64\x1a\x04\x08\x04\x18\x64" + // locations 1, 2; 3 blocks, 100 bytes; bytes: 100
+		// Locations 1, 2; 3 blocks, 100 bytes; bytes: 100.
+		"\x12\x0e\n\x02\x01\x02\x12\x02\x03\x64\x1a\x04\x08\x04\x18\x64" +
 		"\x12\x07\n\x01\x02\x12\x02\x01\x05" +
 		"\x1a\x0c\x08\x01\x10\x80\x20\x18\x80\x40\x28\x05\x30\x06" + // mapping 1, from 4096 to 8192
-		"\"\x10\x08\x01\x10\x01\x18\x81\x20\"\x04\x08\x01\x10\x09\"\x02\x08\x02" + // location 1, at 4097: function 1 in 2
+		// Location 1, at 4097: function 1 in 2.
+		"\"\x10\x08\x01\x10\x01\x18\x81\x20\"\x04\x08\x01\x10\x09\"\x02\x08\x02" +
 		"\"\x0a\x08\x02\x10\x01\x18\x90\x20\"\x02\x08\x02" +
 		"*\x04\x08\x01\x10\x07*\x04\x08\x02\x10\x08" +
 		"2\x002\x0dinuse_objects2\x05count2\x0binuse_space2\x05bytes2\x06/bin/a2\x04abcd2\x01f2\x04main",

@@ -84,7 +84,8 @@ func (f *field) numbers(list []uint64, most int) ([]uint64, error) {
 	return list, nil
 }
 
-// numbersTo takes the fields of a message that are numbers: the first field to the first place, and so on. Others are left out.
+// numbersTo takes the fields of a message that are numbers: the first field to the first place, and so on. Others are
+// left out.
 func (f *field) numbersTo(places ...*uint64) error {
 	return each(f.bytes, f.at, func(f *field) error {
 		if f.number <= len(places) {

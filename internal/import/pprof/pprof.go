@@ -1,6 +1,7 @@
 // Package pprof reads the profiles of memory of google/pprof, Go's and heaptap's among them: see package export/pprof.
 //
-// Values are told apart by the names of their types. Of values that were sampled it takes what is in the file, which Go has scaled up.
+// Values are told apart by the names of their types. Of values that were sampled it takes what is in the file, which Go
+// has scaled up.
 package pprof
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Is reports whether a file that begins so, unpacked, is a profile: it is a message with the fields of one, a type of values among them.
+// Is reports whether a file that begins so, unpacked, is a profile: it is a message with the fields of one, a type of
+// values among them.
 func Is(head []byte) bool {
 	typed := false
 	for len(head) > 0 {
@@ -42,8 +44,8 @@ func Is(head []byte) bool {
 	return typed
 }
 
-// values are the names of types of values that are known, and what of the numbers they are. objects and space are those of pprof's conversion of
-// older profiles.
+// values are the names of types of values that are known, and what of the numbers they are. objects and space are those
+// of pprof's conversion of older profiles.
 var values = map[string]func(*numbers) *uint64{
 	"alloc_objects":     func(n *numbers) *uint64 { return &n.Allocations },
 	"alloc_space":       func(n *numbers) *uint64 { return &n.Bytes },
@@ -88,7 +90,8 @@ func Read(in io.Reader) (*merge.Told, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{profile: p, t: merge.NewTold("pprof"), told: make(map[string]bool), modules: make(map[uint64]int32), pcs: make(map[uint64]int32),
+	r := &reader{profile: p, t: merge.NewTold("pprof"), told: make(map[string]bool), modules: make(map[uint64]int32),
+		pcs:     make(map[uint64]int32),
 		unknown: make(map[uint64]bool)}
 	if err := r.types(); err != nil {
 		return nil, err
@@ -159,7 +162,8 @@ func (r *reader) sample(s *sample) error {
 			continue
 		}
 		if int64(v) < 0 {
-			return fmt.Errorf("%s is %d: a difference between profiles has no recording", r.text(r.profile.types[i].name), int64(v))
+			return fmt.Errorf("%s is %d: a difference between profiles has no recording",
+				r.text(r.profile.types[i].name), int64(v))
 		}
 		*r.of[i](&n) = v
 	}
@@ -218,7 +222,8 @@ func (r *reader) pc(id uint64) (int32, error) {
 		if !ok {
 			return 0, fmt.Errorf("function %d of location %d is missing", v.function, id)
 		}
-		frame := event.Frame{Function: r.text(f.name), Linkage: r.text(f.system), File: r.text(f.file), Line: uint32(min(v.number, math.MaxUint32)),
+		frame := event.Frame{Function: r.text(f.name), Linkage: r.text(f.system), File: r.text(f.file),
+			Line:    uint32(min(v.number, math.MaxUint32)),
 			Inlined: i+1 < len(list)}
 		if frame.Linkage == frame.Function {
 			frame.Linkage = ""
@@ -256,7 +261,8 @@ func (r *reader) pc(id uint64) (int32, error) {
 	return pc, nil
 }
 
-// nameless reports whether a function has no name but that of its place, module+0xoffset or 0xaddress, as heaptap's profiles have it.
+// nameless reports whether a function has no name but that of its place, module+0xoffset or 0xaddress, as heaptap's
+// profiles have it.
 func nameless(f *event.Frame, module string, address uint64) bool {
 	if f.Linkage != "" || f.File != "" {
 		return false
@@ -269,8 +275,8 @@ func nameless(f *event.Frame, module string, address uint64) bool {
 	return f.Function == fmt.Sprintf("%#x", address)
 }
 
-// positioned is where programs end that are linked to lie at an address: addresses in their files are those in the process. Other code
-// lies above.
+// positioned is where programs end that are linked to lie at an address: addresses in their files are those in the
+// process. Other code lies above.
 const positioned = 1 << 32
 
 func (r *reader) module(id uint64, path string, build []byte, base uint64) int32 {

@@ -49,8 +49,8 @@ type sample struct {
 
 type label struct{ key, text, number uint64 }
 
-// What is taken of a profile. Two bytes make an entry of a table, which takes many times that. No recording has more addresses than
-// maxLocations.
+// What is taken of a profile. Two bytes make an entry of a table, which takes many times that. No recording has more
+// addresses than maxLocations.
 const (
 	maxSamples   = 1 << 20 // and one in minSample bytes
 	minSample    = 16
@@ -68,7 +68,8 @@ const (
 
 // parse reads a profile, unpacked, but for its samples.
 func parse(b []byte) (*profile, error) {
-	p := &profile{file: b, mappings: make(map[uint64]mapping), locations: make(map[uint64]location), functions: make(map[uint64]function)}
+	p := &profile{file: b, mappings: make(map[uint64]mapping), locations: make(map[uint64]location),
+		functions: make(map[uint64]function)}
 	samples := 0
 	err := each(b, 0, func(f *field) error {
 		if f.isMessage() && !f.packed {
@@ -76,7 +77,8 @@ func parse(b []byte) (*profile, error) {
 		}
 		if f.number == 2 {
 			if samples++; samples > maxSamples+len(b)/minSample {
-				return fmt.Errorf("byte %d: more than %d samples of less than %d bytes on average, as no profile has", f.at, maxSamples, minSample)
+				return fmt.Errorf("byte %d: more than %d samples of less than %d bytes on average, as no profile has",
+					f.at, maxSamples, minSample)
 			}
 			return nil
 		}
@@ -126,8 +128,10 @@ func (p *profile) bounded(at int) error {
 		n, most int
 		what    string
 	}{
-		{len(p.types), maxTypes, "types of values"}, {len(p.mappings), maxMappings, "mappings"}, {len(p.locations), maxLocations, "locations"},
-		{len(p.lines), maxLines, "lines"}, {len(p.functions), maxFunctions, "functions"}, {len(p.texts), maxTexts, "texts"},
+		{len(p.types), maxTypes, "types of values"}, {len(p.mappings), maxMappings, "mappings"}, {len(p.locations),
+			maxLocations, "locations"},
+		{len(p.lines), maxLines, "lines"}, {len(p.functions), maxFunctions, "functions"}, {len(p.texts), maxTexts,
+			"texts"},
 	} {
 		if t.n > t.most {
 			return fmt.Errorf("byte %d: more than %d %s", at, t.most, t.what)

@@ -1,8 +1,9 @@
-// Package speedscope reads the JSON of www.speedscope.app: profiles of call stacks with weights (sampled), and of frames that open and close
-// (evented).
+// Package speedscope reads the JSON of www.speedscope.app: profiles of call stacks with weights (sampled), and of
+// frames that open and close (evented).
 //
-// A profile that is named after a metric, as heaptap names them, is read as that. If none is, the first one in bytes is taken for live
-// bytes, else the first one in units of nothing for live blocks. A profile's time is not read: what lies between two moments counts.
+// A profile that is named after a metric, as heaptap names them, is read as that. If none is, the first one in bytes is
+// taken for live bytes, else the first one in units of nothing for live blocks. A profile's time is not read: what lies
+// between two moments counts.
 package speedscope
 
 import (
@@ -132,8 +133,8 @@ const (
 	maxEvents  = 1 << 21
 )
 
-// readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one frame, numbers of more
-// than one digit.
+// readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one
+// frame, numbers of more than one digit.
 func (r *reader) readProfiles(d *json.Decoder) error {
 	return whole.Each(d, 64, func(int) error {
 		r.list = append(r.list, profile{})
@@ -148,7 +149,8 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 					p.frames = append(p.frames, stack...)
 					p.ends = append(p.ends, len(p.frames))
 					r.frames += len(stack)
-					return cmp.Or(err, whole.Most(r.frames, whole.MaxFrames, "frames of call stacks"), whole.Most(i, maxSamples, "samples"))
+					return cmp.Or(err, whole.Most(r.frames, whole.MaxFrames, "frames of call stacks"),
+						whole.Most(i, maxSamples, "samples"))
 				})
 			},
 			"weights": func(d *json.Decoder) error {

@@ -10,15 +10,16 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// frame is what a text of the form "0xADDRESS: FUNCTION (FILE:LINE)" or "0xADDRESS: FUNCTION (in MODULE)" tells; what is in parentheses may
-// be missing.
+// frame is what a text of the form "0xADDRESS: FUNCTION (FILE:LINE)" or "0xADDRESS: FUNCTION (in MODULE)" tells; what
+// is in parentheses may be missing.
 type frame struct{ address, function, module, file, line string }
 
 func parse(text string) (f frame, ok bool) {
 	rest, ok := strings.CutPrefix(text, "0x")
 	var colon bool
 	f.address, f.function, colon = strings.Cut(rest, ": ")
-	if !ok || !colon || f.address == "" || strings.Trim(f.address, "0123456789abcdefABCDEF") != "" || strings.Contains(text, "\n") {
+	if !ok || !colon || f.address == "" || strings.Trim(f.address, "0123456789abcdefABCDEF") != "" ||
+		strings.Contains(text, "\n") {
 		return f, false
 	}
 	open := strings.LastIndex(f.function, " (")
@@ -38,8 +39,8 @@ func parse(text string) (f frame, ok bool) {
 	return f, true
 }
 
-// PC returns the number of a frame, as Valgrind's tools write it. What is not written so is a function's name. False: it says that
-// nothing is known.
+// PC returns the number of a frame, as Valgrind's tools write it. What is not written so is a function's name. False:
+// it says that nothing is known.
 func PC(t *merge.Told, text string) (int32, bool) {
 	m, ok := parse(text)
 	if !ok {

@@ -12,7 +12,8 @@ var form = regexp.MustCompile(`^0x([0-9A-Fa-f]+): (.*?)(?: \(in ([^()]+)\)| \(([
 
 // TestParse compares what is parsed with the form, for texts made of its pieces.
 func TestParse(t *testing.T) {
-	pieces := []string{"0x", "1aF", ": ", "f", " ", "(", ")", "in ", "/bin/a", "a.c", ":", "12", "operator()", "\n", "???", " (in /lib/b)", " (a.c:3)"}
+	pieces := []string{"0x", "1aF", ": ", "f", " ", "(", ")", "in ", "/bin/a", "a.c", ":", "12", "operator()", "\n",
+		"???", " (in /lib/b)", " (a.c:3)"}
 	random := rand.New(rand.NewPCG(1, 2))
 	matched := 0
 	for range 200_000 {

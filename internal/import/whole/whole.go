@@ -23,8 +23,9 @@ func Bytes(in io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// Object reads one JSON object, which is all that there is: each field of a name that is known by its function, which takes the value from
-// the decoder; others are left out. No more of it than one value is in memory. An error says at which byte.
+// Object reads one JSON object, which is all that there is: each field of a name that is known by its function, which
+// takes the value from the decoder; others are left out. No more of it than one value is in memory. An error says at
+// which byte.
 func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 	from := &source{in: in}
 	d := json.NewDecoder(from)
@@ -52,8 +53,8 @@ func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 	return nil
 }
 
-// maxValue is how many bytes a value may have that is taken as one: not a list of which the elements are taken. It is kept in memory until it
-// ends.
+// maxValue is how many bytes a value may have that is taken as one: not a list of which the elements are taken. It is
+// kept in memory until it ends.
 const maxValue = 16 << 20
 
 // source is what a decoder reads.
@@ -111,12 +112,12 @@ func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) erro
 	return err
 }
 
-// What an array may have: so many values, and more if these take that many bytes each on average. Each value takes memory and time, which
-// for short ones is out of proportion to the file.
+// What an array may have: so many values, and more if these take that many bytes each on average. Each value takes
+// memory and time, which for short ones is out of proportion to the file.
 const manyValues = 1 << 18
 
-// Each reads the array that comes next: take takes a value from the decoder. Values are of least bytes on average, if there are many.
-// null is an empty array.
+// Each reads the array that comes next: take takes a value from the decoder. Values are of least bytes on average, if
+// there are many. null is an empty array.
 func Each(d *json.Decoder, least int64, take func(i int) error) error {
 	token, err := d.Token()
 	if err != nil || token == nil {

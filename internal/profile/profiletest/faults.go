@@ -15,9 +15,11 @@ func AddUnmatched(p *profile.Profile) {
 // AddMismatches has the server free blocks by wrong functions, at two pairs of its call stacks.
 func AddMismatches(p *profile.Profile) {
 	p.Mismatches = []event.Pair{
-		{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSizedAligned, Stack: p.Stacks[1].ID, FreeStack: p.Stacks[2].ID, Count: 3,
+		{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSizedAligned, Stack: p.Stacks[1].ID,
+			FreeStack: p.Stacks[2].ID, Count: 3,
 			Time: 2_000_000, Thread: 1, Size: 32, FreeSize: 24, Align: 64, FreeAlign: 64},
-		{Mismatch: event.MismatchFunction, Alloc: event.Malloc, Free: event.Delete, Stack: p.Stacks[2].ID, FreeStack: p.Stacks[1].ID, Count: 1, Size: 1},
+		{Mismatch: event.MismatchFunction, Alloc: event.Malloc, Free: event.Delete, Stack: p.Stacks[2].ID,
+			FreeStack: p.Stacks[1].ID, Count: 1, Size: 1},
 	}
 }
 

@@ -44,7 +44,8 @@ func Sampled(t *testing.T, s event.Sampling, events int) (path string) {
 		}
 	}
 	counts := &event.Counts{Tick: 400_000, Rows: []event.Count{
-		{TID: 12, Name: "prog", Func: event.Malloc, Calls: 1000, Failed: 1, Bytes: 55_000, Usable: 56_000, Time: 90_000, Timed: 900,
+		{TID: 12, Name: "prog", Func: event.Malloc, Calls: 1000, Failed: 1, Bytes: 55_000, Usable: 56_000, Time: 90_000,
+			Timed: 900,
 			Sizes: []event.Class{{Class: 7, Calls: 500},
 				{Class: 10, Calls: 500}}, Times: []event.Class{{Class: 7, Calls: 890}, {Class: 12, Calls: 10}}},
 		{TID: 13, Name: "worker", Func: event.FreeFunc, Frees: true, Calls: 700, Usable: 50_000, Time: 7000, Timed: 700,

@@ -62,7 +62,8 @@ func TestDoEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	client.Patience = time.Hour
-	if err := client.Do(ctx, func(context.Context) error { cancel(); return always }); !errors.Is(err, context.Canceled) {
+	if err := client.Do(ctx, func(context.Context) error { cancel(); return always }); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())

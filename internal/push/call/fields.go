@@ -33,7 +33,8 @@ func Fields(m []byte, yield func(field int, v uint64, b []byte)) {
 // statusMessage is the field of google.rpc.Status that says in words what is wrong.
 const statusMessage = 2
 
-// said is what a server says is wrong: an answer of the type of Protocol Buffers is a google.rpc.Status, others are text.
+// said is what a server says is wrong: an answer of the type of Protocol Buffers is a google.rpc.Status, others are
+// text.
 func said(contentType string, answer []byte) string {
 	if kind, _, _ := strings.Cut(contentType, ";"); strings.TrimSpace(kind) != "application/x-protobuf" {
 		return brief(answer)

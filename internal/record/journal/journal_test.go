@@ -36,10 +36,12 @@ func TestJournalOfAnotherVersion(t *testing.T) {
 	for i := range uint64(20) {
 		var b []byte
 		for n := range 1000 + 30*i {
-			b = wire.Append(b, wire.Record{Kind: wire.KMalloc, Addr: i<<30 + n<<4, Size: uint32(n), Stack: uint32(i), Time: i<<40 + n})
+			b = wire.Append(b, wire.Record{Kind: wire.KMalloc, Addr: i<<30 + n<<4, Size: uint32(n), Stack: uint32(i),
+				Time: i<<40 + n})
 			b = wire.Append(b, wire.Record{Kind: wire.KFree, Addr: i<<30 + n<<4, Time: i<<40 + n + 9})
 		}
-		p, lost, err := s.Keep(append(s.Buffer(len(b))[:0], b...), &journal.Origin{Spool: 5, UID: 7, At: journal.Position{Seq: i, Off: 64}})
+		p, lost, err := s.Keep(append(s.Buffer(len(b))[:0], b...),
+			&journal.Origin{Spool: 5, UID: 7, At: journal.Position{Seq: i, Off: 64}})
 		if err != nil || lost != 0 || !p.OnDisk() {
 			t.Fatal(p, lost, err)
 		}

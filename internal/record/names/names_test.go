@@ -44,25 +44,30 @@ func TestProgramName(t *testing.T) {
 // TestNamesStayInTheirFolder has a host and a program choose names that lead elsewhere: a placeholder's value is a part
 // of one element.
 func TestNamesStayInTheirFolder(t *testing.T) {
-	hostile := []string{"../../X", "..", ".", "", "/", "/etc/passwd", "a\x00b", "\x1b[31mred", "a\nb", strings.Repeat("x", 5000), strings.Repeat("ü", 200),
-		"\xff\xfe", "a\u202eb", "%p", "%h"}
-	for _, template := range []string{"/out/%n.%p.htap", "/out/%h/%n.htap", "/out/%h", "/out/%n", "/out/%h%n", "/out/.%h/x", "/out/%n/%h/%r/%p"} {
+	hostile := []string{"../../X", "..", ".", "", "/", "/etc/passwd", "a\x00b", "\x1b[31mred", "a\nb",
+		strings.Repeat("x", 5000), strings.Repeat("ü", 200), "\xff\xfe", "a\u202eb", "%p", "%h"}
+	for _, template := range []string{"/out/%n.%p.htap", "/out/%h/%n.htap", "/out/%h", "/out/%n", "/out/%h%n",
+		"/out/.%h/x", "/out/%n/%h/%r/%p"} {
 		for _, host := range hostile {
 			for _, exe := range hostile {
 				got := names.NewTemplate(template).Next(4711, &spool.Meta{Host: host, Exe: "/bin/" + exe})
-				if filepath.Clean(got) != got || strings.Count(got, "/") != strings.Count(template, "/") || !strings.HasPrefix(got, "/out/") {
+				if filepath.Clean(got) != got || strings.Count(got, "/") != strings.Count(template, "/") ||
+					!strings.HasPrefix(got, "/out/") {
 					t.Errorf("%s with host %q and program %q: %q", template, host, exe, got)
 				}
 				for _, e := range strings.Split(got, "/") {
-					if len(e) > 255 || strings.ContainsFunc(e, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
+					if len(e) > 255 || strings.ContainsFunc(e,
+						func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
 						t.Errorf("%s with host %q and program %q: element %q", template, host, exe, e)
 					}
 				}
 			}
 		}
 	}
-	for template, want := range map[string]string{"/o/%n.%p.htap": "/o/my prog.7.htap", "/o/%h-100%%-%r": "/o/build.example.org-100%-none", "rel/%n": "rel/my prog"} {
-		if got := names.NewTemplate(template).Next(7, &spool.Meta{Host: "build.example.org", Exe: "/usr/bin/my prog"}); got != want {
+	for template, want := range map[string]string{"/o/%n.%p.htap": "/o/my prog.7.htap",
+		"/o/%h-100%%-%r": "/o/build.example.org-100%-none", "rel/%n": "rel/my prog"} {
+		if got := names.NewTemplate(template).Next(7,
+			&spool.Meta{Host: "build.example.org", Exe: "/usr/bin/my prog"}); got != want {
 			t.Errorf("%s: %q, not %q", template, got, want)
 		}
 	}

@@ -61,7 +61,8 @@ func (c *script) arrive(uid uint64, times ...uint64) {
 	s := c.s(uid)
 	b := []byte{}
 	for _, t := range times {
-		b = wire.Append(b, wire.Record{Kind: wire.KMalloc, Addr: uid<<32 + s.Start<<4 + 16, Size: uint32(uid*1000 + s.Start), Time: t})
+		b = wire.Append(b, wire.Record{Kind: wire.KMalloc, Addr: uid<<32 + s.Start<<4 + 16,
+			Size: uint32(uid*1000 + s.Start), Time: t})
 		s.Start++ // nobody else needs it here
 	}
 	c.m.Arrive(s, journal.InMemory(b, journal.Position{}))

@@ -26,7 +26,8 @@ func TestMapsSpool(t *testing.T) {
 	device := fmt.Sprintf("%02x:%02x", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)))
 	c := NewCensus(folder, nil, func() {})
 	line := func(device string, inode uint64) []byte {
-		return fmt.Appendf(nil, "7f0000000000-7f0000001000 rw-s 00000000 %s %d                  %s/7-1.spool\n", device, inode, dir)
+		return fmt.Appendf(nil, "7f0000000000-7f0000001000 rw-s 00000000 %s %d                  %s/7-1.spool\n", device,
+			inode, dir)
 	}
 	if !c.mapsSpool(line(device, st.Ino)) {
 		t.Error("the spool is not known")

@@ -41,7 +41,8 @@ func TestGuest(t *testing.T) {
 	}
 	var said []string
 	name := "none"
-	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: dir + DoorSuffix + "/" + doorSocket, Net: "unixpacket"})
+	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: dir + DoorSuffix + "/" + doorSocket,
+		Net: "unixpacket"})
 	if err == nil {
 		conn.SetDeadline(time.Now().Add(30 * time.Second))
 		b, oob := make([]byte, 256), make([]byte, 256)

@@ -25,7 +25,8 @@ func TestFamily(t *testing.T) {
 	}
 	child, other := somebody(t), somebody(t)
 	_, born, _ := parentOf(child)
-	f.members = map[int]member{child: {born: born + 1, reported: true}, other: {born: born - 1000, reported: true}, 1: {born: 7}, 1<<30 + 1: {reported: true}}
+	f.members = map[int]member{child: {born: born + 1, reported: true}, other: {born: born - 1000, reported: true},
+		1: {born: 7}, 1<<30 + 1: {reported: true}}
 	f.overrun()
 	if m := f.members[child]; len(f.members) != 1 || m.reported || m.born != born {
 		t.Errorf("%+v; %d was started at %d", f.members, child, born)

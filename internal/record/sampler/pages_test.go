@@ -36,10 +36,13 @@ func TestResidentPages(t *testing.T) {
 		want = append(want, run(r[0], r[1]))
 	}
 	g := &pages{}
-	g.segments = map[uint32][]event.AddrRange{1: {run(0, count)}, 2: {run(0, 100)}, 3: {{Start: 1 << 20, End: 2 << 20}}, 4: {run(0, count)}}
-	modules := []event.Module{{ID: 1, Unload: -1}, {ID: 2, Unload: 5}, {ID: 3, Unload: -1}, {ID: 5, Path: "[vdso]", Unload: -1}, {ID: 6, Path: "/missing", Unload: -1}}
+	g.segments = map[uint32][]event.AddrRange{1: {run(0, count)}, 2: {run(0, 100)}, 3: {{Start: 1 << 20, End: 2 << 20}},
+		4: {run(0, count)}}
+	modules := []event.Module{{ID: 1, Unload: -1}, {ID: 2, Unload: 5}, {ID: 3, Unload: -1},
+		{ID: 5, Path: "[vdso]", Unload: -1}, {ID: 6, Path: "/missing", Unload: -1}}
 	list := g.look("/proc/self/pagemap", modules, size)
-	if len(list) != 2 || list[0].Module != 1 || !slices.Equal(list[0].Resident, want) || list[1].Module != 3 || len(list[1].Resident) != 0 {
+	if len(list) != 2 || list[0].Module != 1 || !slices.Equal(list[0].Resident, want) || list[1].Module != 3 ||
+		len(list[1].Resident) != 0 {
 		t.Errorf("%+v, want %+v", list, want)
 	}
 	f, err := os.Open("/proc/self/pagemap")
@@ -59,7 +62,8 @@ func TestResidentPages(t *testing.T) {
 	if got := g.of(&event.Module{ID: 8, Path: "/proc/self/exe", BuildID: []byte("another")}, size); len(got) > 0 {
 		t.Errorf("of another build: %+v", got)
 	}
-	if got := g.of(&event.Module{ID: 9, Path: "/proc/self/exe", Bias: 1 << 30}, size); len(got) == 0 || got[0].Start%size != 0 || got[0].Start < 1<<30 {
+	if got := g.of(&event.Module{ID: 9, Path: "/proc/self/exe", Bias: 1 << 30}, size); len(got) == 0 ||
+		got[0].Start%size != 0 || got[0].Start < 1<<30 {
 		t.Errorf("%+v", got)
 	}
 }

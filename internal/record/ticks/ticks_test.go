@@ -43,7 +43,8 @@ func TestMap(t *testing.T) {
 	}
 	const never = ^uint64(0)
 	// Headers can say anything.
-	for _, v := range [][4]uint64{{0, 0, 0, 0}, {never, never, 0, 0}, {0, 0, never, never}, {5, never, 6, 1}, {0, 0, 1, never}} {
+	for _, v := range [][4]uint64{{0, 0, 0, 0}, {never, never, 0, 0}, {0, 0, never, never}, {5, never, 6, 1},
+		{0, 0, 1, never}} {
 		c := ticks.New(v[0], v[1], v[2], v[3])
 		for _, at := range []uint64{0, 1, never, never / 2} {
 			if c.At(at) < 0 {

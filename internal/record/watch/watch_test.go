@@ -12,7 +12,8 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	var got []string
 	w := watch.New([]watch.Condition{
-		{Text: "high", Measure: watch.RSS, Limit: 100}, {Text: "low", Measure: watch.SystemFree, Below: true, Limit: 50},
+		{Text: "high", Measure: watch.RSS, Limit: 100}, {Text: "low", Measure: watch.SystemFree, Below: true,
+			Limit: 50},
 		{Text: "share", Measure: watch.Virtual, Share: 1},
 	}, nil, func(m event.Mark) { got = append(got, m.Name) })
 	for _, v := range []int64{0, 100, 101, 200, 100, 91, 101, 90, 100, 101, 0, 1 << 40} {

@@ -22,7 +22,8 @@ func TestColumnsAreSpecified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("columns 16 to %d, %d varints", colEnd-1, threadColumns); !bytes.Contains(doc, []byte(want)) {
+	if want := fmt.Sprintf("columns 16 to %d, %d varints", colEnd-1, threadColumns); !bytes.Contains(doc,
+		[]byte(want)) {
 		t.Errorf("doc.go does not say %q", want)
 	}
 }

@@ -1,5 +1,5 @@
-// Package spooltest makes spools as an agent does, for tests: with the same protocol, step by step, and with ways to stop
-// in between or to break it.
+// Package spooltest makes spools as an agent does, for tests: with the same protocol, step by step, and with ways to
+// stop in between or to break it.
 package spooltest
 
 import (

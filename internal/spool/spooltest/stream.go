@@ -143,8 +143,8 @@ func (s *Stream) put(b []byte) {
 	atomic.StoreUint64(&s.Slot.Pos, s.pos)
 }
 
-// Next hands the current chunk over and goes on to the next one; without one in the pool, the chunk is appended to the spill
-// file and used again.
+// Next hands the current chunk over and goes on to the next one; without one in the pool, the chunk is appended to the
+// spill file and used again.
 func (s *Stream) Next() {
 	c := s.a.chunk(s.at)
 	atomic.StoreUint32(&c.Fill, uint32(s.pos&wire.PosMask))

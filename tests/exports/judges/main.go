@@ -1,5 +1,5 @@
-// Judges reads what heaptap export writes with the libraries of those who defined the formats, and prints what it has understood as JSON.
-// It is a module of its own, so that heaptap does not depend on them.
+// Judges reads what heaptap export writes with the libraries of those who defined the formats, and prints what it has
+// understood as JSON. It is a module of its own, so that heaptap does not depend on them.
 //
 //	judges otlp FILE...           OpenTelemetry's profiles, by the collector's pdata
 //	judges otlp-v0.2 FILE...      the same, by release 0.2 of the protocol's own Go module
@@ -33,7 +33,8 @@ func judge(args []string) error {
 	case "serve":
 		return serve(args[1])
 	}
-	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet, "pprof": readPprof, "pprof-legacy": readLegacy}[args[0]]
+	read := map[string]func(b []byte) (any, error){"otlp": readOTLP, "otlp-v0.2": readOld, "parquet": readParquet,
+		"pprof": readPprof, "pprof-legacy": readLegacy}[args[0]]
 	if read == nil {
 		return fmt.Errorf("%s: no such judge", args[0])
 	}

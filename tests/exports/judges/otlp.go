@@ -58,9 +58,11 @@ func readOTLP(b []byte) (any, error) {
 	}
 	r := p.ResourceProfiles().At(0)
 	scope := r.ScopeProfiles().At(0)
-	out := profiles{Scope: scope.Scope().Name(), Version: scope.Scope().Version(), Resource: r.Resource().Attributes().AsRaw()}
+	out := profiles{Scope: scope.Scope().Name(), Version: scope.Scope().Version(),
+		Resource: r.Resource().Attributes().AsRaw()}
 	for _, in := range scope.Profiles().All() {
-		one := profile{Type: text(p, in.SampleType().TypeStrindex()), Unit: text(p, in.SampleType().UnitStrindex()), Time: uint64(in.Time())}
+		one := profile{Type: text(p, in.SampleType().TypeStrindex()), Unit: text(p, in.SampleType().UnitStrindex()),
+			Time: uint64(in.Time())}
 		if in.ProfileID().IsEmpty() {
 			return nil, fmt.Errorf("a profile without an id")
 		}
@@ -69,7 +71,8 @@ func readOTLP(b []byte) (any, error) {
 				return nil, fmt.Errorf("%s: a sample with %d values", one.Type, s.Values().Len())
 			}
 			one.Sum += s.Values().At(0)
-			one.Samples = append(one.Samples, sample{s.Values().At(0), stack(p, s.StackIndex()), labels(p, s.AttributeIndices())})
+			one.Samples = append(one.Samples, sample{s.Values().At(0), stack(p, s.StackIndex()),
+				labels(p, s.AttributeIndices())})
 		}
 		out.Profiles = append(out.Profiles, one)
 	}
@@ -79,9 +82,11 @@ func readOTLP(b []byte) (any, error) {
 // firstsAreEmpty holds that number 0 of each table means none.
 func firstsAreEmpty(d pprofile.ProfilesDictionary) error {
 	for name, ok := range map[string]bool{
-		"strings":    d.StringTable().Len() > 0 && d.StringTable().At(0) == "",
-		"mappings":   d.MappingTable().Len() > 0 && d.MappingTable().At(0).MemoryLimit() == 0 && d.MappingTable().At(0).FilenameStrindex() == 0,
-		"locations":  d.LocationTable().Len() > 0 && d.LocationTable().At(0).Lines().Len() == 0 && d.LocationTable().At(0).Address() == 0,
+		"strings": d.StringTable().Len() > 0 && d.StringTable().At(0) == "",
+		"mappings": d.MappingTable().Len() > 0 && d.MappingTable().At(0).MemoryLimit() == 0 &&
+			d.MappingTable().At(0).FilenameStrindex() == 0,
+		"locations": d.LocationTable().Len() > 0 && d.LocationTable().At(0).Lines().Len() == 0 &&
+			d.LocationTable().At(0).Address() == 0,
 		"functions":  d.FunctionTable().Len() > 0 && d.FunctionTable().At(0).NameStrindex() == 0,
 		"links":      d.LinkTable().Len() > 0 && d.LinkTable().At(0).TraceID().IsEmpty(),
 		"attributes": d.AttributeTable().Len() > 0 && d.AttributeTable().At(0).KeyStrindex() == 0,
@@ -101,8 +106,10 @@ func stack(p pprofile.Profiles, i int32) (list []frame) {
 	for _, l := range d.StackTable().At(int(i)).LocationIndices().All() {
 		loc := d.LocationTable().At(int(l))
 		m := d.MappingTable().At(int(loc.MappingIndex()))
-		f := frame{Module: text(p, m.FilenameStrindex()), BuildID: labels(p, m.AttributeIndices())["process.executable.build_id.gnu"],
-			Address: loc.Address(), Outside: loc.MappingIndex() != 0 && (loc.Address() < m.MemoryStart() || loc.Address() >= m.MemoryLimit())}
+		f := frame{Module: text(p, m.FilenameStrindex()),
+			BuildID: labels(p, m.AttributeIndices())["process.executable.build_id.gnu"],
+			Address: loc.Address(), Outside: loc.MappingIndex() != 0 &&
+				(loc.Address() < m.MemoryStart() || loc.Address() >= m.MemoryLimit())}
 		for _, line := range loc.Lines().All() {
 			fn := d.FunctionTable().At(int(line.FunctionIndex()))
 			f.Function, f.File, f.Line = text(p, fn.NameStrindex()), text(p, fn.FilenameStrindex()), line.Line()
@@ -140,7 +147,8 @@ func readOld(b []byte) (any, error) {
 				}
 				one := profile{Type: data.Dictionary.StringTable[p.SampleType.TypeStrindex]}
 				for _, s := range p.Samples {
-					if len(s.Values) != 1 || int(s.StackIndex) >= len(data.Dictionary.StackTable) || len(s.ProtoReflect().GetUnknown()) > 0 {
+					if len(s.Values) != 1 || int(s.StackIndex) >= len(data.Dictionary.StackTable) ||
+						len(s.ProtoReflect().GetUnknown()) > 0 {
 						return nil, fmt.Errorf("%s: a sample is %v", one.Type, s)
 					}
 					one.Sum += s.Values[0]

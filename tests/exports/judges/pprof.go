@@ -106,8 +106,9 @@ type pprofProfile struct {
 	texts                                          []string
 }
 
-// readPprof holds a profile to the rules by which Parca takes one (its package normalizer): ids of mappings, functions and locations are 1, 2, 3
-// and so on, in their order, and what refers to something refers to what is there. It adds up as Pyroscope does.
+// readPprof holds a profile to the rules by which Parca takes one (its package normalizer): ids of mappings, functions
+// and locations are 1, 2, 3 and so on, in their order, and what refers to something refers to what is there. It adds up
+// as Pyroscope does.
 func readPprof(b []byte) (any, error) {
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -121,7 +122,8 @@ func readPprof(b []byte) (any, error) {
 		return nil, err
 	}
 	p := &pprofProfile{}
-	for number, to := range map[protowire.Number]*[]message{1: &p.types, 2: &p.samples, 3: &p.mappings, 4: &p.locations, 5: &p.functions} {
+	for number, to := range map[protowire.Number]*[]message{1: &p.types, 2: &p.samples, 3: &p.mappings, 4: &p.locations,
+		5: &p.functions} {
 		if *to, err = m.messages(number); err != nil {
 			return nil, err
 		}
@@ -167,8 +169,10 @@ func (p *pprofProfile) tablesHold(m message) error {
 		ids   bool
 		texts []protowire.Number
 	}{
-		"type": {list: p.types, texts: []protowire.Number{1, 2}}, "period": {list: periods, texts: []protowire.Number{1, 2}},
-		"mapping": {p.mappings, true, []protowire.Number{5, 6}}, "function": {p.functions, true, []protowire.Number{2, 3, 4}}, "location": {p.locations, true, nil},
+		"type": {list: p.types, texts: []protowire.Number{1, 2}}, "period": {list: periods,
+			texts: []protowire.Number{1, 2}},
+		"mapping": {p.mappings, true, []protowire.Number{5, 6}}, "function": {p.functions, true,
+			[]protowire.Number{2, 3, 4}}, "location": {p.locations, true, nil},
 	} {
 		for i, one := range table.list {
 			if id := one.get(1); table.ids && id != uint64(i+1) {

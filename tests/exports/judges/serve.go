@@ -17,9 +17,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// serve has three servers, which put every message they get into a file of the folder, NUMBER.METHOD: OpenTelemetry's service of the newest
-// release over gRPC, any other service over gRPC, and OpenTelemetry's over HTTP. It prints their addresses, and ends with its standard input.
-// The first call over gRPC is refused with UNAVAILABLE, and for good a profile that has an attribute "refuse".
+// serve has three servers, which put every message they get into a file of the folder, NUMBER.METHOD: OpenTelemetry's
+// service of the newest release over gRPC, any other service over gRPC, and OpenTelemetry's over HTTP. It prints their
+// addresses, and ends with its standard input. The first call over gRPC is refused with UNAVAILABLE, and for good a
+// profile that has an attribute "refuse".
 func serve(folder string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +86,8 @@ func (k *keeper) Export(_ context.Context, request pprofileotlp.ExportRequest) (
 	return response, k.keep("Export", b)
 }
 
-// post is the collector's service over HTTP, as the receiver of OTLP has it: what it does not take it answers with a google.rpc.Status.
+// post is the collector's service over HTTP, as the receiver of OTLP has it: what it does not take it answers with a
+// google.rpc.Status.
 func (k *keeper) post(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	message, err := k.posted(r)
@@ -98,7 +100,8 @@ func (k *keeper) post(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *keeper) posted(r *http.Request) ([]byte, error) {
-	if r.Method != http.MethodPost || r.URL.Path != "/v1development/profiles" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+	if r.Method != http.MethodPost || r.URL.Path != "/v1development/profiles" ||
+		r.Header.Get("Content-Type") != "application/x-protobuf" {
 		return nil, fmt.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
 	if err := pprofileotlp.ValidateDevelopmentVersion(r.Header.Values(pprofileotlp.DevelopmentVersionHeader)); err != nil {

@@ -1,5 +1,6 @@
-// Collector is OpenTelemetry's receiver of OTLP as collectors have it, over gRPC and HTTP, and nothing behind it: what it gets it writes into a
-// folder, a file of JSON for each message. It prints the addresses of both, and ends with its standard input.
+// Collector is OpenTelemetry's receiver of OTLP as collectors have it, over gRPC and HTTP, and nothing behind it: what
+// it gets it writes into a folder, a file of JSON for each message. It prints the addresses of both, and ends with its
+// standard input.
 //
 //	collector FOLDER
 //
@@ -82,7 +83,8 @@ func start(next xconsumer.Profiles, grpc, http string) error {
 	if err != nil {
 		return err
 	}
-	receiver, err := factory.(xreceiver.Factory).CreateProfiles(context.Background(), receivertest.NewNopSettings(factory.Type()), config, next)
+	receiver, err := factory.(xreceiver.Factory).CreateProfiles(context.Background(),
+		receivertest.NewNopSettings(factory.Type()), config, next)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
-// Parca reads messages that heaptap push --parca sends, with the code by which Parca takes them: its checks of profiles, and how it makes
-// rows for its database of them. It prints the rows as JSON, added up by their labels and types.
+// Parca reads messages that heaptap push --parca sends, with the code by which Parca takes them: its checks of
+// profiles, and how it makes rows for its database of them. It prints the rows as JSON, added up by their labels and
+// types.
 //
 //	parca FILE...
 package main
@@ -56,7 +57,8 @@ func read(name string) ([]series, error) {
 	if err != nil {
 		return nil, err
 	}
-	record, err := normalizer.WriteRawRequestToArrowRecord(context.Background(), memory.NewGoAllocator(), request, schema)
+	record, err := normalizer.WriteRawRequestToArrowRecord(context.Background(), memory.NewGoAllocator(), request,
+		schema)
 	if err != nil || record == nil {
 		return []series{}, err
 	}
@@ -79,7 +81,8 @@ func rows(record arrow.RecordBatch) []series {
 	}
 	sums := map[string]*series{}
 	for row := range int(record.NumRows()) {
-		one := series{Labels: map[string]string{}, Name: text(profile.ColumnName, row), Type: text(profile.ColumnSampleType, row),
+		one := series{Labels: map[string]string{}, Name: text(profile.ColumnName, row),
+			Type:     text(profile.ColumnSampleType, row),
 			Duration: columns[profile.ColumnDuration].(*array.Int64).Value(row)}
 		for name := range columns {
 			if label, ok := strings.CutPrefix(name, profile.ColumnLabels+"."); ok && text(name, row) != "" {
