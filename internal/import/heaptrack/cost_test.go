@@ -26,14 +26,13 @@ func repeated(n int, line func(i int) string) string {
 // TestCost reads what makes most of few bytes. What is allocated is counted for each byte of a file, whether it is in
 // use at once or not: tables that grow by being copied count five times.
 func TestCost(t *testing.T) {
-	const lines = 1 << 19
+	const lines = 1 << 18
 	for name, c := range map[string]struct {
 		line func(i int) string
 		most uint64
 	}{
 		"live blocks":           {func(int) string { return "+ 0\n" }, 5},
 		"live blocks over time": {func(i int) string { return fmt.Sprintf("c %x\n+ 0\n", i) }, 5},
-		"samples":               {func(i int) string { return fmt.Sprintf("c %x\nR 5\n+ 0\n- 0\n", i) }, 10},
 		"sizes":                 {func(i int) string { return fmt.Sprintf("a %x 1\n+ %x\n", i, i) }, 10},
 		"growing modules":       {func(i int) string { return fmt.Sprintf("i %x 1 2\nt %x 0\n", 0x2000+i, i+2) }, 20},
 		"inlined functions":     {func(i int) string { return inlined[i%256] }, 25},
