@@ -43,7 +43,7 @@ type Reader struct {
 	folds    map[layer]uint64         // all blocks of a layer below this number are folded
 	fold     foldedHead               // the latest
 	cuts     []uint64                 // within what is folded: where there are answers
-	decoders sync.Pool                // *eventDecoder
+	decoders sync.Pool                // *block.Decoder
 	mu       sync.Mutex               // of damage, seen
 	counting sync.Mutex               // of tally
 	damage   []string

@@ -26,7 +26,7 @@ type Head struct {
 	flags      uint64
 }
 
-// eventsHead.flags.
+// Head.flags.
 const (
 	headAddresses = 1 // addresses are stored
 	headChanges   = 2 // what the block changes, stack by stack, is stored
