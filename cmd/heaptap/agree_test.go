@@ -115,7 +115,7 @@ func (a answerJSON) n() uint64 {
 	a.t.Helper()
 	n, err := a.v.(json.Number).Int64()
 	if err != nil {
-		a.t.Fatalf("%s: %v is no whole number", a.what, a.v)
+		a.t.Fatalf("%s: %v is not a whole number", a.what, a.v)
 	}
 	return uint64(n)
 }

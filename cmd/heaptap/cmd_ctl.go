@@ -100,7 +100,7 @@ func checkCtl(args []string) error {
 		return usagef("ctl: no process given; for example: heaptap ctl 4711 status")
 	}
 	if pid, err := strconv.Atoi(args[0]); err != nil || pid <= 0 {
-		return usagef("ctl: %q is no process id", args[0])
+		return usagef("ctl: %q is not a process id", args[0])
 	}
 	if len(args) == 1 {
 		return nil

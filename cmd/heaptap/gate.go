@@ -119,7 +119,7 @@ func (g *gateFlags) read(cmd *cobra.Command, top int) error {
 	}
 	for _, p := range g.Programs {
 		if _, err := path.Match(p, ""); err != nil {
-			return usagef("%s: --program %q is no pattern", cmd.Name(), p)
+			return usagef("%s: --program %q is not a pattern", cmd.Name(), p)
 		}
 	}
 	color, err := g.q.colors(cmd)

@@ -116,7 +116,7 @@ func address(flag, text string) (u *url.URL, grpc bool, err error) {
 	}
 	u, err = url.Parse(text)
 	if err != nil || u.Host == "" || u.Hostname() == "" { // the error may have a password in it
-		return nil, false, usagef("push: --%s: that is no address; write %s", flag, form)
+		return nil, false, usagef("push: --%s: that is not an address; write %s", flag, form)
 	}
 	scheme := u.Scheme
 	if grpcs && strings.HasPrefix(scheme, "grpc") {
@@ -125,7 +125,7 @@ func address(flag, text string) (u *url.URL, grpc bool, err error) {
 	}
 	switch {
 	case scheme != "http" && scheme != "https", !grpc && !https:
-		return nil, false, usagef("push: --%s: %s:// is none of its schemes; write %s", flag, u.Scheme, form)
+		return nil, false, usagef("push: --%s: %s:// is not one of its schemes; write %s", flag, u.Scheme, form)
 	case grpc && u.Port() == "":
 		return nil, false, usagef("push: --%s %s: the port is missing; write %s", flag, u.Host, form)
 	case grpc && strings.Trim(u.Path, "/") != "":

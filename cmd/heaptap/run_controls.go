@@ -102,7 +102,7 @@ func (c *controlFlags) apply(cmd *cobra.Command, config *launch.Config) error {
 
 func checkPattern(text string) error {
 	if _, err := path.Match(text, ""); err != nil || text == "" || strings.ContainsAny(text, "[]\\") {
-		return fmt.Errorf("%q is no pattern; write a name with * and ?", text)
+		return fmt.Errorf("%q is not a pattern; write a name with * and ?", text)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func markSignal(name string) (syscall.Signal, error) {
 		}
 		known = append(known, unix.SignalName(sig))
 	}
-	return 0, fmt.Errorf("%q is no signal for marks; known are %s", name, strings.Join(known, ", "))
+	return 0, fmt.Errorf("%q is not a signal for marks; known are %s", name, strings.Join(known, ", "))
 }
 
 // conditionMeasures are what --mark-when takes.
@@ -135,7 +135,7 @@ func parseCondition(text string) (watch.Condition, error) {
 	c := watch.Condition{Text: strings.ReplaceAll(text, " ", "")}
 	i := strings.IndexAny(c.Text, "<>")
 	if i < 0 {
-		return c, fmt.Errorf("%q is no condition; write for example rss>2GiB, live>1GiB, allocations>1M or system-free<5%%", text)
+		return c, fmt.Errorf("%q is not a condition (for example rss>2GiB, live>1GiB, allocations>1M or system-free<5%%)", text)
 	}
 	name, limit := c.Text[:i], c.Text[i+1:]
 	c.Below = c.Text[i] == '<'

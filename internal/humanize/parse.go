@@ -13,7 +13,7 @@ func ParseSize(text string) (int64, error) {
 	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	n, err := multiply(digits, 1024)
 	if err != nil || n > 1<<62 {
-		return 0, fmt.Errorf("%q is not a size; write for example 512M or 2G", text)
+		return 0, fmt.Errorf("%q is not a size (for example 512M or 2G)", text)
 	}
 	return n, nil
 }
@@ -22,7 +22,7 @@ func ParseSize(text string) (int64, error) {
 func ParseCount(text string) (int64, error) {
 	n, err := multiply(strings.ToUpper(text), 1000)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a number; write for example 1000, 50k or 2M", text)
+		return 0, fmt.Errorf("%q is not a number (for example 1000, 50k or 2M)", text)
 	}
 	return n, nil
 }
@@ -51,7 +51,7 @@ func ParseShare(text string) (float64, error) {
 	digits, ok := strings.CutSuffix(text, "%")
 	p, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || math.IsNaN(p) || p < 0 || p > 1e6 {
-		return 0, fmt.Errorf("%q is no share; write for example 2%% or 0.5%%", text)
+		return 0, fmt.Errorf("%q is not a share (for example 2%% or 0.5%%)", text)
 	}
 	return p / 100, nil
 }
@@ -60,7 +60,7 @@ func ParseShare(text string) (float64, error) {
 func ParseDuration(text string) (uint64, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no duration; write for example 10us, 1.5ms or 2s", text)
+		return 0, fmt.Errorf("%q is not a duration (for example 10us, 1.5ms or 2s)", text)
 	}
 	return uint64(d), nil
 }

@@ -203,7 +203,7 @@ func TestBroken(t *testing.T) {
 		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:           "weights[0]",
 		schema + `{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0}]}]}`: "never closed",
 		"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x04\n\x02\x01":                        "byte 12",
-		"\n\x04\x08\x01\x10\x022\x002\x03cpu2\x02ns":                                            "no profile of memory",
+		"\n\x04\x08\x01\x10\x022\x002\x03cpu2\x02ns":                                            "not a memory profile",
 		"\n\x04\x08\x01\x10\x02\x12\x06\n\x01\x09\x12\x01\x05" +
 			"2\x002\x0binuse_space2\x05bytes": "sample 0: location 9 is missing",
 		"\x1f\x8b": "in:",

@@ -30,7 +30,7 @@ func (e *UnknownMark) Error() string {
 			list += fmt.Sprintf(" and %d more", n-20)
 		}
 	}
-	return fmt.Sprintf("%q is no moment; write %s of the recording (%s)", e.Text, Help, list)
+	return fmt.Sprintf("%q is not a moment; write %s of the recording (%s)", e.Text, Help, list)
 }
 
 // findMark finds a mark by its name: the first one, NAME#2 the second one, NAME#last the last one.

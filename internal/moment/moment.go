@@ -48,7 +48,7 @@ const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to t
 // Parse reads a moment.
 func Parse(text string) (Moment, error) {
 	fail := func(why string) (Moment, error) {
-		return Moment{}, fmt.Errorf("%q is no moment%s; write %s", text, why, Help)
+		return Moment{}, fmt.Errorf("%q is not a moment%s; write %s", text, why, Help)
 	}
 	text = strings.TrimSpace(text)
 	word := strings.ToLower(text)

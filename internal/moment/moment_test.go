@@ -78,10 +78,10 @@ func TestCut(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":      `"" is no moment; write a time since the start (1.5s, 200ms, 2m), a share`,
-		"+noon": `"+noon" is no moment; write`, "%": `"%" is no moment; write`, "nan%": `"nan%" is no moment; write`,
-		"101%": `a share is from 0% to 100%`, "-1%": `a share is from 0% to 100%`, "1.5": `"1.5" is no moment: it has no unit`,
-		"-1s": `lies before the start`, "1parsec": `"1parsec" is no moment; write`,
+		"":      `"" is not a moment; write a time since the start (1.5s, 200ms, 2m), a share`,
+		"+noon": `"+noon" is not a moment; write`, "%": `"%" is not a moment; write`, "nan%": `"nan%" is not a moment; write`,
+		"101%": `a share is from 0% to 100%`, "-1%": `a share is from 0% to 100%`, "1.5": `"1.5" is not a moment: it has no unit`,
+		"-1s": `lies before the start`, "1parsec": `"1parsec" is not a moment; write`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

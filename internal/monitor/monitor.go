@@ -176,7 +176,7 @@ func (m *monitor) every() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond {
-		return 0, fmt.Errorf("%q is no duration of at least 1ms; write for example 100ms", text)
+		return 0, fmt.Errorf("%q is not a duration of at least 1ms (for example 100ms)", text)
 	}
 	return d, nil
 }
@@ -189,7 +189,7 @@ func (m *monitor) timeout() (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond || d > time.Hour {
-		return 0, fmt.Errorf("%q is no duration between 1ms and 1h; write for example 10s", text)
+		return 0, fmt.Errorf("%q is not a duration between 1ms and 1h (for example 10s)", text)
 	}
 	return d, nil
 }

@@ -148,7 +148,7 @@ func Cut(r *recording.Reader, name, text string) (uint64, error) {
 func CheckPatterns(name string, patterns []string) error {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
-			return wrong(name, fmt.Errorf("%q is no pattern", p))
+			return wrong(name, fmt.Errorf("%q is not a pattern", p))
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
 		for i, t := range s.Reader.Threads() {
 			match, err := path.Match(w, t.Name)
 			if err != nil {
-				return nil, fmt.Errorf("%q is no pattern", w)
+				return nil, fmt.Errorf("%q is not a pattern", w)
 			}
 			if match || t.Name == w || strconv.FormatUint(uint64(t.TID), 10) == w {
 				list, found = append(list, uint32(i)), true
@@ -216,7 +216,7 @@ func ParseRange(text string, number func(string) (uint64, error)) (*query.Interv
 func ParseTrim(threshold string, depth int) (query.Trim, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {
-		return query.Trim{}, wrong("threshold", fmt.Errorf("%q is no share; write for example 0.5%%", threshold))
+		return query.Trim{}, wrong("threshold", fmt.Errorf("%q is not a share (for example 0.5%%)", threshold))
 	}
 	if depth < 0 {
 		return query.Trim{}, &Error{errors.New("--depth must not be negative")}

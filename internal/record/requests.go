@@ -128,7 +128,7 @@ func (r *run) do(q *control.Request) func() control.Reply {
 		for _, a := range list {
 			mode, ok := a.o.modeFor(q)
 			if !ok {
-				return fail("%q is no mode to change to; write sampled or exact", q.Text)
+				return fail("%q is not a mode to change to; write sampled or exact", q.Text)
 			}
 			if err := a.o.spool.SetMode(mode); err != nil {
 				return fail("%v", err)

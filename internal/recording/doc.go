@@ -57,8 +57,8 @@
 //	24            payload
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
-// 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs, 18
-// timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges. Process
+// 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs,
+// 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges. Process
 // comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id. What an
 // events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks for the
 // next magic that begins a header with a right checksum, and goes on there.

@@ -163,7 +163,7 @@ func (r *Reader) hasEvents() error {
 // loadMerged reads one of the blocks that only a merged recording has.
 func (r *Reader) loadMerged(typ blockType, s *column.Set) error {
 	if r.merged == nil {
-		return errors.New("the file is no merged recording")
+		return errors.New("not a merged recording")
 	}
 	switch typ {
 	case blockSpreads:

@@ -102,7 +102,7 @@ func (r *reader) head(text string) error {
 		r.t.Note("A profile of growth: what counts is what the allocator took from the system, by the call that made it do so.")
 		return nil
 	}
-	return fmt.Errorf("@ %.40s: this is no profile of what is live", m[5])
+	return fmt.Errorf("@ %.40s: not a profile of live memory", m[5])
 }
 
 // sampled takes in the mean number of bytes between two samples, times something.
@@ -112,7 +112,7 @@ func (r *reader) sampled(text string, times float64) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%.40q is no period of sampling", text)
+		return fmt.Errorf("%.40q is not a sampling period", text)
 	}
 	if r.period = float64(n) / times; r.period > 1 {
 		r.t.Note(fmt.Sprintf("Sampled, one allocation in about %.0f bytes: numbers are estimates.", r.period))
@@ -263,7 +263,7 @@ func (r *reader) add(numbers [4]string) error {
 	for i := range n {
 		var err error
 		if n[i], err = strconv.ParseUint(numbers[i], 10, 63); err != nil {
-			return fmt.Errorf("%.40q is no number that 63 bits hold", numbers[i])
+			return fmt.Errorf("%.40q is not a number of at most 63 bits", numbers[i])
 		}
 	}
 	var s sample

@@ -66,7 +66,7 @@ func (m *maps) line(text string) error {
 	offset, err3 := strconv.ParseUint(f[2], 16, 64)
 	switch {
 	case errors.Join(err, err2, err3) != nil || start >= end:
-		return fmt.Errorf("%.80q: the addresses are none", text)
+		return fmt.Errorf("%.80q: invalid addresses", text)
 	case len(f) < 6 || !strings.HasPrefix(f[5], "/") && f[5] != "[vdso]":
 		return nil
 	}
@@ -125,7 +125,7 @@ func (m *maps) briefLine(text string) error {
 		offset, err3 = strconv.ParseUint(b[4], 16, 64)
 	}
 	if errors.Join(err, err2, err3) != nil || start >= end {
-		return fmt.Errorf("%.80q: the addresses are none", text)
+		return fmt.Errorf("%.80q: invalid addresses", text)
 	}
 	path := b[3]
 	if n := strings.Count(path, "$"); m.replace != nil && n > 0 && n <= maxUsed {

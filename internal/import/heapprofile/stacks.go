@@ -44,7 +44,7 @@ func (s *stacks) begin(text string) error {
 		digits, ok := strings.CutPrefix(field[:end], "0x")
 		address, err := strconv.ParseUint(digits, 16, 64)
 		if !ok || err != nil || len(field) == len(text) {
-			return fmt.Errorf("%.40q is no address", field[:end])
+			return fmt.Errorf("%.40q is not an address", field[:end])
 		}
 		n, known := s.numbers[address]
 		if !known {

@@ -168,7 +168,7 @@ func hexNumbers(list []uint64, text []byte) ([]uint64, error) {
 		for ; i < len(text) && !blank(text[i]); i++ {
 			d := digits[text[i]]
 			if d == 0 || n>>60 != 0 {
-				return nil, fmt.Errorf("%.40q is no hexadecimal number", bytes.Fields(text[begin:])[0])
+				return nil, fmt.Errorf("%.40q is not a hexadecimal number", bytes.Fields(text[begin:])[0])
 			}
 			n = n<<4 | uint64(d-1)
 		}

@@ -133,7 +133,7 @@ func (s *snapshot) field(r *reader, name, value string) error {
 	}
 	n, err := strconv.ParseUint(value, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%s: %.40q is no whole number", name, value)
+		return fmt.Errorf("%s: %.40q is not a whole number", name, value)
 	}
 	switch name {
 	case "time":

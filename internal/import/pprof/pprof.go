@@ -124,7 +124,7 @@ func (r *reader) types() error {
 		known = known || values[name] != nil
 	}
 	if !known {
-		return fmt.Errorf("no profile of memory: its values are %.100q, and inuse_space, alloc_space or the like is none of them", strings.Join(names, ", "))
+		return fmt.Errorf("not a memory profile: its values are %.100q, without inuse_space, alloc_space or the like", strings.Join(names, ", "))
 	}
 	return nil
 }

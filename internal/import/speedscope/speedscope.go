@@ -306,7 +306,7 @@ func (r *reader) call(at int32, frame uint32) (int32, error) {
 
 func (r *reader) add(stack int32, weight float64, of func(*merge.Numbers) *uint64) error {
 	if !(weight >= 0 && weight < math.MaxInt64) {
-		return fmt.Errorf("%v is no number of bytes or blocks", weight)
+		return fmt.Errorf("%v is not a number of bytes or blocks", weight)
 	}
 	n := uint64(math.Round(weight))
 	if n == 0 {

@@ -44,18 +44,23 @@ func (g *pages) read(p *Process, now time.Time) {
 	g.turns.took(p, now, began)
 }
 
-// turns are the times at which something is read of a process's pages.
-type turns struct{ next time.Time }
+// turns decides when something is read of a process's pages.
+type turns struct {
+	next    time.Time
+	changed bool // the process's memory has changed since the latest turn
+}
 
+// due says whether to read now. An idle process is read once after its latest change, however long that had to wait.
 func (t *turns) due(p *Process, now time.Time) bool {
 	if t.next.IsZero() {
 		t.next = p.started.Add(residencyFirst)
 	}
-	return !now.Before(t.next)
+	return !now.Before(t.next) && (t.changed || p.pause < maxInterval)
 }
 
 // took sets the next turn, after one that began at a moment.
 func (t *turns) took(p *Process, now, began time.Time) {
+	t.changed = false
 	t.next = began.Add(max(residencyInterval, time.Since(began)*residencyDuty, p.interval(now)))
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,5 +66,24 @@ func TestResidentPages(t *testing.T) {
 	if got := g.of(&event.Module{ID: 9, Path: "/proc/self/exe", Bias: 1 << 30}, size); len(got) == 0 ||
 		got[0].Start%size != 0 || got[0].Start < 1<<30 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTurns has a reading that takes so long that the process is idle when its next turn comes: what changed after the
+// reading is still read, once.
+func TestTurns(t *testing.T) {
+	now := time.Now()
+	p := &Process{started: now.Add(-time.Minute), pause: maxInterval}
+	g := turns{next: now, changed: true}
+	if !g.due(p, now) {
+		t.Error("a change before the process became idle is not read")
+	}
+	g.took(p, now, now)
+	if g.due(p, now.Add(time.Hour)) {
+		t.Error("an idle process is read again although nothing has changed")
+	}
+	p.pause = 0
+	if g.due(p, now) || !g.due(p, now.Add(time.Hour)) {
+		t.Error("a busy process is not read at its turns")
 	}
 }

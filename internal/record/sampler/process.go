@@ -112,10 +112,8 @@ func (p *Process) read(now time.Time) {
 		took := time.Since(t)
 		p.nextPSS = t.Add(max(pssInterval, took*pssDuty, interval))
 	}
-	if p.pause < maxInterval { // else they were read since the latest change
-		p.pages.read(p, now)
-		p.stacks.read(p, now)
-	}
+	p.pages.read(p, now)
+	p.stacks.read(p, now)
 	p.most = max(p.most, smp.RSS)
 	before := p.at
 	p.latest, p.at = smp, at
@@ -133,6 +131,7 @@ func (p *Process) pace(smp *event.Sample) {
 	l := &p.latest
 	if p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		p.pause = 0
+		p.pages.turns.changed, p.stacks.turns.changed = true, true
 	} else {
 		p.pause = min(max(2*p.pause, minInterval), maxInterval)
 	}
