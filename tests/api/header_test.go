@@ -16,14 +16,14 @@ func TestHeaderSays(t *testing.T) {
 	}
 	text := string(b)
 	for _, word := range []string{"//   anywhere ", "//   no handler ", "signal handlers", "monitor's callbacks",
-		"before main", "during exit", "no recorder is needed"} {
+		"before main", "during exit", "None needs a recorder"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the first page does not explain %q", word)
 		}
 	}
 	// A block is comments, and functions up to an empty line.
 	declared := regexp.MustCompile(`(?m)^(?:static inline|HEAPTAP_INLINE) [^(]*?(heaptap_\w+)\(`)
-	where := regexp.MustCompile(`Anywhere\.|No handler[.,]|The same, and ends it\.`)
+	where := regexp.MustCompile(`Anywhere\.|No handler[.,]|The same, and ends the measure\.`)
 	places, section, found := "", "", map[string]bool{}
 	for block := range strings.SplitSeq(text, "\n\n") {
 		if m := regexp.MustCompile(`(?m)^// (\w[\w ]*) -{20,}`).FindStringSubmatch(block); m != nil {
