@@ -88,9 +88,9 @@ test-programs: ## record large real programs and compare with independent tools;
 	SYMBOLS_PAGE=$(CURDIR)/docs/symbols.md $(GO) test -tags programs -count=1 -timeout 40m ./tests/symbols
 
 .PHONY: torture-inputs
-torture-inputs: ## give damaged and forged files to every command that reads (two hours on 2 cores); TORTURE="-torture-time 5m -torture-seed 2 -torture-keep DIR"
+torture-inputs: ## give damaged and forged files to every command that reads, for an hour; TORTURE="-torture-time 0": all of them (two hours on 2 cores); also -torture-seed 2, -torture-keep DIR
 	tools/setup.sh test
-	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v -torture $(TORTURE)
+	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v -torture -torture-time 60m $(TORTURE)
 
 .PHONY: golden
 golden: ## compare the answers, texts and recordings of another build, BEFORE=PATH, with this one's (minutes); GOLDEN="-only sampled -keep DIR"
