@@ -16,7 +16,7 @@ import (
 const module = "github.com/heaptap/heaptap/"
 
 // mayImport says what each package may import of this module. The order is that of the data: from the spool to the view
-// (docs/design/0001-the-way-of-the-data.md).
+// (docs/design/0001-data-flow.md).
 var mayImport = map[string][]string{
 	"agent":                     {},
 	"internal/clock":            {},
