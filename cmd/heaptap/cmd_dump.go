@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/dump"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // dumpParts are what dump can write, by flag.
@@ -38,7 +38,7 @@ An event is a line: time in seconds, thread, the call with its arguments and res
 known. Blocks are named by the number of their allocation: malloc(100) = #12 ... free(#12). --stacks tells the functions of a
 stack id. docs/recording.md describes the lines, and the objects that --json prints instead.
 
---from and --to choose a range of time: ` + moment.Help + `. Of a
+--from and --to choose a range of time: ` + timeref.Help + `. Of a
 large file, only that range is read.
 
 Exit status: 0; 1 if FILE cannot be read, or if some of the events asked for are damaged (the others are printed).`

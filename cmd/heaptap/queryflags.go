@@ -16,9 +16,9 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/input"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
+	"github.com/heaptap/heaptap/internal/timeref"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -49,7 +49,7 @@ var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "
 
 // filters declares them.
 func (q *queryFlags) filters(f *pflag.FlagSet) {
-	f.StringVar(&q.From, "from", "start", "count events later than `TIME`: "+moment.Help)
+	f.StringVar(&q.From, "from", "start", "count events later than `TIME`: "+timeref.Help)
 	f.StringVar(&q.To, "to", "end", "count events up to `TIME`")
 	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name with * and ?; may be repeated")
 	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those within: load, load/7 with its number, load/*; may be repeated")

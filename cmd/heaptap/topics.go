@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // topic is a subject of `heaptap help` that is no command.
@@ -37,7 +37,7 @@ A block belongs to the thread and the call stack that allocated it. "heaptap hel
 `
 		}},
 		{"times", func() string {
-			return `A TIME is ` + moment.Help + `.
+			return `A TIME is ` + timeref.Help + `.
 
   --from 2s --to 3s        what happened later than 2 s, and up to 3 s after the start
   --from 50%               the second half

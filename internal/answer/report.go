@@ -7,10 +7,10 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // Report is what a recording says in sum. docs/report-json.md describes every field.
@@ -171,7 +171,7 @@ func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 		Sampling:        newSampling(p),
 		Functions:       newFunctions(t),
 		Health:          newHealth(h),
-		Marks:           newMarks(p.Marks, moment.Names(p.Marks)),
+		Marks:           newMarks(p.Marks, timeref.Names(p.Marks)),
 		Samples:         newSamples(p.Samples),
 		PerThread:       newThreadCounts(p, of),
 		Modules:         newModules(p),

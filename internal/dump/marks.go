@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/moment"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // Marks writes the marks. Their names are those by which they are asked for: a second one of a name is NAME#2.
@@ -13,7 +13,7 @@ func (d *Dumper) Marks() error {
 		d.printf("%14s %-9s  %s\n", "time", "by", "name")
 	}
 	marks := d.r.Marks()
-	names := moment.Names(marks)
+	names := timeref.Names(marks)
 	for i := range marks {
 		if m := &marks[i]; d.json {
 			d.mark(m, names[i])
@@ -70,7 +70,7 @@ type marksAmong struct {
 // newMarksAmong begins with the first mark that does not lie before a cut.
 func newMarksAmong(d *Dumper, from uint64) *marksAmong {
 	a := &marksAmong{d: d, marks: d.r.Marks()}
-	a.names = moment.Names(a.marks)
+	a.names = timeref.Names(a.marks)
 	for from > 0 && len(a.marks) > 0 && a.cut() < from {
 		a.next()
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // counter counts the bytes that are read.
@@ -62,7 +62,7 @@ func TestSeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened := file.n.Swap(0)
-	m, err := moment.Parse("99%")
+	m, err := timeref.Parse("99%")
 	if err != nil {
 		t.Fatal(err)
 	}

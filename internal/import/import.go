@@ -34,9 +34,9 @@ type Format struct {
 	// Import makes a recording with events at path; recorder says in it who wrote it.
 	Import func(in io.Reader, path, recorder string) error
 	// Read reads sums, where a file of the format tells of no events. Either this or Import is set.
-	Read func(in io.Reader) (*merge.Told, error)
+	Read func(in io.Reader) (*merge.Imported, error)
 	// ReadAs is Read where a file does not say what its numbers are, and somebody does: a metric, one of Metrics.
-	ReadAs  func(in io.Reader, metric string) (*merge.Told, error)
+	ReadAs  func(in io.Reader, metric string) (*merge.Imported, error)
 	Metrics []string
 }
 
@@ -54,7 +54,7 @@ var All = []Format{
 		Metrics: folded.Meanings()},
 }
 
-func readHeapProfile(in io.Reader) (*merge.Told, error) {
+func readHeapProfile(in io.Reader) (*merge.Imported, error) {
 	return heapprofile.Read(in, heapprofile.FromFiles)
 }
 
@@ -184,7 +184,7 @@ func (f *Format) choice() string {
 
 // to makes a recording at path.
 func (f *Format) to(in io.Reader, from, path, recorder, metric string) error {
-	var t *merge.Told
+	var t *merge.Imported
 	var err error
 	switch {
 	case f.Import != nil:

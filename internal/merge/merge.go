@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Align says which moments of the processes are the same.
+// Align says how the processes' times are aligned.
 type Align uint8
 
 // The alignments.
@@ -22,7 +22,7 @@ const (
 	ByClock              // the wall clock
 )
 
-// Merger adds recordings up. It is not safe for concurrent use.
+// Merger sums up recordings. It is not safe for concurrent use.
 type Merger struct {
 	align    Align
 	forest   *forest
@@ -32,7 +32,7 @@ type Merger struct {
 	pools    map[string]*event.Pool
 	inputs   []recording.Input
 	timeline recording.Timeline
-	process  *event.Process // what all have in common; nil: none yet
+	process  *event.Process // what all processes have in common; nil: none yet
 	health   event.Health
 	notes    map[string]bool
 }
@@ -48,11 +48,11 @@ func New(align Align) *Merger {
 		pools: make(map[string]*event.Pool), notes: make(map[string]bool)}
 }
 
-// Inputs is the number of recordings that were added, those that merged ones were made of.
+// Inputs returns the number of recordings that were added, counting the inputs of merged ones.
 func (m *Merger) Inputs() int { return len(m.inputs) }
 
-// Add adds a recording, which may be a merged one. name is what the list of inputs calls it. With an error, nothing of
-// it is added.
+// Add adds a recording, which may be a merged one. name is its name in the list of inputs. After an error, nothing of
+// it was added.
 func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) error {
 	if !r.Complete() {
 		return fmt.Errorf("%s: the recording is not whole: %s", name, r.Damage()[0])
@@ -76,7 +76,7 @@ func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) erro
 	return nil
 }
 
-// read reads what is said of the inputs.
+// read reads the descriptions of the inputs.
 func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum *tally.Summary) ([]recording.Input,
 	recording.Timeline, error) {
 	if merged := r.Merged(); merged != nil {
@@ -111,10 +111,10 @@ var (
 	alignFlag = map[bool]string{false: "clock", true: "start"}
 )
 
-// addStacks adds what the stacks come to. first is the number of the recording's first input.
+// addStacks adds the sums of the stacks. first is the number of the recording's first input.
 func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32) {
 	p := m.forest.planting(r)
-	// Two stacks of one recording may be one here: they count once in how many inputs have them.
+	// Two stacks of one recording may be the same here: they count as one input that has them.
 	here := make(map[int32]*account)
 	for i := range sum.Stacks {
 		s := &sum.Stacks[i]
@@ -149,8 +149,7 @@ func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32
 	}
 }
 
-// spread takes in the extremes of other inputs. Of inputs with the same number, the one counts that comes first in
-// their order.
+// spread updates the extremes with those of other inputs. Of inputs with the same value, the first one counts.
 func (m *Merger) spread(to, from *recording.Spread) {
 	if from.Inputs == 0 {
 		return
@@ -173,8 +172,8 @@ func (m *Merger) spread(to, from *recording.Spread) {
 
 func (m *Merger) compare(a, b uint32) int { return compareInputs(&m.inputs[a], &m.inputs[b]) }
 
-// compareInputs orders inputs: those of one machine together, in the order of their starts. 0: there is no difference
-// at all.
+// compareInputs orders inputs: those of one machine together, in the order of their starts. 0 means that they are
+// equal.
 func compareInputs(a, b *recording.Input) int {
 	if c := cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Started, b.Started), cmp.Compare(a.PID, b.PID),
 		cmp.Compare(a.File, b.File)); c != 0 {
@@ -218,7 +217,7 @@ func (m *Merger) addPools(r *recording.Reader) {
 	}
 }
 
-// addProcess adds what is said of the process and its end.
+// addProcess adds the description of the process and its end.
 func (m *Merger) addProcess(r *recording.Reader) {
 	p := r.Process()
 	if r.Merged() == nil {
@@ -263,20 +262,20 @@ func (m *Merger) addProcess(r *recording.Reader) {
 	}
 }
 
-// keep keeps a text if the other one is the same.
+// keep returns a text if the other one is equal, else "".
 func keep(to *string, other string) {
 	if *to != other {
 		*to = ""
 	}
 }
 
-// Note adds a sentence about what a reader of the outcome should know.
+// Note adds a sentence that a reader of the result should know.
 func (m *Merger) Note(text string) { m.notes[text] = true }
 
-// maxNotes is how many notes the outcome has.
+// maxNotes bounds the notes of the result.
 const maxNotes = 100
 
-// Write writes the outcome to path.
+// Write writes the result to path.
 func (m *Merger) Write(path string) error {
 	if len(m.inputs) == 0 {
 		return fmt.Errorf("%s: there is nothing to merge", path)
@@ -316,7 +315,7 @@ func (m *Merger) Write(path string) error {
 	return recording.WriteMerged(path, s)
 }
 
-// sortInputs puts the inputs in their order, and returns the place of each. Those that do not differ are one place.
+// sortInputs sorts the inputs and returns the place of each. Equal inputs share a place.
 func (m *Merger) sortInputs(out *recording.Merged) (places []uint32) {
 	sorted := order(len(m.inputs), func(a, b int32) int { return m.compare(uint32(a), uint32(b)) })
 	places = make([]uint32, len(m.inputs))
@@ -330,7 +329,7 @@ func (m *Merger) sortInputs(out *recording.Merged) (places []uint32) {
 	return places
 }
 
-// status says how the processes ended, or most of those of which it is known.
+// status says how most processes ended, of those whose end is known.
 func (m *Merger) status() string {
 	counts := make(map[string]int)
 	for i := range m.inputs {

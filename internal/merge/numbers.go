@@ -2,20 +2,20 @@ package merge
 
 import "github.com/heaptap/heaptap/internal/tally"
 
-// Numbers are what another tool tells of a call stack; what it does not tell is 0. They are taken for as much as what
-// is told implies: what is live was allocated, was live at the peak, and is one block at least.
+// Numbers are another tool's numbers for a call stack; unknown ones are 0. They are raised to what the known ones
+// imply: live bytes were allocated, were live at the peak, and are at least one block.
 type Numbers struct {
 	Allocations, Bytes        uint64
 	Live, LiveBlocks          uint64 // at the end
-	Peak, PeakBlocks          uint64 // live at the process's peak, if PeakTold
-	PeakTold                  bool
+	Peak, PeakBlocks          uint64 // live at the process's peak, if PeakKnown is set
+	PeakKnown                 bool
 	OwnPeak                   uint64
 	Temporary, TemporaryBytes uint64
 }
 
-// Stack is what a stack with these numbers sums up to.
+// Stack returns the sums of a stack with these numbers.
 func (n Numbers) Stack() *tally.Stack {
-	if !n.PeakTold {
+	if !n.PeakKnown {
 		n.Peak, n.PeakBlocks = n.Live, n.LiveBlocks
 	}
 	least := func(blocks *uint64, bytes uint64) {

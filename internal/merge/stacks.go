@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// forest holds the call stacks of all recordings, each once.
+// forest holds the distinct call stacks of all recordings.
 type forest struct {
 	modules  []module
 	moduleAt map[string]int32
@@ -25,16 +25,16 @@ type forest struct {
 
 type module struct {
 	path, build string
-	base        uint64 // lowest address in the file; 0, too, if that is not known
+	base        uint64 // lowest address in the file; 0 if it is not known
 }
 
-// pc is what tells addresses apart.
+// pc identifies an address.
 type pc struct {
 	module      int32 // -1: none
 	frames      int32
 	offset      uint64 // in the module
 	interrupted bool
-	pool        bool // it stands for the pools of a name, which its frames tell
+	pool        bool // a PC of pools, whose name is in its frames
 }
 
 type node struct {
@@ -47,7 +47,7 @@ func newForest() *forest {
 		nodes: make([]node, 1), nodeAt: make(map[node]int32)}
 }
 
-// number returns the number of a key, which is added if it is new.
+// number returns the number of a key, and adds the key if it is new.
 func number[K comparable, V any](at map[K]int32, list *[]V, k K, v V) int32 {
 	i, ok := at[k]
 	if !ok {
@@ -64,12 +64,12 @@ func (f *forest) module(m *event.Module) int32 {
 		key = m.Path
 	}
 	i := number(f.moduleAt, &f.modules, key, module{path: m.Path, build: string(m.BuildID)})
-	f.modules[i].path = min(f.modules[i].path, m.Path) // the same whatever comes first
+	f.modules[i].path = min(f.modules[i].path, m.Path) // independent of the order
 	f.modules[i].base = max(f.modules[i].base, m.Start-m.Bias)
 	return i
 }
 
-// planting puts the stacks of one recording into the forest.
+// planting adds the stacks of one recording to the forest.
 type planting struct {
 	f       *forest
 	r       *recording.Reader
@@ -129,7 +129,7 @@ func (p *planting) pc(id uint32) int32 {
 	return i
 }
 
-// readsAs is a key of frames.
+// readsAs returns a key of frames.
 func readsAs(list []event.Frame) string {
 	var b strings.Builder
 	n := 0
@@ -159,8 +159,8 @@ type account struct {
 	spread recording.Spread
 }
 
-// harvest numbers everything anew, in an order that depends on nothing but itself, and fills in the tables. numbers are
-// those of the nodes.
+// harvest numbers everything again, in an order that depends only on the contents, and fills in the tables. numbers are
+// the nodes' new numbers.
 func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 	modules := order(len(f.modules), func(a, b int32) int {
 		x, y := &f.modules[a], &f.modules[b]
@@ -217,12 +217,12 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 	return f.harvestNodes(s, pcNumber)
 }
 
-// firstAddress is where the first module is laid. What lies below is linked to lie there.
+// firstAddress is the address of the first module. Modules below it are linked to a fixed address.
 const firstAddress = 1 << 32
 
-// layOut gives modules addresses, one behind the other: those that they had differ from process to process. What is
-// linked to lie at an address is laid there, if nothing else is. Modules begin with the beginning of their files, as
-// they do in memory, unless it is not known where that is.
+// layOut gives modules addresses, one after the other, since their real addresses differ between processes. A module
+// that is linked to a fixed address gets it, unless it is taken. Modules begin with the beginning of their files, as in
+// memory, if that is known.
 func (f *forest) layOut(modules []int32) []event.Module {
 	low, high := make([]uint64, len(f.modules)), make([]uint64, len(f.modules))
 	for i := range low {
@@ -251,7 +251,7 @@ func (f *forest) layOut(modules []int32) []event.Module {
 	return out
 }
 
-// harvestNodes goes through the tree from its root.
+// harvestNodes walks the tree from its root.
 func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []uint32) {
 	// A node's first child, and the next child of its parent; 0: there is none.
 	first, next := make([]int32, len(f.nodes)), make([]int32, len(f.nodes))
@@ -305,7 +305,7 @@ func order(n int, compare func(a, b int32) int) []int32 {
 	return list
 }
 
-// inverse tells for each number its place in a list, from 1.
+// inverse returns the place of each number in a list, counted from 1.
 func inverse(list []int32) []uint32 {
 	out := make([]uint32, len(list))
 	for i, n := range list {

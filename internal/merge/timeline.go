@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// maxSteps is how many steps the finest level of a timeline has at most. Levels have lengths of powers of two and begin
-// at multiples of them, so that timelines of whatever length fit together, and each process adds to each level what is
-// exact for that level: the most that it had live in a step is not to be had from sums over shorter ones.
+// maxSteps bounds the steps of a timeline's finest level. The steps of a level have a power of two as length and begin
+// at its multiples, so that timelines of all lengths fit together. Each process adds to each level what is exact for
+// it: the most that a process had live in a step cannot be derived from sums over shorter steps.
 const maxSteps = 1 << 10
 
 // finest returns the level at which a span has no more than maxSteps.
@@ -20,7 +20,7 @@ func finest(begin, end int64) (shift int) {
 	return shift
 }
 
-// develop reads how one process developed. offset is added to its times.
+// develop reads the timeline of one process. offset is added to its times.
 func develop(ctx context.Context, r *recording.Reader, offset, end int64) (recording.Timeline, error) {
 	t := recording.Timeline{Begin: offset, End: offset + end}
 	shift := finest(t.Begin, t.End)
@@ -62,7 +62,7 @@ type builder struct {
 	live, blocks uint64
 }
 
-// upTo ends all steps before one.
+// upTo completes all steps before one.
 func (b *builder) upTo(i int) {
 	for ; b.at < i; b.at++ {
 		b.level.Steps[b.at].Live, b.level.Steps[b.at].Blocks = b.live, b.blocks
@@ -70,7 +70,7 @@ func (b *builder) upTo(i int) {
 	}
 }
 
-// step is that of a time.
+// step returns the step of a time.
 func (b *builder) step(time int64) *recording.TimelineStep {
 	b.upTo(int(min(recording.StepOf(b.offset+time, b.level.Shift)-b.level.First, int64(len(b.level.Steps)-1))))
 	return &b.level.Steps[b.at]
@@ -95,8 +95,8 @@ func (b *builder) event(e *event.Event) {
 	s.Top = max(s.Top, b.live)
 }
 
-// folded takes what the heads of blocks whose events were folded tell: the most within each, which counts for all steps
-// that it touches.
+// folded reads the heads of blocks whose events were folded. The maximum of a block counts for all steps that it
+// touches.
 func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint64) error {
 	levels, err := r.Levels(ctx, from, to, 1<<30)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint
 	})
 }
 
-// coarser joins the steps of one process in pairs.
+// coarser joins the steps of one process in pairs, for the next level.
 func coarser(l *recording.TimelineLevel) recording.TimelineLevel {
 	up := recording.TimelineLevel{Shift: l.Shift + 1, First: l.First >> 1}
 	for i := range l.Steps {
@@ -149,7 +149,7 @@ func coarser(l *recording.TimelineLevel) recording.TimelineLevel {
 	return up
 }
 
-// joined is the sum of two timelines. An empty one has no levels.
+// joined returns the sum of two timelines. An empty timeline has no levels.
 func joined(a, b *recording.Timeline) recording.Timeline {
 	switch {
 	case len(a.Levels) == 0:
@@ -180,7 +180,7 @@ func joined(a, b *recording.Timeline) recording.Timeline {
 	}
 }
 
-// levelOf is a level of a timeline, also one above those that it has: from a single step on, nothing changes any more.
+// levelOf returns a level of a timeline. Above its last level, which has a single step, nothing changes any more.
 func levelOf(t *recording.Timeline, shift int) recording.TimelineLevel {
 	for i := range t.Levels {
 		if t.Levels[i].Shift == shift {

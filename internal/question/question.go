@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/humanize"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/spelling"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // Question is what is asked of a recording, as text. The zero value of each field but From and To does not restrict
@@ -132,12 +132,12 @@ func MetricNames(list []query.Metric) []string {
 
 // Cut finds the cut at a moment of a recording. An error names the moment.
 func Cut(r *recording.Reader, name, text string) (uint64, error) {
-	m, err := moment.Parse(text)
+	m, err := timeref.Parse(text)
 	if err != nil {
 		return 0, wrong(name, err)
 	}
 	cut, err := m.Cut(r)
-	var unknown *moment.UnknownMark
+	var unknown *timeref.UnknownMark
 	if errors.As(err, &unknown) {
 		return 0, wrong(name, err)
 	}

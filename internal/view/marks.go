@@ -6,8 +6,8 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/humanize"
-	"github.com/heaptap/heaptap/internal/moment"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // marks lists the moments that have names.
@@ -16,7 +16,7 @@ func (r *report) marks() {
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
 		return
 	}
-	names := moment.Names(list)
+	names := timeref.Names(list)
 	most := min(len(list), 2*max(r.Top, 1))
 	r.printf("%s  %s\n", r.title("MARKS"), r.faint("--at, --from and --to take their names"))
 	for i := range list[:most] {

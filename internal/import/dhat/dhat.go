@@ -42,7 +42,7 @@ type point struct {
 // reader is what was read so far. The names of the frames come last, so that the points are kept until then: their
 // frames in one list.
 type reader struct {
-	t       *merge.Told
+	t       *merge.Imported
 	version int
 	mode    string
 	unit    string
@@ -67,8 +67,8 @@ type named struct {
 }
 
 // Read reads a data file.
-func Read(in io.Reader) (*merge.Told, error) {
-	r := &reader{t: merge.NewTold("dhat")}
+func Read(in io.Reader) (*merge.Imported, error) {
+	r := &reader{t: merge.NewImported("dhat")}
 	to := func(v any) func(*json.Decoder) error {
 		return func(d *json.Decoder) error { return d.Decode(v) }
 	}
@@ -119,7 +119,7 @@ func (r *reader) readPoints(d *json.Decoder) error {
 		r.frames = append(r.frames, p.Frames...)
 		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End,
 			LiveBlocks: p.EndBlocks, Peak: p.Peak,
-			PeakBlocks: p.PeakBlocks, PeakTold: true, OwnPeak: p.Most}, len(r.frames)})
+			PeakBlocks: p.PeakBlocks, PeakKnown: true, OwnPeak: p.Most}, len(r.frames)})
 		return errors.Join(whole.Most(len(r.frames), whole.MaxFrames, "frames of call stacks"),
 			whole.Most(i+1, whole.MaxEntries, "points"))
 	})

@@ -61,7 +61,7 @@ var meanings = map[string]func(n uint64) merge.Numbers{
 	"leaked":      func(n uint64) merge.Numbers { return merge.Numbers{Live: n} },
 	"bytes":       func(n uint64) merge.Numbers { return merge.Numbers{Bytes: n} },
 	"allocations": func(n uint64) merge.Numbers { return merge.Numbers{Allocations: n} },
-	"peak":        func(n uint64) merge.Numbers { return merge.Numbers{Peak: n, PeakTold: true} },
+	"peak":        func(n uint64) merge.Numbers { return merge.Numbers{Peak: n, PeakKnown: true} },
 	"temporary":   func(n uint64) merge.Numbers { return merge.Numbers{Allocations: n, Temporary: n} },
 }
 
@@ -69,8 +69,8 @@ var meanings = map[string]func(n uint64) merge.Numbers{
 func Meanings() []string { return slices.Sorted(maps.Keys(meanings)) }
 
 // Read reads folded stacks. meaning is what one number is, one of Meanings; "" if nobody knows.
-func Read(in io.Reader, meaning string) (*merge.Told, error) {
-	t := merge.NewTold("folded")
+func Read(in io.Reader, meaning string) (*merge.Imported, error) {
+	t := merge.NewImported("folded")
 	one := meanings[cmp.Or(meaning, "live")]
 	stacks, columns, fractions := 0, 0, false
 	number, err := lines.Each(plain(in), func(text string) error {

@@ -9,11 +9,11 @@ import (
 )
 
 func FuzzRead(f *testing.F) {
-	importtest.Fuzz(f, func(in io.Reader) (*merge.Told, error) { return Read(in, "") }, seeds...)
+	importtest.Fuzz(f, func(in io.Reader) (*merge.Imported, error) { return Read(in, "") }, seeds...)
 }
 
 func FuzzReadPeak(f *testing.F) {
-	importtest.Fuzz(f, func(in io.Reader) (*merge.Told, error) { return Read(in, "peak") }, seeds...)
+	importtest.Fuzz(f, func(in io.Reader) (*merge.Imported, error) { return Read(in, "peak") }, seeds...)
 }
 
 var seeds = []string{

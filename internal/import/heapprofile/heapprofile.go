@@ -40,7 +40,7 @@ func IsJemalloc(head []byte) bool { return bytes.HasPrefix(head, []byte("heap_v2
 
 // reader is what was read so far.
 type reader struct {
-	t      *merge.Told
+	t      *merge.Imported
 	line   func(text string) error // reads the next line
 	period float64                 // bytes; 0: nothing was sampled
 	stacks stacks
@@ -54,7 +54,7 @@ type reader struct {
 }
 
 // Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
-func Read(in io.Reader, names Names) (*merge.Told, error) {
+func Read(in io.Reader, names Names) (*merge.Imported, error) {
 	r := &reader{stacks: stacks{numbers: make(map[uint64]uint32)}, names: make(map[uint64][]event.Frame),
 		block: make(map[uint64][]event.Frame)}
 	r.line = r.head
@@ -81,14 +81,14 @@ func Read(in io.Reader, names Names) (*merge.Told, error) {
 
 func (r *reader) head(text string) error {
 	if m := jemallocHead.FindStringSubmatch(text); m != nil {
-		r.t, r.line = merge.NewTold("jemalloc"), r.jemalloc
+		r.t, r.line = merge.NewImported("jemalloc"), r.jemalloc
 		return r.sampled(m[1], 1)
 	}
 	m := gperftoolsHead.FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%.80q: the head of a heap profile is expected", text)
 	}
-	r.t, r.line = merge.NewTold("gperftools"), r.gperftools
+	r.t, r.line = merge.NewImported("gperftools"), r.gperftools
 	r.counts = m[3] != "0" && (m[3] != m[1] || m[4] != m[2])
 	switch m[5] {
 	case "heapprofile":

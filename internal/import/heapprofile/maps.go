@@ -199,7 +199,7 @@ var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcm
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
 // places finds addresses, which are distinct. told has the names that the file itself has.
-func (m *maps) places(t *merge.Told, addresses []uint64, told map[uint64][]event.Frame, names Names) []place {
+func (m *maps) places(t *merge.Imported, addresses []uint64, told map[uint64][]event.Frame, names Names) []place {
 	var modules []event.Module
 	if names != nil {
 		modules = m.modules(addresses)

@@ -12,7 +12,7 @@ import (
 )
 
 // Fuzz holds that whatever is read gives an error that says where, or a recording in which all sums agree.
-func Fuzz(f *testing.F, read func(in io.Reader) (*merge.Told, error), seeds ...string) {
+func Fuzz(f *testing.F, read func(in io.Reader) (*merge.Imported, error), seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
@@ -26,7 +26,7 @@ func Fuzz(f *testing.F, read func(in io.Reader) (*merge.Told, error), seeds ...s
 }
 
 // Write writes what was read, and verifies it. It returns the recording's path; "" if what was read contradicts itself.
-func Write(t testing.TB, told *merge.Told) string {
+func Write(t testing.TB, told *merge.Imported) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
 	if err := told.Write(path); err != nil {

@@ -27,7 +27,7 @@ func Is(head []byte) bool {
 
 // reader is what was read so far.
 type reader struct {
-	t        *merge.Told
+	t        *merge.Imported
 	unit     int64 // ns; 0: not yet told
 	snapshot *snapshot
 	most     *snapshot // with the most live bytes; of several the first
@@ -49,8 +49,8 @@ type snapshot struct {
 }
 
 // Read reads a file.
-func Read(in io.Reader) (*merge.Told, error) {
-	r := &reader{t: merge.NewTold("massif"), stacks: make(map[int32]*merge.Numbers)}
+func Read(in io.Reader) (*merge.Imported, error) {
+	r := &reader{t: merge.NewImported("massif"), stacks: make(map[int32]*merge.Numbers)}
 	number, err := lines.Each(in, r.line)
 	if err == nil {
 		if err = r.endSnapshot(); err == nil && r.count == 0 {
@@ -179,7 +179,7 @@ func (r *reader) endSnapshot() error {
 func (r *reader) of(stack int32) *merge.Numbers {
 	n := r.stacks[stack]
 	if n == nil {
-		n = &merge.Numbers{PeakTold: true}
+		n = &merge.Numbers{PeakKnown: true}
 		r.stacks[stack] = n
 	}
 	return n

@@ -27,7 +27,7 @@ type node struct {
 }
 
 // line takes in a line. It reports whether it was the last one.
-func (t *tree) line(told *merge.Told, text string) (done bool, err error) {
+func (t *tree) line(told *merge.Imported, text string) (done bool, err error) {
 	depth := len(t.way)
 	body := strings.TrimLeft(text, " ")
 	if len(text)-len(body) != depth {
@@ -58,7 +58,7 @@ func (t *tree) line(told *merge.Told, text string) (done bool, err error) {
 }
 
 // end counts what is of the call stack that the way is.
-func (t *tree) end(told *merge.Told) {
+func (t *tree) end(told *merge.Imported) {
 	last := &t.way[len(t.way)-1]
 	if last.rest == 0 {
 		return

@@ -70,7 +70,7 @@ type numbers struct {
 // reader makes call stacks of a profile.
 type reader struct {
 	*profile
-	t         *merge.Told
+	t         *merge.Imported
 	of        []func(*numbers) *uint64 // by value; nil: not of memory
 	told      map[string]bool          // types of values
 	modules   map[uint64]int32
@@ -81,7 +81,7 @@ type reader struct {
 }
 
 // Read reads a profile, unpacked.
-func Read(in io.Reader) (*merge.Told, error) {
+func Read(in io.Reader) (*merge.Imported, error) {
 	b, err := whole.Bytes(in)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func Read(in io.Reader) (*merge.Told, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{profile: p, t: merge.NewTold("pprof"), told: make(map[string]bool), modules: make(map[uint64]int32),
+	r := &reader{profile: p, t: merge.NewImported("pprof"), told: make(map[string]bool), modules: make(map[uint64]int32),
 		pcs:     make(map[uint64]int32),
 		unknown: make(map[uint64]bool)}
 	if err := r.types(); err != nil {
@@ -170,7 +170,7 @@ func (r *reader) sample(s *sample) error {
 	if !r.told["leaked_space"] && !r.told["leaked_objects"] {
 		n.Live, n.LiveBlocks = n.inuse, n.inuseBlocks
 	}
-	n.PeakTold = r.told["peak_space"]
+	n.PeakKnown = r.told["peak_space"]
 	at := int32(0)
 	for _, id := range slices.Backward(s.locations) {
 		pc, err := r.pc(id)

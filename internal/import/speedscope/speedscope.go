@@ -67,7 +67,7 @@ var metrics = map[string]func(*merge.Numbers) *uint64{
 
 // reader is what was read so far. Frames may come after the profiles that name them.
 type reader struct {
-	t       *merge.Told
+	t       *merge.Imported
 	name    string
 	list    []profile
 	frames  int     // of all call stacks
@@ -79,8 +79,8 @@ type reader struct {
 }
 
 // Read reads a file.
-func Read(in io.Reader) (*merge.Told, error) {
-	r := &reader{t: merge.NewTold("speedscope"), numbers: make(map[int32]*merge.Numbers)}
+func Read(in io.Reader) (*merge.Imported, error) {
+	r := &reader{t: merge.NewImported("speedscope"), numbers: make(map[int32]*merge.Numbers)}
 	err := whole.Object(in, map[string]func(*json.Decoder) error{
 		"name": to(&r.name),
 		"shared": func(d *json.Decoder) error {
@@ -99,7 +99,7 @@ func Read(in io.Reader) (*merge.Told, error) {
 	}
 	for _, at := range r.order {
 		n := r.numbers[at]
-		n.PeakTold = r.peak
+		n.PeakKnown = r.peak
 		if err := r.t.Add(at, n.Stack()); err != nil {
 			return nil, err
 		}

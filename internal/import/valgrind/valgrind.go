@@ -41,7 +41,7 @@ func parse(text string) (f frame, ok bool) {
 
 // PC returns the number of a frame, as Valgrind's tools write it. What is not written so is a function's name. False:
 // it says that nothing is known.
-func PC(t *merge.Told, text string) (int32, bool) {
+func PC(t *merge.Imported, text string) (int32, bool) {
 	m, ok := parse(text)
 	if !ok {
 		return t.PC(merge.NoModule, 0, false, []event.Frame{{Function: text}}), true

@@ -13,11 +13,11 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Told makes a recording of sums of one process, of which another tool's file tells. It is a merged recording with one
-// input, which names the file's format. Modules, pcs and stacks that are the same are one.
-type Told struct {
+// Imported builds a recording of sums from another tool's file about one process. The result is a merged recording with
+// one input, which names the file's format. Equal modules, PCs and stacks are merged.
+type Imported struct {
 	Process event.Process
-	// Input names the format and the process. What is summed up is not read.
+	// Input names the format and the process. Its sums are ignored.
 	Input     recording.Input
 	course    []Moment
 	forest    *forest
@@ -25,59 +25,59 @@ type Told struct {
 	accountAt []int32       // by node: places in accounts, plus 1
 	threads   []event.Thread
 	threadAt  map[event.Thread]int32
-	functions map[string]int32 // by name: pcs of which only that is known
+	functions map[string]int32 // PCs of which only the name is known
 	did       []tally.Thread   // by thread
-	limit     tally.Stack      // the sums: nothing in them may overflow
+	limit     tally.Stack      // the sums so far: none may overflow
 	notes     []string
-	text      int   // bytes of the names of frames that were told
-	err       error // there is more than is taken
+	text      int   // bytes of all names of frames in the file
+	err       error // a limit was exceeded
 }
 
-// What is taken of a file, which may be made up: a short one tells of many call stacks, and each takes some hundred
-// bytes of memory. Sums of programs with a million call stacks are no use to anybody.
+// Limits of what is imported, since a file may be forged: a short file can describe many call stacks, and each takes
+// some hundred bytes of memory. Nobody can use the sums of a million call stacks.
 const (
-	maxToldPCs    = 1 << 20
-	maxToldNodes  = 1 << 22
-	maxToldStacks = 1 << 20
-	maxToldText   = 1 << 28 // bytes of frames' names, as often as these are told
+	maxImportedPCs    = 1 << 20
+	maxImportedNodes  = 1 << 22
+	maxImportedStacks = 1 << 20
+	maxImportedText   = 1 << 28 // bytes of the names of frames, repetitions included
 )
 
-// Err says that there was more than is taken; nil: so far there was not.
-func (t *Told) Err() error { return t.err }
+// Err returns an error if a limit was exceeded so far.
+func (t *Imported) Err() error { return t.err }
 
-// Moment is what was live at one.
+// Moment is the live memory at one moment.
 type Moment struct {
 	Time         int64 // ns since the process's start
 	Live, Blocks uint64
 }
 
-// NewTold returns a Told without stacks. format is the file's.
-func NewTold(format string) *Told {
-	return &Told{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
+// NewImported returns an Imported without stacks. format is the file's format.
+func NewImported(format string) *Imported {
+	return &Imported{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
 		forest: newForest(), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
 		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }
 
-// Module returns the number of a module. Modules of one build id, or without one of one path, are the same. base is its
-// lowest address in the file: 0 but for programs that are linked to lie at an address.
-func (t *Told) Module(path string, buildID []byte, base uint64) int32 {
+// Module returns the number of a module. Modules with the same build id (without one: the same path) are the same. base
+// is the lowest address in the file: 0 except for programs that are linked to a fixed address.
+func (t *Imported) Module(path string, buildID []byte, base uint64) int32 {
 	return t.forest.module(&event.Module{Path: path, BuildID: buildID, Start: base})
 }
 
-// NoModule is the number of no module.
+// NoModule is the number of a PC's module if it has none.
 const NoModule = int32(-1)
 
-// PC returns the number of an address within a module, or, without one, in the process. Frames are from the innermost
-// on.
-func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.Frame) int32 {
+// PC returns the number of an address within a module, or, without one, in the process. Frames begin with the innermost
+// one.
+func (t *Imported) PC(module int32, offset uint64, interrupted bool, frames []event.Frame) int32 {
 	f := t.forest
-	if len(f.pcs) >= maxToldPCs {
-		t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
+	if len(f.pcs) >= maxImportedPCs {
+		t.err = fmt.Errorf("more than %d different frames", maxImportedPCs)
 		return 0
 	}
 	key := readsAs(frames)
-	if t.text += len(key); t.text > maxToldText {
-		t.err = fmt.Errorf("frames whose names have more than %d bytes", maxToldText)
+	if t.text += len(key); t.text > maxImportedText {
+		t.err = fmt.Errorf("frames whose names have more than %d bytes", maxImportedText)
 		return 0
 	}
 	k := pc{module: module, offset: offset, interrupted: interrupted,
@@ -85,29 +85,30 @@ func (t *Told) PC(module int32, offset uint64, interrupted bool, frames []event.
 	return number(f.pcAt, &f.pcs, k, k)
 }
 
-// Node returns the number of the call stack that is a pc, called from another call stack; 0 is the empty one.
-func (t *Told) Node(caller, at int32) int32 {
-	if len(t.forest.nodes) >= maxToldNodes {
-		t.err = fmt.Errorf("call stacks with more than %d different parts", maxToldNodes)
+// Node returns the number of the call stack that consists of a PC and its caller's call stack; 0 is the empty call
+// stack.
+func (t *Imported) Node(caller, at int32) int32 {
+	if len(t.forest.nodes) >= maxImportedNodes {
+		t.err = fmt.Errorf("call stacks with more than %d different parts", maxImportedNodes)
 		return caller
 	}
 	k := node{parent: caller, pc: at}
 	return number(t.forest.nodeAt, &t.forest.nodes, k, k)
 }
 
-// Root returns the number of the call stack that is one pc, whose callers are not told.
-func (t *Told) Root(at int32) int32 {
+// Root returns the number of the call stack of one PC whose callers are unknown.
+func (t *Imported) Root(at int32) int32 {
 	k := node{pc: at, truncated: true}
 	return number(t.forest.nodeAt, &t.forest.nodes, k, k)
 }
 
-// Call is Node of one function without an address, of which only the name is known. PC does not know it.
-func (t *Told) Call(caller int32, function string) int32 {
+// Call is Node for a function of which only the name is known. PC does not know it.
+func (t *Imported) Call(caller int32, function string) int32 {
 	at, ok := t.functions[function]
 	if !ok {
 		f := t.forest
-		if len(f.pcs) >= maxToldPCs {
-			t.err = fmt.Errorf("more than %d different frames", maxToldPCs)
+		if len(f.pcs) >= maxImportedPCs {
+			t.err = fmt.Errorf("more than %d different frames", maxImportedPCs)
 			return caller
 		}
 		function = strings.Clone(function)
@@ -119,8 +120,8 @@ func (t *Told) Call(caller int32, function string) int32 {
 	return t.Node(caller, at)
 }
 
-// Thread returns the number of a thread. Number 0 is one of which nothing is known.
-func (t *Told) Thread(thread event.Thread) int {
+// Thread returns the number of a thread. Number 0 is an unknown thread.
+func (t *Imported) Thread(thread event.Thread) int {
 	i := number(t.threadAt, &t.threads, thread, thread)
 	if int(i) == len(t.did) {
 		t.did = append(t.did, tally.Thread{})
@@ -128,13 +129,12 @@ func (t *Told) Thread(thread event.Thread) int {
 	return int(i)
 }
 
-// Add adds what a call stack, by its number, sums up to; 0 is the unknown one. What the peak is not told, is to be
-// taken for what is leaked: no less can have been live.
-func (t *Told) Add(stack int32, s *tally.Stack) error { return t.AddOf(0, stack, s) }
+// Add adds the sums of a call stack, by its number; 0 is the unknown call stack.
+func (t *Imported) Add(stack int32, s *tally.Stack) error { return t.AddOf(0, stack, s) }
 
-// AddOf is Add of what one thread allocated. What was freed of that is counted as if it had done that, too: nobody
-// tells who did.
-func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
+// AddOf adds what one thread allocated. Its deallocations are counted for the same thread, since files do not say which
+// thread freed a block.
+func (t *Imported) AddOf(thread int, stack int32, s *tally.Stack) error {
 	if t.err != nil {
 		return t.err
 	}
@@ -160,8 +160,8 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	}
 	i := t.accountAt[stack]
 	if i == 0 {
-		if len(t.accounts) >= maxToldStacks {
-			t.err = fmt.Errorf("more than %d different call stacks", maxToldStacks)
+		if len(t.accounts) >= maxImportedStacks {
+			t.err = fmt.Errorf("more than %d different call stacks", maxImportedStacks)
 			return t.err
 		}
 		t.accounts = append(t.accounts, tally.Stack{ID: uint32(stack)})
@@ -175,19 +175,19 @@ func (t *Told) AddOf(thread int, stack int32, s *tally.Stack) error {
 	return nil
 }
 
-// At adds a moment of the process's course. Moments come in order.
-func (t *Told) At(m Moment) { t.course = append(t.course, m) }
+// At adds a moment of the timeline. Moments come in order.
+func (t *Imported) At(m Moment) { t.course = append(t.course, m) }
 
-// Note adds a sentence about what a reader of the recording should know.
-func (t *Told) Note(text string) {
+// Note adds a sentence that a reader of the recording should know.
+func (t *Imported) Note(text string) {
 	if !slices.Contains(t.notes, text) && len(t.notes) < maxNotes {
 		t.notes = append(t.notes, text)
 	}
 }
 
-// Write writes the recording to path. What is live at the peak and by itself at most is raised to what is leaked, where
-// it was not told or is less.
-func (t *Told) Write(path string) error {
+// Write writes the recording to path. Live at peak and own peaks that are missing, or smaller than what is leaked, are
+// raised to what is leaked.
+func (t *Imported) Write(path string) error {
 	if t.err != nil {
 		return t.err
 	}
@@ -218,7 +218,7 @@ func (t *Told) Write(path string) error {
 	}
 	sum.Events = sum.Allocations + sum.Deallocations
 	numbered.Threads, numbered.Tally.Threads = t.threads, t.did
-	if len(t.threads) > 1 && t.did[0] == (tally.Thread{}) { // all is told of threads
+	if len(t.threads) > 1 && t.did[0] == (tally.Thread{}) { // everything is known by thread
 		numbered.Threads, numbered.Tally.Threads = t.threads[1:], t.did[1:]
 	}
 	m.Timeline = course(t.course, sum)
@@ -235,8 +235,8 @@ func (t *Told) Write(path string) error {
 	return recording.WriteMerged(path, numbered)
 }
 
-// course is the timeline of one process of which is known what was live at some moments; of none: that all of it
-// happened at its beginning. When allocations were made is not known.
+// course is the timeline of a process whose live memory is known at some moments. Without any, everything happens at
+// the beginning. The times of allocations are not known.
 func course(moments []Moment, sum *tally.Totals) recording.Timeline {
 	t := recording.Timeline{Vague: 1, EndLive: sum.LiveBytes, EndBlocks: sum.LiveBlocks}
 	if n := len(moments); n > 0 {

@@ -1,10 +1,10 @@
-// Package moment is about how people name a moment of a recording on the command line: a time since its start (1.5s,
+// Package timeref is about how people name a moment of a recording on the command line: a time since its start (1.5s,
 // 200ms), a share of the time from there to its last event (50%), a word (start, peak, end), or the name of a mark.
 //
 // A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time.
 // So of two ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and
 // including 2s.
-package moment
+package timeref
 
 import (
 	"context"

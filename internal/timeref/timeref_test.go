@@ -1,4 +1,4 @@
-package moment
+package timeref
 
 import (
 	"path/filepath"

@@ -14,7 +14,7 @@ import (
 func TestUntimed(t *testing.T) {
 	dir := t.TempDir()
 	native := record(t, filepath.Join(dir, "a.htap"), 1, 1000)
-	told := NewTold("folded")
+	told := NewImported("folded")
 	if err := told.Add(told.Call(0, "main"), Numbers{Allocations: 5000, Bytes: 9000}.Stack()); err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +64,9 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// TestToldCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some
+// TestImportedCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some
 // hundred bytes of memory, not thousands. What is allocated is counted, whether it is in use at once or not.
-func TestToldCost(t *testing.T) {
+func TestImportedCost(t *testing.T) {
 	const stacks = 1 << 17
 	names := make([]string, stacks)
 	for i := range names {
@@ -75,7 +75,7 @@ func TestToldCost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.htap")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	told := NewTold("folded")
+	told := NewImported("folded")
 	for _, name := range names {
 		if err := told.Add(told.Call(0, name), Numbers{Live: 1}.Stack()); err != nil {
 			t.Fatal(err)
