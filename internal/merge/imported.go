@@ -53,7 +53,7 @@ type Moment struct {
 
 // NewImported returns an Imported without stacks. format is the file's format.
 func NewImported(format string) *Imported {
-	return &Imported{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end not told by " + format},
+	return &Imported{Input: recording.Input{Format: format, PeakRSS: -1, Status: "end unknown in " + format},
 		forest: newForest(), threads: make([]event.Thread, 1), did: make([]tally.Thread, 1),
 		threadAt: map[event.Thread]int32{{}: 0}, functions: make(map[string]int32)}
 }

@@ -197,7 +197,7 @@ type Values struct {
 	Deallocations, FreedBytes      uint64
 	Temporary, TemporaryBytes      uint64
 	Lifetime                       tally.Sum // of the Deallocations that are not Untimed, ns
-	Untimed                        uint64    // Deallocations of which it is not told how long the block lived
+	Untimed                        uint64    // Deallocations without a known lifetime
 	MinLifetime, MaxLifetime       uint64    // 0 if there is no deallocation
 	LiveBytes, LiveBlocks          uint64
 	PeakBytes, PeakBlocks          uint64

@@ -8,7 +8,7 @@
 // each was sampled with a probability of 1 - exp(-s/period), stand for n divided by that.
 //
 // Functions that are not named are looked up in the modules' files, if they are there: whether these are still the ones
-// that ran is not told.
+// that ran is unknown.
 package heapprofile
 
 import (
@@ -295,9 +295,9 @@ func (r *reader) libraries(text string) (bool, error) {
 // finish adds the call stacks.
 func (r *reader) finish(names Names) error {
 	if !r.counts {
-		r.t.Note("What was allocated and freed is not told, only what is live.")
+		r.t.Note("Only live memory is known, not what was allocated and freed.")
 	}
-	r.t.Note("The peak is not told: shown is what was live at the end.")
+	r.t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	places := r.maps.places(r.t, r.stacks.addresses, r.names, names)
 	for stack, s := range r.stacks.all() {
 		named := slices.IndexFunc(stack, func(a uint32) bool { return places[a].named })

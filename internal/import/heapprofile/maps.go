@@ -222,7 +222,7 @@ func (m *maps) places(t *merge.Imported, addresses []uint64, told map[uint64][]e
 		func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
 	if len(files) > 0 {
 		frames, _ = names(context.Background(), files, pcs)
-		t.Note("Functions are those of the modules' files as they are now: the build ids are not told.")
+		t.Note("Functions come from the modules' present files, since the build ids are unknown.")
 	}
 	out := make([]place, len(addresses))
 	for i, n := range order {

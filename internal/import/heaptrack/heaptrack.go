@@ -3,7 +3,7 @@
 //
 // They have no threads: all events are one thread's. They say of which size and call stack a deallocated block was, not
 // which block: of several, it is taken for the youngest, so that what is temporary is as close to the truth as can be
-// known. Live bytes, peaks and leaks do not depend on that. Which functions were called is not told: they are taken for
+// known. Live bytes, peaks and leaks do not depend on that. Which functions were called is unknown: they are taken for
 // malloc and free. Times are in ms.
 package heaptrack
 

@@ -176,7 +176,7 @@ func (r *reader) address(n []uint64) error {
 	return nil
 }
 
-// module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is not told:
+// module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is unknown:
 // it is taken to be where its addresses are.
 func (r *reader) module(path string, address uint64) (uint32, error) {
 	if path == "" {
@@ -212,7 +212,7 @@ func (r *reader) stack(address, parent uint64) error {
 	return nil
 }
 
-// finish ends the recording. How the process ended is not told.
+// finish ends the recording. How the process ended is unknown.
 func (r *reader) finish() error {
 	if r.rss.most > 0 {
 		r.rss.write(r.w, r.now)
@@ -221,7 +221,7 @@ func (r *reader) finish() error {
 		func(a, b *event.Module) int { return int(a.ID) - int(b.ID) }) {
 		r.w.Module(*m) // what is written later replaces what was written before
 	}
-	return errors.Join(r.symbols(), r.w.Finish(recording.Ending{End: r.now, Status: "not told by heaptrack"}))
+	return errors.Join(r.symbols(), r.w.Finish(recording.Ending{End: r.now, Status: "end unknown in heaptrack"}))
 }
 
 // What symbols hands over at once: a table's block of addresses, if these do not have too many frames.

@@ -2,7 +2,7 @@
 // becomes what call stacks had live at the peak, that of the last snapshot, if it has one, what they had live at the
 // end.
 //
-// Numbers of blocks are not told, nor what was allocated in sum. Memory beside requested bytes (mem_heap_extra_B,
+// Numbers of blocks and sums of allocations are unknown. Memory beside requested bytes (mem_heap_extra_B,
 // stacks) is left out.
 package massif
 
@@ -187,7 +187,7 @@ func (r *reader) of(stack int32) *merge.Numbers {
 
 // finish adds the stacks. What no tree tells is of the unknown stack.
 func (r *reader) finish() error {
-	r.t.Note("Numbers of blocks and sums of what was allocated are not told: each call stack counts as one block, allocated once.")
+	r.t.Note("Numbers of blocks and sums of allocations are unknown: each call stack counts as one block, allocated once.")
 	if err := r.share(r.peak, r.most.live, func(n *merge.Numbers) *uint64 { return &n.Peak }); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type node struct {
 	bytes    uint64
 	children int // that are still to come
 	rest     uint64
-	cut      bool // the callers are not told
+	cut      bool // the callers are unknown
 }
 
 // line takes in a line. It reports whether it was the last one.

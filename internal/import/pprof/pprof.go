@@ -294,13 +294,13 @@ func (r *reader) notes() {
 		r.t.Note(fmt.Sprintf("Sampled, one allocation in about %d bytes: numbers are estimates.", r.period))
 	}
 	if !r.told["peak_space"] {
-		r.t.Note("The peak is not told: shown is what was live at the end.")
+		r.t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	}
 	if !r.told["alloc_space"] {
-		r.t.Note("What was allocated and freed is not told, only what is live.")
+		r.t.Note("Only live memory is known, not what was allocated and freed.")
 	}
 	if r.threads {
-		r.t.Note("Deallocations are counted with the threads that allocated: it is not told which threads freed.")
+		r.t.Note("Deallocations count for the threads that allocated, since it is unknown which threads freed.")
 	}
 	if r.shrinking {
 		r.t.Note("Of some call stacks more is live than was allocated there: that much is taken for allocated.")

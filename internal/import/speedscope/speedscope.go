@@ -105,7 +105,7 @@ func Read(in io.Reader) (*merge.Imported, error) {
 		}
 	}
 	if !r.peak {
-		r.t.Note("The peak is not told: shown is what was live at the end.")
+		r.t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	}
 	return r.t, nil
 }
