@@ -193,6 +193,9 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		v.Ref = event.NoRef
 		v.Flags &^= event.Temporary
 	}
+	if v.Kind > event.Free {
+		v.Flags &^= event.Sampled
+	}
 	switch v.Kind {
 	case event.Alloc:
 		if v.Flags&event.Realloc != 0 {

@@ -166,7 +166,7 @@ func (b *Block) Add(local int, e *event.Event, unit int64) {
 	if e.Flags&event.Late != 0 {
 		all.Late++
 	}
-	if e.Flags&event.Sampled != 0 {
+	if e.Flags&event.Sampled != 0 && e.Kind <= event.Free { // forged events of other kinds may have the flag
 		b.addSampled(local, f, e, unit)
 		return
 	}

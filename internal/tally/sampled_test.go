@@ -138,3 +138,22 @@ func TestVariances(t *testing.T) {
 		t.Error("standard errors")
 	}
 }
+
+// TestSampledKinds: the flag says something of allocations and of what ends them only. A forged recording may have it on
+// any event.
+func TestSampledKinds(t *testing.T) {
+	for kind := event.Unmatched; kind < event.KindCount; kind++ {
+		e := event.Event{Kind: kind, Func: event.FreeFunc, Time: 5, Stack: 1, Size: 7, Ref: event.NoRef,
+			Flags: event.Sampled}
+		one, blocks := tally.New(), tally.New()
+		one.Add(&e)
+		b := blocks.Block()
+		b.Open(1)
+		b.Add(0, &e, 1)
+		b.Close(5, 1, nil)
+		want, got := one.Summary(), blocks.Summary()
+		if !reflect.DeepEqual(got.Totals, want.Totals) || got.Totals.Deallocations != 0 {
+			t.Errorf("%v: in a block\n%+v\nalone\n%+v", kind, got.Totals, want.Totals)
+		}
+	}
+}
