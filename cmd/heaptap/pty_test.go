@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -222,15 +223,24 @@ func TestTerminalClosed(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o h.htap -- sh -c 'echo started $$; exec sleep 100'")
 	awaitProgram(t, term.expect(`started (\d+)\n`)[1], "sleep")
-	term.master.Close()
-	for range 200 {
-		b, _ := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h*.htap").Output()
-		if strings.Contains(string(b), "killed by signal 1\n") {
-			return
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("waited in vain until %s", what)
+			}
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	t.Error("there is no recording that says how the target ended")
+	// Before that, sleep would end without an agent.
+	until("sleep is recorded, after the shell", func() bool {
+		list, _ := filepath.Glob(term.dir + "/h*.htap")
+		return len(list) == 2
+	})
+	term.master.Close()
+	until("a recording says how the target ended", func() bool {
+		b, _ := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h*.htap").Output()
+		return strings.Contains(string(b), "killed by signal 1\n")
+	})
 }
 
 // TestTerminalProgram: a full-screen program's settings are as without heaptap, and so is its window's size.
