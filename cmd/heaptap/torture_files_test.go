@@ -331,9 +331,12 @@ func (s *tortureSet) find(n int) (name string, p *torturePart, i int) {
 	return "", p, 0
 }
 
-// all are the numbers of all files, those of all parts side by side, so that one who ends early has tried some of each.
+// all are the numbers of all files, those of all parts side by side, so that a run that ends early has tried some of
+// each. The seed says where to begin, so that runs with different seeds try different files.
 func (s *tortureSet) all() []int {
-	return s.choose(func(p *torturePart) int { return p.many })
+	list := s.choose(func(p *torturePart) int { return p.many })
+	begin := rand.New(rand.NewPCG(s.seed, 0)).IntN(len(list))
+	return slices.Concat(list[begin:], list[:begin])
 }
 
 // some are few of each part.
