@@ -228,7 +228,8 @@ func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
 			"x = [str(i) * 5 for i in range(1000)]; del x[::2]"},
 			large: true, every: 4},
 		"sqlite": {args: []string{"sqlite3", ":memory:", "create table t (a integer primary key, b text);" +
-			"with recursive n(x) as (select 1 union all select x+1 from n where x<3000) insert into t select x, hex(randomblob(x % 300)) from n;" +
+			"with recursive n(x) as (select 1 union all select x+1 from n where x<3000) insert into t select x, " +
+			"hex(randomblob(x % 300)) from n;" +
 			"create index i on t(b); select count(*), sum(length(b)) from t where b like '%AB%';"}},
 		"redis":   {args: append([]string{"redis-server"}, redis.Args[1:]...), drive: redis.Drive, every: 4},
 		"cc1plus": {args: cc1plus, large: true, every: 4},

@@ -90,7 +90,8 @@ Exit status: 0; 1 if there is no such process, if it is not being recorded, or i
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false,
-		"print one JSON object on the processes: pid, program, file, mode, events, live_bytes, live_blocks, lost_events, lag_ns")
+		"print one JSON object on the processes: pid, program, file, mode, events, live_bytes, live_blocks, "+
+			"lost_events, lag_ns")
 	return cmd
 }
 

@@ -76,10 +76,12 @@ func preloadLines(shell, library string) (string, error) {
 	case "sh", "bash", "zsh", "dash", "ksh":
 		return fmt.Sprintf("export LD_PRELOAD=%s\"${LD_PRELOAD:+:$LD_PRELOAD}\"\n", quote(library)), nil
 	case "fish":
-		return fmt.Sprintf("if set -q LD_PRELOAD\n    set -gx LD_PRELOAD %s:\"$LD_PRELOAD\"\nelse\n    set -gx LD_PRELOAD %s\nend\n",
+		return fmt.Sprintf("if set -q LD_PRELOAD\n    set -gx LD_PRELOAD %s:\"$LD_PRELOAD\"\nelse\n    set -gx "+
+			"LD_PRELOAD %s\nend\n",
 			quote(library), quote(library)), nil
 	case "csh", "tcsh":
-		return fmt.Sprintf("if ( $?LD_PRELOAD ) then\n    setenv LD_PRELOAD %s:\"$LD_PRELOAD\"\nelse\n    setenv LD_PRELOAD %s\nendif\n",
+		return fmt.Sprintf("if ( $?LD_PRELOAD ) then\n    setenv LD_PRELOAD %s:\"$LD_PRELOAD\"\nelse\n    setenv "+
+			"LD_PRELOAD %s\nendif\n",
 			quote(library), quote(library)), nil
 	}
 	return "", usagef("env: --shell %s: known are sh, bash, zsh, dash, ksh, fish, csh and tcsh", shell)

@@ -62,7 +62,8 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	f.BoolVar(&asJSON, "json", false, "with --list: as JSON")
 	e.filters(f)
 	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
-	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap help metrics\" lists them")
+	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap "+
+		"help metrics\" lists them")
 	f.StringVar(&e.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	e.scrub.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -226,7 +227,8 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 	cut := false
 	in.Cut = func() {
 		if !cut {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s whole: of the deepest, %s stands for the outer frames\n",
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s whole: of "+
+				"the deepest, %s stands for the outer frames\n",
 				escape.Terminal(in.Name), e.done, export.CutName)
 		}
 		cut = true

@@ -27,7 +27,8 @@ What lives for less than some 50 ms is never looked at.`,
 	}
 	q := &queryFlags{}
 	f := cmd.Flags()
-	f.StringSliceVar(&q.Modules, "module", nil, "show the variables of this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
+	f.StringSliceVar(&q.Modules, "module", nil, "show the variables of this `FILE`: libc, libc.so.6 or a path, with "+
+		"* and ?; may be repeated")
 	f.IntVar(&q.limit, "limit", 20, "show `N` variables, and files, at most; 0: all")
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N`")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")

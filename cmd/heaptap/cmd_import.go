@@ -54,7 +54,8 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "",
 		"write the recording to `OUT`; default: the file's name with .htap, in the working directory")
-	cmd.Flags().StringVar(&metric, "metric", "", "what the one number of folded stacks is: `METRIC` is allocations, bytes, live, leaked, peak or temporary; default: live")
+	cmd.Flags().StringVar(&metric, "metric", "", "what the one number of folded stacks is: `METRIC` is allocations, "+
+		"bytes, live, leaked, peak or temporary; default: live")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	return cmd
 }

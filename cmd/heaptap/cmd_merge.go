@@ -40,7 +40,8 @@ number of different call stacks.`,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the outcome to `FILE`")
 	cmd.Flags().StringVar(&align, "align", "start",
-		"moments that are the same: those as long after each process's start (start), or those of the wall clock (clock)")
+		"moments that are the same: those as long after each process's start (start), or those of the wall clock "+
+			"(clock)")
 	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false,
 		"leave out recordings that are damaged or cannot be read; the exit status is 1 then")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")

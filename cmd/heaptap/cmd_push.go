@@ -39,7 +39,8 @@ What fails for now is tried again for as long as --retry says.`,
   heaptap push --otlp localhost:4317 --header 'authorization=Bearer TOKEN' server.4711.htap`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("push: no recording given; for example: heaptap push --clickhouse http://localhost:8123 server.4711.htap")
+				return usagef("push: no recording given; for example: heaptap push --clickhouse " +
+					"http://localhost:8123 server.4711.htap")
 			}
 			return nil
 		},
@@ -53,7 +54,8 @@ What fails for now is tried again for as long as --retry says.`,
 		", ")+"; default: what the collector reads")
 	f.BoolVar(&p.events, "events", false, "with --clickhouse: every event, too")
 	f.DurationVar(&p.every, "every", 0, "cut the recording into slices of this `DURATION`, a profile each")
-	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: leave it out; may be repeated")
+	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: leave "+
+		"it out; may be repeated")
 	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
 	f.DurationVar(&p.patience, "retry", 30*time.Second, "try again what fails for now for this `DURATION`; 0: do not")
 	p.filters(f)
@@ -182,7 +184,8 @@ func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, t
 		return err
 	}
 	for _, name := range result.Twice {
-		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: some rows are twice in %s until the server merges them; SELECT ... FROM %s FINAL counts them once\n", name, name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: some rows are twice in %s until the server merges them; SELECT ... "+
+			"FROM %s FINAL counts them once\n", name, name)
 	}
 	if result.OnlySums {
 		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: has sums only; without a timeline\n", escape.Terminal(path))

@@ -101,9 +101,11 @@ hold, 125 if that cannot be told.`,
 
 // add declares the flags.
 func (r *runFlags) add(f *pflag.FlagSet) {
-	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r rank, %h host) or into a folder; default %n.%p.htap")
+	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r "+
+		"rank, %h host) or into a folder; default %n.%p.htap")
 	f.StringVar(&r.outputMode, "output-mode", "600",
-		"permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default only their owner may read them")
+		"permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default "+
+			"only their owner may read them")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
 	f.IntVar(&r.top, "top", 5, "show `N` call stacks in the summary")
 	r.mode.add(f)
@@ -112,17 +114,22 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.freeStacks, "free-stacks", false,
 		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
 	f.BoolVar(&r.addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
-	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a file descriptor by its number")
-	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, to a file beside it; may be repeated (heaptap export --list)")
+	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a "+
+		"file descriptor by its number")
+	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, "+
+		"to a file beside it; may be repeated (heaptap export --list)")
 	f.StringArrayVar(&r.monitorTexts, "monitor", nil,
 		"watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
 			", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
 	f.BoolVar(&r.require, "require", false,
 		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
 	r.scrub.add(f)
-	f.DurationVar(&r.keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be folded: totals, peaks and leaks stay exact, details are lost")
-	f.StringVar(&r.maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on disk, for example 2G")
-	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example 512M; default 4G, or half of the free disk if that is less")
+	f.DurationVar(&r.keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be "+
+		"folded: totals, peaks and leaks stay exact, details are lost")
+	f.StringVar(&r.maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on "+
+		"disk, for example 2G")
+	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example "+
+		"512M; default 4G, or half of the free disk if that is less")
 	f.BoolVar(&r.checked, "check", false,
 		"check the recordings against the limits below, and end with status 1 if one does not hold")
 	f.AddFlagSet(r.limits)

@@ -54,10 +54,12 @@ run and export do the same with --scrub.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: FILE with .scrubbed before .htap, in the working directory")
+	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: FILE with .scrubbed before .htap, in the "+
+		"working directory")
 	f.BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	f.BoolVar(&flags.functions, "functions", false, "give functions and static variables pseudonyms, too")
-	f.StringVar(&flags.salt, "salt", "", "make pseudonyms with this `TEXT`: the same ones for the same names; default: new ones each time")
+	f.StringVar(&flags.salt, "salt", "", "make pseudonyms with this `TEXT`: the same ones for the same names; "+
+		"default: new ones each time")
 	return cmd
 }
 
@@ -129,7 +131,8 @@ func (s *scrubFlags) run(result *launch.Result, console *launch.Console) {
 		}
 	}
 	if n := len(result.Running); n > 0 {
-		console.Warn("--scrub: not done for processes that still run (%s); heaptap scrub can do it when their recordings are written",
+		console.Warn("--scrub: not done for processes that still run (%s); heaptap scrub can do it when their "+
+			"recordings are written",
 			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
 	}
 }

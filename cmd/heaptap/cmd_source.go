@@ -42,7 +42,8 @@ these folders.
   heaptap source --source-map /build/src=$HOME/src server.4711.htap main.cc`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
-				return usagef("source: a recording is needed, and a source file or a function; for example: heaptap source server.4711.htap parser.c")
+				return usagef("source: a recording is needed, and a source file or a function; for example: heaptap " +
+					"source server.4711.htap parser.c")
 			}
 			return nil
 		},

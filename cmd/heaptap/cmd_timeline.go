@@ -33,10 +33,12 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 	cmd.Flags().Lookup("metric").Usage = "the `METRIC` by which --top chooses"
 	cmd.Flags().Lookup("at").Hidden = true // what is live is shown at all times
 	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
-	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with --csv and --json 200")
+	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with "+
+		"--csv and --json 200")
 	cmd.Flags().BoolVar(&csv, "csv", false, "print comma-separated values, a line for each step")
 	cmd.Flags().BoolVar(&stack, "stack", false,
-		"show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that one grew")
+		"show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that "+
+			"one grew")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case top < 0 || top > 1000:

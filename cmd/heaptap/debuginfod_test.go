@@ -32,7 +32,8 @@ func TestDebuginfod(t *testing.T) {
 		}
 		return string(out)
 	}
-	source := "#include <stdlib.h>\n__attribute__((noinline)) static void *take(size_t n)\n{\n\treturn malloc(n);\n}\nint main(void)\n{\n\tfree(take(1000));\n\treturn 0;\n}\n"
+	source := "#include <stdlib.h>\n__attribute__((noinline)) static void *take(size_t n)\n{\n\treturn " +
+		"malloc(n);\n}\nint main(void)\n{\n\tfree(take(1000));\n\treturn 0;\n}\n"
 	if err := os.WriteFile(dir+"/p.c", []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}

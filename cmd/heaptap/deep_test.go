@@ -28,25 +28,33 @@ func TestDeepRecursion(t *testing.T) {
 	}
 	for _, text := range []string{"report", "top --by module --metric own-peak", "tree --up", "leaks --json",
 		"leaks --suppressions " + rules,
-		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " +
-			files[0], "export -f callgrind", "export -f firefox",
+		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " + files[0],
+		"export -f callgrind", "export -f firefox",
 		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof", "export -f perfetto"} {
+		// Other work on the machine makes either measurement longer: the best of three tries counts.
 		var took [2]time.Duration
-		for i, file := range files {
-			args := append(strings.Fields(text), file)
-			if args[0] == "export" {
-				args = append(args, "-o", filepath.Join(dir, "out"))
+		for try, linear := 0, false; try < 3 && !linear; try++ {
+			for i, file := range files {
+				took[i] = cpuTime(t, text, file, filepath.Join(dir, "out"))
 			}
-			cmd := command(t, "heaptap", args...)
-			out, err := cmd.CombinedOutput()
-			if err != nil && args[0] != "check" {
-				t.Fatalf("%s: %v: %s", text, err, out)
+			// What does not depend on the depth, and garbage collection, make up for half a second at most.
+			linear = took[1] <= 3*took[0]+500*time.Millisecond
+			if !linear && try == 2 {
+				t.Errorf("%s: %v of CPU at 20,000 frames, %v at 40,000", text, took[0], took[1])
 			}
-			took[i] = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		}
-		// What does not depend on the depth, and garbage collection, make up for half a second at most.
-		if took[1] > 3*took[0]+500*time.Millisecond {
-			t.Errorf("%s: %v of CPU at 20,000 frames, %v at 40,000", text, took[0], took[1])
 		}
 	}
+}
+
+// cpuTime returns the CPU time that the command takes for the file; an export writes to out.
+func cpuTime(t *testing.T, text, file, out string) time.Duration {
+	args := append(strings.Fields(text), file)
+	if args[0] == "export" {
+		args = append(args, "-o", out)
+	}
+	cmd := command(t, "heaptap", args...)
+	if printed, err := cmd.CombinedOutput(); err != nil && args[0] != "check" {
+		t.Fatalf("%s: %v: %s", text, err, printed)
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }

@@ -46,7 +46,8 @@ var extremeCommands = map[string][]string{
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
 	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE",
 		"--by module FILE", "--by stack FILE",
-		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn --exact FILE",
+		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn " +
+			"--exact FILE",
 		"--hide . FILE", "--from 50% --json FILE"},
 	"tree": {"FILE", "--json FILE", "--up FILE", "--up --json FILE", "--of . FILE", "--of . --json FILE",
 		"--by stack FILE", "--threshold 0 FILE"},

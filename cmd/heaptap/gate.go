@@ -48,8 +48,10 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 	f.BoolVar(&g.NoMismatches, "no-mismatches", false,
 		"allow no deallocation that does not belong to the function that allocated the block")
 	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
-	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the baseline's value")
-	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this `SHARE` of the baseline's value of all")
+	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the "+
+		"baseline's value")
+	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this "+
+		"`SHARE` of the baseline's value of all")
 	f.StringSliceVar(&g.compare, "compare", question.MetricNames(check.Compared),
 		"with --baseline: compare these `METRICS`")
 	f.StringArrayVar(&g.files, "suppressions", nil,
@@ -58,8 +60,10 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
 	f.BoolVar(&g.AllowEmpty, "allow-empty", false,
 		"let recordings pass that have no allocation because recording was off, or none was sampled")
-	f.StringSliceVar(&g.Programs, "program", nil, "check the recordings of this `PROGRAM` only: its name, with * and ?; may be repeated")
-	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), or FORMAT=FILE to write it to a file; may be repeated")
+	f.StringSliceVar(&g.Programs, "program", nil, "check the recordings of this `PROGRAM` only: its name, with * "+
+		"and ?; may be repeated")
+	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), "+
+		"or FORMAT=FILE to write it to a file; may be repeated")
 	g.q.filters(f)
 	return g
 }

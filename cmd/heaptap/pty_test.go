@@ -246,13 +246,15 @@ func TestTerminalClosed(t *testing.T) {
 // TestTerminalProgram: a full-screen program's settings are as without heaptap, and so is its window's size.
 func TestTerminalProgram(t *testing.T) {
 	term := newTerminal(t)
-	term.line("heaptap run -q -o p.htap -- sh -c 'stty size; test -t 0 && test -t 1 && test -t 2 && echo all; stty -a > in'; stty -a >out; cmp in out && echo same")
+	term.line("heaptap run -q -o p.htap -- sh -c 'stty size; test -t 0 && test -t 1 && test -t 2 && echo all; stty " +
+		"-a > in'; stty -a >out; cmp in out && echo same")
 	term.expect(`33 77\nall\nsame\n`)
 }
 
 // TestTerminalExport: on a terminal, exports go to files, and nothing binary to the screen.
 func TestTerminalExport(t *testing.T) {
 	term := newTerminal(t)
-	term.line("heaptap run -q -o a.htap -- true; heaptap export -f pprof -o - a.htap; echo status $?; heaptap export -f pprof a.htap; ls -A")
+	term.line("heaptap run -q -o a.htap -- true; heaptap export -f pprof -o - a.htap; echo status $?; heaptap " +
+		"export -f pprof a.htap; ls -A")
 	term.expect(`heaptap: export: pprof is binary and stdout a terminal; -o names a file [^\n]*\nstatus 125\na\.pb\.gz\n(?s:.*)a\.htap\s+a\.pb\.gz`)
 }

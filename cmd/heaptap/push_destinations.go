@@ -49,7 +49,8 @@ func (d *destinations) open(cmd *cobra.Command) (sender, error) {
 		}
 	}
 	if chosen != 1 {
-		return sender{}, usagef("push: to where? One of --clickhouse URL, --pyroscope URL, --parca ADDR, --otlp ADDR is needed")
+		return sender{}, usagef("push: to where? One of --clickhouse URL, --pyroscope URL, --parca ADDR, --otlp " +
+			"ADDR is needed")
 	}
 	client := func(grpc bool) (*call.Client, error) {
 		c := call.New()

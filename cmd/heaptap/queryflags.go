@@ -51,12 +51,18 @@ var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "
 func (q *queryFlags) filters(f *pflag.FlagSet) {
 	f.StringVar(&q.From, "from", "start", "count events later than `TIME`: "+timeref.Help)
 	f.StringVar(&q.To, "to", "end", "count events up to `TIME`")
-	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name with * and ?; may be repeated")
-	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those within: load, load/7 with its number, load/*; may be repeated")
-	f.StringSliceVar(&q.Modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or a path, with * and ?; may be repeated")
-	f.StringVar(&q.Sizes, "size", "", "count blocks of so many requested bytes: a `RANGE` as 64, 100..4k, ..16, 1M.. (k, M and G are powers of 1024)")
-	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks that lived so long: a `RANGE` as ..1ms, 10us..2s, 5s.. (which has those never freed)")
-	f.StringVar(&q.Focus, "focus", "", "count call stacks with a frame whose function, file or module matches this `REGEXP`")
+	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name "+
+		"with * and ?; may be repeated")
+	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those "+
+		"within: load, load/7 with its number, load/*; may be repeated")
+	f.StringSliceVar(&q.Modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or "+
+		"a path, with * and ?; may be repeated")
+	f.StringVar(&q.Sizes, "size", "", "count blocks of so many requested bytes: a `RANGE` as 64, 100..4k, ..16, "+
+		"1M.. (k, M and G are powers of 1024)")
+	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks that lived so long: a `RANGE` as ..1ms, 10us..2s, 5s.. "+
+		"(which has those never freed)")
+	f.StringVar(&q.Focus, "focus", "", "count call stacks with a frame whose function, file or module matches this "+
+		"`REGEXP`")
 	f.StringVar(&q.Ignore, "ignore", "", "count no call stack with a frame that matches `REGEXP`")
 	f.StringVar(&q.Hide, "hide", "", "take frames that match `REGEXP` out of the call stacks")
 }
@@ -82,7 +88,8 @@ func (q *queryFlags) asked(f *pflag.FlagSet) []string {
 // looks declares the flags that say how text looks.
 func (q *queryFlags) looks(f *pflag.FlagSet) {
 	f.BoolVar(&q.exact, "exact", false, "print numbers in full: bytes and nanoseconds")
-	f.StringVar(&q.color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), always, never")
+	f.StringVar(&q.color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), "+
+		"always, never")
 }
 
 // grouped declares --by and --metric.

@@ -28,7 +28,8 @@ type configFlags struct {
 }
 
 func (c *configFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.file, "config", "", "take flags that are not given from this `FILE` (TOML: mark-every = \"10s\"); each flag is also a variable, HEAPTAP_MARK_EVERY")
+	f.StringVar(&c.file, "config", "", "take flags that are not given from this `FILE` (TOML: mark-every = "+
+		"\"10s\"); each flag is also a variable, HEAPTAP_MARK_EVERY")
 	f.BoolVar(&c.print, "print-config", false,
 		"print the flags as they hold, by command line, environment and file, in the form of --config, and run nothing")
 }

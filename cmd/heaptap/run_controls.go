@@ -27,15 +27,21 @@ type controlFlags struct {
 }
 
 func (c *controlFlags) add(f *pflag.FlagSet) {
-	f.DurationVar(&c.markEvery, "mark-every", 0, "set a mark each time that this `TIME` has passed, as 10s (heaptap help controls)")
-	f.StringSliceVar(&c.markOn, "mark-on", nil, "set a mark when heaptap run, or its recorder, gets this `SIGNAL`, as SIGUSR1; COMMAND does not get it then; may be repeated")
+	f.DurationVar(&c.markEvery, "mark-every", 0, "set a mark each time that this `TIME` has passed, as 10s (heaptap "+
+		"help controls)")
+	f.StringSliceVar(&c.markOn, "mark-on", nil, "set a mark when heaptap run, or its recorder, gets this `SIGNAL`, "+
+		"as SIGUSR1; COMMAND does not get it then; may be repeated")
 	f.StringSliceVar(&c.markWhen, "mark-when", nil,
-		"set a mark each time that this `CONDITION` becomes true, as 'rss>2GiB', 'live>1GiB' or 'system-free<5%'; may be repeated")
-	f.StringVar(&c.children, "children", "all", "record these of the programs that COMMAND executes: `all`, none, or those whose name matches a pattern with * and ?")
-	f.StringVar(&c.exe, "exe", "", "record only programs whose executable matches `PATTERN`: its name, or its path if there is a / in it")
+		"set a mark each time that this `CONDITION` becomes true, as 'rss>2GiB', 'live>1GiB' or 'system-free<5%'; "+
+			"may be repeated")
+	f.StringVar(&c.children, "children", "all", "record these of the programs that COMMAND executes: `all`, none, "+
+		"or those whose name matches a pattern with * and ?")
+	f.StringVar(&c.exe, "exe", "", "record only programs whose executable matches `PATTERN`: its name, or its path "+
+		"if there is a / in it")
 	f.StringVar(&c.ranks, "ranks", "", "of an MPI job, record only processes of these `RANKS`, as 0,4-7")
 	f.StringVar(&c.minEvents, "min-events", "", "keep no recording of a child that has fewer than `N` events")
-	f.StringVar(&c.allocator, "allocator", "", "run COMMAND with this allocator: jemalloc, tcmalloc, mimalloc, or the path of a `LIBRARY`")
+	f.StringVar(&c.allocator, "allocator", "", "run COMMAND with this allocator: jemalloc, tcmalloc, mimalloc, or "+
+		"the path of a `LIBRARY`")
 }
 
 // apply puts the flags into what a run is to know.
@@ -135,7 +141,8 @@ func parseCondition(text string) (watch.Condition, error) {
 	c := watch.Condition{Text: strings.ReplaceAll(text, " ", "")}
 	i := strings.IndexAny(c.Text, "<>")
 	if i < 0 {
-		return c, fmt.Errorf("%q is not a condition (for example rss>2GiB, live>1GiB, allocations>1M or system-free<5%%)", text)
+		return c, fmt.Errorf("%q is not a condition (for example rss>2GiB, live>1GiB, allocations>1M or "+
+			"system-free<5%%)", text)
 	}
 	name, limit := c.Text[:i], c.Text[i+1:]
 	c.Below = c.Text[i] == '<'

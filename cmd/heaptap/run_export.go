@@ -27,7 +27,8 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 		}
 		ending := e.format.FileExtension(e.variant)
 		if other, ok := taken[ending]; ok {
-			return nil, usagef("%s: --export %s and %s would go to one file; choose one, and heaptap export the other one later", cmd.Name(), other, name)
+			return nil, usagef("%s: --export %s and %s would go to one file; choose one, and heaptap export the "+
+				"other one later", cmd.Name(), other, name)
 		}
 		taken[ending] = name
 		list = append(list, e)

@@ -38,7 +38,8 @@ func isLeak(m query.Metric) bool { return m == query.Leaked || m == query.Leaked
 
 func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) {
 	if s.Profile.OnlyCounted() {
-		return nil, fmt.Errorf("%s: its allocations were counted and not recorded, so that no limit can be checked: record it without --mode count", s.Reader.Name())
+		return nil, fmt.Errorf("%s: its allocations were counted and not recorded, so that no limit can be checked: "+
+			"record it without --mode count", s.Reader.Name())
 	}
 	q, err := g.Question(s)
 	if err != nil {
@@ -50,7 +51,8 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	leaks := false
 	for _, metric := range g.metrics() {
 		if s.Profile.Sampled() && !metric.OfSamples() {
-			return nil, fmt.Errorf("%s: its allocations were sampled, which does not tell the metric %s: record it without --mode sampled, or leave that limit out",
+			return nil, fmt.Errorf("%s: its allocations were sampled, which does not tell the metric %s: record it "+
+				"without --mode sampled, or leave that limit out",
 				s.Reader.Name(), metric)
 		}
 		if isLeak(metric) {

@@ -100,7 +100,8 @@ func noRecorder(dir string, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("the recorder in %s has died; nobody can be told", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the process is recorded without a recorder, into %s: only what heaptap run has started can be told", dir)
+		return fmt.Errorf("the process is recorded without a recorder, into %s: only what heaptap run has started "+
+			"can be told", dir)
 	}
 	return fmt.Errorf("cannot reach the recorder in %s: %w", dir, err)
 }

@@ -27,7 +27,8 @@ func (s *splitErrors) error() error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("the functions of a file are described in a separate one, so that inlined calls are missing: %w", s.first)
+		return fmt.Errorf("the functions of a file are described in a separate one, so that inlined calls are "+
+			"missing: %w", s.first)
 	}
 	return fmt.Errorf("the functions of %d files are described in separate ones, so that inlined calls are missing: %w",
 		s.units, s.first)

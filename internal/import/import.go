@@ -119,7 +119,8 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.n > maxFree+maxFactor*b.packed.n {
-		return 0, fmt.Errorf("it unpacks to more than %d MB and %d times its size: if that is what it should be, unpack it first", maxFree>>20, maxFactor)
+		return 0, fmt.Errorf("it unpacks to more than %d MB and %d times its size: if that is what it should be, "+
+			"unpack it first", maxFree>>20, maxFactor)
 	}
 	return b.counter.Read(p)
 }

@@ -63,7 +63,8 @@ func UnpackAgent(more ...string) (AgentLibrary, error) {
 		}
 		failed = append(failed, err)
 	}
-	return AgentLibrary{}, fmt.Errorf("found no folder for the agent's library: %w; set XDG_CACHE_HOME to one where code may be executed",
+	return AgentLibrary{}, fmt.Errorf("found no folder for the agent's library: %w; set XDG_CACHE_HOME to one where "+
+		"code may be executed",
 		errors.Join(failed...))
 }
 

@@ -33,7 +33,8 @@ func FindAllocator(name string) (string, error) {
 				return "", fmt.Errorf("--allocator %s: %s was not found in %s; install it, or give its path", name,
 					files[0], strings.Join(dirs, ", "))
 			}
-			return "", fmt.Errorf("--allocator %s: known are jemalloc, tcmalloc and mimalloc; for another one give the path of its library", name)
+			return "", fmt.Errorf("--allocator %s: known are jemalloc, tcmalloc and mimalloc; for another one give "+
+				"the path of its library", name)
 		}
 	}
 	path, err := filepath.Abs(path)
@@ -44,7 +45,8 @@ func FindAllocator(name string) (string, error) {
 		return "", fmt.Errorf("--allocator %s: %w", name, reason(err))
 	}
 	if strings.ContainsAny(path, ": ") {
-		return "", fmt.Errorf("--allocator %s: a path with colons or blanks cannot be preloaded; make a link to the library elsewhere", name)
+		return "", fmt.Errorf("--allocator %s: a path with colons or blanks cannot be preloaded; make a link to the "+
+			"library elsewhere", name)
 	}
 	f, err := elfx.Open(path)
 	if err != nil {

@@ -170,7 +170,8 @@ func checkTemplate(name string) error {
 		}
 		i++
 		if i == len(name) || !strings.ContainsRune("pnrh%", rune(name[i])) {
-			return fmt.Errorf("-o: unknown placeholder in %q; %%p is the process id, %%n the program's name, %%r the rank, %%h the host, %%%% a percent sign", name)
+			return fmt.Errorf("-o: unknown placeholder in %q; %%p is the process id, %%n the program's name, %%r "+
+				"the rank, %%h the host, %%%% a percent sign", name)
 		}
 	}
 	return nil

@@ -102,7 +102,8 @@ func explain(file string, err error) error {
 			return statusf(StatusNotExecutable, "%s: not executable; chmod +x %s, or name the interpreter before it",
 				file, file)
 		}
-		return statusf(StatusNotExecutable, "%s: permission denied; may you execute it, and does its file system allow it (noexec)?", file)
+		return statusf(StatusNotExecutable, "%s: permission denied; may you execute it, and does its file system "+
+			"allow it (noexec)?", file)
 	default:
 		return statusf(StatusNotExecutable, "%s: cannot be executed: %v", file, reason(err))
 	}
@@ -113,13 +114,15 @@ func explainExec(file string, err error) error {
 	switch {
 	case isErrno(err, syscall.ENOENT):
 		if interp := interpreterOf(file); interp != "" {
-			return statusf(StatusNotExecutable, "%s: its interpreter %s does not exist; install it or change the first line",
+			return statusf(StatusNotExecutable, "%s: its interpreter %s does not exist; install it or change the "+
+				"first line",
 				file, interp)
 		}
 		return statusf(StatusNotFound, "%s: no such file, or its loader is missing (a program for another system?)",
 			file)
 	case isErrno(err, syscall.ENOEXEC):
-		return statusf(StatusNotExecutable, "%s: not a program that this machine can run (another architecture, or damaged)", file)
+		return statusf(StatusNotExecutable, "%s: not a program that this machine can run (another architecture, or "+
+			"damaged)", file)
 	case isErrno(err, syscall.E2BIG):
 		return statusf(StatusNotExecutable, "%s: the arguments and the environment are too long for the kernel", file)
 	case isErrno(err, syscall.ETXTBSY):

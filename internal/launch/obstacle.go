@@ -55,13 +55,15 @@ func judge(name, file string, info elfx.Info) *Obstacle {
 			"%s is statically linked, so nothing can be loaded into it and it runs unrecorded; link it dynamically", name)}
 	case changesIdentity(file):
 		return &Obstacle{Alone: true, Text: fmt.Sprintf(
-			"%s is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD and it runs unrecorded; run heaptap as the user it becomes", name)}
+			"%s is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD and it runs "+
+				"unrecorded; run heaptap as the user it becomes", name)}
 	case info.Sanitizer != "":
 		return &Obstacle{Text: fmt.Sprintf(
 			"%s is built with %s, whose malloc must come first, so it runs unrecorded; build it without", name, info.Sanitizer)}
 	case info.Malloc == elfx.MallocDynamic:
 		return &Obstacle{Text: fmt.Sprintf(
-			"%s has its own malloc%s, which comes before any preloaded one, so it runs unrecorded; build it without that allocator", name, allocator(file))}
+			"%s has its own malloc%s, which comes before any preloaded one, so it runs unrecorded; build it without "+
+				"that allocator", name, allocator(file))}
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (s *session) settle() {
 			return
 		}
 		s.console.Warn("nothing was recorded: the agent did not come up in the target; "+
-			"it may be static, setuid, clean its environment, live under a seccomp filter that heaptap does not know, or may not read %s", s.runDir)
+			"it may be static, setuid, clean its environment, live under a seccomp filter that heaptap does not "+
+			"know, or may not read %s", s.runDir)
 	}
 }
 

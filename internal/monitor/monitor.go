@@ -101,7 +101,8 @@ func parseMonitor(text string) (*monitor, error) {
 			return nil, withoutPath(err)
 		}
 		if strings.ContainsAny(m.library, " :$;\n") {
-			return nil, errors.New("the loader cannot preload a path with a space, a colon, a semicolon or a dollar sign in it")
+			return nil, errors.New("the loader cannot preload a path with a space, a colon, a semicolon or a dollar " +
+				"sign in it")
 		}
 		return m, nil
 	}

@@ -25,7 +25,8 @@ type peaks struct {
 const maxSlots = 1 << 26
 
 // errDeep says that own peaks of so deep stacks cannot be followed.
-var errDeep = errors.New("the call stacks are too many and too deep for the own peak of each group: ask for other metrics, or for top --by stack")
+var errDeep = errors.New("the call stacks are too many and too deep for the own peak of each group: ask for other " +
+	"metrics, or for top --by stack")
 
 func newPeaks(a *ask, c *cells, f *forest, slots func(n int32) []int32) *peaks {
 	return &peaks{a: a, c: c, f: f, slots: slots}

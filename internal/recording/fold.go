@@ -184,7 +184,8 @@ func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	}
 	if d.MaxSize > 0 && used-free > d.MaxSize && !d.excess {
 		d.excess = true
-		d.notice("%s takes %d bytes on disk, more than the %d that it may: what is left are the latest events, call stacks and sums", a.name,
+		d.notice("%s takes %d bytes on disk, more than the %d that it may: what is left are the latest events, call "+
+			"stacks and sums", a.name,
 			used-free, d.MaxSize)
 	}
 	return until, free > 0 && free >= a.countsSize()

@@ -165,7 +165,8 @@ func TestFold(t *testing.T) {
 		}
 	}
 	if some < 20/thinner || coarse < 100/thinner || refused < 100/thinner || levels < 1 {
-		t.Errorf("%d recordings were folded, summaries up to level %d, %d answers at boundaries, %d refusals: the test tests little", some, levels,
+		t.Errorf("%d recordings were folded, summaries up to level %d, %d answers at boundaries, %d refusals: the "+
+			"test tests little", some, levels,
 			coarse, refused)
 	}
 }

@@ -184,7 +184,8 @@ func (r *Reader) load(blocks []indexEntry) {
 		r.open = append(r.open, "the description of the process is missing")
 	}
 	if !r.ended {
-		r.open = append(r.open, "the ending is missing: the recorder was stopped or ran out of disk before the end, or the file was cut")
+		r.open = append(r.open, "the ending is missing: the recorder was stopped or ran out of disk before the end, "+
+			"or the file was cut")
 	}
 	for _, s := range r.complete() {
 		r.damaged("%s", s)

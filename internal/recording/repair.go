@@ -44,7 +44,8 @@ func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repa
 		return nil, err
 	}
 	if cut, _ := r.DetailFrom(); cut > 0 {
-		return nil, fmt.Errorf("%s: a recording whose events were folded cannot be written anew: the first %d are known in sum only", r.name, cut)
+		return nil, fmt.Errorf("%s: a recording whose events were folded cannot be written anew: the first %d are "+
+			"known in sum only", r.name, cut)
 	}
 	w, err := Create(path, r.process, Options{Addresses: r.addresses()})
 	if err != nil {

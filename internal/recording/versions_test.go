@@ -17,7 +17,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-var update = flag.Bool("update", false, "make the recording of this version anew; only for a version that is not released")
+var update = flag.Bool("update", false, "make the recording of this version anew; only for a version that is not "+
+	"released")
 
 // TestVersions opens the recordings of every version of the format in testdata and compares what is in them with what
 // was in them when they were made.

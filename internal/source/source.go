@@ -62,7 +62,8 @@ var ErrMissing = errors.New("the source file was not found")
 
 // ErrForeign is wrapped by the error for a file that may exist, but was not read because only the recording says that
 // it is source text.
-var ErrForeign = errors.New("the source file was not read, since no program here with the recording's build id was made of it")
+var ErrForeign = errors.New("the source file was not read, since no program here with the recording's build id was " +
+	"made of it")
 
 // SystemDirs are the folders where distributions install source text.
 var SystemDirs = []string{"/usr/include", "/usr/src", "/usr/lib/debug", "/usr/lib/gcc", "/usr/local/include",

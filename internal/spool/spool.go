@@ -118,7 +118,8 @@ func (s *Spool) open() error {
 			uint64(wire.SpoolMagic))
 	}
 	if v := h.Version; v != wire.Version {
-		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap that "+
+		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap "+
+			"that "+
 			"the agent came with", s.path, v, wire.Version)
 	}
 	s.info = Info{

@@ -111,7 +111,8 @@ func compare(t *testing.T, program string, agree int) {
 			}
 		}
 	}
-	t.Logf("%s: %d addresses: %d as addr2line, %d as llvm-symbolizer only, %d with a name spelled differently, %d different",
+	t.Logf("%s: %d addresses: %d as addr2line, %d as llvm-symbolizer only, %d with a name spelled differently, %d "+
+		"different",
 		t.Name(), len(addrs), same, tolerated, spelled, bad)
 	if spelled*100 > len(addrs) {
 		t.Errorf("%d of %d addresses have names that no tool spells so", spelled, len(addrs))

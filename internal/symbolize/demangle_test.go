@@ -46,7 +46,8 @@ func TestDemangle(t *testing.T) {
 			"std::thread::lifecycle::spawn::<main::threads::{closure#0}::{closure#0}, ()>",
 			"_RINvNtNtCsjrHSEGnQ3l9_3std6thread9lifecycle5spawnNCNCNvCs32gj3y4fnmh_4main7threads00uEB12_"},
 		{"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3mapNtBK_6IpAddrNcNtB1h_2V40EB5_",
-			"<core::option::Option<core::net::ip_addr::Ipv4Addr>>::map::<core::net::ip_addr::IpAddr, core::net::ip_addr::IpAddr::V4>",
+			"<core::option::Option<core::net::ip_addr::Ipv4Addr>>::map::<core::net::ip_addr::IpAddr, " +
+				"core::net::ip_addr::IpAddr::V4>",
 			"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3mapNtBK_6IpAddrNcNtB1h_2V40EB5_"},
 		{"_RINvNCNCNvC1a1x002fnNtB6_1cE", "a::x::{closure#0}::{closure#0}::fn::<a::x::c>",
 			"_RINvNCNCNvC1a1x002fnNtB6_1cE"},

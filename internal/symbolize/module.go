@@ -222,7 +222,8 @@ func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	case err != nil:
 		j.note("%s: no names: %s", m.Path, reason(err, path))
 	case len(m.BuildID) > 0 && !bytes.Equal(f.BuildID(), m.BuildID):
-		j.note("%s: no names: the file has been replaced since it was loaded (its build id is %s, that of the loaded one was %x)",
+		j.note("%s: no names: the file has been replaced since it was loaded (its build id is %s, that of the "+
+			"loaded one was %x)",
 			m.Path, id(f.BuildID()), m.BuildID)
 		f.Close()
 		f = nil

@@ -43,7 +43,8 @@ var (
 )
 
 // Help says what Parse takes, for the help of a command.
-const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), one of start, peak, end, or the name of a mark"
+const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), one of start, " +
+	"peak, end, or the name of a mark"
 
 // Parse reads a moment.
 func Parse(text string) (Moment, error) {

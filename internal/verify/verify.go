@@ -98,7 +98,8 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	}
 	ending, ended := rec.Ending()
 	if !ended {
-		r.Missing = append(r.Missing, "how the process ended: what is live at the end of the recording is not necessarily leaked")
+		r.Missing = append(r.Missing, "how the process ended: what is live at the end of the recording is not "+
+			"necessarily leaked")
 	}
 	for _, d := range rec.Damage() {
 		if len(blocks.blocks) == 0 {
@@ -130,7 +131,8 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 		return nil, err
 	}
 	if f := rec.Folded(); f.Cut > 0 {
-		r.Missing = append(r.Missing, fmt.Sprintf("the first %d events, up to %.7f s, were folded: their pairs were not checked, their sums only by stack", f.Cut,
+		r.Missing = append(r.Missing, fmt.Sprintf("the first %d events, up to %.7f s, were folded: their pairs were "+
+			"not checked, their sums only by stack", f.Cut,
 			float64(f.Time)/1e9))
 		if err := checkFolded(r.check("sums"), rec); err != nil {
 			return nil, err

@@ -287,7 +287,8 @@ func (h *histText) slacks() {
 		all.Requested += k.Requested
 		all.Slack += k.Slack
 	}
-	h.printf("%s  %s\n", h.title("SLACK"), h.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known usable size",
+	h.printf("%s  %s\n", h.title("SLACK"), h.faint(fmt.Sprintf("%s beyond %s requested (%s), of %s with a known "+
+		"usable size",
 		h.size(all.Slack), h.size(all.Requested), humanize.Percent(all.Slack, all.Requested),
 		humanize.Plural(all.Count, "allocation"))))
 	first, last, most := query.Classes, 0, uint64(0)

@@ -302,7 +302,8 @@ func (r *report) mapped() {
 		return
 	}
 	list := profile.MappedSites(m)
-	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; leaked %s",
+	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; "+
+		"leaked %s",
 		r.size(m.PeakBytes), humanize.Duration(m.PeakTime), r.size(m.LiveBytes))))
 	for _, s := range list[:min(len(list), r.Top)] {
 		notes := []string{humanize.Plural(s.Calls, "call")}
@@ -363,7 +364,8 @@ func (r *report) pools() {
 	if len(r.p.Pools) == 0 || r.Selection != nil {
 		return
 	}
-	r.printf("%s  %s\n", r.title("POOLS"), r.faint("what is in them is in all numbers; the blocks that back them are not"))
+	r.printf("%s  %s\n", r.title("POOLS"), r.faint("what is in them is in all numbers; the blocks that back them "+
+		"are not"))
 	r.printf("%s\n", r.faint(fmt.Sprintf("  %10s %10s %10s %10s %10s %10s  %s", "backing", "at most", "in use",
 		"at most", "allocated", "freed", "pool")))
 	for i := range r.p.Pools {

@@ -39,7 +39,8 @@ func problems(r *report) []string {
 		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact",
 			humanize.Duration(f.Time), foldedBy(f)))
 	}
-	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost show as leaked")
+	add(h.LostEvents, "event", "could not be recorded: counts are too low, and blocks whose deallocation was lost "+
+		"show as leaked")
 	add(h.NoThread, "event", "lost for want of memory for a thread's state")
 	add(h.TruncatedStacks, "stack", "could not be followed up to the root")
 	add(h.TableFull, "stack", "not kept because a table was full: shown without a call stack")
@@ -48,7 +49,8 @@ func problems(r *report) []string {
 	if freeStacks(p) {
 		where = "the report shows where"
 	}
-	add(p.Totals.Unmatched, "deallocation", "of addresses that were not live: memory from before the recording, freed twice, or foreign; "+where)
+	add(p.Totals.Unmatched, "deallocation", "of addresses that were not live: memory from before the recording, "+
+		"freed twice, or foreign; "+where)
 	add(p.Totals.Unseen, "deallocation", "not seen: the address was given out again, which ended the block")
 	add(h.LateEvents, "event", "came late and took the time of the event before")
 	for _, n := range h.Notes {

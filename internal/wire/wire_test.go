@@ -120,7 +120,8 @@ func cProgram() string {
 		fmt.Fprintf(&b, "printf(\"sizeof %s %%zu\\n\", sizeof(struct %s));\n", name, name)
 		for i := range t.NumField() {
 			f := cField(t.Field(i).Name)
-			fmt.Fprintf(&b, "printf(\"field %s.%s %%zu %%zu\\n\", offsetof(struct %s, %s), sizeof(((struct %s *)0)->%s));\n",
+			fmt.Fprintf(&b, "printf(\"field %s.%s %%zu %%zu\\n\", offsetof(struct %s, %s), sizeof(((struct %s "+
+				"*)0)->%s));\n",
 				name, f, name, f, name, f)
 		}
 	}

@@ -79,7 +79,8 @@ func TestShellLowers(t *testing.T) {
 	for _, args := range [][]string{
 		{"bash", "-c", "ulimit -v 200000; echo $(ls / | wc -l) $(ulimit -v); exit 7"},
 		{"/usr/bin/python3", "-c", "import resource; resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20));" +
-			"x = [bytearray(1000) for i in range(20000)]; import json, decimal; print(len(json.dumps(list(range(20000))))); exit(7)"},
+			"x = [bytearray(1000) for i in range(20000)]; import json, decimal; " +
+			"print(len(json.dumps(list(range(20000))))); exit(7)"},
 	} {
 		for _, mode := range []string{"exact", "sampled", "count", "off"} {
 			bare, r := prepare(t, true, nil, nil, args...), prepare(t, false, nil, []string{"--mode", mode}, args...)

@@ -43,13 +43,16 @@ func TestShortThreads(t *testing.T) {
 	r.judge(t, 0)
 }
 
-// TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, at less
-// than three times the CPU time that they take alone, and the recorder's memory is bounded.
+// TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, and the
+// recorder's memory is bounded. On an idle machine they take 2.2 times the CPU time that they take alone; beside other
+// work on the same cores, up to 5 times. What the test finds took 15 to 40 times: each thread that found the spool too
+// short populated all of it.
 func TestManyThreads(t *testing.T) {
 	t.Parallel()
 	args := []string{program(t, "threads"), "many", "17000"}
+	const limit = 8
 	ratio := math.Inf(1)
-	for try := 0; try < 3 && ratio >= 3; try++ {
+	for try := 0; try < 3 && ratio >= limit; try++ {
 		bare := prepare(t, true, nil, nil, args...)
 		r := prepare(t, false, nil, nil, args...)
 		// For the recorder's memory.
@@ -74,8 +77,8 @@ func TestManyThreads(t *testing.T) {
 		}
 		ratio = min(ratio, with/alone)
 	}
-	if ratio >= 3 {
-		t.Errorf("recorded threads take %.1f times the CPU time, want less than 3", ratio)
+	if ratio >= limit {
+		t.Errorf("recorded threads take %.1f times the CPU time, want less than %d", ratio, limit)
 	}
 }
 

@@ -108,7 +108,8 @@ func TestClickHouseResumes(t *testing.T) {
 		server := s.between(t, func(w http.ResponseWriter, r *http.Request, n int64, do http.HandlerFunc) {
 			if n == 1 {
 				w.Header().Set("Retry-After", "1")
-				http.Error(w, "Code: 252, e.displayText() = DB::Exception: Too many parts (300). Merges are processing significantly slower than inserts, e.what() = DB::Exception",
+				http.Error(w, "Code: 252, e.displayText() = DB::Exception: Too many parts (300). Merges are "+
+					"processing significantly slower than inserts, e.what() = DB::Exception",
 					http.StatusInternalServerError)
 				return
 			}
@@ -134,7 +135,8 @@ func TestClickHouseRefuses(t *testing.T) {
 	s.do(t, "default", "CREATE DATABASE other", nil)
 	s.do(t, "default", "CREATE TABLE other.stacks (a UInt8) ENGINE = Memory", nil)
 	for _, c := range []struct{ server, says string }{
-		{"http://writer:wrong@" + host, "wrong user or password (set them in the URL, or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD): Wrong password for user writer"},
+		{"http://writer:wrong@" + host, "wrong user or password (set them in the URL, or in CLICKHOUSE_USER and " +
+			"CLICKHOUSE_PASSWORD): Wrong password for user writer"},
 		{"http://reader:secret@" + host + "/elsewhere",
 			"cannot create table elsewhere.recordings: http://" + host + ": the user lacks the permission: "},
 		{s.url + "/other", "the server says: "},

@@ -69,8 +69,10 @@ func TestCollectors(t *testing.T) {
 		right string
 		wrong map[string]string // and what is said of it
 	}{
-		"0.147": {buildOldCollector, "v0.2", map[string]string{"v0.4": "for field LinkIndex; the collector reads another release of the protocol than v0.4; leave"}},
-		"0.162": {buildCollector, "v0.4", map[string]string{"v0.2": "reads a newer release of the protocol than v0.2, and would lose all values; leave"}},
+		"0.147": {buildOldCollector, "v0.2", map[string]string{"v0.4": "for field LinkIndex; the collector reads " +
+			"another release of the protocol than v0.4; leave"}},
+		"0.162": {buildCollector, "v0.4", map[string]string{"v0.2": "reads a newer release of the protocol than " +
+			"v0.2, and would lose all values; leave"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			addresses, got := servers(t, built(t, c.build))

@@ -33,11 +33,13 @@ func TestImportLegacy(t *testing.T) {
 		function string // that holds something
 		held     bool   // 20 MiB, as sampled
 	}{
-		"gperftools":  {theirs("cppbench.heap"), "", false},
-		"growth":      {theirs("cppbench.growth"), "", false},
-		"go":          {goHeap(t), "github.com/heaptap/heaptap/tests/exports.holdMemory", true},
-		"proc's maps": {"heap profile: 3: 300 [5: 500] @ heapprofile\n3: 300 [5: 500] @ 0x401001\n\n--- Memory map: ---\n400000-500000 r-xp 00000000 08:01 1 /none/a\n", "a+0x1001", false},
-		"names": {"heap profile: 3: 300 [3: 300] @ heap_v2/1\n3: 300 [3: 300] @ 0x401001\n--- Memory map: ---\nbuild=/none\n400000-500000: $build/b (@0) abcd\n" +
+		"gperftools": {theirs("cppbench.heap"), "", false},
+		"growth":     {theirs("cppbench.growth"), "", false},
+		"go":         {goHeap(t), "github.com/heaptap/heaptap/tests/exports.holdMemory", true},
+		"proc's maps": {"heap profile: 3: 300 [5: 500] @ heapprofile\n3: 300 [5: 500] @ 0x401001\n\n--- Memory map: " +
+			"---\n400000-500000 r-xp 00000000 08:01 1 /none/a\n", "a+0x1001", false},
+		"names": {"heap profile: 3: 300 [3: 300] @ heap_v2/1\n3: 300 [3: 300] @ 0x401001\n--- Memory map: " +
+			"---\nbuild=/none\n400000-500000: $build/b (@0) abcd\n" +
 			"not a mapping\n7fff63dfe000-7fff63e00000: [vdso]\n", "b+0x1001", false},
 	} {
 		t.Run(name, func(t *testing.T) {

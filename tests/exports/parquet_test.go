@@ -112,7 +112,8 @@ func TestHyparquet(t *testing.T) {
 	}
 	text, missing := os.ReadFile(filepath.Join(folder, "hyparquet/package.json"))
 	if err != nil && folder == "" || missing != nil {
-		need.Lacks(t, "hyparquet is not there: npm install -g hyparquet hyparquet-compressors, or their folder in $HYPARQUET")
+		need.Lacks(t, "hyparquet is not there: npm install -g hyparquet hyparquet-compressors, or their folder in "+
+			"$HYPARQUET")
 	}
 	var p struct{ Version string }
 	decode(t, text, &p)

@@ -31,7 +31,8 @@ var inputs = []struct {
 			Env: []string{"PYTHONMALLOC=malloc"}}, err
 	}},
 	{"cc1plus", func(dir string) (programs.Case, error) {
-		const text = "template <int N> struct S { S<N - 1> s; };\ntemplate <> struct S<0> {};\nint f(S<99> *a) { return sizeof *a; }\n"
+		const text = "template <int N> struct S { S<N - 1> s; };\ntemplate <> struct S<0> {};\nint f(S<99> *a) { " +
+			"return sizeof *a; }\n"
 		src := filepath.Join(dir, "src")
 		if err := os.Mkdir(src, 0o777); err != nil {
 			return programs.Case{}, err

@@ -86,7 +86,8 @@ func (r *result) run(t *testing.T, llvm string) {
 			c := cell{packing: packings[k].name, place: place, addresses: len(addrs), llvm: map[Difference]int{}}
 			c.compare(t, symbolize.Options{DebugDirs: dirs, Workers: 1}, file, id, whole, addrs, llvm)
 			r.cells = append(r.cells, c)
-			t.Logf("%s, %s: %d addresses, %d inlined calls; %d as addr2line, %d but for the demangler; as llvm-symbolizer: %v",
+			t.Logf("%s, %s: %d addresses, %d inlined calls; %d as addr2line, %d but for the demangler; as "+
+				"llvm-symbolizer: %v",
 				c.packing, c.place, c.addresses, c.inlined, c.equal, c.spelled, c.llvm)
 		}
 	}

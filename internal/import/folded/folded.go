@@ -113,9 +113,11 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 	case columns > 1 && meaning != "":
 		return nil, errors.New("what the numbers are is known: they are MallocProfiler's; leave --metric out")
 	case columns == 1 && meaning != "":
-		t.Note(fmt.Sprintf("The file has one number for each call stack: as --metric says, %s. The others are the least that follows.", meaning))
+		t.Note(fmt.Sprintf("The file has one number for each call stack: as --metric says, %s. The others are the "+
+			"least that follows.", meaning))
 	case columns == 1:
-		t.Note("The file has one number for each call stack and does not say of what: it is taken for live bytes. Numbers of blocks are unknown.")
+		t.Note("The file has one number for each call stack and does not say of what: it is taken for live bytes. " +
+			"Numbers of blocks are unknown.")
 	default:
 		t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	}

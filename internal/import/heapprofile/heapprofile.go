@@ -99,7 +99,8 @@ func (r *reader) head(text string) error {
 	case "heap_v2", "heapz_v2":
 		return r.sampled(m[6], 1)
 	case "growth", "growthz":
-		r.t.Note("A profile of growth: what counts is what the allocator took from the system, by the call that made it do so.")
+		r.t.Note("A profile of growth: what counts is what the allocator took from the system, by the call that " +
+			"made it do so.")
 		return nil
 	}
 	return fmt.Errorf("@ %.40s: not a profile of live memory", m[5])

@@ -79,7 +79,8 @@ func TestBirths(t *testing.T) {
 		}
 		return true
 	})
-	want := "3: 1 born at 1, temporary: false; 4: 2 born at 1, temporary: true; 6: 3 born at 4, temporary: true; 6: 0 born at 0, temporary: false"
+	want := "3: 1 born at 1, temporary: false; 4: 2 born at 1, temporary: true; 6: 3 born at 4, temporary: true; 6: " +
+		"0 born at 0, temporary: false"
 	if list := strings.Join(got, "; "); err != nil || list != want {
 		t.Errorf("%s: %v", list, err)
 	}

@@ -187,7 +187,8 @@ func (r *reader) of(stack int32) *merge.Numbers {
 
 // finish adds the stacks. What no tree tells is of the unknown stack.
 func (r *reader) finish() error {
-	r.t.Note("Numbers of blocks and sums of allocations are unknown: each call stack counts as one block, allocated once.")
+	r.t.Note("Numbers of blocks and sums of allocations are unknown: each call stack counts as one block, allocated " +
+		"once.")
 	if err := r.share(r.peak, r.most.live, func(n *merge.Numbers) *uint64 { return &n.Peak }); err != nil {
 		return err
 	}

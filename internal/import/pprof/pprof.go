@@ -90,7 +90,8 @@ func Read(in io.Reader) (*merge.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{profile: p, t: merge.NewImported("pprof"), told: make(map[string]bool), modules: make(map[uint64]int32),
+	r := &reader{profile: p, t: merge.NewImported("pprof"), told: make(map[string]bool),
+		modules: make(map[uint64]int32),
 		pcs:     make(map[uint64]int32),
 		unknown: make(map[uint64]bool)}
 	if err := r.types(); err != nil {
@@ -124,7 +125,8 @@ func (r *reader) types() error {
 		known = known || values[name] != nil
 	}
 	if !known {
-		return fmt.Errorf("not a memory profile: its values are %.100q, without inuse_space, alloc_space or the like", strings.Join(names, ", "))
+		return fmt.Errorf("not a memory profile: its values are %.100q, without inuse_space, alloc_space or the like",
+			strings.Join(names, ", "))
 	}
 	return nil
 }

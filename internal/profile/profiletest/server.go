@@ -101,7 +101,10 @@ func Server(t *testing.T, path string) {
 	libc := s.fn(2, event.Frame{Function: "__libc_start_main@@GLIBC_2.34"})
 	main := s.fn(1, event.Frame{Function: "main", File: "/src/server/main.cc", Line: 12})
 	parse := s.fn(1,
-		event.Frame{Function: "std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > > >::push_back(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >&&)", File: "/usr/include/c++/12/bits/stl_vector.h", Line: 1287},
+		event.Frame{Function: "std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, " +
+			"std::allocator<char> >, std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, " +
+			"std::allocator<char> > > >::push_back(std::__cxx11::basic_string<char, std::char_traits<char>, " +
+			"std::allocator<char> >&&)", File: "/usr/include/c++/12/bits/stl_vector.h", Line: 1287},
 		event.Frame{Function: "(anonymous namespace)::Parser::parse(std::istream&)",
 			Linkage: "_ZN12_GLOBAL__N_16Parser5parseERSi", File: "/src/server/parser.cc", Line: 88})
 	rec := s.fn(1, event.Frame{Function: "walk(Node const*)", File: "/src/server/walk.cc", Line: 31})
