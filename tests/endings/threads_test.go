@@ -44,13 +44,13 @@ func TestShortThreads(t *testing.T) {
 }
 
 // TestManyThreads lets 17,000 threads live at once, more than a gigabyte of chunks is for. All are recorded, and the
-// recorder's memory is bounded. On an idle machine they take 2.2 times the CPU time that they take alone; beside other
-// work on the same cores, up to 5 times. What the test finds took 15 to 40 times: each thread that found the spool too
-// short populated all of it.
+// recorder's memory is bounded. They take 2 to 4 times the CPU time that they take alone, 7 times beside other work on
+// the same cores: most of it is waiting for the kernel's lock of the address space. What the test finds took 15 to 40
+// times: each thread that found the spool too short populated all of it.
 func TestManyThreads(t *testing.T) {
 	t.Parallel()
 	args := []string{program(t, "threads"), "many", "17000"}
-	const limit = 8
+	const limit = 12
 	ratio := math.Inf(1)
 	for try := 0; try < 3 && ratio >= limit; try++ {
 		bare := prepare(t, true, nil, nil, args...)

@@ -192,8 +192,6 @@ int main(int argc, char **argv)
 		many_threads(n);
 	if (!strcmp(argv[1], "short"))
 		short_threads(n);
-	if (!strcmp(argv[1], "many"))
-		many_threads(n);
 	if (!strcmp(argv[1], "small"))
 		run(n, small_thread, PTHREAD_STACK_MIN);
 	if (!strcmp(argv[1], "handler"))
