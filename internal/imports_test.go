@@ -57,6 +57,9 @@ var mayImport = map[string][]string{
 	"internal/record/unseen":       {"elfx", "spool", "wire"},
 	"internal/record/watch":        {"event", "recording", "wire"},
 	"internal/profile":             {"event", "tally", "recording"},
+	"internal/childtest":           {},
+	"internal/goldentest":          {},
+	"internal/query/querytest":     {"query", "profile/profiletest"},
 	"internal/profile/profiletest": {"event", "profile", "recording", "tally"},
 	"internal/query":               {"event", "timeref", "tally", "recording", "profile"},
 	"internal/check":               {"query", "escape", "humanize", "profile"},
@@ -153,7 +156,7 @@ var mayImport = map[string][]string{
 
 // flags and terminals belong to these.
 var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time",
-	"tests/programs/unbiased"}
+	"tests/programs/unbiased", "internal/goldentest"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")

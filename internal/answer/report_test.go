@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
@@ -17,34 +18,22 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-func sampleProfile(t *testing.T) *profile.Profile {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	profiletest.Server(t, path)
-	p, err := profile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Size = 2000 // depends on the packer's version
-	return p
-}
-
 // TestReport compares reports with golden files: with all call stacks, one, or none.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, top := range map[string]int{"report.json": 0, "report.top1.json": 1, "report.top0.json": -1} {
 		var b bytes.Buffer
-		if err := Write(&b, NewReport(sampleProfile(t), nil, top)); err != nil {
+		if err := Write(&b, NewReport(profiletest.ServerProfile(t), nil, top)); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		goldentest.Check(t, name, b.Bytes())
 	}
 }
 
 // TestDocumented: docs/report-json.md names every field, and no field that does not exist.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
-	p := sampleProfile(t)
+	p := profiletest.ServerProfile(t)
 	profiletest.AddUnmatched(p)
 	profiletest.AddMismatches(p)
 	p.Pools = profiletest.SomePools
@@ -217,5 +206,5 @@ func TestSampledTop(t *testing.T) {
 	if err := Write(&b, NewTop(s, a, q.By, Page{})); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "sampled.top.json", b.Bytes())
+	goldentest.Check(t, "sampled.top.json", b.Bytes())
 }

@@ -10,23 +10,18 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/profile"
-	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/query/querytest"
 )
 
 // sampleChecks puts to the sample limits of which one holds and one does not.
 func sampleChecks(t *testing.T, file string) *Result {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	profiletest.Server(t, path)
-	s, err := query.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := querytest.Server(t)
 	g := Gate{Limits: []Limit{{Metric: query.Peak, Most: 1 << 40}, {Metric: query.Leaked, Most: 0}},
 		Question: func(*query.Source) (*query.Query, error) { return &query.Query{}, nil }}
 	r := &Result{File: file, Source: s}
+	var err error
 	if r.Checks, r.Suppressed, err = g.Ask(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,10 +12,9 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/recording"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // sample makes a recording in which every kind of event and field occurs.
 func sample(t *testing.T) (path string, events []event.Event) {
@@ -133,20 +131,7 @@ func TestGolden(t *testing.T) {
 	path, _ := sample(t)
 	r := open(t, path)
 	for name, asJSON := range map[string]bool{"dump.txt": false, "dump.jsonl": true} {
-		got := dumpOf(t, r, asJSON)
-		file := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s differs; go test ./internal/dump -update rewrites it. It is now:\n%s", file, got)
-		}
+		goldentest.Check(t, name, []byte(dumpOf(t, r, asJSON)))
 	}
 }
 

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/childtest"
 	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/spool"
@@ -102,19 +102,6 @@ int main(int argc, char **argv)
 		t.Fatalf("%v %s", err, b)
 	}
 	cmd := exec.Command(prog+".out", path)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "yes\n" {
-		t.Fatalf("it says %q, %v", line, err)
-	}
+	childtest.Ready(t, cmd, "yes")
 	return cmd.Process.Pid
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/childtest"
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/record/procs"
@@ -30,14 +31,7 @@ type target struct {
 
 func newTarget(t *testing.T, dir, name string) *target {
 	t.Helper()
-	cmd := exec.Command("sleep", "1000")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	cmd := childtest.Sleeping(t)
 	g := &target{Agent: spooltest.New(t, dir, name, cmd.Process.Pid), t: t, cmd: cmd}
 	g.heap.Store(0x10000)
 	var random uint64

@@ -3,98 +3,39 @@ package view
 import (
 	"bytes"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/answer"
-	"github.com/heaptap/heaptap/internal/profile/profiletest"
+	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/query/querytest"
 )
 
 // answers are all ways to show the answer to a query, by the name of their golden file.
 func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o QueryOptions) error {
 	t.Helper()
-	ctx := t.Context()
-	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak, query.Recycling,
-		query.MeanLifetime, query.Churn}}
-	top, err := query.Flat(ctx, s, all)
-	must(err)
-	stacks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked}})
-	must(err)
-	trim := query.Trim{Share: .02}
-	tree, err := query.TopDown(ctx, s, &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations}}, trim)
-	must(err)
-	sandwich, err := query.Sandwich(ctx, s, &query.Query{By: query.ByLine}, func(g *query.Group) bool {
-		return regexp.MustCompile("walk").MatchString(g.Function)
-	}, trim)
-	must(err)
-	series, err := query.Develop(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Peak}},
-		TimelineSteps(100), 2)
-	must(err)
-	hist, err := query.Distribute(ctx, s, &query.Query{})
-	must(err)
-	threads := &query.ThreadTables{}
-	threads.Threads, err = query.Flat(ctx, s, &query.Query{By: query.ByThread,
-		Metrics: []query.Metric{query.Bytes, query.OwnPeak}})
-	must(err)
-	threads.Calls, err = query.Flat(ctx, s, &query.Query{By: query.ByAllocation, Metrics: []query.Metric{query.Bytes}})
-	must(err)
-	threads.Matrix, err = query.Cross(ctx, s, &query.Query{})
-	must(err)
-	rules, err := query.ParseSuppressions(strings.NewReader("leak:worker_main\nleak:nothing\n"), "x")
-	must(err)
-	leaks, err := query.Flat(ctx, s, &query.Query{By: query.ByStack,
-		Metrics: []query.Metric{query.Leaked, query.LeakedBlocks, query.Allocations}})
-	must(err)
-	found := &query.LeakTables{Leaks: &query.Leaks{Table: leaks}, Rules: rules.Rules()}
-	suspects, _, err := query.Growth(ctx, s, &query.Query{By: query.ByStack}, -1)
-	must(err)
-	found.Suspects = suspects
-	for i := 0; i < len(leaks.Rows); i++ {
-		v := leaks.Rows[i].Total
-		if v.LeakedBlocks == 0 || rules.Suppress(s.Frames(leaks.Rows[i].Stack), v.LeakedBytes, v.LeakedBlocks) {
-			leaks.Rows = append(leaks.Rows[:i], leaks.Rows[i+1:]...)
-			i--
-		}
-	}
+	a := querytest.Ask(t, s, TimelineSteps(100))
 	return map[string]func(w io.Writer, o QueryOptions) error{
-		"top.txt":          func(w io.Writer, o QueryOptions) error { return Top(w, s, top, o) },
-		"top-stack.txt":    func(w io.Writer, o QueryOptions) error { return Top(w, s, stacks, o) },
-		"tree.txt":         func(w io.Writer, o QueryOptions) error { return Tree(w, s, tree, trim, o) },
-		"sandwich.txt":     func(w io.Writer, o QueryOptions) error { return Sandwich(w, s, sandwich, trim, o) },
-		"timeline.txt":     func(w io.Writer, o QueryOptions) error { return Timeline(w, s, series, o) },
-		"timeline.csv":     func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, series) },
-		"hist.txt":         func(w io.Writer, o QueryOptions) error { return Hist(w, s, hist, HistParts, o) },
-		"threads.txt":      func(w io.Writer, o QueryOptions) error { return Threads(w, s, threads, o) },
-		"leaks.txt":        func(w io.Writer, o QueryOptions) error { return Leaks(w, s, found, o) },
-		"suggestions.supp": func(w io.Writer, _ QueryOptions) error { return Suggestions(w, found.Suggestions(s)) },
+		"top.txt":          func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Top, o) },
+		"top-stack.txt":    func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Stacks, o) },
+		"tree.txt":         func(w io.Writer, o QueryOptions) error { return Tree(w, s, a.Tree, a.Trim, o) },
+		"sandwich.txt":     func(w io.Writer, o QueryOptions) error { return Sandwich(w, s, a.Sandwich, a.Trim, o) },
+		"timeline.txt":     func(w io.Writer, o QueryOptions) error { return Timeline(w, s, a.Series, o) },
+		"timeline.csv":     func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, a.Series) },
+		"hist.txt":         func(w io.Writer, o QueryOptions) error { return Hist(w, s, a.Hist, HistParts, o) },
+		"threads.txt":      func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
+		"leaks.txt":        func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
+		"suggestions.supp": func(w io.Writer, _ QueryOptions) error { return Suggestions(w, a.Leaks.Suggestions(s)) },
 	}
-}
-
-func sampleSource(t *testing.T) *query.Source {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	profiletest.Server(t, path)
-	s, err := query.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
 }
 
 // TestAnswers compares every way to show an answer with its golden file. The steps of a long series would fill pages:
 // TestTimelineCSV has its CSV.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	for name, show := range answers(t, sampleSource(t)) {
+	for name, show := range answers(t, querytest.Server(t)) {
 		var b bytes.Buffer
 		if err := show(&b, QueryOptions{}); err != nil {
 			t.Fatal(err)
@@ -102,14 +43,14 @@ func TestAnswers(t *testing.T) {
 		if name == "timeline.csv" {
 			continue
 		}
-		golden(t, "query."+name, b.Bytes())
+		goldentest.Check(t, "query."+name, b.Bytes())
 	}
 }
 
 // TestAnswerOptions: colours, numbers in full and pages change what they ought to and nothing else.
 func TestAnswerOptions(t *testing.T) {
 	t.Parallel()
-	s := sampleSource(t)
+	s := querytest.Server(t)
 	escapes := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	trailing := regexp.MustCompile(" +\n")
 	for name, show := range answers(t, s) {
@@ -151,7 +92,7 @@ func TestAnswerOptions(t *testing.T) {
 func TestTimelineCSV(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := answers(t, sampleSource(t))["timeline.csv"](&b, QueryOptions{}); err != nil {
+	if err := answers(t, querytest.Server(t))["timeline.csv"](&b, QueryOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")

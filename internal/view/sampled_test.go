@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
@@ -60,7 +61,7 @@ func TestSampledPages(t *testing.T) {
 		if err := page(&b, s); err != nil {
 			t.Fatal(name, err)
 		}
-		golden(t, "sampled."+name, b.Bytes())
+		goldentest.Check(t, "sampled."+name, b.Bytes())
 	}
 	p, err := profile.Open(profiletest.Sampled(t, event.Sampling{}, 0))
 	if err != nil {
@@ -73,5 +74,5 @@ func TestSampledPages(t *testing.T) {
 	if err := Summary(&b, p, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "counted", b.Bytes())
+	goldentest.Check(t, "counted", b.Bytes())
 }

@@ -2,49 +2,14 @@ package view
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (rewrite with: go test ./internal/view -update):\n%s", path, d)
-	}
-}
-
-func sampleProfile(t *testing.T) *profile.Profile {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "server.4711.htap")
-	profiletest.Server(t, path)
-	p, err := profile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Size = 2000 // depends on the packer's version
-	return p
-}
 
 // TestGolden shows the sample in every way. The files are named by the options that made them.
 func TestGolden(t *testing.T) {
@@ -71,10 +36,10 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			if err := write(&b, sampleProfile(t)); err != nil {
+			if err := write(&b, profiletest.ServerProfile(t)); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, b.Bytes())
+			goldentest.Check(t, name, b.Bytes())
 			if strings.HasSuffix(name, "report.txt") || name == "summary.txt" {
 				for _, l := range strings.Split(b.String(), "\n") {
 					if runes(l) > 100 {
@@ -89,7 +54,7 @@ func TestGolden(t *testing.T) {
 // TestPools: a line for each pool, of a whole recording only; without any, nothing.
 func TestPools(t *testing.T) {
 	t.Parallel()
-	p := sampleProfile(t)
+	p := profiletest.ServerProfile(t)
 	text := func(o Options) string {
 		var b bytes.Buffer
 		if err := Report(&b, p, o); err != nil {
@@ -112,7 +77,7 @@ func TestPools(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
-	p := sampleProfile(t)
+	p := profiletest.ServerProfile(t)
 	var b bytes.Buffer
 	Report(&b, p, Options{})
 	if strings.Contains(b.String(), "! ") {

@@ -2,12 +2,27 @@
 package profiletest
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
+
+// ServerProfile opens the recording of Server.
+func ServerProfile(t *testing.T) *profile.Profile {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "server.4711.htap")
+	Server(t, path)
+	p, err := profile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Size = 2000 // depends on the packer's version
+	return p
+}
 
 // sample is the recording under way.
 type sample struct {

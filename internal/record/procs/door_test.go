@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/childtest"
 	"github.com/heaptap/heaptap/internal/private"
 	"golang.org/x/sys/unix"
 )
@@ -167,15 +168,7 @@ func openTestDoor(t *testing.T, dir string, f *Family, most int64) (d *Door, not
 // somebody is a process that is not of the tests' making: their processes are not of its family.
 func somebody(t *testing.T) int {
 	t.Helper()
-	cmd := exec.Command("sleep", "1000")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd.Process.Pid
+	return childtest.Sleeping(t).Process.Pid
 }
 
 // TestDoor admits processes that the run has started, whoever they are now, and nobody else, whatever they carry.

@@ -1,12 +1,12 @@
 package sampler_test
 
 import (
-	"bufio"
 	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/childtest"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
@@ -44,20 +44,7 @@ func TestSampleOfImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	childtest.Ready(t, cmd, "")
 	random, _ := procs.Random(cmd.Process.Pid)
 	var got samples
 	s := sampler.New()
