@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/monitor"
+	"github.com/heaptap/heaptap/internal/spill"
 	"github.com/heaptap/heaptap/internal/summary"
 )
 
@@ -148,7 +149,7 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	if c.OutputMode, err = parseOutputMode(r.outputMode); err != nil {
 		return c, usagef("run: --output-mode: %w", err)
 	}
-	c.SpillLimit = launch.SpillLimit(c.Output.Dir)
+	c.SpillLimit = spill.DefaultLimit(c.Output.Dir)
 	if r.limit != "" {
 		if c.SpillLimit, err = humanize.ParseSize(r.limit); err != nil {
 			return c, usagef("run: --spill-limit: %w", err)

@@ -176,13 +176,3 @@ func checkTemplate(name string) error {
 	}
 	return nil
 }
-
-// SpillLimit is what may be spilled when nothing else was said: 4 GiB, or half of the free disk if that is less.
-func SpillLimit(dir string) int64 {
-	const most = 4 << 30
-	var fs unix.Statfs_t
-	if unix.Statfs(dir, &fs) != nil {
-		return most
-	}
-	return min(most, int64(fs.Bavail)*fs.Bsize/2)
-}

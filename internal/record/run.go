@@ -17,6 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/symbols"
+	"github.com/heaptap/heaptap/internal/spill"
 )
 
 // run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
@@ -130,13 +131,9 @@ func (r *run) openDoor() {
 		return
 	}
 	r.family = procs.NewFamily(r.config.Launcher)
-	most := r.config.SpillLimit
-	if most <= 0 {
-		most = 4 << 30
-	}
 	var err error
 	note := func(text string) { r.report(Report{Kind: Note, Text: text}) }
-	r.door, err = procs.OpenDoor(r.folder, r.family, most, note)
+	r.door, err = procs.OpenDoor(r.folder, r.family, r.config.SpillLimit, note)
 	if err != nil {
 		r.report(Report{Kind: Note, Err: err, Text: err.Error()})
 	}
@@ -160,7 +157,10 @@ func newRun(ctx context.Context, config Config) *run {
 	if st, err := os.Stat(r.names.Folder()); err == nil {
 		r.hadOutput = st.IsDir()
 	}
-	r.store = journal.NewStore(dir, config.memory, config.SpillLimit, nil)
+	if r.config.SpillLimit <= 0 {
+		r.config.SpillLimit = spill.DefaultLimit(dir)
+	}
+	r.store = journal.NewStore(dir, config.memory, r.config.SpillLimit, nil)
 	r.counter0, r.mono0 = clock.Pair()
 	r.main.known = config.Main == nil
 	return r

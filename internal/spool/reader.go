@@ -28,6 +28,10 @@ type Sink interface {
 	Damaged(st *Stream, err error)
 }
 
+// defaultPatience is the Patience of a new Reader. A thread inside an allocation is done after microseconds, unless
+// something stops it.
+const defaultPatience = time.Second
+
 // Reader reads the streams of a spool. Not for concurrent use.
 type Reader struct {
 	s       *Spool
@@ -51,7 +55,8 @@ type Reader struct {
 	// Busy are the streams whose writer was in the middle of an event in the latest Round: it may still publish an
 	// event that is older than that round. A writer that makes no progress for longer than Patience is not in the list.
 	Busy []*Stream
-	// Patience is how long to wait for a writer that is in the middle of an event and makes no progress.
+	// Patience is how long to wait for a writer that is in the middle of an event and makes no progress: it may be
+	// stopped by a debugger.
 	Patience time.Duration
 	// Moved are the bytes of records that the latest Round passed on, Freed the chunks that it returned to the writers.
 	Moved int64
@@ -64,7 +69,7 @@ func (s *Spool) Reader() *Reader {
 		s: s, procs: s.array(wire.SegProcs, uint64(unsafe.Sizeof(wire.Proc{}))),
 		streams: s.array(wire.SegStreams, uint64(unsafe.Sizeof(wire.Stream{}))),
 		chunks:  s.array(wire.SegChunks, wire.ChunkSize),
-		spill:   spill{path: s.spill, owner: s.info.Owner}, Patience: time.Second,
+		spill:   spill{path: s.spill, owner: s.info.Owner}, Patience: defaultPatience,
 	}
 }
 

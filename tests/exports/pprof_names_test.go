@@ -89,11 +89,10 @@ func TestPprofNames(t *testing.T) {
 
 // printable is a name with its control characters escaped.
 func printable(name string) string {
-	return regexp.MustCompile(`[\x00-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}]`).ReplaceAllStringFunc(name,
-		func(s string) string {
-			return strings.Trim(strconv.QuoteToASCII(s), `"`)
-		})
+	return controls.ReplaceAllStringFunc(name, func(s string) string { return strings.Trim(strconv.QuoteToASCII(s), `"`) })
 }
+
+var controls = regexp.MustCompile(`[\x00-\x1f\x7f\x{80}-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]`)
 
 var topLine = regexp.MustCompile(`^ *(\d+)B? +\S+% +\S+% +\d+B? +\S+%  (.*?)(?: \((?:partial-)?inline\))?$`)
 

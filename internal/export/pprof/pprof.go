@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/intern"
@@ -144,7 +145,7 @@ func Parts(ctx context.Context, in *export.Input) (list []Part, err error) {
 // partLabels returns the labels that describe a part's blocks.
 func partLabels(in *export.Input, label uint32) []export.Label {
 	by := in.Query.By
-	list := []export.Label{{Name: labelNames[by], Value: export.Printable(in.LabelName(label))}}
+	list := []export.Label{{Name: labelNames[by], Value: escape.Terminal(in.LabelName(label))}}
 	if threads := in.Reader.Threads(); by == query.ByThread && int64(label) < int64(len(threads)) {
 		list = append(list, export.Label{Name: "thread_id", Value: fmt.Sprint(threads[label].TID)})
 	}
@@ -202,7 +203,7 @@ func (p *profile) emit() {
 }
 
 // text returns the index of a text. Ids in the other tables are indexes plus 1: Parca requires them to have no gaps.
-func (p *profile) text(s string) uint64 { return uint64(p.texts.ID(export.Printable(s))) }
+func (p *profile) text(s string) uint64 { return uint64(p.texts.ID(escape.Terminal(s))) }
 
 func (p *profile) valueType(name string, unit query.Unit) *protobuf.Message {
 	var m protobuf.Message

@@ -86,11 +86,7 @@ func NewStore(dir string, memory, limit int64, j *File) *Store {
 		memory = defaultMemory
 	}
 	if limit <= 0 {
-		limit = 4 << 30
-		var fs unix.Statfs_t
-		if unix.Statfs(dir, &fs) == nil {
-			limit = min(limit, int64(fs.Bavail)*fs.Bsize/2)
-		}
+		limit = spill.DefaultLimit(dir)
 	}
 	return &Store{dir: dir, limit: limit, memory: memory, journal: j}
 }
