@@ -1,5 +1,8 @@
 // Package imports makes recordings of what other tools recorded. Each format is a package of its own below this one,
 // which tells its files by their beginning. Files may be compressed by gzip or zstd, whatever they are called.
+//
+// Files may be forged. This package bounds what a file unpacks to, each format its own tables, and merge.Imported the
+// frames and call stacks of all; docs/formats.md lists the limits.
 package imports
 
 import (

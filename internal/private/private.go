@@ -4,6 +4,8 @@
 // A path can come to mean another file between two calls; a descriptor cannot. So folders are kept open, files are
 // opened relative to them, and every opened file is checked by its descriptor. Nothing here waits for the other end of
 // a pipe.
+//
+// Under sudo, files that are made for the user who called sudo are given to that user.
 package private
 
 import (

@@ -4,7 +4,8 @@
 //
 // A recording may come from anyone and can name any file as a source file; heaptap must not show such a file. It reads
 // regular files below folders that the user named, below the system's folders of source text, and those that the debug
-// information of a program on this machine names. Links that lead out of a folder are not followed.
+// information of a program on this machine names. Links that lead out of a folder are not followed. Which of those
+// programs count is the caller's choice (annotate).
 package source
 
 import (
