@@ -14,7 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// sampleChecks puts to the sample limits of which one holds and one does not.
+// sampleChecks applies two limits to the sample, one of which is kept.
 func sampleChecks(t *testing.T, file string) *Result {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server.4711.htap")
@@ -33,7 +33,7 @@ func sampleChecks(t *testing.T, file string) *Result {
 	return r
 }
 
-// TestJUnit: what is written is read again, whatever characters names have.
+// TestJUnit: what is written can be read back, whatever characters names have.
 func TestJUnit(t *testing.T) {
 	t.Parallel()
 	hostile := "a<b>&\"'\x00\x1b]]>\xff\u202e/x.htap"
@@ -90,7 +90,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestAnnotate: what has a meaning in a workflow command is escaped, in properties more than in the message.
+// TestAnnotate: characters with a meaning in a workflow command are escaped, more of them in properties.
 func TestAnnotate(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -102,7 +102,7 @@ func TestAnnotate(t *testing.T) {
 	b.Reset()
 	annotate(&b, "", 7, "t", "m")
 	if got := b.String(); got != "::error title=t::m\n" {
-		t.Errorf("without a place: %s", got)
+		t.Errorf("an annotation without a place: %s", got)
 	}
 	b.Reset()
 	r := sampleChecks(t, "x\n::error::.htap")
@@ -110,7 +110,7 @@ func TestAnnotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 1 || !strings.HasPrefix(b.String(), "::error file=") {
-		t.Errorf("one annotation is %d lines:\n%s", n, b.String())
+		t.Errorf("one annotation has %d lines:\n%s", n, b.String())
 	}
 }
 
@@ -147,6 +147,6 @@ func TestPlace(t *testing.T) {
 		t.Errorf("%s:%d", file, line)
 	}
 	if file, _ := place(frames[:3], root); file != "" {
-		t.Errorf("of a stack without own source: %s", file)
+		t.Errorf("place of a stack without its own source file: %s, want none", file)
 	}
 }
