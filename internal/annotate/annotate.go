@@ -1,7 +1,7 @@
-// Package annotate puts what a recording counts beside the text of source lines.
+// Package annotate shows what a recording counts beside the text of source lines.
 //
-// A question names a target: a source file or a function. Ask counts its lines; Pages then divides them into pages,
-// one for each file or function, and finds the source text that it may show (package source).
+// A question names a target: a source file or a function. Ask counts its lines; Pages then divides them into pages, one
+// for each file or function, and finds the source text (package source).
 package annotate
 
 import (
@@ -38,8 +38,7 @@ func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, find
 }
 
 // madeOf reports whether a program or library on this machine was compiled from a file: its build id must be in the
-// recording, and its debug information must name the file for an address that is on one of the recording's call
-// stacks.
+// recording, and its debug information must name the file for an address on one of the recording's call stacks.
 func madeOf(ctx context.Context, s *query.Source, file string) bool {
 	r := s.Reader
 	dir := r.Process().Dir

@@ -12,21 +12,21 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// target is what somebody means by a text: a file, by its clean path, or functions.
+// target is what a text means: a file, by its clean path, or functions.
 type target struct {
 	file      string
 	line      uint32 // 0: all
 	functions map[string]bool
 }
 
-// ofLine joins groups by line to those of one line of the file, or of a function.
+// ofLine joins groups by line to one line of the file or function.
 func (t *target) ofLine(g *query.Group) (query.Group, bool) {
 	out, ok := t.ofWhole(g)
 	out.Line = g.Line
 	return out, ok
 }
 
-// ofWhole joins groups by line to the file, or the function.
+// ofWhole joins groups by line to the whole file or function.
 func (t *target) ofWhole(g *query.Group) (query.Group, bool) {
 	out := query.Group{By: query.ByLine, File: query.CleanFile(g.File)}
 	if t.functions == nil {
@@ -52,7 +52,7 @@ func findTarget(s *query.Source, text string) (*target, error) {
 		t.file = files[0]
 		return t, nil
 	case len(files) > 1:
-		return nil, fmt.Errorf("%s stands for %d files: %s; write more of the path", name, len(files), some(files))
+		return nil, fmt.Errorf("%s matches %d files: %s; write more of the path", name, len(files), some(files))
 	}
 	t.functions = make(map[string]bool)
 	lines := false
@@ -69,7 +69,7 @@ func findTarget(s *query.Source, text string) (*target, error) {
 		}
 	}
 	if len(t.functions) > 0 {
-		return nil, fmt.Errorf("the source lines of %s are not known; was it compiled with -g?", text)
+		return nil, fmt.Errorf("the source lines of %s are unknown; was it compiled with -g?", text)
 	}
 	hint := ""
 	if near := nearPlaces(places, name); len(near) > 0 {
@@ -78,7 +78,7 @@ func findTarget(s *query.Source, text string) (*target, error) {
 	return nil, fmt.Errorf("no call stack goes through a source file or a function %q%s", text, hint)
 }
 
-// filesNamed are the files whose path, or its last parts, is the name. An absolute path only stands for itself.
+// filesNamed returns the files whose path, or its last parts, is the name. An absolute path matches only itself.
 func filesNamed(places []query.Place, name string) (list []string) {
 	name = path.Clean(name)
 	for _, p := range places {
@@ -103,7 +103,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nearPlaces are the files and functions whose names are nearest to an unknown one.
+// nearPlaces returns the files and functions whose names are nearest to an unknown one.
 func nearPlaces(places []query.Place, name string) []string {
 	type candidate struct {
 		text string

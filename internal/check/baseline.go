@@ -10,19 +10,19 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Baseline is a recording of before, and by how much its numbers may be exceeded.
+// Baseline is an earlier recording, and by how much its numbers may be exceeded.
 type Baseline struct {
 	Source    *query.Source
 	Metrics   []query.Metric
-	Tolerance float64 // share of the baseline's value; 0.02: two hundredths more are tolerated
-	// Stacks is by how much each call stack may grow, as a share of the baseline's value of all; negative: stacks
-	// do not matter.
+	Tolerance float64 // share of the baseline's value: with 0.02, 2 % more is tolerated
+	// Stacks limits the growth of each call stack, as a share of the baseline's value of all stacks; negative: stacks
+	// are not checked.
 	Stacks float64
 
-	measured *measured // once it was asked for
+	measured *measured // cache
 }
 
-// Compared are the metrics that are compared if none are named.
+// Compared are the metrics that are compared by default.
 var Compared = []query.Metric{query.Peak, query.Leaked, query.LeakedBlocks, query.Allocations, query.Bytes,
 	query.Temporary}
 
@@ -57,11 +57,11 @@ func (b *Baseline) compare(before, now *measured) []Check {
 
 func share(n uint64, of float64) uint64 { return uint64(float64(n) * of) }
 
-// growth is by how much a stack's value is above the baseline's.
+// growth returns by how much a stack's value exceeds the baseline's.
 func (s *Stack) growth() uint64 { return s.Value - min(s.Base, s.Value) }
 
-// growth are the stacks whose value is above that of the same functions in the baseline, by how much, largest
-// first. Stacks of the same functions are one.
+// growth returns the stacks whose value exceeds that of the same functions in the baseline, the largest excess first.
+// Stacks with the same functions are merged.
 func growth(before, now *measured, metric query.Metric) []Stack {
 	k := make(keys)
 	base := make(map[int]uint64)
@@ -88,17 +88,18 @@ func growth(before, now *measured, metric query.Metric) []Stack {
 	return list
 }
 
-// keys number what stacks have in common with the same ones in the recording of another build: functions and the
-// names of their files, without version; the program itself may be called otherwise.
+// keys numbers what a stack has in common with the same stack in another build: functions and the names of their files,
+// without versions. The program itself may have another name.
 type keys map[frameKey]int
 
-// frameKey is a frame and the number of those that called it; 0: none.
+// frameKey is a frame and the number of its callers; 0: none.
 type frameKey struct {
 	callers          int
 	function, module string
 }
 
-// of returns what numbers the stacks of a recording. Stacks share their outer frames: each node is looked at once.
+// of returns a function that numbers the stacks of a recording. Stacks share their outer frames: each node is visited
+// once.
 func (k keys) of(s *query.Source) func(stack uint32) int {
 	nodes, known := s.Reader.Nodes(), make(map[uint32]int)
 	var way []uint32

@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// program is what a recording is made of: each function of main leaks one block of its size.
+// program describes a recording: each function of main leaks one block of its size.
 type program struct {
 	name   string
 	leaks  []leak
@@ -74,7 +74,7 @@ func (p *program) record(t *testing.T) *query.Source {
 	return s
 }
 
-// ask puts a gate to a recording and returns the names of the checks that fail, with the functions that they blame.
+// ask checks a recording and returns the names of the checks that fail, with the functions that they blame.
 func ask(t *testing.T, g *Gate, s *query.Source) map[string]string {
 	t.Helper()
 	if g.Question == nil {
@@ -102,7 +102,7 @@ func ask(t *testing.T, g *Gate, s *query.Source) map[string]string {
 	return failed
 }
 
-// TestBlame: of a limit that does not hold, the largest stacks are told that together make up the excess.
+// TestBlame: if a limit is exceeded, the largest stacks that together make up the excess are reported.
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	s := (&program{name: "a", leaks: []leak{{"small", 10}, {"large", 100}, {"middle", 50}}}).record(t)
@@ -125,7 +125,7 @@ func TestBlame(t *testing.T) {
 	}
 	g := &Gate{Limits: []Limit{{query.Leaked, 50}, {query.LeakedBlocks, 2}, {query.Bytes, 150}},
 		Known: query.LeakFilter{Rules: rules}}
-	for range 2 { // the rules' sums are each recording's own
+	for range 2 { // each recording has its own sums of the rules
 		if d := cmp.Diff(map[string]string{"max-leaked": "middle", "max-bytes": "large"}, ask(t, g, s)); d != "" {
 			t.Errorf("with suppressions:\n%s", d)
 		}
@@ -136,8 +136,8 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestBaseline: the same functions at other lines and in a program of another name are the same; growth is told of
-// those that grew.
+// TestBaseline: functions at other lines, or in a program of another name, are the same. Growth is reported for those
+// that grew.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	before := (&program{name: "old", leaks: []leak{{"a", 500}, {"b", 400}, {"gone", 100}}}).record(t)
@@ -164,7 +164,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// TestMissing: what is not whole does not pass, and neither does what is compared with it.
+// TestMissing: an incomplete recording does not pass, nor does one that is compared with an incomplete baseline.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	whole := (&program{name: "a", leaks: []leak{{"a", 1}}}).record(t)
@@ -192,6 +192,6 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	if got := ask(t, &Gate{Limits: []Limit{{query.Leaked, 1}}}, whole); len(got) > 0 {
-		t.Errorf("a whole recording fails: %v", got)
+		t.Errorf("a complete recording fails: %v", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query/querytest"
 )
 
-// sampleChecks puts to the sample limits of which one holds and one does not.
+// sampleChecks applies two limits to the sample, one of which is kept.
 func sampleChecks(t *testing.T, file string) *Result {
 	t.Helper()
 	s := querytest.Server(t)
@@ -28,7 +28,7 @@ func sampleChecks(t *testing.T, file string) *Result {
 	return r
 }
 
-// TestJUnit: what is written is read again, whatever characters names have.
+// TestJUnit: what is written can be read back, whatever characters names have.
 func TestJUnit(t *testing.T) {
 	t.Parallel()
 	hostile := "a<b>&\"'\x00\x1b]]>\xff\u202e/x.htap"
@@ -85,7 +85,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestAnnotate: what has a meaning in a workflow command is escaped, in properties more than in the message.
+// TestAnnotate: characters with a meaning in a workflow command are escaped, more of them in properties.
 func TestAnnotate(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -97,7 +97,7 @@ func TestAnnotate(t *testing.T) {
 	b.Reset()
 	annotate(&b, "", 7, "t", "m")
 	if got := b.String(); got != "::error title=t::m\n" {
-		t.Errorf("without a place: %s", got)
+		t.Errorf("an annotation without a place: %s", got)
 	}
 	b.Reset()
 	r := sampleChecks(t, "x\n::error::.htap")
@@ -105,7 +105,7 @@ func TestAnnotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 1 || !strings.HasPrefix(b.String(), "::error file=") {
-		t.Errorf("one annotation is %d lines:\n%s", n, b.String())
+		t.Errorf("one annotation has %d lines:\n%s", n, b.String())
 	}
 }
 
@@ -142,6 +142,6 @@ func TestPlace(t *testing.T) {
 		t.Errorf("%s:%d", file, line)
 	}
 	if file, _ := place(frames[:3], root); file != "" {
-		t.Errorf("of a stack without own source: %s", file)
+		t.Errorf("place of a stack without its own source file: %s, want none", file)
 	}
 }

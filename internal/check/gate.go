@@ -8,20 +8,20 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Gate is what recordings must keep to.
+// Gate is the set of limits for recordings.
 type Gate struct {
 	Limits       []Limit
 	NoGrowth     bool      // no call stack's live bytes may rise steadily
-	NoMismatches bool      // no block may be freed by a function that does not belong to the one that allocated it
+	NoMismatches bool      // no block may be freed by a function that does not match the allocation function
 	Baseline     *Baseline // nil: none
 	AllowLost    bool      // a recording in which events are missing may pass
 	// Known are leaks that do not count. Its Rules are not changed.
 	Known query.LeakFilter
-	// Question makes the question about a recording: what of it counts. Its grouping and metrics do not matter.
+	// Question returns the query that selects what counts in a recording. Its grouping and metrics are ignored.
 	Question func(*query.Source) (*query.Query, error)
 }
 
-// Limit is the most that a metric may be.
+// Limit is the largest allowed value of a metric.
 type Limit struct {
 	Metric query.Metric
 	Most   uint64
@@ -31,7 +31,7 @@ type Limit struct {
 var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Allocations,
 	query.Bytes, query.Temporary, query.TemporaryBytes}
 
-// Empty reports whether nothing must hold.
+// Empty reports whether there are no limits.
 func (g *Gate) Empty() bool {
 	return len(g.Limits) == 0 && !g.NoGrowth && !g.NoMismatches && g.Baseline == nil
 }
@@ -44,32 +44,31 @@ const (
 	Complete  Kind = iota // no event is missing
 	Max                   // a limit
 	Base                  // a metric against the baseline
-	StackBase             // the call stacks' growth since the baseline
+	StackBase             // the growth of call stacks since the baseline
 	Growth
 	Mismatches
 )
 
-// Check is one thing that must hold, and whether it does.
+// Check is one limit, and whether it is kept.
 type Check struct {
 	Kind   Kind
 	Metric query.Metric
 	Failed bool
-	// of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
+	// of StackBase: the growth of the stack that grew most; of Growth: number of growing stacks; of Mismatches: blocks
 	Value uint64
 	Limit uint64
-	Base  uint64 // what the baseline has of all stacks
-	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that
-	// is known.
+	Base  uint64 // the baseline's value of all stacks
+	// Estimate says that the value is an estimate from samples. Error is its standard error, if known.
 	Estimate  bool
 	Error     float64
 	NotJudged uint64 // of Mismatches: deallocations of the parent process's blocks
-	// Missing are sentences: what is missing of the recording.
+	// Missing says, in sentences, what is missing in the recording.
 	Missing []string
 	Stacks  []Stack // that make up the excess, largest first
-	More    int     // so many stacks more have a part in the value
+	More    int     // number of further stacks that have a part in the value
 }
 
-// Name is the check's name: that of the flag that asks for it, and for a baseline the metric.
+// Name is the check's name: that of its flag, and for a baseline the metric.
 func (c *Check) Name() string {
 	switch c.Kind {
 	case Max:
@@ -86,7 +85,7 @@ func (c *Check) Name() string {
 	return "complete"
 }
 
-// Excess is by how much the value is above the limit.
+// Excess returns by how much the value exceeds the limit.
 func (c *Check) Excess() uint64 {
 	if c.Value < c.Limit {
 		return 0
@@ -96,15 +95,15 @@ func (c *Check) Excess() uint64 {
 
 // Stack is a call stack's part of a value.
 type Stack struct {
-	ID      uint32 // of one of the stacks that read the same
+	ID      uint32 // one of the stacks with the same text
 	Metric  query.Metric
 	Value   uint64
-	Blocks  uint64         // of a number of bytes: blocks or allocations that it belongs to
+	Blocks  uint64         // if the value is in bytes: the number of blocks or allocations
 	Base    uint64         // value in the baseline
 	Suspect *query.Suspect // of Growth
 }
 
-// Result is what came of a recording.
+// Result is the result for one recording.
 type Result struct {
 	File       string
 	Source     *query.Source // open while the result is shown; nil if it could not be opened
@@ -113,12 +112,12 @@ type Result struct {
 	Suppressed []query.Suppression
 }
 
-// OK reports whether everything holds.
+// OK reports whether all limits are kept.
 func (r *Result) OK() bool {
 	return r.Err == nil && !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Failed })
 }
 
-// Ask puts the gate to a recording.
+// Ask checks a recording.
 func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppression, error) {
 	now, err := g.measure(ctx, s)
 	if err != nil {

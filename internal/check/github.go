@@ -13,9 +13,9 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// WriteGitHub writes the failed checks as workflow commands of GitHub Actions: an annotation for each call stack of
-// an excess, at its first frame that belongs to neither the runtime nor the standard library. A check without call
-// stacks has one annotation without a place. root is the folder of the repository.
+// WriteGitHub writes the failed checks as workflow commands of GitHub Actions: an annotation for each call stack of an
+// excess, at its first frame that belongs neither to the runtime nor to the standard library. A check without call
+// stacks has one annotation without a place. root is the repository's folder.
 func WriteGitHub(w io.Writer, r *Result, root string, style Style) error {
 	out := bufio.NewWriter(w)
 	if r.Err != nil {
@@ -79,7 +79,7 @@ func place(frames []profile.Frame, root string) (file string, line uint32) {
 }
 
 // inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, the
-// longest end of its name that is a file in the repository counts. Any other name stays as it is.
+// longest end of its path that is a file in the repository is used. Any other name stays as it is.
 func inRepository(file, root string) string {
 	file = filepath.Clean(file)
 	if !filepath.IsAbs(file) {

@@ -25,7 +25,7 @@ type junitSuite struct {
 	Failures  int         `xml:"failures,attr"`
 	Errors    int         `xml:"errors,attr"`
 	Skipped   int         `xml:"skipped,attr"`
-	Time      string      `xml:"time,attr"` // s
+	Time      string      `xml:"time,attr"` // seconds
 	Timestamp string      `xml:"timestamp,attr,omitempty"`
 	Cases     []junitCase `xml:"testcase"`
 }
@@ -45,10 +45,10 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit are results as JUnit XML: a test suite for each recording, a test case for each check.
+// JUnit collects results as JUnit XML: a test suite for each recording, a test case for each check.
 type JUnit struct{ doc junitSuites }
 
-// Add adds the result of a recording, which is open.
+// Add adds the result of a recording, which must be open.
 func (j *JUnit) Add(r *Result, style Style) {
 	j.doc.Suites = append(j.doc.Suites, junitSuiteOf(r, &style))
 }
@@ -70,7 +70,7 @@ func (j *JUnit) Write(w io.Writer) error {
 func junitSuiteOf(r *Result, style *Style) junitSuite {
 	const noTime = "0.000"
 	suite := junitSuite{Name: "heaptap " + escape.Terminal(r.File), Time: noTime}
-	// a dot separates a package from a class
+	// A dot separates a package from a class.
 	class := "heaptap." + strings.NewReplacer(".", "_", "/", "_").Replace(escape.Terminal(r.File))
 	if r.Err != nil {
 		suite.Tests, suite.Errors = 1, 1
@@ -97,7 +97,7 @@ func junitSuiteOf(r *Result, style *Style) junitSuite {
 	return suite
 }
 
-// stacksText writes the stacks that make up an excess, a line for each frame.
+// stacksText writes the stacks that make up an excess, one line per frame.
 func stacksText(s *query.Source, c *Check, style *Style) string {
 	var b strings.Builder
 	list, more := c.First(style.Stacks)

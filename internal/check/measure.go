@@ -10,17 +10,17 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// measured is what the metrics of a gate are in one recording.
+// measured has the values of a gate's metrics in one recording.
 type measured struct {
 	s       *query.Source
 	q       *query.Query
 	rules   *query.Suppressions
-	all     *query.Table // by stack: what does not depend on suppressions; nil: not asked for
-	leaks   *query.Leaks // nil: not asked for
+	all     *query.Table // by stack: metrics that do not depend on suppressions; nil: not needed
+	leaks   *query.Leaks // nil: not needed
 	missing string
 }
 
-// metrics are those that the gate needs.
+// metrics returns the metrics that the gate needs.
 func (g *Gate) metrics() []query.Metric {
 	var list []query.Metric
 	for _, l := range g.Limits {
@@ -33,7 +33,7 @@ func (g *Gate) metrics() []query.Metric {
 	return slices.Compact(list)
 }
 
-// isLeak reports whether a metric is one of leaks, which may be known.
+// isLeak reports whether a metric counts leaks, which may be suppressed.
 func isLeak(m query.Metric) bool { return m == query.Leaked || m == query.LeakedBlocks }
 
 func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) {
@@ -51,8 +51,8 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	leaks := false
 	for _, metric := range g.metrics() {
 		if s.Profile.Sampled() && !metric.OfSamples() {
-			return nil, fmt.Errorf("%s: its allocations were sampled, which does not tell the metric %s: record it "+
-				"without --mode sampled, or leave that limit out",
+			return nil, fmt.Errorf("%s: its allocations were sampled, and samples do not give the metric %s: record "+
+				"it without --mode sampled, or leave out that limit",
 				s.Reader.Name(), metric)
 		}
 		if isLeak(metric) {
@@ -71,7 +71,7 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	if about.Metrics == nil {
 		return m, nil
 	}
-	for _, metric := range about.Metrics { // and the blocks that bytes belong to
+	for _, metric := range about.Metrics { // and for bytes the number of blocks
 		if n, ok := blocks[metric]; ok && !slices.Contains(about.Metrics, n) {
 			about.Metrics = append(about.Metrics, n)
 		}
@@ -83,11 +83,11 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	return m, nil
 }
 
-// blocks counts what bytes belong to.
+// blocks maps metrics of bytes to the metrics of their number of blocks.
 var blocks = map[query.Metric]query.Metric{query.Peak: query.PeakBlocks, query.Leaked: query.LeakedBlocks,
 	query.Bytes: query.Allocations, query.TemporaryBytes: query.Temporary}
 
-// rows are the stacks that have a part in a metric.
+// rows returns the stacks that have a part in a metric.
 func (m *measured) rows(metric query.Metric) []query.Row {
 	if isLeak(metric) {
 		return m.leaks.Rows
@@ -95,7 +95,7 @@ func (m *measured) rows(metric query.Metric) []query.Row {
 	return m.all.Rows
 }
 
-// value is a metric's value of all that is selected.
+// value returns a metric's value of everything that is selected.
 func (m *measured) value(metric query.Metric) uint64 {
 	if !isLeak(metric) {
 		n, _ := metric.Integer(&m.all.Total)
@@ -109,7 +109,7 @@ func (m *measured) value(metric query.Metric) uint64 {
 	return sum
 }
 
-// standardError is that of value; 0 if it is exact, or not known.
+// standardError returns the standard error of value; 0 if it is exact, or not known.
 func (m *measured) standardError(metric query.Metric) float64 {
 	if !isLeak(metric) {
 		e, _ := metric.StandardError(&m.all.Total, m.all.Span)
@@ -123,7 +123,7 @@ func (m *measured) standardError(metric query.Metric) float64 {
 	return math.Sqrt(variance)
 }
 
-// stacks are the parts that call stacks have in a metric, largest first.
+// stacks returns the call stacks' parts in a metric, largest first.
 func (m *measured) stacks(metric query.Metric) []Stack {
 	var list []Stack
 	rows := m.rows(metric)
@@ -152,7 +152,7 @@ func (m *measured) limit(l Limit) Check {
 	return c
 }
 
-// blame keeps the first of the stacks that together make up the excess, by the part that each has in it.
+// blame keeps the first stacks that together make up the excess, by the part that each has in it.
 func (c *Check) blame(list []Stack, part func(*Stack) uint64) {
 	sum := uint64(0)
 	for i := range list {
@@ -165,7 +165,7 @@ func (c *Check) blame(list []Stack, part func(*Stack) uint64) {
 	c.Stacks = list
 }
 
-// missing says what is missing of a recording, in sentences, and more, if that is not "".
+// missing says in sentences what is missing in a recording, and adds more unless it is "".
 func missing(s *query.Source, q *query.Query, more string) []string {
 	p, h := s.Profile, s.Profile.Ending.Health
 	list := slices.Clone(p.Damage)

@@ -12,16 +12,16 @@ import (
 
 // alignment says which functions and call sites of two recordings are the same.
 type alignment struct {
-	modules map[string]string        // of the first recording: path in the second
+	modules map[string]string        // first recording: path in the second
 	same    map[string]bool          // paths in the second of modules that are the same build
 	known   map[function]bool        // functions of the second
-	renamed map[function]string      // of the first: what it is called in the second
+	renamed map[function]string      // first recording: its name in the second
 	sites   map[call]map[place]place // of calls in both
-	callees map[uint32]function      // of the first: whom a pc calls
-	files   map[string]string        // of the first: the same in the second
+	callees map[uint32]function      // first recording: the function that a pc calls
+	files   map[string]string        // first recording: the same file in the second
 }
 
-// function is what is the same in both recordings. No name: it has no call sites, its offset tells.
+// function identifies a function in both recordings. Without a name, it has no call sites and is known by its offset.
 type function struct{ name, module string }
 
 func (f function) compare(o function) int {
@@ -38,10 +38,10 @@ func comparePlaces(a, b place) int {
 	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.file, b.file))
 }
 
-// call is what a function calls: another one, or the allocator.
+// call is a function calling another one, or the allocator.
 type call struct{ from, to function }
 
-// allocator is whom the leaf of a call stack calls.
+// allocator is called by the leaf of a call stack.
 var allocator = function{name: "\x00"}
 
 // weight is what was allocated through a call site.
@@ -68,8 +68,8 @@ func align(before, after *own) *alignment {
 	modules := before.s.Reader.Modules()
 	if len(modules) > 0 && !slices.ContainsFunc(modules,
 		func(m event.Module) bool { return !a.same[a.module(m.Path)] }) {
-		a.same[""] = true // what a compiler made at run time has the names that it has
-		return a          // one build of everything: all lines are what they are
+		a.same[""] = true // code compiled at run time keeps its names
+		return a          // all modules are the same build: lines are equal
 	}
 	own := func(f *profile.Frame) function { return function{f.Function, f.Module} }
 	a.known = functionsOf(after, own)
@@ -103,8 +103,8 @@ func align(before, after *own) *alignment {
 	return a
 }
 
-// chooseCallees decides by which call a pc is known that calls several functions: by that which has a like and
-// through which most was allocated.
+// chooseCallees chooses one call for each pc that calls several functions: the one through which most was allocated,
+// among those that also exist in the second recording.
 func (a *alignment) chooseCallees(before *own, callees map[uint32]map[function]weight) {
 	a.callees = make(map[uint32]function, len(callees))
 	for pc, list := range callees {
@@ -144,8 +144,8 @@ func functionsOf(o *own, name func(*profile.Frame) function) map[function]bool {
 	return list
 }
 
-// callsOf collects the call sites of a recording's tree in modules that are not of the same build, and whom each pc
-// calls.
+// callsOf collects the call sites of a recording's tree in modules that are not the same build, and the function that
+// each pc calls.
 func (a *alignment) callsOf(o *own, functionOf func(*profile.Frame) function) (list calls,
 	callees map[uint32]map[function]weight) {
 	list, callees = make(calls), make(map[uint32]map[function]weight)
@@ -188,14 +188,14 @@ func (a *alignment) callsOf(o *own, functionOf func(*profile.Frame) function) (l
 	return list, callees
 }
 
-// weights returns what was allocated at each node of a recording's tree and below it, and at those where stacks end.
+// weights returns what was allocated at each node of a recording's tree or below it, and at each node where stacks end.
 func weights(s *query.Source) (through, leaves map[uint32]weight) {
 	through, leaves = make(map[uint32]weight, s.Reader.Nodes().Len()), make(map[uint32]weight, len(s.Profile.Stacks))
 	nodes := s.Reader.Nodes()
-	var order []uint32 // each after its parent
+	var order []uint32 // parents before their children
 	for i := range s.Profile.Stacks {
 		st := &s.Profile.Stacks[i]
-		var way []uint32
+		var path []uint32
 		for id := st.ID; id != 0; {
 			if _, seen := through[id]; seen {
 				break
@@ -204,12 +204,12 @@ func weights(s *query.Source) (through, leaves map[uint32]weight) {
 			if !ok {
 				break
 			}
-			through[id] = weight{} // which also ends the cycle that a forged tree may have
-			way = append(way, id)
+			through[id] = weight{} // also ends a cycle in a forged tree
+			path = append(path, id)
 			id = n.Parent
 		}
-		slices.Reverse(way)
-		order = append(order, way...)
+		slices.Reverse(path)
+		order = append(order, path...)
 		if _, ok := through[st.ID]; ok {
 			leaves[st.ID] = weight{st.Allocations, st.Bytes}
 		}
@@ -228,8 +228,8 @@ func weights(s *query.Source) (through, leaves map[uint32]weight) {
 	return through, leaves
 }
 
-// rename gives a frame of the first recording, which calls a function, its name in the second, as far as groupings
-// by something need it: what has no like there keeps its own.
+// rename gives a frame of the first recording, which calls callee, its name in the second, as far as the grouping needs
+// it. A frame without a counterpart keeps its name.
 func (a *alignment) rename(f *profile.Frame, callee function, by query.By) {
 	fn := a.functionOf(f)
 	at := place{f.Line, f.File}
@@ -252,7 +252,7 @@ func (a *alignment) rename(f *profile.Frame, callee function, by query.By) {
 	}
 }
 
-// functionOf is the function of a frame of the first recording, as the second one names it.
+// functionOf returns the function of a frame of the first recording, named as in the second.
 func (a *alignment) functionOf(f *profile.Frame) function {
 	fn := function{f.Function, a.module(f.Module)}
 	if name, ok := a.renamed[fn]; ok {

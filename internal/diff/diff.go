@@ -10,27 +10,27 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Side is one of the two that are compared. Both queries want the same metrics, grouped in the same way.
+// Side is one of the two sides of a comparison. Both queries must have the same metrics and grouping.
 type Side struct {
 	Source *query.Source
 	Query  *query.Query
 }
 
-// Status says what became of a group.
+// Status says how a group has changed.
 type Status uint8
 
 // The statuses.
 const (
 	Unchanged Status = iota // none of the metrics has changed
-	New                     // before, there was nothing of any metric
-	Gone                    // now there is nothing
+	New                     // all metrics were 0
+	Gone                    // all metrics are 0 now
 	Grown                   // the first metric that has changed is larger
 	Shrunk
 )
 
 func (s Status) String() string { return [...]string{"unchanged", "new", "gone", "grown", "shrunk"}[s] }
 
-// Pair is what a group was and is.
+// Pair has a group's values before and after.
 type Pair struct{ Before, After query.Values }
 
 // Row is one group of both recordings.
@@ -43,10 +43,10 @@ type Row struct {
 // Table is the difference without hierarchy.
 type Table struct {
 	Before, After query.Answer
-	Rows          []Row // sorted by the change of the first metric's total, largest first; then come those unchanged
+	Rows          []Row // sorted by the change of the first metric's total, largest first; unchanged ones last
 }
 
-// Unchanged is the number of rows that are.
+// Unchanged returns the number of unchanged rows.
 func (t *Table) Unchanged() (n int) {
 	for i := range t.Rows {
 		if t.Rows[i].Status == Unchanged {
@@ -56,7 +56,7 @@ func (t *Table) Unchanged() (n int) {
 	return n
 }
 
-// Changed are the rows that are not unchanged.
+// Changed returns the rows that have changed.
 func (t *Table) Changed() []Row { return t.Rows[:len(t.Rows)-t.Unchanged()] }
 
 // Compare answers with a table.
@@ -122,7 +122,7 @@ func (t *Table) sort(by ...func(*Row) *Pair) {
 	})
 }
 
-// order puts what is unchanged behind everything else.
+// order puts unchanged rows last.
 func order(s Status) int {
 	if s == Unchanged {
 		return 1
@@ -130,7 +130,7 @@ func order(s Status) int {
 	return 0
 }
 
-// Change is by how much a metric has changed.
+// Change returns by how much a metric has changed.
 func (t *Table) Change(m query.Metric, p *Pair) float64 { return change(&t.Before, &t.After, m, p) }
 
 func change(before, after *query.Answer, m query.Metric, p *Pair) float64 {
@@ -141,7 +141,7 @@ func change(before, after *query.Answer, m query.Metric, p *Pair) float64 {
 	return m.Of(&p.After, after.Span) - m.Of(&p.Before, before.Span)
 }
 
-// status looks at the totals, and, where these are the same, at the selves.
+// status compares the totals, and, if these are equal, the selves.
 func (t *Table) status(self, total *Pair) Status {
 	before, after, first := false, false, Unchanged
 	for _, p := range []*Pair{total, self} {
@@ -168,7 +168,7 @@ func (t *Table) status(self, total *Pair) Status {
 	return first
 }
 
-// name makes both sides speak of the same things by the same names. Two ranges of one recording do.
+// name gives the same things the same names on both sides. Two ranges of one recording have them already.
 func name(before, after *Side) {
 	if before.Source == after.Source {
 		return
@@ -184,13 +184,13 @@ func name(before, after *Side) {
 	}
 }
 
-// restore takes the marks out of a group's name.
+// restore removes the marks that rename set in a group's name.
 func restore(g *query.Group) {
 	g.Line &^= alone
 	g.Thread &^= alone
 }
 
-// paths numbers call stacks, those that read the same alike.
+// paths numbers call stacks. Those with the same text have the same number.
 type paths struct {
 	groups map[query.Group]int32
 	next   map[[2]int32]int32
@@ -201,7 +201,7 @@ func newPaths() *paths {
 	return &paths{make(map[query.Group]int32), make(map[[2]int32]int32), make(map[*query.Query]map[uint32]int32)}
 }
 
-// key is the same for groups of both recordings that are the same.
+// key is equal for groups of both recordings that are the same.
 func (p *paths) key(side Side, g *query.Group) any {
 	if g.By != query.ByStack {
 		return *g

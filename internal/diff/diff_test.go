@@ -17,10 +17,10 @@ type build struct {
 	dir   string
 	id    byte
 	moved func(line uint32) uint32
-	extra map[int]int // allocations more or less at the n-th call stack
+	extra map[int]int // allocations added or removed at the n-th call stack
 }
 
-// run records a program of 60 call stacks, the same ones for every build, at addresses and ids of its own.
+// run records a program of 60 call stacks, the same ones for every build, with its own addresses and ids.
 func (b *build) run(t *testing.T, seed uint64) *query.Source {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -97,14 +97,14 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 
 func still(line uint32) uint32 { return line }
 
-// TestPlanted: of two builds in which every line, address, id, path and inlining is another one, exactly what was
-// planted differs; and whatever the groups are, their changes add up.
+// TestPlanted: between two builds in which every line, address, id, path and inlining differs, exactly the planted
+// changes are found; and by any grouping, the changes add up.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	a := (&build{dir: "/old", id: 1, moved: still}).run(t, 1)
 	for name, c := range map[string]struct {
 		b    build
-		want map[uint64]int // bytes by which a row has changed, and how many rows have
+		want map[uint64]int // by number of changed bytes: rows that changed by it
 	}{
 		"nothing": {build{dir: "/new", id: 2, moved: func(l uint32) uint32 { return 3*l + 17 }}, map[uint64]int{}},
 		"some": {build{dir: "/new", id: 2, moved: func(l uint32) uint32 { return l + l/7 },
@@ -132,7 +132,7 @@ func TestPlanted(t *testing.T) {
 			}
 			all := Pair{d.Before.Total, d.After.Total}
 			if sum != d.Change(query.Bytes, &all) {
-				t.Errorf("%s: by %s: the rows' changes sum up to %v, the whole has changed by %v", name, by, sum,
+				t.Errorf("%s: by %s: the rows' changes sum up to %v, the total changed by %v", name, by, sum,
 					d.Change(query.Bytes, &all))
 			}
 			if by == query.ByStack && fmt.Sprint(rows) != fmt.Sprint(c.want) {
@@ -157,7 +157,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestOrder: what changed most comes first, what is unchanged last; the other way round, all signs are.
+// TestOrder: what changed most comes first, what is unchanged last; compared the other way round, all signs change.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	a := (&build{dir: "/x", id: 1, moved: still, extra: map[int]int{3: -3, 4: -3}}).run(t, 1)
@@ -185,6 +185,6 @@ func TestOrder(t *testing.T) {
 	}
 	if slices.ContainsFunc(there.Rows[len(want):], func(r Row) bool { return r.Status != Unchanged }) ||
 		there.Unchanged() != len(there.Rows)-len(want) {
-		t.Error("more has changed")
+		t.Error("other rows have changed, too")
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// alone marks the line of a call site, or the number of a thread, that the other recording has no like of: no real
-// one is that large, so it is in no group of the other side.
+// alone marks the line of a call site, or the number of a thread, that has no counterpart in the other recording. No
+// real number is that large, so it is in no group of the other side.
 const alone = 1 << 31
 
-// own gives frames the names that they have in their recording, but for what compilers add.
+// own gives frames the names that they have in their recording, without what compilers add.
 type own struct {
 	s     *query.Source
 	cache map[uint32][]profile.Frame
@@ -31,7 +31,7 @@ func (o *own) Frames(pc uint32) []profile.Frame {
 			f := &list[i]
 			f.Function, f.Inlined = withoutClone(f.Function), false
 			if f.Function == "" && f.Module == "" {
-				f.Address, f.Offset = 0, 0 // another one in every run
+				f.Address, f.Offset = 0, 0 // differs in every run
 			}
 		}
 		o.cache[pc] = list
@@ -74,8 +74,8 @@ func (t *translated) Thread(index uint32) uint32 {
 	return index | alone
 }
 
-// pairThreads pairs the threads of two recordings by name, those of one name in their order. The main thread, which
-// has its name from the program, is the main thread.
+// pairThreads pairs the threads of two recordings by name, threads of the same name in order. The main threads, which
+// are named after their programs, are a pair.
 func pairThreads(before, after *query.Source) map[uint32]uint32 {
 	places := make(map[string][]uint32)
 	for i, t := range after.Reader.Threads() {
@@ -100,7 +100,7 @@ func threadName(s *query.Source, t *event.Thread) string {
 	return t.Name
 }
 
-// clone matches what compilers append to the name of a function that they split or specialised.
+// clone matches the suffix of a function that the compiler split or specialised.
 var clone = regexp.MustCompile(`( \[clone [^\]]*\]|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
 
 func withoutClone(name string) string {
@@ -112,9 +112,8 @@ func withoutClone(name string) string {
 	return name
 }
 
-// pairRenamed finds functions of which only the parameters have changed, or are not known on one side, as of
-// functions that were inlined everywhere: those without a like whose name is that of one function without a like on
-// either side.
+// pairRenamed pairs functions whose parameters have changed, or are unknown on one side, as for functions that were
+// inlined everywhere. Both must have no counterpart and be the only such function of their name on their side.
 func pairRenamed(before, after map[function]bool) map[function]string {
 	lonely := func(these, those map[function]bool) map[function][]string {
 		list := make(map[function][]string)
@@ -160,8 +159,8 @@ func withoutParameters(name string) string {
 	return name
 }
 
-// pairModules returns for the path of each module of the first recording that of the same one in the second, and
-// the paths of those that are the same build.
+// pairModules returns, for the path of each module of the first recording, that of the same module in the second, and
+// the paths of modules that are the same build.
 func pairModules(before, after *query.Source) (pairs map[string]string, same map[string]bool) {
 	pairs, same = make(map[string]string), make(map[string]bool)
 	type module struct{ path, build, kind string }
@@ -204,7 +203,7 @@ func pairModules(before, after *query.Source) (pairs map[string]string, same map
 	return pairs, same
 }
 
-// commonEnd is how many characters two paths have in common at their ends.
+// commonEnd returns the number of bytes that two paths have in common at their ends.
 func commonEnd(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// maxTrials bounds how many pairs of call sites are tried out as the measure of how far code has moved.
+// maxTrials limits the pairs of call sites that are tried as the measure of how far code has moved.
 const maxTrials = 1 << 12
 
-// pairFunction pairs the call sites of one function, for each of those that it calls. What is beyond doubt, as many
-// calls on either side, comes first, and then tells how far the rest has moved.
+// pairFunction pairs the call sites of one function, by callee. Callees with as many calls on either side are
+// unambiguous and come first; they then say how far the others have moved.
 func pairFunction(list []call, from, to calls) map[call]map[place]place {
 	slices.SortFunc(list, func(a, b call) int {
 		return cmp.Or(cmp.Compare(surplus(from[a], to[a]), surplus(from[b], to[b])), a.to.compare(b.to))
@@ -32,7 +32,7 @@ func pairFunction(list []call, from, to calls) map[call]map[place]place {
 
 func surplus(a, b map[place]weight) int { return max(len(a)-len(b), len(b)-len(a)) }
 
-// shiftOf returns by how many lines the pair moved that is nearest to a line; false if there is no pair.
+// shiftOf returns by how many lines the pair nearest to a line has moved; false if there are no pairs.
 func shiftOf(pairs map[place]place) func(line uint32) (int64, bool) {
 	known := slices.SortedFunc(maps.Keys(pairs), comparePlaces)
 	return func(line uint32) (shift int64, ok bool) {
@@ -48,7 +48,8 @@ func shiftOf(pairs map[place]place) func(line uint32) (int64, bool) {
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// pairSites pairs two lists in order of line, and returns the pairs' places in them: all of the shorter one.
+// pairSites pairs two lists that are sorted by line, and returns the pairs' indexes. All of the shorter list are
+// paired.
 func pairSites(a, b []place, wa, wb map[place]weight, shift func(uint32) (int64, bool)) (best [][2]int) {
 	if len(a) == len(b) {
 		for i := range a {
@@ -72,7 +73,7 @@ func pairSites(a, b []place, wa, wb map[place]weight, shift func(uint32) (int64,
 		best, _ = measure(func(line uint32) int64 { s, _ := shift(line); return s })
 		return best
 	}
-	// Nothing tells how far the code has moved: as far as makes most pairs fit.
+	// It is unknown how far the code has moved: take the distance that fits the most pairs.
 	least, moved := cost{unlike: math.MaxInt64}, int64(0)
 	for _, p := range a {
 		for _, q := range b {
@@ -86,10 +87,10 @@ func pairSites(a, b []place, wa, wb map[place]weight, shift func(uint32) (int64,
 	return best
 }
 
-// cost is how unlike a pair is.
+// cost says how different the sites of a pair are.
 type cost struct {
-	unlike int64 // pairs of other sizes
-	lines  int64 // between where a line is and where it should be
+	unlike int64 // pairs of different mean sizes
+	lines  int64 // between actual and expected lines
 }
 
 func (c cost) compare(o cost) int {
@@ -107,7 +108,7 @@ func cheapest(n, m int, of func(i, j int) cost) ([][2]int, cost) {
 		}
 		return pairs, c
 	}
-	// least[i][j]: of pairing the first i with some of the first j.
+	// least[i][j]: cost of pairing the first i with some of the first j.
 	least := make([][]cost, n+1)
 	for i := range least {
 		least[i] = make([]cost, m+1)

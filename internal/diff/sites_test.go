@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestPairSites: call sites by line, and, behind a colon, the mean size of what is allocated there.
+// TestPairSites: call sites by line, with the mean size of what is allocated there.
 func TestPairSites(t *testing.T) {
 	t.Parallel()
 	type site struct{ line, size int }
 	for name, c := range map[string]struct {
 		before, after []site
-		moved         int // what is known of other calls near; 0: nothing
+		moved         int // known shift of nearby calls; 0: unknown
 		want          string
 	}{
 		"the same":              {[]site{{10, 1}, {20, 2}}, []site{{10, 1}, {20, 2}}, 0, "10-10 20-20 "},
@@ -19,13 +19,15 @@ func TestPairSites(t *testing.T) {
 		"moved and grown":       {[]site{{10, 1}, {20, 2}}, []site{{30, 5}, {40, 6}}, 0, "10-30 20-40 "},
 		"one more at the end":   {[]site{{10, 1}}, []site{{12, 1}, {15, 7}}, 0, "10-12 "},
 		"one more at the front": {[]site{{10, 1}}, []site{{12, 7}, {15, 1}}, 0, "10-15 "},
-		"one more between": {[]site{{10, 1}, {20, 2}, {30, 3}}, []site{{12, 1}, {22, 2}, {27, 9},
-			{32, 3}}, 0, "10-12 20-22 30-32 "}, "one less": {[]site{{12, 1}, {22, 2}, {27, 9},
-			{32, 3}}, []site{{10, 1}, {20, 2}, {30, 3}}, 0, "12-10 22-20 32-30 "},
-		"all alike, by lines": {[]site{{10, 1}, {20, 1}, {30, 1}}, []site{{15, 1}, {25, 1}, {33, 1},
-			{35, 1}}, 0, "10-15 20-25 30-35 "}, "all alike, what is near": {[]site{{10, 1}}, []site{{11, 1},
-			{15, 1}}, 5, "10-15 "}, "all alike, nothing known": {[]site{{10, 1}}, []site{{11, 1}, {15, 1}}, 0, "10-11 "},
-		"none": {nil, []site{{1, 1}}, 0, ""},
+		"one more between": {[]site{{10, 1}, {20, 2}, {30, 3}}, []site{{12, 1}, {22, 2}, {27, 9}, {32, 3}},
+			0, "10-12 20-22 30-32 "},
+		"one less": {[]site{{12, 1}, {22, 2}, {27, 9}, {32, 3}}, []site{{10, 1}, {20, 2}, {30, 3}},
+			0, "12-10 22-20 32-30 "},
+		"equal sizes, by lines": {[]site{{10, 1}, {20, 1}, {30, 1}}, []site{{15, 1}, {25, 1}, {33, 1}, {35, 1}},
+			0, "10-15 20-25 30-35 "},
+		"equal sizes, known shift":   {[]site{{10, 1}}, []site{{11, 1}, {15, 1}}, 5, "10-15 "},
+		"equal sizes, nothing known": {[]site{{10, 1}}, []site{{11, 1}, {15, 1}}, 0, "10-11 "},
+		"none":                       {nil, []site{{1, 1}}, 0, ""},
 	} {
 		side := func(list []site) (places []place, weights map[place]weight) {
 			weights = make(map[place]weight)

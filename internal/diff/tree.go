@@ -13,11 +13,11 @@ import (
 type Node struct {
 	query.Group
 	Self, Total Pair
-	// Moved sums up by how much the first metric's selves have changed here and below, whether up or down: what is
-	// new at one place and gone at another does not cancel out.
+	// Moved sums up by how much the first metric's selves have changed here and below, up or down: new bytes at one
+	// place and gone bytes at another do not cancel out.
 	Moved    float64
-	Children []*Node // those that moved most come first
-	Folded   int     // children that were left out
+	Children []*Node // those with the largest Moved first
+	Folded   int     // number of children that were left out
 }
 
 // Tree is the difference as a call tree from main down.
@@ -26,8 +26,7 @@ type Tree struct {
 	Root          *Node
 }
 
-// CompareTrees answers with a tree. Nodes that moved less than the trim's share of the whole are left out, and all
-// that did not move.
+// CompareTrees answers with a tree. Nodes whose Moved is 0, or less than the trim's share of the whole, are left out.
 func CompareTrees(ctx context.Context, before, after Side, trim query.Trim) (*Tree, error) {
 	name(&before, &after)
 	a, err := query.TopDown(ctx, before.Source, before.Query, query.Trim{})
@@ -67,7 +66,7 @@ func CompareTrees(ctx context.Context, before, after Side, trim query.Trim) (*Tr
 	return t, nil
 }
 
-// join puts two trees together, and returns all nodes, each after its parent.
+// join merges two trees, and returns all nodes, each after its parent.
 func (t *Tree) join(a, b *query.Node) (all []*Node) {
 	type work struct {
 		to   *Node

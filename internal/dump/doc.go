@@ -1,11 +1,11 @@
-// Package dump is the text twin of a recording: it writes what a recording holds, table by table and event by event,
-// for people and for tests.
+// Package dump writes what a recording holds, table by table and event by event, as text or JSON, for people and for
+// tests.
 //
-// As text, a line is made to be read, and to be cut into fields at blanks. As JSON, a line is an object, and all lines
-// together hold everything that the recording says. docs/recording.md describes both.
+// As text, a line can be read by people, and cut into fields at blanks. As JSON, each line is an object, and all lines
+// together have everything that the recording says. docs/recording.md describes both.
 //
 // Everything is written as it is read: memory does not grow with the number of events, and a range of events costs what
-// it holds, not what comes before it.
+// it holds, not what precedes it.
 package dump
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Dumper writes parts of a recording. After an error of the writer it writes nothing more; Flush returns the error.
+// Dumper writes parts of a recording. After an error of the writer, it writes nothing more; Flush returns the error.
 type Dumper struct {
 	r      *recording.Reader
 	w      *bufio.Writer
@@ -25,7 +25,7 @@ type Dumper struct {
 	line   []byte
 	enc    *json.Encoder
 	err    error
-	goesOn bool // more events will come behind the last one
+	goesOn bool // more events will follow the last one
 }
 
 // New returns a Dumper that writes a recording to w, as text or as lines of JSON.
@@ -36,7 +36,7 @@ func New(w io.Writer, r *recording.Reader, asJSON bool) *Dumper {
 	return &Dumper{r: r, w: b, json: asJSON, enc: enc}
 }
 
-// Flush writes what is left.
+// Flush writes what is buffered.
 func (d *Dumper) Flush() error {
 	if d.err != nil {
 		return d.err

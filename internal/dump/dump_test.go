@@ -135,7 +135,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestObjectsAreTheEvents reads the JSON lines back: nothing of an event is missing, numbers are exact.
+// TestObjectsAreTheEvents reads the JSON lines back: no field of an event is missing, numbers are exact.
 func TestObjectsAreTheEvents(t *testing.T) {
 	t.Parallel()
 	path, want := sample(t)
@@ -193,7 +193,8 @@ func TestObjectsAreTheEvents(t *testing.T) {
 		}
 		got := event.Event{Time: o.Time, Kind: kinds[o.Kind], Func: functions[o.Function], Thread: o.Thread,
 			Stack: o.Stack, FreeStack: o.FreeStack,
-			Ref: event.NoRef, Addr: hexOf(o.Address), Size: o.Size, Born: o.Born, BornBy: o.BornBy, Align: o.Alignment, Count: o.Count,
+			Ref: event.NoRef, Addr: hexOf(o.Address), Size: o.Size, Born: o.Born, BornBy: o.BornBy,
+			Align: o.Alignment, Count: o.Count,
 			OldAddr: hexOf(o.OldAddr), OldSize: o.OldSize}
 		if o.Usable != nil {
 			got.Usable, got.Flags = *o.Usable, event.HasUsable
@@ -209,7 +210,7 @@ func TestObjectsAreTheEvents(t *testing.T) {
 			got.Ref = *o.Block
 		case event.Alloc:
 			if *o.Block != blocks {
-				t.Errorf("%s: block %d expected", line, blocks)
+				t.Errorf("%s: expected block %d", line, blocks)
 			}
 			blocks++
 		}
@@ -219,7 +220,7 @@ func TestObjectsAreTheEvents(t *testing.T) {
 		i++
 	}
 	if i != len(want) {
-		t.Errorf("%d events of %d", i, len(want))
+		t.Errorf("%d events, want %d", i, len(want))
 	}
 }
 
@@ -246,7 +247,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestDamagedRange: the blocks that are whole are written, and the damage is told.
+// TestDamagedRange: undamaged blocks are written, and the damage is reported.
 func TestDamagedRange(t *testing.T) {
 	t.Parallel()
 	path, _ := sample(t)
@@ -277,7 +278,7 @@ func TestDamagedRange(t *testing.T) {
 	}
 }
 
-// TestPage: blocks and columns add up to the file, and the text has what the JSON has.
+// TestPage: blocks and columns add up to the file's size, and the text has what the JSON has.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	path, events := sample(t)
@@ -323,7 +324,7 @@ func TestPage(t *testing.T) {
 	end := int64(32)
 	for _, block := range r.Blocks() {
 		if block.Offset != end {
-			t.Errorf("block %d lies at %d, not at %d", block.Number, block.Offset, end)
+			t.Errorf("block %d is at offset %d, want %d", block.Number, block.Offset, end)
 		}
 		end = block.Offset + block.Size
 	}

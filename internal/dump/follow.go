@@ -11,23 +11,23 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// followEvery is how often a Follower looks for more.
+// followEvery is how often a Follower looks for new events.
 const followEvery = 200 * time.Millisecond
 
-// Follower writes the events of recordings as text while they are being written. If they are of several recordings, a
+// Follower writes the events of recordings as text while they are being written. If there are several recordings, a
 // line
 //
 //	==> NAME <==
 //
-// says whose events follow, whenever they are another's than the lines before.
+// precedes events that are from another recording than the lines before.
 type Follower struct {
 	w      io.Writer
 	stop   chan struct{}
 	wait   sync.WaitGroup
-	mu     sync.Mutex // of ends
+	mu     sync.Mutex // protects ends
 	ends   map[string]chan struct{}
-	turn   sync.Mutex // of what follows, and of w: held while writing, which may take long
-	latest string     // whose events were written last
+	turn   sync.Mutex // protects the following fields and w; held while writing, which may take long
+	latest string     // recording of the latest lines
 	err    error
 }
 
@@ -36,7 +36,7 @@ func NewFollower(w io.Writer) *Follower {
 	return &Follower{w: w, stop: make(chan struct{}), ends: make(map[string]chan struct{})}
 }
 
-// Begin begins to follow the recording at path. Neither it nor End waits for the writing.
+// Begin begins to follow the recording at path. Neither Begin nor End waits for the writer.
 func (f *Follower) Begin(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,7 +48,7 @@ func (f *Follower) Begin(path string) {
 	f.wait.Go(func() { f.follow(path, end) })
 }
 
-// End says that the recording at path is finished.
+// End says that the recording at path is complete.
 func (f *Follower) End(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *Follower) End(path string) {
 	}
 }
 
-// Close writes what there is, ends, and returns the first error.
+// Close writes everything that is left, ends, and returns the first error.
 func (f *Follower) Close() error {
 	close(f.stop)
 	f.wait.Wait()
@@ -84,16 +84,16 @@ func (f *Follower) follow(path string, end <-chan struct{}) {
 	}
 }
 
-// trail is how far a recording was written out.
+// trail is how far a recording has been written out.
 type trail struct {
 	f     *Follower
 	path  string
 	r     *recording.Reader
 	cut   uint64
-	ended bool // up to the recording's end
+	ended bool // the recording's end was reached
 }
 
-// catchUp writes what is new. It reports false once nothing can be written any more.
+// catchUp writes what is new. It returns false once nothing more can be written.
 func (t *trail) catchUp() bool {
 	f := t.f
 	f.turn.Lock()
@@ -101,7 +101,7 @@ func (t *trail) catchUp() bool {
 	if t.r == nil {
 		r, err := recording.Open(t.path)
 		if err != nil {
-			return f.err == nil // it may come
+			return f.err == nil // the file may appear later
 		}
 		t.r = r
 	} else if _, err := t.r.Refresh(); err != nil {

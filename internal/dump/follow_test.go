@@ -12,7 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// screen is what a Follower writes to.
+// screen is the output of a Follower.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -34,13 +34,13 @@ func (s *screen) await(t *testing.T, what string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(s.String(), what); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%q does not come; there is\n%s", what, s.String())
+			t.Fatalf("%q does not appear; there is\n%s", what, s.String())
 		}
 	}
 }
 
-// TestFollow: events come while the recording is being written, those of threads that came later with their ids, and in
-// the end they are those of Events.
+// TestFollow: events appear while the recording is being written, those of new threads with their ids, and in the end
+// they are those of Events.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestFollow(t *testing.T) {
 	paths := []string{filepath.Join(dir, "a.htap"), filepath.Join(dir, "b.htap")}
 	var writers []*recording.Writer
 	for i, path := range paths {
-		f.Begin(path) // it may come a little later than we hear of it
+		f.Begin(path) // the file may appear later than its name is known
 		w, err := recording.Create(path, event.Process{PID: i}, recording.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestFollow(t *testing.T) {
 	if !strings.HasSuffix(out.String(), "==> b.htap <==\n   0.0000001 101 malloc(1001) = #1 stack 0\n") {
 		t.Errorf("the end is missing:\n%s", out.String())
 	}
-	// Leaving out the lines between, a's are what Events writes.
+	// Without the lines between recordings, a's lines are those that Events writes.
 	var got strings.Builder
 	for line := range strings.Lines(out.String()) {
 		if !strings.HasPrefix(line, "==>") && !strings.Contains(line, "malloc(1000)") &&

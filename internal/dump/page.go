@@ -10,16 +10,16 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 )
 
-// part is what blocks of one type, or columns of one name, take of the file.
+// part is how much of the file blocks of one type, or columns of one name, take.
 type part struct {
 	Type     string `json:"type"`
 	Column   string `json:"column,omitempty"` // "" for all blocks of the type
-	Blocks   int    `json:"blocks"`           // that have it
+	Blocks   int    `json:"blocks"`           // that have the column
 	Stored   int64  `json:"bytes"`            // in the file
 	Unpacked int64  `json:"unpacked"`
 }
 
-// page is what Page tells.
+// page has the contents of Page.
 type page struct {
 	File     string   `json:"file"`
 	Version  string   `json:"version"`
@@ -32,7 +32,7 @@ type page struct {
 	Args     []string `json:"args"`
 	Exe      string   `json:"exe"`
 	Recorder string   `json:"recorder"`
-	Ended    string   `json:"ended"` // how, in words
+	Ended    string   `json:"ended"` // in words
 	Events   uint64   `json:"events"`
 	Lost     uint64   `json:"lost_events"`
 	LastTime int64    `json:"last_event_ns"`
@@ -43,12 +43,12 @@ type page struct {
 	Nodes    int      `json:"stacks"`
 	Samples  int      `json:"samples"`
 	Marks    int      `json:"marks"`
-	Regions  int      `json:"regions"` // times that one was entered
+	Regions  int      `json:"regions"` // number of times that a region was entered
 	Ranges   int      `json:"ranges"`  // names of memory
 	Parts    []part   `json:"parts"`
 }
 
-// Page writes one page on what the file holds, and what takes its room. It reads all blocks, but decodes no events.
+// Page writes one page on what the file holds, and what takes most of it. It reads all blocks, but decodes no events.
 func (d *Dumper) Page() error {
 	p := d.page()
 	if d.json {
@@ -100,7 +100,8 @@ func (d *Dumper) page() *page {
 	pr := r.Process()
 	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe,
 		Recorder: pr.Recorder,
-		Lost:     r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
+		Lost:     r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(),
+		Nodes:   r.Nodes().Len(),
 		Samples: len(r.Samples()), Marks: len(r.Marks()), Ranges: len(r.Ranges()), Notes: append([]string{},
 			r.Health().Notes...)}
 	for _, n := range r.Regions() {

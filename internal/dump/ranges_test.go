@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestNames compares the names of addresses with those of an array of bytes.
+// TestNames compares the names of addresses with an array that has a name for each byte.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Regions writes the notes of regions: where threads entered and left some, and of which events it is known that they
+// Regions writes the notes of regions: where threads entered and left regions, and which events are known to have
 // happened earlier.
 func (d *Dumper) Regions() error {
 	if !d.json {
@@ -22,7 +22,9 @@ func (d *Dumper) Regions() error {
 		what, text := "enter", printable(n.Title())
 		switch {
 		case n.Late != event.NotLate:
-			what, text = "late", "the "+lateKind(n).String()+" that comes next was before the latest "+strconv.FormatUint(uint64(n.Back), 10)
+			what = "late"
+			text = "the " + lateKind(n).String() + " that comes next was before the latest " +
+				strconv.FormatUint(uint64(n.Back), 10)
 		case n.Leaves > 0:
 			what = "leave"
 			if n.Leaves > 1 {
@@ -34,7 +36,7 @@ func (d *Dumper) Regions() error {
 	return d.err
 }
 
-// lateKind is the kind of the event that a note is of.
+// lateKind returns the kind of the event that a note is about.
 func lateKind(n *event.RegionNote) event.Kind {
 	if n.Late == event.LateFree {
 		return event.Free
@@ -48,11 +50,11 @@ func (d *Dumper) regionNote(n *event.RegionNote) {
 		Thread uint32   `json:"thread"`
 		Events uint64   `json:"events_before"`
 		Allocs uint64   `json:"allocations_before"`
-		Region *string  `json:"region,omitempty"` // that is entered
+		Region *string  `json:"region,omitempty"` // that was entered
 		Leaves uint32   `json:"leaves,omitempty"`
 		Name   *string  `json:"name,omitempty"` // of the region entered, or of the outermost one left
 		IDs    *[]int64 `json:"ids,omitempty"`
-		Late   string   `json:"late,omitempty"` // the kind of the event that comes next
+		Late   string   `json:"late,omitempty"` // the kind of the following event
 		Back   uint32   `json:"back,omitempty"`
 	}{Time: n.Time, Thread: n.Thread, Events: n.Event, Allocs: n.Alloc, Leaves: n.Leaves}
 	switch {

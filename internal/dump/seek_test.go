@@ -26,8 +26,8 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return c.r.ReadAt(p, off)
 }
 
-// TestSeek: the last percent of a recording costs about a percent, and the events in it bear the numbers that they have
-// in the whole.
+// TestSeek: the last percent of a recording costs about a percent of it, and its events have the same numbers as in the
+// whole.
 func TestSeek(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -86,6 +86,6 @@ func TestSeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Count(end.Bytes(), []byte("\n")) != events-int(cut) || !bytes.HasSuffix(all.Bytes(), end.Bytes()) {
-		t.Errorf("the last percent is not the end of all:\n%s", end.String()[:200])
+		t.Errorf("the last percent is not the end of the whole dump:\n%s", end.String()[:200])
 	}
 }

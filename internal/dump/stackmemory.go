@@ -1,6 +1,6 @@
 package dump
 
-// StackMemory writes the readings of the memory that the threads' stacks take.
+// StackMemory writes the readings of the depth of the threads' stacks.
 func (d *Dumper) StackMemory() error {
 	if !d.json {
 		d.printf("%14s %8s %-8s %14s %10s\n", "time", "thread", "measure", "bytes", "stack")

@@ -12,11 +12,11 @@ type abbrev struct {
 	tag      uint16
 	children bool
 	defined  bool
-	fixed    int32 // size of all attributes' values, -1 if it varies
+	fixed    int32 // size of all values, -1 if it varies
 	first, n int32 // attributes: table.attrs[first : first+n]
 }
 
-// abbrevs is one abbreviation table. Producers number abbreviations from 1 on, so a slice holds nearly all of them.
+// abbrevs is one abbreviation table. Producers number abbreviations from 1, so a slice holds nearly all of them.
 type abbrevs struct {
 	attrs  []attr
 	dense  []abbrev
@@ -97,7 +97,7 @@ func (w *worker) parseAbbrevs(h *header, only uint64) *abbrevs {
 	}
 }
 
-// abbrevKey says what a parsed table depends on.
+// abbrevKey identifies a parsed table.
 type abbrevKey struct {
 	off     uint64
 	version uint16
@@ -105,7 +105,7 @@ type abbrevKey struct {
 	is64    bool
 }
 
-// abbrevs returns the whole table of a unit. Neighbouring units often share one, so a worker remembers a few.
+// abbrevs returns the whole table of a unit. Neighbouring units often share one, so a worker caches a few.
 func (w *worker) abbrevs(h *header) *abbrevs {
 	key := abbrevKey{h.abbrev, h.version, h.addrSize, h.is64}
 	if t := w.tables[key]; t != nil {

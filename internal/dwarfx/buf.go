@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// buf reads from a section. A read beyond its end gives zeros, sets bad and stays at the end.
+// buf reads from a section. A read beyond the end returns zeros, sets bad and moves to the end.
 type buf struct {
 	b   []byte
 	off int
@@ -78,7 +78,7 @@ func (r *buf) uint(size int) uint64 {
 	return 0
 }
 
-// offset reads a section offset, whose size tells 32- from 64-bit DWARF.
+// offset reads a section offset: 8 bytes in 64-bit DWARF, else 4.
 func (r *buf) offset(is64 bool) uint64 {
 	if is64 {
 		return r.u64()
@@ -141,7 +141,7 @@ func (r *buf) str() []byte {
 	return s
 }
 
-// skipStr steps over a NUL-terminated string.
+// skipStr skips a NUL-terminated string.
 func (r *buf) skipStr() {
 	i := bytes.IndexByte(r.b[r.off:], 0)
 	if i < 0 {
@@ -151,7 +151,7 @@ func (r *buf) skipStr() {
 	r.off += i + 1
 }
 
-// at returns a reader of a section from an offset on; one beyond the end is bad.
+// at returns a reader of a section from an offset on. If the offset is beyond the end, the reader is bad.
 func at(section []byte, off uint64) buf {
 	if off > uint64(len(section)) {
 		return buf{bad: true}
@@ -159,8 +159,8 @@ func at(section []byte, off uint64) buf {
 	return buf{b: section, off: int(off)}
 }
 
-// stringAt returns the NUL-terminated string at an offset, nil if there is none. What refers to it may be forged, so
-// strings have a longest length that counts.
+// stringAt returns the NUL-terminated string at an offset, nil if there is none. References may be forged, so the
+// length of strings is limited.
 func stringAt(section []byte, off uint64) []byte {
 	if off >= uint64(len(section)) {
 		return nil

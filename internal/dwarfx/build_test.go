@@ -2,7 +2,7 @@ package dwarfx
 
 import "encoding/binary"
 
-// asm builds sections for tests, by hand.
+// asm builds sections by hand.
 type asm struct{ b []byte }
 
 func (a *asm) u8(v ...uint8) *asm { a.b = append(a.b, v...); return a }
@@ -15,7 +15,7 @@ func (a *asm) uleb(v uint64) *asm {
 	return a
 }
 
-// abbreviation declares one: pairs of attribute and form.
+// abbreviation declares an abbreviation: pairs of attribute and form.
 func (a *asm) abbreviation(code, tag uint64, children bool, pairs ...uint64) *asm {
 	a.uleb(code).uleb(tag).u8(0)
 	if children {
@@ -27,14 +27,14 @@ func (a *asm) abbreviation(code, tag uint64, children bool, pairs ...uint64) *as
 	return a.u8(0, 0)
 }
 
-// unit4 wraps entries in a unit of DWARF 4 whose abbreviations are at offset 0.
+// unit4 puts entries into a unit of DWARF 4 whose abbreviations are at offset 0.
 func (a *asm) unit4(entries []byte) *asm {
 	return a.u32(uint32(7 + len(entries))).u16(4).u32(0).u8(8).put(entries)
 }
 
 func (a *asm) put(b []byte) *asm { a.b = append(a.b, b...); return a }
 
-// Abbreviations of the tests below: entries look like this.
+// Abbreviations for the following tests. The entries are:
 //
 //	root(name, low, high4, stmt_list)   1
 //	function(name, low, high4)          2, with children
@@ -68,8 +68,8 @@ func (a *asm) function(name string, low uint64, size uint32) *asm {
 	return a.uleb(2).str(name).u64(low).u32(size).u8(0)
 }
 
-// lineProgram4 returns a program of DWARF 4 with one file a.c in /src, and rows (address, line) of one sequence, the
-// last of which ends it.
+// lineProgram4 returns a program of DWARF 4 with one file a.c in /src, and rows (address, line) of one sequence, which
+// the last row ends.
 func lineProgram4(rows ...[2]uint64) []byte {
 	var p asm
 	for i, r := range rows {

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// maxClaims is how many units an address may be looked up in, one after the other, until one knows it.
+// maxClaims limits the units in which an address is looked up, one after the other, until one knows it.
 const maxClaims = 3
 
-// maxUnranged bounds how many units that do not say which addresses they cover are searched.
+// maxUnranged limits the units without address ranges that are searched.
 const maxUnranged = 4096
 
-// claim is a unit that covers an address, in a range of some size.
+// claim is a unit that covers an address, and the size of the range that does.
 type claim struct {
 	unit uint64
 	size uint64
 }
 
-// claims holds for each address the units that cover it, the most credible first.
+// claims holds, for each address, the units that cover it, the most credible first.
 type claims struct {
 	of      [][maxClaims]claim // size 0: none
-	unknown []uint64           // units with a line table that do not say what they cover
+	unknown []uint64           // units with a line table but without address ranges
 }
 
 // claims reads every unit's root entry.
@@ -72,7 +72,7 @@ func (w *worker) claim(off uint64, cl *claims, addrs []uint64) {
 	})
 }
 
-// units groups the addresses that have no answer yet by the unit to ask in this round.
+// units groups the addresses that are still unknown by the unit to search in this round.
 func (cl *claims) units(addrs []uint64, result [][]Frame, round int) []task {
 	var tasks []task
 	at := map[uint64]int{}
@@ -92,8 +92,8 @@ func (cl *claims) units(addrs []uint64, result [][]Frame, round int) []task {
 	return tasks
 }
 
-// unranged asks the units that do not say what they cover for the addresses that no other unit knows. One after the
-// other: any of them may know any address.
+// unranged searches the units without address ranges for the addresses that no other unit knows: one after the other,
+// since any of them may know any address.
 func (d *Data) unranged(c *run, units []uint64, addrs []uint64, result [][]Frame) {
 	w := newWorker(d, c)
 	var open []hit

@@ -1,6 +1,6 @@
 package dwarfx
 
-// Tags, attributes, forms and opcodes of DWARF 5, with the GNU extensions in use. Only what is looked at.
+// Tags, attributes, forms and opcodes of DWARF 5, with the GNU extensions in use. Only those that are used here.
 const (
 	tagClassType         = 0x02
 	tagEnumerationType   = 0x04

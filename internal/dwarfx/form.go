@@ -30,8 +30,8 @@ func (h *header) formSize(form uint16) int {
 	return -1
 }
 
-// value reads one attribute's value as a number: an address, a constant, an offset, an index; the offset in .debug_info
-// for a string in place; 0 for blocks. An indirect form is replaced by the real one.
+// value reads one attribute's value as a number: an address, a constant, an offset, an index; for an inline string its
+// offset in .debug_info; 0 for blocks. An indirect form is replaced by the real one.
 func (h *header) value(r *buf, a *attr) (uint64, uint16) {
 	form := a.form
 	for range 4 {
@@ -89,11 +89,11 @@ func (h *header) value(r *buf, a *attr) (uint64, uint16) {
 		}
 		break
 	}
-	r.fail() // an unknown form has an unknown size: nothing after it can be read
+	r.fail() // an unknown form has an unknown size: the rest cannot be read
 	return 0, form
 }
 
-// str returns the string that an attribute's value stands for.
+// str returns the string that an attribute's value refers to.
 func (d *Data) str(u *unit, form uint16, v uint64) []byte {
 	switch form {
 	case formString:
@@ -117,7 +117,7 @@ func (d *Data) str(u *unit, form uint16, v uint64) []byte {
 	return nil
 }
 
-// addr returns the address that an attribute's value stands for.
+// addr returns the address that an attribute's value refers to.
 func (d *Data) addr(u *unit, form uint16, v uint64) (uint64, bool) {
 	switch form {
 	case formAddr:
@@ -131,7 +131,7 @@ func (d *Data) addr(u *unit, form uint16, v uint64) (uint64, bool) {
 	return 0, false
 }
 
-// index returns base + i*size, and false if that is no number a section could have.
+// index returns base + i*size, and false if no section can be that large.
 func index(base, i uint64, size int) (uint64, bool) {
 	if i > 1<<40 || base > 1<<48 {
 		return 0, false
@@ -139,7 +139,7 @@ func index(base, i uint64, size int) (uint64, bool) {
 	return base + i*uint64(size), true
 }
 
-// ref returns the entry that a reference stands for, as an offset in .debug_info: of the same file, or of the
+// ref returns the entry to which a reference points, as an offset in .debug_info of the same file, or of the
 // supplementary one.
 func (u *unit) ref(form uint16, v uint64) (off uint64, alt, ok bool) {
 	switch form {

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// maxFiles bounds the file and directory tables of one line program. The largest real ones have tens of thousands.
+// maxFiles limits the file and directory tables of one line program. The largest real ones have tens of thousands.
 const maxFiles = 1 << 18
 
 // lines is the header of a line program.
 type lines struct {
-	h        header // how values in it are stored
+	h        header // says how values are stored
 	u        *unit
 	dirs     []entry
 	files    []entry
@@ -25,7 +25,7 @@ type lines struct {
 
 // entry is a file or a directory.
 type entry struct {
-	v    uint64 // the name, as its form has it
+	v    uint64 // the name, encoded by its form
 	dir  uint64
 	form uint16
 }
@@ -61,7 +61,7 @@ func (w *worker) parseLines(u *unit) (*lines, bool) {
 	if l.h.version >= 4 {
 		r.u8() // operations per instruction: more than one only on VLIW machines
 	}
-	r.u8() // is_stmt's default
+	r.u8() // default of is_stmt
 	l.lineBase, l.lineRng, l.opBase = int8(r.u8()), r.u8(), r.u8()
 	if l.lineRng == 0 || l.opBase == 0 {
 		return nil, false
@@ -78,7 +78,7 @@ func (w *worker) parseLines(u *unit) (*lines, bool) {
 	} else {
 		w.parseOldEntries(l, &r)
 	}
-	return l, true // a damaged file table costs names of files only
+	return l, true // a damaged file table only costs file names
 }
 
 // parseOldEntries reads the directory and file tables of versions 2 to 4, whose first elements have index 1.
@@ -103,7 +103,7 @@ func (w *worker) parseOldEntries(l *lines, r *buf) {
 	w.burn(len(l.dirs) + len(l.files))
 }
 
-// parseEntries reads one table of version 5, which describes itself.
+// parseEntries reads one table of version 5, which describes its own format.
 func (w *worker) parseEntries(l *lines, r *buf) []entry {
 	type field struct {
 		content uint64
@@ -144,8 +144,8 @@ func (l *lines) str(d *Data, e entry) string {
 	return string(d.str(l.u, e.form, e.v))
 }
 
-// file returns the path of a file as the debug information names it: absolute where the compiler's directory is known,
-// not cleaned.
+// file returns the path of a file as the debug information has it: absolute if the compiler's directory is known, not
+// cleaned.
 func (w *worker) file(l *lines, i uint64) string {
 	if l == nil || i >= uint64(len(l.files)) || i == 0 && l.h.version < 5 {
 		return ""
@@ -189,7 +189,7 @@ type row struct {
 	line uint64
 }
 
-// runLines runs the line program and notes file and line of every hit that a row covers.
+// runLines runs the line program and stores file and line of every hit that a row covers.
 func (w *worker) runLines(l *lines, hits []hit) {
 	r := &l.program
 	cur, prev := row{file: 1, line: 1}, row{}
@@ -206,7 +206,7 @@ func (w *worker) runLines(l *lines, hits []hit) {
 		if !open || cur.addr < prev.addr {
 			next = sort.Search(len(hits), func(i int) bool { return hits[i].addr >= cur.addr })
 			if !open && !w.data.inCode(cur.addr) {
-				next = len(hits) // the sequence of a function that the linker dropped
+				next = len(hits) // the sequence belongs to a function that the linker dropped
 			}
 		}
 		prev, open = cur, !end

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Sections are the contents of the sections of the same names; those that are absent are nil.
+// Sections are the contents of the sections of the same names; nil if absent.
 type Sections struct {
 	Info, Abbrev, Line, LineStr, Str, StrOffsets, Addr, Ranges, Rnglists []byte
 }
@@ -19,19 +19,19 @@ type Sections struct {
 // Span is a range of addresses, end excluded.
 type Span struct{ Start, End uint64 }
 
-// Options qualify New.
+// Options configure New.
 type Options struct {
-	// Code lists the address ranges of code. What lies outside is debug information of dropped functions.
+	// Code lists the address ranges of code. Debug information outside of them is of dropped functions.
 	Code []Span
-	// Alt is the supplementary file that dwz moved shared entries and strings to.
+	// Alt is the supplementary file to which dwz moved shared entries and strings.
 	Alt *Data
 	// Workers is how many units are read at the same time; 0 means 1.
 	Workers int
-	// Split opens what compilers split off: what describes the functions of a unit lies in a file of its own, whose
-	// name, and the directory that it is relative to, the unit tells, as it was when the unit was compiled; or in a
-	// package of many such. The unit there bears the id. The sections of a package are those of the one unit, but for
-	// Str. They are used until done is called. May be called by several workers at once. Nil: such units are not looked
-	// for.
+	// Split opens the debug information that the compiler split off a unit: in a file of its own, or in a package of
+	// many. The unit has the name of that file, the directory to which the name is relative (both as they were at
+	// compile time), and the id of the unit there. The sections from a package are those of the one unit, except for
+	// Str. They are used until done is called. Several workers may call Split at once. Nil: split units are not
+	// followed.
 	Split func(name, dir string, id uint64) (s Sections, done func(), err error)
 	// Release is called now and then: pages of the sections read so far are not needed soon. May be nil.
 	Release func()
@@ -45,22 +45,22 @@ type Data struct {
 	workers int
 	release func()
 	open    func(name, dir string, id uint64) (Sections, func(), error)
-	grant   int64 // steps that a lookup may take besides those that the sections' size and the addresses explain
+	grant   int64 // steps that a lookup may take beyond those that the sections' size and the addresses explain
 
 	once  sync.Once
-	units []uint64 // where each unit's header lies, ascending
+	units []uint64 // offset of each unit's header, ascending
 }
 
-// Frame is a function at an address: the one that the address lies in, or one that was inlined there.
+// Frame is a function at an address: the one that contains the address, or one that was inlined there.
 type Frame struct {
-	Name    string // DW_AT_name; without Linkage in a language with scopes, with the scopes in front of it
+	Name    string // DW_AT_name; without Linkage in a language with scopes: preceded by its scopes
 	Linkage string // the mangled name, if there is one
-	Scoped  bool   // the language has scopes and signatures (C++, Rust), so that there may be a better name elsewhere
+	Scoped  bool   // the language has scopes and signatures (C++, Rust), so the symbol table may have a better name
 	File    string
 	Line    uint32
 	Inlined bool // into the next frame
 
-	entry uint64 // of the name, if in the same unit
+	entry uint64 // of the name, if it is in the same unit
 }
 
 // New prepares lookups. Nothing is read yet.
@@ -74,7 +74,7 @@ func New(s Sections, o Options) *Data {
 		grant: 4 << 20}
 }
 
-// index finds where the units are.
+// index finds the units.
 func (d *Data) index() {
 	d.once.Do(func() {
 		for off := uint64(0); off < uint64(len(d.s.Info)); {
@@ -90,7 +90,7 @@ func (d *Data) index() {
 	})
 }
 
-// run is what the workers of one lookup share.
+// run is the state that the workers of one lookup share.
 type run struct {
 	ctx     context.Context
 	fuel    atomic.Int64 // steps left
@@ -98,7 +98,7 @@ type run struct {
 	work    atomic.Int64 // bytes of units read since the last release
 	mu      sync.Mutex
 	strings map[string]string
-	bytes   int // of strings left
+	bytes   int // bytes of strings that may still be kept
 	errs    []error
 	split   splitErrors
 }
@@ -108,7 +108,7 @@ type worker struct {
 	data   *Data
 	alt    *worker
 	run    *run
-	fuel   int // steps taken from run
+	fuel   int // steps taken from run's fuel and not yet used
 	tables map[abbrevKey]*abbrevs
 	names  map[uint64]function
 	last   *unit
@@ -124,7 +124,7 @@ func newWorker(d *Data, c *run) *worker {
 
 var errTooMuch = errors.New("it takes far more steps to read than its size explains; it is damaged or forged")
 
-// burn counts steps and ends the work, by a panic that guard catches, when there were too many or the caller gave up.
+// burn counts steps. It ends the work, by a panic that guard catches, after too many steps or if the caller cancels.
 func (w *worker) burn(n int) {
 	if w.fuel -= n; w.fuel >= 0 {
 		return
@@ -140,7 +140,7 @@ func (w *worker) burn(n int) {
 	w.fuel = batch
 }
 
-// guard runs f. A panic, or a fault because a mapped file has shrunk, is noted as an error.
+// guard runs f. It stores a panic, or a fault because a mapped file has shrunk, as an error.
 func (w *worker) guard(what string, f func()) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -159,15 +159,15 @@ func (w *worker) guard(what string, f func()) {
 func (c *run) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.errs) < 4 { // more would say the same
+	if len(c.errs) < 4 { // more would only repeat them
 		c.errs = append(c.errs, err)
 	}
 }
 
-// over tells whether the whole lookup has ended early.
+// over reports whether the whole lookup has ended early.
 func (c *run) over() bool { return c.ctx.Err() != nil || c.fuel.Load() < 0 }
 
-// size is the number of bytes of all sections.
+// size returns the number of bytes of all sections.
 func (d *Data) size() int64 {
 	n := 0
 	for _, s := range [][]byte{d.s.Info, d.s.Abbrev, d.s.Line, d.s.LineStr, d.s.Str, d.s.StrOffsets, d.s.Addr,
@@ -177,9 +177,9 @@ func (d *Data) size() int64 {
 	return int64(n)
 }
 
-// Lookup returns for every address, which must be in ascending order, its frames from leaf to root; none if nothing is
-// known. An address whose line but not whose function is known has one frame without a name. An error tells what could
-// not be read; the result holds all that could.
+// Lookup returns for every address, which must be in ascending order, its frames, leaf to root; none if nothing is
+// known. An address whose line is known but not its function has one frame without a name. An error says what could not
+// be read; the result holds everything else.
 func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	c := &run{ctx: ctx, strings: map[string]string{}, bytes: 128 << 20}
 	n := int64(len(addrs))
@@ -203,7 +203,7 @@ func (d *Data) Lookup(ctx context.Context, addrs []uint64) ([][]Frame, error) {
 	return result, errors.Join(c.errs...)
 }
 
-// task is one unit with the addresses to look up in it.
+// task is one unit and the addresses to look up in it.
 type task struct {
 	unit uint64
 	hits []hit
@@ -238,7 +238,7 @@ func (w *worker) do(t task, result [][]Frame) {
 	}
 	w.last = u
 	clear(w.names)
-	on, entries := w, u // where the functions are described
+	on, entries := w, u // on: the worker that reads the functions' entries
 	if len(u.dwo) > 0 {
 		s, done := w.follow(u)
 		defer done()
@@ -275,8 +275,8 @@ func (w *worker) do(t task, result [][]Frame) {
 	}
 }
 
-// frames builds the frames of one hit, leaf to root: each function, which on knows, with the place where the address,
-// or the call of the function inlined in it, is.
+// frames builds the frames of one hit, leaf to root: each function, read by on, with the location of the address or of
+// the call that was inlined in it.
 func (w *worker) frames(l *lines, h *hit, on *worker) []Frame {
 	if !h.hasFunc && !h.hasLine {
 		return nil

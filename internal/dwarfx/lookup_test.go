@@ -43,7 +43,7 @@ func TestFunctionsAndLines(t *testing.T) {
 		at("second", 7), nil, {{}}, nil})
 }
 
-// Inlined calls become frames, each with the place of the call below it. Scopes become part of a name.
+// Inlined calls become frames, each with the location of the call below it. Scopes become part of a name.
 func TestInlined(t *testing.T) {
 	t.Parallel()
 	const header = 11
@@ -51,7 +51,7 @@ func TestInlined(t *testing.T) {
 	e.uleb(10).str("a.cc").u64(0x1000).u32(0x100).u16(0x1a)
 	e.uleb(9).str("outer").uleb(9).str("")
 	inner := header + len(e.b)
-	e.uleb(4).str("inner").str("") // no linkage name
+	e.uleb(4).str("inner").str("") // without linkage name
 	e.u8(0)
 	middle := header + len(e.b)
 	e.uleb(4).str("middle").str("_Z6middlev")
@@ -88,7 +88,7 @@ func TestDroppedFunctions(t *testing.T) {
 	same(t, got, [][]Frame{nil, {{Name: "large"}}, {{Name: "kept"}}, {{Name: "large"}}})
 }
 
-// A unit that does not say which addresses it covers is found by its line table.
+// A unit without address ranges is found by its line table.
 func TestUnitWithoutRanges(t *testing.T) {
 	t.Parallel()
 	var e asm
@@ -99,7 +99,7 @@ func TestUnitWithoutRanges(t *testing.T) {
 	same(t, lookup(t, s, 0x1004, 0x1010), [][]Frame{{{Name: "hidden", File: "/src/a.c", Line: 9}}, nil})
 }
 
-// A unit that is damaged costs its own names; the next one is read.
+// A damaged unit loses its own names; the next one is read.
 func TestDamagedUnit(t *testing.T) {
 	t.Parallel()
 	var bad, good asm
@@ -109,7 +109,7 @@ func TestDamagedUnit(t *testing.T) {
 	same(t, lookup(t, s, 0x1000, 0x2000), [][]Frame{nil, {{Name: "fine"}}})
 }
 
-// What a small forged file can ask for in work and memory must stay small.
+// The work and the memory for a small forged file must stay small.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	root := func(e *asm) *asm { return e.uleb(1).str("x.c").u64(0x1000).u32(0x10000).u32(0) }
@@ -118,7 +118,7 @@ func TestForged(t *testing.T) {
 		sections func() Sections
 		tooMuch  bool
 	}{
-		{"origins in a circle", func() Sections {
+		{"origins in a cycle", func() Sections {
 			var e asm
 			root(&e)
 			e.uleb(8).u32(uint32(11 + len(e.b))).u64(0x1000).u32(0x10000)
@@ -171,7 +171,7 @@ func TestForged(t *testing.T) {
 			}
 			return Sections{Info: new(asm).unit4(e.u8(0).b).b, Abbrev: ab.u8(0).b}
 		}, true},
-		{"entries nested very deep", func() Sections {
+		{"deeply nested entries", func() Sections {
 			var e asm
 			e.uleb(10).str("x.cc").u64(0x1000).u32(0x10000).u16(4)
 			for range 20000 {
@@ -181,7 +181,7 @@ func TestForged(t *testing.T) {
 			e.uleb(4).str("deep").str("").uleb(8).u32(at).u64(0x1000).u32(0x10000)
 			return Sections{Info: new(asm).unit4(e.b).b, Abbrev: standard()}
 		}, false},
-		{"calls inlined very deep everywhere", func() Sections {
+		{"deeply inlined calls everywhere", func() Sections {
 			var e asm
 			root(&e)
 			e.uleb(2).str("f").u64(0x1000).u32(0x10000)
@@ -190,7 +190,7 @@ func TestForged(t *testing.T) {
 			}
 			return Sections{Info: new(asm).unit4(e.b).b, Abbrev: standard()}
 		}, true},
-		{"file tables of nothing", func() Sections {
+		{"file tables of empty entries", func() Sections {
 			var h, a asm
 			h.u8(1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
 			h.u8(1).uleb(lnctPath).uleb(formFlagPresent).uleb(1 << 60)
@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// FuzzLookup takes any bytes for sections.
+// FuzzLookup takes any bytes as sections.
 func FuzzLookup(f *testing.F) {
 	var e asm
 	e.uleb(1).str("a.c").u64(0x1000).u32(0x100).u32(0).function("first", 0x1000, 0x10).u8(0)

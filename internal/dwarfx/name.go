@@ -5,11 +5,11 @@ type function struct {
 	name    string
 	linkage string
 	scoped  bool
-	entry   uint64 // where the name is, 0 if in another file
+	entry   uint64 // entry with the name, 0 if it is in another file
 }
 
-// nameOf reads the name of the function whose entry lies at an offset: its own, or that of the entries which it refers
-// to as its origin or declaration, nearest first.
+// nameOf reads the name of the function whose entry is at an offset: its own, or that of the entries to which it refers
+// as its origin or declaration, nearest first.
 func (w *worker) nameOf(off uint64) function {
 	if f, ok := w.names[off]; ok {
 		return f
@@ -71,7 +71,7 @@ func (w *worker) nameOf(off uint64) function {
 	return f
 }
 
-// unitAt returns the unit around an entry.
+// unitAt returns the unit that contains an entry.
 func (w *worker) unitAt(off uint64) (*unit, bool) {
 	if u := w.last; u != nil && off >= u.die && off < u.end {
 		return u, true
@@ -88,8 +88,8 @@ func (w *worker) unitAt(off uint64) (*unit, bool) {
 	return u, true
 }
 
-// scoped tells whether a language qualifies functions' names with namespaces, types or modules, so that DW_AT_name is
-// not all of it.
+// scoped reports whether a language qualifies functions' names with namespaces, types or modules, so that DW_AT_name is
+// only a part.
 func scoped(language uint64) bool {
 	switch language {
 	case 0x04, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a, // C++
@@ -100,7 +100,7 @@ func scoped(language uint64) bool {
 	return false
 }
 
-// intern returns a string that stands for b, one for all of a lookup. Names beyond the limit in all are left out.
+// intern returns b as a string, each string once per lookup. Names beyond the limit on their total size are dropped.
 func (w *worker) intern(b []byte) string {
 	if len(b) == 0 {
 		return ""

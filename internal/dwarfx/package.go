@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// Package finds in a .dwp file, into which many .dwo files were put, what belongs to one unit: by the index that DWARF
-// 5 describes in its section 7.3.5, or by its predecessor of the same form, version 2, that compilers wrote with DWARF
-// 4.
+// Package finds the data of a unit in a .dwp file, which combines many .dwo files: by the index that DWARF 5 describes
+// in section 7.3.5, or by its predecessor of the same form, version 2, which compilers wrote with DWARF 4.
 type Package struct {
 	s        Sections
 	index    []byte
 	columns  uint32
 	units    uint32
 	slots    uint32
-	sections []uint32 // by column, what is there
+	sections []uint32 // section of each column
 }
 
-// Columns of the index. Those of version 2 have the same numbers, as far as they are looked at.
+// Columns of the index. Version 2 has the same numbers for those used here.
 const (
 	packInfo       = 1
 	packAbbrev     = 3
@@ -25,10 +24,10 @@ const (
 	packRnglists   = 8
 )
 
-// packHead is how many bytes of the index lie before its hash table.
+// packHead is the number of bytes of the index before its hash table.
 const packHead = 16
 
-// maxPackColumns is how many columns an index may have: the specification knows eight.
+// maxPackColumns limits the columns of an index: the specification has eight.
 const maxPackColumns = 64
 
 // ErrNotPacked is the error, in a chain, for a unit that a package does not have.
@@ -37,7 +36,7 @@ var ErrNotPacked = errors.New("it is not in the package, which belongs to anothe
 // NewPackage reads the head of a package's index, .debug_cu_index.
 func NewPackage(s Sections, index []byte) (*Package, error) {
 	r := buf{b: index}
-	version := r.u16() // of version 2 these are the lower half of 32 bits
+	version := r.u16() // in version 2 these are the lower half of 32 bits
 	r.u16()
 	p := &Package{s: s, index: index, columns: r.u32(), units: r.u32(), slots: r.u32()}
 	switch {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzPackage takes any bytes for a package's index.
+// FuzzPackage takes any bytes as a package's index.
 func FuzzPackage(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	var a asm
@@ -53,8 +53,8 @@ func TestPackage(t *testing.T) {
 			a.u32(r)
 		}
 		a.u32(packInfo).u32(packStrOffsets)
-		a.u32(0).u32(0).u32(10).u32(4).u32(60).u32(8) // where
-		a.u32(10).u32(4).u32(50).u32(4).u32(4).u32(8) // how many bytes
+		a.u32(0).u32(0).u32(10).u32(4).u32(60).u32(8) // offsets
+		a.u32(10).u32(4).u32(50).u32(4).u32(4).u32(8) // sizes
 		p, err := NewPackage(Sections{Info: info, StrOffsets: make([]byte, 16)}, a.b)
 		if err != nil {
 			t.Fatal(err)
@@ -66,11 +66,11 @@ func TestPackage(t *testing.T) {
 			}
 		}
 		if _, err := p.Unit(2); err == nil {
-			t.Errorf("version %d: a unit that is not there was found", version)
+			t.Errorf("version %d: a missing unit was found", version)
 		}
 		binary.LittleEndian.PutUint32(a.b[8:], 1<<30)
 		if _, err := NewPackage(Sections{}, a.b); err == nil {
-			t.Errorf("version %d: an index of 2^30 units in %d bytes was believed", version, len(a.b))
+			t.Errorf("version %d: an index of 2^30 units in %d bytes was accepted", version, len(a.b))
 		}
 	}
 }

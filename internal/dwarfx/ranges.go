@@ -2,8 +2,8 @@ package dwarfx
 
 import "slices"
 
-// each calls visit for every range [low, high) that an entry covers, in the producer's order, dropping those that do
-// not begin in code.
+// each calls visit for every range [low, high) of an entry, in the producer's order, without those that do not begin in
+// code.
 func (w *worker) each(u *unit, c *coverage, visit func(low, high uint64)) {
 	d := w.data
 	emit := func(low, high uint64) {
@@ -60,7 +60,7 @@ func (w *worker) rnglist(u *unit, c *coverage, emit func(low, high uint64)) {
 	d, off := w.data, c.ranges
 	if c.rangesForm == formRnglistx {
 		base := u.rngBase
-		if base == 0 { // not said: the first list in the section
+		if base == 0 { // not given: the first list in the section
 			base = 12
 			if u.is64 {
 				base = 20
@@ -115,7 +115,7 @@ func (w *worker) rnglist(u *unit, c *coverage, emit func(low, high uint64)) {
 	}
 }
 
-// inCode tells whether an address lies in a segment with code; always true if the segments are not known.
+// inCode reports whether an address is in a code segment; always true if the segments are not known.
 func (d *Data) inCode(a uint64) bool {
 	if len(d.code) == 0 {
 		return true

@@ -9,13 +9,13 @@ const (
 	tagNamespace = 0x39
 	tagModule    = 0x1e
 
-	// maxDepth bounds how deep entries are nested where scopes are wanted.
+	// maxDepth limits how deep entries are nested where scopes are read.
 	maxDepth = 256
 )
 
 // qualify completes the names of functions that have no linkage name in a language with scopes: sort becomes std::sort.
-// The entries around a function tell, and an entry does not tell its parent; so the unit is walked once more, up to the
-// last function in question.
+// Scopes are the entries around a function, and an entry does not refer to its parent; so the unit is walked once more,
+// up to the last of these functions.
 func (w *worker) qualify(u *unit, frames []*Frame) {
 	frames = slices.DeleteFunc(frames, func(f *Frame) bool {
 		return !f.Scoped || f.Linkage != "" || f.Name == "" || f.entry < u.die || f.entry >= u.end
@@ -46,7 +46,7 @@ func (w *worker) qualify(u *unit, frames []*Frame) {
 			frames = frames[1:]
 		}
 		for len(frames) > 0 && frames[0].entry < start {
-			frames = frames[1:] // no entry begins there
+			frames = frames[1:] // no entry begins at that offset
 		}
 		code := r.uleb()
 		if code == 0 {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// splitErrors are what became of units whose functions are described elsewhere, and could not be read.
+// splitErrors collects the errors of split units that could not be read.
 type splitErrors struct {
 	mu    sync.Mutex
 	units int
@@ -21,7 +21,7 @@ func (s *splitErrors) add(err error) {
 	}
 }
 
-// error sums them up; nil if there are none.
+// error returns them as one error; nil if there are none.
 func (s *splitErrors) error() error {
 	switch s.units {
 	case 0:
@@ -35,12 +35,12 @@ func (s *splitErrors) error() error {
 }
 
 var (
-	errNotOpened = errors.New("separate files are not looked for")
+	errNotOpened = errors.New("separate files are not searched for")
 	errNoUnit    = errors.New("it has no such unit: it belongs to another build")
 )
 
-// follow returns a worker on the unit that was split off u, which is its last one, or nil. What it reads is valid until
-// done is called.
+// follow returns a worker on the unit that was split off u, as its last one, or nil. What it reads is valid until done
+// is called.
 func (w *worker) follow(u *unit) (s *worker, done func()) {
 	d := w.data
 	if d.open == nil {
@@ -53,15 +53,15 @@ func (w *worker) follow(u *unit) (s *worker, done func()) {
 		return nil, func() {}
 	}
 	defer func() {
-		if s == nil { // whatever happened
+		if s == nil { // also after a panic
 			done()
 			done = func() {}
 		}
 	}()
-	// Addresses, and lists of ranges before DWARF 5, stay with the program.
+	// Addresses, and range lists before DWARF 5, stay in the program.
 	sections.Addr, sections.Ranges = d.s.Addr, d.s.Ranges
 	on := newWorker(&Data{s: sections, code: d.code, workers: 1, release: d.release}, w.run)
-	on.fuel = w.fuel / 2 // and what is left comes back, else each unit would cost a batch
+	on.fuel = w.fuel / 2 // the unused part is given back, else each unit would cost a batch
 	w.fuel -= on.fuel
 	closeFile := done
 	done = func() {
@@ -76,8 +76,8 @@ func (w *worker) follow(u *unit) (s *worker, done func()) {
 	return on, done
 }
 
-// splitUnit finds the unit that was split off a skeleton, with what only the skeleton says of it; nil if it is not
-// there.
+// splitUnit finds the unit that was split off a skeleton, and adds what only the skeleton says; nil if it does not
+// exist.
 func (w *worker) splitUnit(skeleton *unit) *unit {
 	w.data.index()
 	for _, off := range w.data.units {

@@ -2,7 +2,7 @@ package dwarfx
 
 import "slices"
 
-// header is what the header of a unit says.
+// header is the header of a unit.
 type header struct {
 	off      uint64 // of the header in .debug_info
 	end      uint64 // of the unit
@@ -12,7 +12,7 @@ type header struct {
 	kind     uint8
 	addrSize uint8
 	is64     bool
-	id       uint64 // what a skeleton and the unit that was split off have in common; 0: none
+	id       uint64 // shared by a skeleton and the unit that was split off; 0: none
 }
 
 func (h *header) offsetSize() int {
@@ -22,18 +22,18 @@ func (h *header) offsetSize() int {
 	return 4
 }
 
-// unit is a header with what the root entry says.
+// unit is a header and the contents of the root entry.
 type unit struct {
 	header
 	table    *abbrevs
 	strBase  uint64
 	addrBase uint64
 	rngBase  uint64
-	oldBase  uint64 // what offsets in .debug_ranges are relative to
+	oldBase  uint64 // base of offsets in .debug_ranges
 	low      uint64 // base of the unit's range lists
 	stmtList uint64
 	hasLines bool
-	dwo      []byte // name of the file that the entries are in, if they are elsewhere
+	dwo      []byte // name of the file with the entries, if they are split off
 	dwoBase  uint64 // their oldBase
 	language uint64
 	name     []byte
@@ -55,8 +55,8 @@ type coverage struct {
 
 func (c *coverage) any() bool { return c.hasRanges || c.hasLow && c.hasHigh }
 
-// parseHeader reads the header of the unit at an offset. The second result is where the next unit begins, 0 if that is
-// unknown; the first is false if the unit cannot be read.
+// parseHeader reads the header of the unit at an offset. ok is false if the unit cannot be read. next is the offset of
+// the next unit, 0 if that is unknown.
 func (d *Data) parseHeader(off uint64) (h header, ok bool, next uint64) {
 	r := at(d.s.Info, off)
 	length := uint64(r.u32())
@@ -92,7 +92,7 @@ func (d *Data) parseHeader(off uint64) (h header, ok bool, next uint64) {
 	return h, !r.bad && (h.addrSize == 8 || h.addrSize == 4), h.end
 }
 
-// parseRoot reads the root entry. It is false if the unit holds no code of its own.
+// parseRoot reads the root entry. It returns false if the unit has no code of its own.
 func (w *worker) parseRoot(h header) (unit, bool) {
 	d := w.data
 	u := unit{header: h, strBase: uint64(2 * h.offsetSize()), rngBase: 0}
@@ -159,7 +159,7 @@ func (w *worker) parseRoot(h header) (unit, bool) {
 	return u, a.tag != tagPartialUnit
 }
 
-// take notes an attribute that tells an entry's addresses.
+// take reads an attribute that describes an entry's addresses.
 func (c *coverage) take(name, form uint16, v uint64) {
 	switch name {
 	case atLowPC:
@@ -183,7 +183,7 @@ func (w *worker) load(off uint64) (*unit, bool) {
 	return &u, true
 }
 
-// unitOf returns the offset of the unit that holds the entry at an offset.
+// unitOf returns the offset of the unit that contains the entry at an offset.
 func (d *Data) unitOf(off uint64) (uint64, bool) {
 	d.index()
 	i, found := slices.BinarySearch(d.units, off)

@@ -28,30 +28,30 @@ const (
 	opGNUConstIndex     = 0xfc
 )
 
-// Place is where a static variable lies.
+// Place is the address of a static variable.
 type Place struct {
-	Addr   uint64 // or, of a thread-local one, the offset in the file's part of a thread's memory
+	Addr   uint64 // thread-local: the offset in the file's part of a thread's memory
 	Thread bool
 }
 
-// Declaration is what the debug information says of a variable.
+// Declaration is what the debug information says about a variable.
 type Declaration struct {
-	Name string // as in the source, without scopes; "" if nothing is known
+	Name string // as in the source, without scopes; "" if unknown
 	File string
 	Line uint32
 }
 
-// maxSightings is how many units may seem to have a variable before the others are not asked.
+// maxSightings limits the units that are searched for one variable.
 const maxSightings = 3
 
-// sighting is a spot of the debug information that looks like a variable's.
+// sighting is a place in the debug information that may describe a variable.
 type sighting struct {
 	unit uint64
 	at   uint64 // offset of the location in .debug_info; 0: anywhere in the unit
 }
 
-// Variables returns the declarations of variables. Only their units are read: the bytes of a location are looked for in
-// all of .debug_info, which is a matter of memory speed, and lead there.
+// Variables returns the declarations of variables. It reads only their units, which it finds by searching all of
+// .debug_info for the bytes of the variables' locations, at the speed of memory.
 func (d *Data) Variables(ctx context.Context, places []Place) ([]Declaration, error) {
 	c := &run{ctx: ctx, strings: map[string]string{}, bytes: 16 << 20}
 	c.fuel.Store(16*d.size() + 1024*int64(len(places)) + d.grant)
@@ -93,7 +93,7 @@ func (w *worker) variables(places []Place, out []Declaration) {
 	}
 }
 
-// sightings finds, for each variable, where it may be described.
+// sightings finds, for each variable, the places that may describe it.
 func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
 	seen := make([][]sighting, n)
 	note := func(p Place, s sighting) {
@@ -132,7 +132,7 @@ func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
 	return seen
 }
 
-// indirect finds the variables whose addresses are in .debug_addr, and the units that the parts of it belong to.
+// indirect finds the variables whose addresses are in .debug_addr, and the units to which its parts belong.
 func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	table := w.data.s.Addr
 	type found struct {
@@ -143,7 +143,7 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	for at := 0; at+8 <= len(table); at += 8 {
 		addr := binary.LittleEndian.Uint64(table[at:])
 		for _, p := range [2]Place{{Addr: addr}, {Addr: addr, Thread: true}} {
-			if _, ok := wanted[p]; ok && addr != 0 { // 0 is what linkers leave of what they dropped
+			if _, ok := wanted[p]; ok && addr != 0 { // linkers leave 0 for variables that they dropped
 				list = append(list, found{p, uint64(at)})
 			}
 		}
@@ -170,8 +170,7 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	}
 }
 
-// variablesOf goes through a unit's entries up to the last location in question. Subtrees in which there is none are
-// skipped.
+// variablesOf goes through a unit's entries up to the last of the locations. Subtrees without any are skipped.
 func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]int, out []Declaration) {
 	u, ok := w.load(off)
 	if !ok {
@@ -236,7 +235,7 @@ func (w *worker) variablesOf(off uint64, locations []uint64, wanted map[Place]in
 	}
 }
 
-// location reads a variable's entry and returns where it lies, if that is one place for all of its life.
+// location reads a variable's entry and returns its place, if it has the same place for all of its life.
 func (w *worker) location(u *unit, r *buf, a *abbrev) (p Place, ok bool) {
 	attrs := u.table.of(a)
 	for i := range attrs {
@@ -249,7 +248,7 @@ func (w *worker) location(u *unit, r *buf, a *abbrev) (p Place, ok bool) {
 	return p, ok && !r.bad
 }
 
-// place reads a location: an attribute's value with its length before it.
+// place reads a location: an attribute's value, preceded by its length.
 func (w *worker) place(u *unit, form uint16, value []byte) (Place, bool) {
 	r := buf{b: value}
 	var n uint64
@@ -287,7 +286,7 @@ func (w *worker) place(u *unit, form uint16, value []byte) (Place, bool) {
 // fileNames names files by the line tables of units.
 type fileNames struct {
 	on    *worker
-	of    *unit // whose table it is, if not that of the unit at hand
+	of    *unit // the table's unit, if it is not the current unit
 	lines map[uint64]*lines
 }
 
@@ -306,7 +305,7 @@ func (f *fileNames) name(u *unit, file uint64) string {
 	return f.on.file(l, file)
 }
 
-// declaration reads what an entry says, and those that it refers to as its specification or origin, nearest first.
+// declaration reads an entry, and those to which it refers as its specification or origin, nearest first.
 func (w *worker) declaration(entry uint64, files *fileNames) Declaration {
 	out := Declaration{Name: w.nameOf(entry).name}
 	for range 8 {

@@ -2,7 +2,7 @@ package dwarfx
 
 import "sort"
 
-// maxChain bounds how many functions may be inlined into each other at one address.
+// maxChain limits how many functions may be inlined into each other at one address.
 const maxChain = 200
 
 // hit is one wanted address within a unit.
@@ -14,7 +14,7 @@ type hit struct {
 	hasLine bool
 	hasFunc bool
 	fn      uint64 // the function's entry
-	low     uint64 // the range that made it a hit
+	low     uint64 // the range that contains the address
 	high    uint64
 	chain   []inlined // outermost first
 }
@@ -27,9 +27,9 @@ type inlined struct {
 	depth int
 }
 
-// walk goes through the entries of a unit once and notes for every hit the function that it lies in and what was
-// inlined there. With skip it jumps over types, and functions without hits, that tell where they end. That misses
-// functions within functions, which some languages have.
+// walk goes through the entries of a unit once and stores for every hit its function and what was inlined there. With
+// skip it jumps over types, and functions without hits, if they say where they end. That misses functions within
+// functions, which some languages have.
 func (w *worker) walk(u *unit, hits []hit, skip bool) {
 	r := buf{b: w.data.s.Info[:u.end], off: int(u.die)}
 	depth, steps := 0, 0
@@ -111,7 +111,7 @@ func (w *worker) siblingOf(u *unit, r *buf, a *abbrev) uint64 {
 	return sibling
 }
 
-// function reads a function's or an inlined call's entry and notes it at the hits that it covers.
+// function reads the entry of a function or an inlined call and stores it at the hits that it covers.
 func (w *worker) function(u *unit, r *buf, a *abbrev, start uint64, depth int, hits []hit) (sibling uint64,
 	covered bool) {
 	var c coverage
@@ -154,8 +154,8 @@ func (w *worker) function(u *unit, r *buf, a *abbrev, start uint64, depth int, h
 	return sibling, covered
 }
 
-// inline adds a call to a hit's chain. Calls come outermost first; one that is not below the last one is a twin that
-// claims the same address, and the first is believed.
+// inline adds a call to a hit's chain. Calls come outermost first. One that is not below the last one is a duplicate
+// that claims the same address; the first one is used.
 func (w *worker) inline(h *hit, call inlined) {
 	if !h.hasFunc || len(h.chain) >= maxChain {
 		return

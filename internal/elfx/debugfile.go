@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 )
 
-// DebugDirs are the directories where distributions put separate debug files.
+// DebugDirs are the directories into which distributions put separate debug files.
 var DebugDirs = []string{"/usr/lib/debug"}
 
-// HasDWARF reports whether the file itself has line tables or functions for a debugger.
+// HasDWARF reports whether the file itself has debug information.
 func (f *File) HasDWARF() bool { return f.HasSection(".debug_info") && f.HasSection(".debug_abbrev") }
 
 // HasSymtab reports whether the file has a full symbol table.
 func (f *File) HasSymtab() bool { return f.HasSection(".symtab") }
 
 // OpenDebug finds the separate debug file of a program or library by its build id, and by .gnu_debuglink if f, which
-// may be nil, is given. What is found is checked against the build id, or else the checksum in the link. Without any
-// the result is nil; notes tell what was found and not used.
+// may be nil, is given. A file is checked against the build id, or else against the checksum in the link. If there is
+// none, the result is nil; notes say which files were found but not used.
 func OpenDebug(f *File, path string, buildID []byte, dirs []string) (debug *File, notes []string) {
 	for _, name := range buildIDPaths(buildID, dirs) {
 		d, err := OpenExisting(name)
@@ -67,7 +67,7 @@ func OpenDebug(f *File, path string, buildID []byte, dirs []string) (debug *File
 	return nil, notes
 }
 
-// OpenAlt opens the file that dwz moved shared debug information of f to, or returns nil if f has no such link.
+// OpenAlt opens the file to which dwz moved shared debug information of f; nil if f has no such link.
 func OpenAlt(f *File, dirs []string) (*File, error) {
 	link, id, ok := f.AltLink()
 	if !ok {
@@ -95,10 +95,11 @@ func OpenAlt(f *File, dirs []string) (*File, error) {
 		}
 		d.Close()
 	}
-	return nil, fmt.Errorf("%s: its debug information refers to %s (build id %x), which is not there", f.Path, link, id)
+	return nil, fmt.Errorf("%s: its debug information refers to %s (build id %x), which does not exist",
+		f.Path, link, id)
 }
 
-// OpenExisting opens a file; one that does not exist is nil without an error.
+// OpenExisting opens a file. If the file does not exist, it returns nil without an error.
 func OpenExisting(name string) (*File, error) {
 	d, err := Open(name)
 	if err != nil && os.IsNotExist(err) {
@@ -119,7 +120,7 @@ func buildIDPaths(id []byte, dirs []string) []string {
 	return names
 }
 
-// debugLinkPaths lists where a debugger looks: beside the file, in .debug, in the global directories under its path.
+// debugLinkPaths lists where debuggers look: beside the file, in .debug, in the global directories under its path.
 func debugLinkPaths(path, link string, dirs []string) []string {
 	var names []string
 	add := func(path string) {
@@ -142,11 +143,11 @@ func same(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// checksum is the one of .gnu_debuglink: CRC-32 of the whole file.
+// checksum returns the checksum of .gnu_debuglink: CRC-32 of the whole file.
 func (f *File) checksum() uint32 {
 	var sum uint32
 	if err := Contain(func() error {
-		const step = 8 << 20 // let go of what was read: files may be huge
+		const step = 8 << 20 // release what was read: files may be huge
 		for b := f.data; len(b) > 0; b = b[min(step, len(b)):] {
 			sum = crc32.Update(sum, crc32.IEEETable, b[:min(step, len(b))])
 			f.Release()

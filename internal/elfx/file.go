@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotELF is the error, in a chain, for a file that is no ELF file at all.
+// ErrNotELF is the error, in a chain, for a file that is not an ELF file.
 var ErrNotELF = errors.New("not an ELF file")
 
-// File is an open ELF file. Its methods may be called from several goroutines, apart from Close.
+// File is an open ELF file. Several goroutines may call its methods, except for Close.
 type File struct {
 	Path string
 	Type elf.Type
-	// Machine is the processor that the code is for.
+	// Machine is the processor architecture of the code.
 	Machine  elf.Machine
 	Class    elf.Class
 	elf      *elf.File
@@ -31,7 +31,7 @@ type File struct {
 
 // Open maps a file and reads its headers.
 func Open(path string) (*File, error) {
-	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // non-blocking: path may name a FIFO
+	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // non-blocking: path may be a FIFO
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +62,11 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Stamp returns the file's size and the time when it was last changed. Two files of one build id with the same stamp
-// have the same contents, as far as nobody forges them.
+// Stamp returns the file's size and modification time. Two files of one build id with the same stamp have the same
+// contents, unless somebody forges them.
 func (f *File) Stamp() (size int64, modified time.Time) { return int64(len(f.data)), f.modified }
 
-// FromBytes reads an ELF image that lies in memory, such as the vdso. The name is for messages.
+// FromBytes reads an ELF image in memory, such as the vdso. The name is for messages.
 func FromBytes(name string, image []byte) (*File, error) {
 	return parse(name, image)
 }
@@ -90,7 +90,7 @@ func parse(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Close gives the mapping back. Bytes that Section returned must not be used any more.
+// Close unmaps the file. Bytes that Section returned must not be used any more.
 func (f *File) Close() error {
 	err := f.sections.close()
 	if f.mapped {
@@ -101,8 +101,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Release tells the kernel that the pages read so far are not needed soon. The file stays readable; it only stops to
-// count as resident memory of this process. Only a hint, never an error.
+// Release tells the kernel that the pages read so far are not needed soon. The file stays readable; it only stops
+// counting as resident memory of this process. This is a hint, so there is no error.
 func (f *File) Release() {
 	if f.mapped {
 		unix.Madvise(f.data, unix.MADV_DONTNEED)
@@ -116,7 +116,7 @@ func (f *File) Little() bool { return f.elf.Data == elf.ELFDATA2LSB }
 // Span is a range of addresses, end excluded.
 type Span struct{ Start, End uint64 }
 
-// Code returns the address ranges of the executable segments. A separate debug file has them too.
+// Code returns the address ranges of the executable segments. A separate debug file has them, too.
 func (f *File) Code() []Span {
 	var spans []Span
 	for _, p := range f.elf.Progs {
@@ -127,8 +127,8 @@ func (f *File) Code() []Span {
 	return spans
 }
 
-// Contain runs f and returns its error; a panic in f, or a fault because a mapped file has shrunk, becomes an error. It
-// guards this goroutine only.
+// Contain runs f and returns its error. It turns a panic in f, or a fault because a mapped file has shrunk, into an
+// error. It covers this goroutine only.
 func Contain(f func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -140,7 +140,7 @@ func Contain(f func() error) (err error) {
 	return f()
 }
 
-// reader is an io.ReaderAt over the image.
+// reader is an io.ReaderAt of the image.
 type reader struct{ data []byte }
 
 func (r *reader) ReadAt(p []byte, off int64) (int, error) {
@@ -154,7 +154,7 @@ func (r *reader) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// slice returns bytes of the image, or nil if it does not hold all of them.
+// slice returns bytes of the image, or nil if the image does not hold all of them.
 func (f *File) slice(off, size uint64) []byte {
 	n := uint64(len(f.data))
 	if off > n || size > n-off {

@@ -13,12 +13,12 @@ import (
 // Malloc says where a program's own malloc is, if it has one.
 type Malloc int
 
-// A program that brings its own malloc may never call the one that a preloaded library offers.
+// A program with its own malloc may never call the one that a preloaded library offers.
 const (
 	MallocNone Malloc = iota // the usual case: malloc comes from a library
-	// Defined and exported by the executable: it comes first in the search order, before any preload.
+	// Defined and exported by the executable: it comes first in the search order, before any preloaded library.
 	MallocDynamic
-	MallocLocal // defined in the executable, in .symtab only: its own calls are bound to it
+	MallocLocal // defined in the executable, in .symtab only: the executable's calls are bound to it
 )
 
 // Info is what a launcher must know about a program before it runs it.
@@ -26,27 +26,27 @@ type Info struct {
 	Class   int         // 32 or 64
 	Machine elf.Machine // EM_X86_64, EM_AARCH64, ...
 	Type    elf.Type    // ET_EXEC, ET_DYN, ...
-	// Static: no dynamic loader will run, so nothing can be preloaded. False for the loader itself, which can be
-	// run as a command.
+	// Static: no dynamic loader will run, so nothing can be preloaded. False for the loader itself, which can be run as
+	// a command.
 	Static bool
 	PIE    bool   // position-independent executable
-	Interp string // the dynamic loader that it asks for
+	Interp string // the dynamic loader that it requests
 	Malloc Malloc
-	// Sanitizer names the sanitizer that the program is built with, if that must come before any other library:
-	// "AddressSanitizer" and its like. With one linked into the program itself, Malloc is MallocDynamic instead.
+	// Sanitizer names the sanitizer that the program is built with, if its library must come before any other:
+	// "AddressSanitizer" and similar. If one is linked into the program, Malloc is MallocDynamic instead.
 	Sanitizer string
 	BuildID   []byte
-	// Script: the file is no ELF file but a script, to be run by the program Script with ScriptArg. Nothing else is
+	// Script: the file is not an ELF file but a script, to be run by the program Script with ScriptArg. Nothing else is
 	// set then.
 	Script    string
 	ScriptArg string
 }
 
-// DefinesMalloc reports whether the executable brings its own malloc.
+// DefinesMalloc reports whether the executable has its own malloc.
 func (i Info) DefinesMalloc() bool { return i.Malloc != MallocNone }
 
-// Inspect reads what kind of program a file is. A script is not an error, see Info.Script; any other file that is not
-// ELF gives an error with ErrNotELF in its chain.
+// Inspect determines what kind of program a file is. A script is not an error, see Info.Script; any other file that is
+// not ELF gives an error with ErrNotELF in its chain.
 func Inspect(path string) (Info, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *File) inspect() Info {
 		}
 	}
 	soname, flags := f.dynamic()
-	// A static PIE has a dynamic segment but no loader; a shared library, the loader among them, has a name.
+	// A static PIE has a dynamic segment but no loader; a shared library, such as the loader, has a name.
 	info.Static = info.Interp == "" && (!dynamic || !soname)
 	info.PIE = f.Type == elf.ET_DYN && (info.Interp != "" || flags&uint64(elf.DF_1_PIE) != 0)
 	switch {
@@ -90,7 +90,7 @@ func (f *File) inspect() Info {
 	case f.defines(elf.SHT_SYMTAB, "malloc"):
 		info.Malloc = MallocLocal
 	}
-	libraries, _ := f.elf.ImportedLibraries() // an unreadable list shows nothing
+	libraries, _ := f.elf.ImportedLibraries() // an unreadable list is treated as empty
 	for _, l := range libraries {
 		for prefix, name := range sanitizers {
 			if strings.HasPrefix(l, prefix) {
@@ -101,7 +101,7 @@ func (f *File) inspect() Info {
 	return info
 }
 
-// sanitizers whose libraries take malloc over and do not bear another one before them. (UBSan's does not care.)
+// sanitizers whose libraries replace malloc and must come before any other library. (UBSan's need not.)
 var sanitizers = map[string]string{
 	"libasan.":            "AddressSanitizer",
 	"libhwasan.":          "HWAddressSanitizer",
@@ -114,7 +114,7 @@ var sanitizers = map[string]string{
 	"libclang_rt.dfsan":   "DataFlowSanitizer",
 }
 
-// dynamic tells whether the file has a DT_SONAME, and its DT_FLAGS_1.
+// dynamic returns whether the file has a DT_SONAME, and its DT_FLAGS_1.
 func (f *File) dynamic() (soname bool, flags uint64) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_DYNAMIC {
@@ -146,7 +146,7 @@ func (f *File) word(b []byte) uint64 {
 	return f.elf.ByteOrder.Uint64(b)
 }
 
-// defines tells whether the file itself defines a function of that name in a symbol table.
+// defines reports whether the file itself defines a function of that name in a symbol table.
 func (f *File) defines(table elf.SectionType, name string) bool {
 	found := false
 	f.eachSymbol(table, func(s rawSymbol, strings []byte) bool {
@@ -163,14 +163,14 @@ func (f *File) defines(table elf.SectionType, name string) bool {
 	return found
 }
 
-// allocators that programs have in themselves, and texts by which they are known. Chromium's comes first: it has
-// others' code.
+// allocators that are linked into programs, and texts that identify them. Chromium's comes first: it contains code of
+// others.
 var allocators = []struct{ text, name string }{
 	{"PartitionAlloc", "PartitionAlloc"}, {"<jemalloc>", "jemalloc"}, {"tcmalloc", "tcmalloc"}, {"mimalloc",
 		"mimalloc"},
 }
 
-// entries of an allocator, as a program may export them.
+// entries are the functions of an allocator that a program may export.
 var entries = []struct{ symbol, name string }{
 	{"malloc", "malloc"}, {"calloc", "calloc"}, {"realloc", "realloc"}, {"free", "free"}, {"posix_memalign",
 		"posix_memalign"},
@@ -178,8 +178,8 @@ var entries = []struct{ symbol, name string }{
 		"operator new"}, {"_ZdlPv", "operator delete"},
 }
 
-// Allocator says what allocator a program seems to have in itself, "" if that is not known, and which of its functions
-// it exports.
+// Allocator returns the allocator that a program seems to contain, "" if unknown, and which of its functions the
+// program exports.
 func (f *File) Allocator() (name string, exported []string) {
 	_ = Contain(func() error {
 		for _, e := range entries {
@@ -205,7 +205,7 @@ func (f *File) Allocator() (name string, exported []string) {
 
 // shebang reads the first line of a script.
 func shebang(path string) (interp, arg string, ok bool) {
-	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may be a FIFO
+	fd, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // path may be a FIFO
 	if err != nil {
 		return "", "", false
 	}

@@ -20,11 +20,15 @@ const (
 	ownMalloc = `#include <stddef.h>
 static char pool[1 << 16];
 static size_t used;
-void *malloc(size_t n) { size_t at = used; used += (n + 15) & ~(size_t)15; return used <= sizeof(pool) ? pool + at : NULL; }
+void *malloc(size_t n) {
+	size_t at = used;
+	used += (n + 15) & ~(size_t)15;
+	return used <= sizeof(pool) ? pool + at : NULL;
+}
 void free(void *p) { (void)p; }
 int main(void) { return malloc(1) == NULL; }
 `
-	// Taking malloc's address gives an executable at a fixed place a .dynsym entry with a value, yet no definition.
+	// An executable at a fixed address that takes malloc's address has a .dynsym entry with a value, but no definition.
 	takesAddress = "#include <stdlib.h>\nvoid *(*p)(size_t) = malloc;\nint main(void) { return p == 0; }\n"
 )
 
@@ -80,7 +84,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// The dynamic loader can be run as a command, and then loads what is to be preloaded.
+// The dynamic loader can be run as a command, and then loads preloaded libraries.
 func TestAllocator(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -151,7 +155,7 @@ func TestInspectOther(t *testing.T) {
 		}
 	}
 	if _, err := Inspect(filepath.Join(dir, "gone")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no file: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := Inspect(write("short", "\x7fELF\x02\x01\x01............")); err == nil ||
 		!strings.Contains(err.Error(), "damaged") {
@@ -159,7 +163,7 @@ func TestInspectOther(t *testing.T) {
 	}
 }
 
-// A 32-bit executable, made by hand: compilers for it are seldom installed.
+// A 32-bit executable, made by hand, since compilers for it are rarely installed.
 func TestInspect32(t *testing.T) {
 	t.Parallel()
 	b := make([]byte, 52+32+16)

@@ -9,15 +9,15 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// Limits on .gnu_debugdata: its compressed size, its dictionary (xz -9 has one of 64 MiB) and what comes out of it.
+// Limits on .gnu_debugdata: its compressed size, its dictionary (xz -9 has one of 64 MiB) and its decompressed size.
 // Real ones are a few megabytes at most.
 const (
 	maxMini       = 64 << 20
 	maxDictionary = 64 << 20
 )
 
-// MiniDebug opens the small ELF file that some distributions put into .gnu_debugdata, compressed by xz: the symbol
-// table of the functions that .dynsym does not have. Without such a section the result is nil without an error.
+// MiniDebug opens the small ELF file that some distributions put into .gnu_debugdata, compressed with xz: a symbol
+// table of the functions that .dynsym lacks. Without such a section the result is nil without an error.
 func (f *File) MiniDebug() (mini *File, err error) {
 	const name = ".gnu_debugdata"
 	list := f.find(name)
@@ -42,9 +42,8 @@ func (f *File) MiniDebug() (mini *File, err error) {
 	return mini, nil
 }
 
-// unxz decompresses an xz stream of one block, which is what xz writes unless it is told otherwise. The block's
-// checksum is not looked at. (The package xz itself would take a dictionary as large as the block's header claims, up
-// to 4 GiB.)
+// unxz decompresses an xz stream of one block, which is what xz writes by default. The block's checksum is not checked.
+// (The package xz would allocate a dictionary as large as the block's header claims, up to 4 GiB.)
 func unxz(b []byte) ([]byte, error) {
 	const header = 12 // magic, flags, checksum
 	if len(b) < header+8 || !bytes.HasPrefix(b, []byte("\xfd7zXZ\x00")) {
@@ -56,7 +55,7 @@ func unxz(b []byte) ([]byte, error) {
 		return nil, errors.New("an xz stream without a block")
 	}
 	fields, flags := b[2:size], b[1]
-	for _, flag := range []byte{0x40, 0x80} { // compressed and uncompressed size: numbers of 7 bits a byte
+	for _, flag := range []byte{0x40, 0x80} { // compressed and uncompressed size: numbers of 7 bits per byte
 		for flags&flag != 0 && len(fields) > 0 {
 			last := fields[0] < 0x80
 			if fields = fields[1:]; last {
@@ -77,7 +76,7 @@ func unxz(b []byte) ([]byte, error) {
 	}
 	image, err := io.ReadAll(io.LimitReader(r, maxMini+1))
 	if err == nil && len(image) > maxMini {
-		err = fmt.Errorf("more than %d bytes come out of it", maxMini)
+		err = fmt.Errorf("it decompresses to more than %d bytes", maxMini)
 	}
 	return image, err
 }

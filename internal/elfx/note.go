@@ -18,7 +18,7 @@ func (f *File) BuildID() []byte {
 				id = f.buildID(f.slice(s.Offset, s.FileSize))
 			}
 		}
-		for _, p := range f.elf.Progs { // a file may come without section headers
+		for _, p := range f.elf.Progs { // a file may have no section headers
 			if p.Type == elf.PT_NOTE && id == nil {
 				id = f.buildID(f.slice(p.Off, p.Filesz))
 			}
@@ -50,7 +50,7 @@ func (f *File) buildID(b []byte) []byte {
 	return nil
 }
 
-// DebugLink returns the name and checksum of the separate debug file that .gnu_debuglink asks for.
+// DebugLink returns the name and checksum of the separate debug file, from .gnu_debuglink.
 func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	b := f.small(".gnu_debuglink")
 	n := cString(b)
@@ -64,7 +64,7 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	return n, f.elf.ByteOrder.Uint32(b[at:]), true
 }
 
-// AltLink returns the name and build id of the file that dwz moved shared debug information to (.gnu_debugaltlink).
+// AltLink returns the name and build id of the file to which dwz moved shared debug information (.gnu_debugaltlink).
 func (f *File) AltLink() (name string, buildID []byte, ok bool) {
 	b := f.small(".gnu_debugaltlink")
 	n := cString(b)
@@ -74,7 +74,7 @@ func (f *File) AltLink() (name string, buildID []byte, ok bool) {
 	return n, append([]byte(nil), b[len(n)+1:]...), true
 }
 
-// small returns a copy of a section of at most a page or so, or nil.
+// small returns a copy of a section of about a page or less, or nil.
 func (f *File) small(name string) []byte {
 	var b []byte
 	err := Contain(func() error {
@@ -90,7 +90,7 @@ func (f *File) small(name string) []byte {
 	return b
 }
 
-// cString returns the NUL-terminated string that b begins with, "" if there is none.
+// cString returns the NUL-terminated string at the beginning of b, "" if there is none.
 func cString(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

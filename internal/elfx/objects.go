@@ -10,35 +10,35 @@ import (
 // Storage says how the loader treats a section that holds data.
 type Storage struct {
 	Writable  bool
-	Zero      bool // nothing of it is in the file: it is zero at first
+	Zero      bool // it takes no space in the file and is zero at first
 	PerThread bool // each thread has a copy
 }
 
-// DataSection is a section that holds data of the program's own. What the loader and the unwinder need is none.
+// DataSection is a section that holds the program's own data, not that of the loader or the unwinder.
 type DataSection struct {
 	Storage
-	Start, End uint64 // addresses; of one for each thread: offsets in the module's part of a thread's memory
+	Start, End uint64 // addresses; thread-local: offsets in the module's part of a thread's memory
 }
 
-// Object is a variable, as the symbol table tells.
+// Object is a variable from the symbol table.
 type Object struct {
 	Name    string // as in the symbol table, without a version
-	Addr    uint64 // for one of each thread: the offset in the module's part of a thread's memory
+	Addr    uint64 // thread-local: offset in the module's part of a thread's memory
 	Size    uint64
-	Section int // index of the DataSection that it lies in, -1: none
+	Section int // index of its DataSection, -1: none
 }
 
-// ObjectSum counts the variables of a section: how many, and their bytes, each byte once.
+// ObjectSum counts the variables of a section and their bytes, each byte once.
 type ObjectSum struct{ Objects, Bytes uint64 }
 
-// maxDataSections bounds the sections of a file. Real ones have some ten.
+// maxDataSections limits the sections of a file. Real files have about ten.
 const maxDataSections = 256
 
-// maxObjects bounds the variables that are told apart, at 32 bytes each. The largest programs have a million.
+// maxObjects limits the variables that are listed, at 32 bytes each. The largest programs have a million.
 const maxObjects = 1 << 22
 
-// DataSections returns the sections that hold data, by address, those of each thread's memory behind the others. In a
-// separate debug file all sections are empty; there, the names say what they were.
+// DataSections returns the sections that hold data, by address, thread-local ones last. In a separate debug file all
+// sections are empty; their names then say what they were.
 func (f *File) DataSections() []DataSection {
 	base := ^uint64(0)
 	for _, p := range f.elf.Progs {
@@ -78,7 +78,7 @@ func rank(last bool) int {
 	return 0
 }
 
-// machinery tells sections that no programmer wrote.
+// machinery reports whether no programmer wrote a section.
 func machinery(s *elf.Section) bool {
 	for _, prefix := range []string{".eh_frame", ".gcc_except_table", ".interp", ".note", ".stapsdt", ".got", ".plt",
 		".gnu", ".sframe"} {
@@ -89,16 +89,16 @@ func machinery(s *elf.Section) bool {
 	return false
 }
 
-// onlyDebug says whether the file is a separate debug file: its code is not in it.
+// onlyDebug reports whether the file is a separate debug file, which does not contain the code.
 func (f *File) onlyDebug() bool {
 	return slices.ContainsFunc(f.elf.Sections, func(s *elf.Section) bool {
 		return s.Flags&elf.SHF_EXECINSTR != 0 && s.Type == elf.SHT_NOBITS
 	})
 }
 
-// Objects returns the variables of the sections, largest first: those of at least a size, up to most of them, and, if
-// these are fewer than some, the largest ones up to so many. Of several names for one variable one is taken. The sums
-// are of all variables, one for each section. Where there is a .symtab it tells, else .dynsym.
+// Objects returns the variables of the sections, largest first: those of at least size bytes, but at most most; and if
+// these are fewer than some, the some largest ones. If a variable has several names, one is chosen. The sums are of all
+// variables, one sum for each section. The symbols come from .symtab if there is one, else from .dynsym.
 func (f *File) Objects(sections []DataSection, size uint64, most, some int) ([]Object, []ObjectSum, error) {
 	sums := make([]ObjectSum, len(sections))
 	var list []Object
@@ -131,7 +131,7 @@ func (f *File) Objects(sections []DataSection, size uint64, most, some int) ([]O
 	return list, sums, err
 }
 
-// object is an Object while there are many.
+// object is a compact form of Object.
 type object struct {
 	addr, size uint64
 	name       uint32
@@ -171,7 +171,7 @@ func (f *File) objects(table elf.SectionType, sections []DataSection) (all []obj
 	return kept, names
 }
 
-// holder returns the index of the section that an address lies in, -1 if none.
+// holder returns the index of the section that contains an address, -1 if none does.
 func holder(sections []DataSection, addr uint64, thread bool) int {
 	for i := range sections {
 		if s := &sections[i]; s.PerThread == thread && addr >= s.Start && addr < s.End {

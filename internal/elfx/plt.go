@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// PLT names the stubs of the procedure linkage table: for each address, in ascending order, that lies in one, the
-// function that the stub jumps to. x86-64 only; elsewhere all names are empty.
+// PLT names the stubs of the procedure linkage table: for each address, in ascending order, that is in a stub, the
+// function to which the stub jumps. x86-64 only; elsewhere all names are empty.
 func (f *File) PLT(addrs []uint64) ([]string, error) {
 	names := make([]string, len(addrs))
 	if f.Machine != elf.EM_X86_64 || !f.Little() || f.Class != elf.ELFCLASS64 {
@@ -34,7 +34,7 @@ func (f *File) PLT(addrs []uint64) ([]string, error) {
 	return names, err
 }
 
-// stub returns the slot that the stub around addr jumps through: jmp *disp32(%rip), at an offset of at most 5 into a
+// stub returns the slot through which the stub around addr jumps: jmp *disp32(%rip), at an offset of at most 5 in a
 // stub of 8 (.plt.got) or 16 bytes.
 func (f *File) stub(s *elf.Section, addr uint64) (uint64, bool) {
 	size := uint64(16)
@@ -52,7 +52,7 @@ func (f *File) stub(s *elf.Section, addr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// relocations finds the symbols that the loader writes to the slots.
+// relocations finds the symbols whose addresses the loader writes to the slots.
 func (f *File) relocations(slots map[uint64][]int, names []string) {
 	const entry = 24
 	for _, s := range f.elf.Sections {

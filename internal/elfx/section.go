@@ -16,19 +16,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Decompressed sections up to inMemory bytes lie on the heap, larger ones in a temporary file without a name, mapped;
-// up to maxInMemory where no such file can be made. No section may claim to be larger than maxSection.
+// Decompressed sections of up to inMemory bytes are on the heap. Larger ones are in a mapped temporary file without a
+// name, or, if no such file can be created, on the heap up to maxInMemory. No section may claim more than maxSection.
 const (
 	inMemory    = 16 << 20
 	maxInMemory = 256 << 20
 	maxSection  = 8 << 30
-	// zlib cannot shrink anything below 1/1032; a section that claims more is forged. zstd can, so it gets a generous
-	// limit, and what it really holds decides.
+	// zlib cannot compress to less than 1/1032: a section that claims more is forged. zstd can, so its limit is
+	// generous, and the actual contents decide.
 	maxRatioZlib = 1032
 	maxRatioZstd = 20000
 )
 
-// sectionCache holds what was decompressed, by name.
+// sectionCache holds decompressed sections, by name.
 type sectionCache struct {
 	mu       sync.Mutex
 	contents map[string]content
@@ -63,8 +63,8 @@ func (c *sectionCache) release() {
 	}
 }
 
-// HasSection reports whether the file has a section with contents of that name. For a .debug_ name its old compressed
-// form .zdebug_ counts too.
+// HasSection reports whether the file has a section of that name with contents. For a .debug_ name its old compressed
+// form .zdebug_ counts, too.
 func (f *File) HasSection(name string) bool { return len(f.find(name)) > 0 }
 
 func (f *File) find(name string) (list []*elf.Section) {
@@ -80,9 +80,8 @@ func (f *File) find(name string) (list []*elf.Section) {
 	return list
 }
 
-// Section returns a section's contents, decompressed, or nil without an error if there is no such section. Where there
-// are several, as of type units that were split off, they follow one another. The bytes are valid until Close and must
-// not be changed.
+// Section returns a section's contents, decompressed, or nil without an error if there is no such section. Several
+// sections of one name, such as split type units, are joined. The bytes are valid until Close and must not be changed.
 func (f *File) Section(name string) ([]byte, error) {
 	list := f.find(name)
 	if len(list) == 0 {
@@ -141,7 +140,7 @@ func (f *File) join(list []*elf.Section) (all []byte, err error) {
 		if len(all)+len(part) <= maxInMemory {
 			all = append(all, part...)
 		} else {
-			err = fmt.Errorf("%d of them are larger than %d bytes together", len(list), maxInMemory)
+			err = fmt.Errorf("%d sections of this name have more than %d bytes together", len(list), maxInMemory)
 		}
 		if mapped {
 			err = errors.Join(err, unix.Munmap(part))
@@ -193,7 +192,7 @@ func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
 		return nil, false, fmt.Errorf("unknown compression type %d", kind)
 	}
 	if size > maxSection || size > uint64(len(raw))*ratio+4096 {
-		return nil, false, fmt.Errorf("%d bytes claim to decompress to %d", len(raw), size)
+		return nil, false, fmt.Errorf("its %d bytes claim to decompress to %d", len(raw), size)
 	}
 	if size == 0 {
 		return []byte{}, false, nil
@@ -217,11 +216,11 @@ func (f *File) decompress(s *elf.Section, raw []byte) ([]byte, bool, error) {
 	return data, err == nil, err
 }
 
-// usualRatio is what debug information hardly ever shrinks by: a section that claims no more gets its memory at once.
+// usualRatio is the usual upper limit of compression: a section that claims no more gets its memory at once.
 const usualRatio = 8
 
-// toMemory reads size bytes of r, which decompresses packed bytes. The memory grows with what is really there, since a
-// forged section claims anything.
+// toMemory reads size bytes of r, which decompresses packed bytes. The memory grows with the actual contents, since a
+// forged section may claim any size.
 func toMemory(r io.Reader, size, packed uint64) ([]byte, error) {
 	data := make([]byte, min(size, packed*usualRatio+4096))
 	for done := 0; ; {
@@ -238,8 +237,8 @@ func toMemory(r io.Reader, size, packed uint64) ([]byte, error) {
 	}
 }
 
-// toTemporary writes size bytes of r to a temporary file without a name and maps it: the contents then are the kernel's
-// to write out and to drop, not this process's memory.
+// toTemporary writes size bytes of r to a temporary file without a name and maps it: the kernel can write the contents
+// out and drop them, and they are not this process's memory.
 func toTemporary(t *os.File, r io.Reader, size uint64) ([]byte, error) {
 	if n, err := io.CopyN(t, r, int64(size)); err != nil {
 		return nil, tooShort(err, int(n), size)

@@ -2,8 +2,7 @@ package elfx
 
 import "debug/elf"
 
-// Writable returns the address ranges of the segments that the program may write to: its data, and what is zero at
-// first.
+// Writable returns the address ranges of the segments that the program may write to: its data, also zero-initialised.
 func (f *File) Writable() []Span {
 	var spans []Span
 	for _, p := range f.elf.Progs {
@@ -14,8 +13,8 @@ func (f *File) Writable() []Span {
 	return spans
 }
 
-// AddressAt returns the address that a mapping has which begins at an offset of the file; false if nothing that is
-// loaded lies there.
+// AddressAt returns the address of a mapping that begins at an offset of the file; false if nothing that is loaded is
+// there.
 func (f *File) AddressAt(offset uint64) (uint64, bool) {
 	const page = 4096
 	for _, p := range f.elf.Progs {

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// startupLength bounds the code at the entry point that is searched: glibc's _start has 34 to 47 bytes.
+// startupLength limits the code at the entry point that is searched: glibc's _start has 34 to 47 bytes.
 const startupLength = 64
 
-// Startup returns the functions that a program has whatever was stripped of it: _start at the entry point, and main,
+// Startup returns the functions that can be found even in a stripped program: _start at the entry point, and main,
 // whose address _start passes to __libc_start_main as its first argument (System V ABI, AMD64 supplement, "Process
-// Initialization"). Their sizes come from .eh_frame. The list is empty for what is no x86-64 program for glibc.
+// Initialization"). Their sizes come from .eh_frame. The list is empty unless the file is an x86-64 program for glibc.
 func (f *File) Startup() (list []Symbol) {
 	if f.Machine != elf.EM_X86_64 || !f.Little() || f.Class != elf.ELFCLASS64 || f.elf.Entry == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (f *File) mainFunction() (main uint64, ok bool) {
 	return 0, false
 }
 
-// loaded returns up to n bytes of the file that the program finds at an address.
+// loaded returns up to n bytes of the file that are loaded at an address.
 func (f *File) loaded(addr, n uint64) []byte {
 	for _, p := range f.elf.Progs {
 		if p.Type == elf.PT_LOAD && addr >= p.Vaddr && addr-p.Vaddr < p.Filesz {
@@ -79,9 +79,9 @@ const (
 	peDataRel = 0x30
 )
 
-// unwindRange returns the size of the function that starts at an address, as .eh_frame has it. Only what linkers and
-// compilers for x86-64 write is read: a sorted table of 4-byte distances, and code with 4-byte addresses relative to
-// themselves.
+// unwindRange returns the size of the function that starts at an address, from .eh_frame. It reads only what linkers
+// and compilers for x86-64 write: a sorted table of 4-byte distances, and code with 4-byte addresses relative to their
+// own place.
 func (f *File) unwindRange(start uint64) (size uint64, ok bool) {
 	const header, entry = 12, 8
 	var hdr uint64

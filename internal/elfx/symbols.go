@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Symbol is the function that an address lies in.
+// Symbol is the function that an address belongs to.
 type Symbol struct {
 	Name  string // as in the symbol table, without a version; "" if no function covers the address
 	Start uint64
-	Size  uint64 // 0: the table does not tell
+	Size  uint64 // 0: the table does not say
 }
 
-// maxName bounds what a symbol's name may cost. Templates make names of tens of thousands of characters.
+// maxName limits the length of a symbol's name. Templates make names of tens of thousands of characters.
 const maxName = 1 << 16
 
 type rawSymbol struct {
@@ -27,7 +27,7 @@ type rawSymbol struct {
 	size  uint64
 }
 
-// eachSymbol calls visit for every entry of the symbol tables of one type until it returns false.
+// eachSymbol calls visit for every entry of the symbol tables of one type, until visit returns false.
 func (f *File) eachSymbol(table elf.SectionType, visit func(s rawSymbol, strings []byte) bool) {
 	for _, sec := range f.elf.Sections {
 		if sec.Type != table || int64(sec.Link) >= int64(len(f.elf.Sections)) {
@@ -68,11 +68,11 @@ type candidate struct {
 	ok    bool
 }
 
-// Symbols returns, for every address, the function that it lies in. The addresses must be in ascending order.
+// Symbols returns, for every address, the function that it belongs to. The addresses must be in ascending order.
 //
-// .symtab is asked first, .dynsym for the addresses that it does not know. A symbol with a size covers just that; one
+// .symtab is searched first, then .dynsym for the remaining addresses. A symbol with a size covers exactly that; one
 // without reaches to the next symbol or to the end of its section. Of several that cover an address the innermost is
-// taken, then a function before a label, then global before local before weak, then the name with fewer leading
+// chosen, then a function before a label, then global before local before weak, then the name with fewer leading
 // underscores, the shorter one, the first in the alphabet.
 func (f *File) Symbols(addrs []uint64) ([]Symbol, error) {
 	result := make([]Symbol, len(addrs))
@@ -100,7 +100,7 @@ func (f *File) Symbols(addrs []uint64) ([]Symbol, error) {
 func (f *File) lookup(table elf.SectionType, addrs []uint64, result []Symbol) {
 	sized := make([]candidate, len(addrs))
 	before := make([]candidate, len(addrs)) // the last symbol that starts at or before the address
-	budget := 1 << 28                       // forged tables of overlapping symbols must not take for ever
+	budget := 1 << 28                       // forged tables of overlapping symbols must not take too long
 	f.eachSymbol(table, func(s rawSymbol, names []byte) bool {
 		if !f.isCode(s, names) {
 			return true
@@ -138,7 +138,7 @@ func (f *File) lookup(table elf.SectionType, addrs []uint64, result []Symbol) {
 	}
 }
 
-// isCode tells whether a symbol names code: a function, or a label of hand-written assembly.
+// isCode reports whether a symbol names code: a function, or a label of hand-written assembly.
 func (f *File) isCode(s rawSymbol, names []byte) bool {
 	switch s.kind {
 	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
@@ -198,7 +198,7 @@ func nameBefore(a, b string) bool {
 	return cmp.Or(cmp.Compare(underscores(a), underscores(b)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
 }
 
-// rawName returns a name's bytes, without its NUL.
+// rawName returns a name's bytes, without the NUL.
 func rawName(s rawSymbol, names []byte) []byte {
 	if uint64(s.name) >= uint64(len(names)) {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What covers an address, and what of several symbols is taken.
+// Symbols that cover an address in different ways, and several symbols of which one is chosen.
 const assembly = `
 __asm__(".text\n.balign 64\n"
 	".globl sized\n.type sized,@function\nsized:\n.skip 16,0x90\n.size sized,16\n"
@@ -43,8 +43,9 @@ func TestSymbols(t *testing.T) {
 		t.Fatalf("sized is at %#x", start)
 	}
 	want := map[uint64]string{
-		0: "sized", 15: "sized", 16: "", 31: "", 32: "unsized", 47: "unsized", 48: "label", 63: "label", 64: "outer", 71: "outer",
-		72: "inner", 75: "inner", 76: "outer", 79: "outer", 80: "__b_strong", 95: "__b_strong", 96: "zz", 111: "zz", 112: "", 127: "",
+		0: "sized", 15: "sized", 16: "", 31: "", 32: "unsized", 47: "unsized", 48: "label", 63: "label", 64: "outer",
+		71: "outer", 72: "inner", 75: "inner", 76: "outer", 79: "outer", 80: "__b_strong", 95: "__b_strong", 96: "zz",
+		111: "zz", 112: "", 127: "",
 	}
 	var addrs []uint64
 	for off := range want {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// VDSO reads the image that the kernel maps into this process: user processes of one kernel and one architecture share
-// it, as the build id confirms.
+// VDSO reads the image that the kernel maps into this process. Processes of the same kernel and architecture share it,
+// as the build id confirms.
 func VDSO() (*File, error) {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {

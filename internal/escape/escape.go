@@ -1,6 +1,6 @@
-// Package escape makes text harmless for what reads it: terminals, which obey control characters, and spreadsheets,
-// which compute cells that look like formulas. Names of files, functions, threads and commands come from anyone, and
-// everything that shows them goes through here.
+// Package escape makes text harmless for programs that interpret it: terminals, which obey control characters, and
+// spreadsheets, which evaluate cells that look like formulas. Names of files, functions, threads and commands come from
+// anyone. Everything that shows them must go through here.
 package escape
 
 import (
@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal returns text in which nothing is left that a terminal obeys: control characters, those that turn the
-// direction of writing, and bytes that are not UTF-8 are written as in Go, \x1b or \u202e. Lines are joined by \n,
-// which is written so, too.
+// Terminal returns text that a terminal only displays: control characters, characters that change the direction of
+// writing, and bytes that are not UTF-8 are written as in Go, \x1b or \u202e. A newline is written as \n, too.
 func Terminal(s string) string {
 	at := strings.IndexFunc(s, hidden)
 	if at < 0 && utf8.ValidString(s) {
@@ -34,14 +33,14 @@ func Terminal(s string) string {
 	return b.String()
 }
 
-// hidden says whether a character is one that a terminal obeys instead of showing it.
+// hidden says whether a terminal obeys a character instead of displaying it.
 func hidden(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x200e && r <= 0x200f || r >= 0x2028 && r <= 0x202e ||
 		r >= 0x2066 && r <= 0x2069
 }
 
-// Cell returns text for a cell of comma- or tab-separated values. Beside what Terminal does, it puts a ' in front of
-// what a spreadsheet would take for a formula, as spreadsheets themselves do. Numbers stay as they are.
+// Cell returns text for a cell of comma- or tab-separated values. In addition to what Terminal does, it puts a ' in
+// front of text that a spreadsheet would take for a formula, as spreadsheets themselves do. Numbers stay as they are.
 func Cell(s string) string {
 	s = Terminal(s)
 	if strings.IndexByte("=+-@", firstByte(s)) < 0 || s == "" {
@@ -53,7 +52,7 @@ func Cell(s string) string {
 	return "'" + s
 }
 
-// firstByte is the first one that is not a blank: some spreadsheets skip these.
+// firstByte returns the first byte that is not a blank: some spreadsheets skip blanks.
 func firstByte(s string) byte {
 	if s = strings.TrimLeft(s, " \u00a0"); s == "" {
 		return 0

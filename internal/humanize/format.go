@@ -96,7 +96,7 @@ func Duration(ns int64) string {
 	return fmt.Sprintf("%d h %02d min", d/time.Hour, d%time.Hour/time.Minute)
 }
 
-// Percent formats a part of a whole: 100 %, 45.2 %, <0.1 %. Of nothing it is "-".
+// Percent formats a part of a whole: 100 %, 45.2 %, <0.1 %; "-" if the whole is 0.
 func Percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"

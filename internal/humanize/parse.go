@@ -27,8 +27,8 @@ func ParseCount(text string) (int64, error) {
 	return n, nil
 }
 
-// multiply reads a number and multiplies it by unit: once for a suffix K, twice for M, three times for G, four
-// times for T.
+// multiply reads a number and multiplies it by unit: once for a suffix K, twice for M, three times for G, four times
+// for T.
 func multiply(digits string, unit int64) (int64, error) {
 	factor := int64(1)
 	if i := len(digits) - 1; i > 0 {

@@ -1,5 +1,5 @@
-// Package imports makes recordings of what other tools recorded. Each format is a package of its own below this one,
-// which tells its files by their beginning. Files may be compressed by gzip or zstd, whatever they are called.
+// Package imports makes recordings from the files of other tools. Each format has its own package below this one, which
+// recognises its files by their beginning. Files may be compressed with gzip or zstd, whatever their names are.
 //
 // Files may be forged. This package bounds what a file unpacks to, each format its own tables, and merge.Imported the
 // frames and call stacks of all; docs/formats.md lists the limits.
@@ -29,22 +29,21 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Format is a form of other tools' files.
+// Format is a file format of another tool.
 type Format struct {
 	Name string
 	Tool string                 // that writes it
-	Is   func(head []byte) bool // of a file that begins so, unpacked
-	// Import makes a recording with events at path; recorder says in it who wrote it.
+	Is   func(head []byte) bool // recognises a file by its beginning, unpacked
+	// Import makes a recording with events at path. recorder is the program that the recording names as its writer.
 	Import func(in io.Reader, path, recorder string) error
-	// Read reads sums, where a file of the format tells of no events. Either this or Import is set.
+	// Read reads sums, if files of the format have no events. Either Read, ReadAs or Import is set.
 	Read func(in io.Reader) (*merge.Imported, error)
-	// ReadAs is Read where a file does not say what its numbers are, and somebody does: a metric, one of Metrics.
+	// ReadAs is Read for a format that does not say what its numbers are: metric says so, one of Metrics; "": unknown.
 	ReadAs  func(in io.Reader, metric string) (*merge.Imported, error)
 	Metrics []string
 }
 
-// All are the formats that are known, in the order in which they are asked whether a file is theirs: any text might be
-// folded stacks.
+// All are the known formats, in the order in which they are tried: any text might be folded stacks.
 var All = []Format{
 	{Name: "heaptrack", Tool: "heaptrack", Is: heaptrack.Is, Import: heaptrack.Import},
 	{Name: "gperftools", Tool: "gperftools (HEAPPROFILE)", Is: heapprofile.IsGperftools, Read: readHeapProfile},
@@ -61,7 +60,7 @@ func readHeapProfile(in io.Reader) (*merge.Imported, error) {
 	return heapprofile.Read(in, heapprofile.FromFiles)
 }
 
-// Names are the formats, as texts name them.
+// Names lists the formats for messages.
 func Names() string {
 	var names []string
 	for _, f := range All {
@@ -70,17 +69,16 @@ func Names() string {
 	return strings.Join(names, ", ")
 }
 
-// ErrUnknown says that a file is of no known format.
-var ErrUnknown = errors.New("of no format that can be imported; these can: " + Names())
+// ErrUnknown says that a file has no known format.
+var ErrUnknown = errors.New("unknown format; these can be imported: " + Names())
 
-// maxWindow is the most memory, in bytes, that decompression may take.
+// maxWindow limits the memory, in bytes, for decompression.
 const maxWindow = 128 << 20
 
-// headSize is how much of a file is looked at to tell its format, in bytes.
+// headSize is how much of a file is read to recognise its format, in bytes.
 const headSize = 1 << 16
 
-// Is reports whether a file is of a format that can be imported. A pipe is not looked into: that could be done only
-// once.
+// Is reports whether a file has a format that can be imported. Pipes are not read, since that is possible only once.
 func Is(path string) bool {
 	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 		return false
@@ -95,14 +93,14 @@ func Is(path string) bool {
 	return err == nil
 }
 
-// A packed file of a few megabytes may unpack to terabytes. What tools write of programs gets smaller by a factor of
-// 10, seldom of 20: more than maxFree bytes and maxFactor times as many as were packed are not read.
+// A packed file of a few megabytes may unpack to terabytes. Real files shrink by a factor of 10, rarely of 20: no more
+// than maxFree bytes, or maxFactor times the packed size, are read.
 const (
 	maxFree   = 32 << 20
 	maxFactor = 16
 )
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	in io.Reader
 	n  int64
@@ -114,7 +112,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded is what was packed, as far as it is in proportion.
+// bounded reads an unpacked file, as long as it is in proportion to the packed one.
 type bounded struct {
 	counter
 	packed *counter
@@ -122,8 +120,8 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.n > maxFree+maxFactor*b.packed.n {
-		return 0, fmt.Errorf("it unpacks to more than %d MB and %d times its size: if that is what it should be, "+
-			"unpack it first", maxFree>>20, maxFactor)
+		return 0, fmt.Errorf("it unpacks to more than %d MB and %d times its size: if that is intended, unpack it "+
+			"first", maxFree>>20, maxFactor)
 	}
 	return b.counter.Read(p)
 }
@@ -140,7 +138,7 @@ func open(path string) (f *os.File, in *bufio.Reader, closeIn func(), err error)
 	return f, in, closeIn, nil
 }
 
-// detect tells the format of a file.
+// detect recognises the format of a file.
 func detect(in *bufio.Reader) (*Format, error) {
 	head, err := in.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
@@ -154,8 +152,8 @@ func detect(in *bufio.Reader) (*Format, error) {
 	return nil, ErrUnknown
 }
 
-// File makes a recording of the file from and puts it at to, whole or not at all. recorder says in it who wrote it,
-// metric what the numbers are where the format leaves that open, "" where it does not or nobody knows.
+// File makes a recording of the file from and puts it at to, complete or not at all. recorder is the program that the
+// recording names as its writer. metric says what the numbers are if the format does not; "" if it does, or if unknown.
 func File(from, to, recorder, metric string) (err error) {
 	f, in, closeIn, err := open(from)
 	if err != nil {
@@ -168,7 +166,7 @@ func File(from, to, recorder, metric string) (err error) {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	if metric != "" && !slices.Contains(format.Metrics, metric) {
-		return fmt.Errorf("%s (%s): cannot be told to be %s%s", from, format.Name, metric, format.choice())
+		return fmt.Errorf("%s (%s): --metric %s is not possible%s", from, format.Name, metric, format.choice())
 	}
 	return write(to, func(path string) error {
 		if err := format.to(in, from, path, recorder, metric); err != nil {
@@ -178,10 +176,10 @@ func File(from, to, recorder, metric string) (err error) {
 	})
 }
 
-// choice says what the numbers can be told to be.
+// choice says which metrics are possible.
 func (f *Format) choice() string {
 	if f.Metrics == nil {
-		return ": the format says itself what its numbers are"
+		return ": the format itself says what its numbers are"
 	}
 	return "; its number may be " + strings.Join(f.Metrics, ", ")
 }
@@ -206,7 +204,7 @@ func (f *Format) to(in io.Reader, from, path, recorder, metric string) error {
 	return t.Write(path)
 }
 
-// unpacked returns what a file has in it.
+// unpacked returns the unpacked contents of a file.
 func unpacked(f io.Reader) (*bufio.Reader, func(), error) {
 	packed := &counter{in: f}
 	in := bufio.NewReaderSize(packed, headSize)
@@ -231,7 +229,7 @@ func unpacked(f io.Reader) (*bufio.Reader, func(), error) {
 	return in, func() {}, nil
 }
 
-// write has a file made under another name, and gives it its own when it is whole.
+// write calls fill with a temporary name, and renames the file when it is complete.
 func write(to string, fill func(path string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
-// sums are what a recording comes to.
+// sums are the sums of a recording.
 type sums struct {
 	allocations, bytes, peak, peakBlocks, leaked, leakedBlocks uint64
-	// That has most at the peak, and the one that called it.
+	// The function with most bytes at the peak, and its caller.
 	function string
 	caller   string
 }
 
-// samples are files that the tools themselves wrote of a program that keeps 100 blocks of 1,000 bytes, has 50 of 20,000
-// at once and 5,000 of 64 one after the other. Massif's last snapshot was taken when one of these was live. jemalloc
-// sampled; what is expected of its file jeprof said, but for rounding.
+// samples are files that the tools themselves wrote for a program that keeps 100 blocks of 1,000 bytes, has 50 of
+// 20,000 at once and 5,000 of 64 one after the other. Massif's last snapshot was taken when one of these was live.
+// jemalloc sampled; the expected numbers of its file are jeprof's, except for rounding.
 var samples = map[string]sums{
 	"shop.massif.out":      {4, 1_200_128, 1_100_000, 2, 100_064, 1, "piece(unsigned long)", "peak()"},
 	"shop.dhat.json":       {5150, 1_420_000, 1_100_000, 150, 100_000, 100, "piece(unsigned long)", "peak()"},
@@ -74,7 +74,7 @@ func TestSamples(t *testing.T) {
 					most, got.function, got.caller = st.LiveAtPeakBytes, frames[0].Function, frames[1].Function
 				}
 			}
-			if want.bytes == 0 { // what Go's runtime allocates for itself differs
+			if want.bytes == 0 { // Go's runtime allocates different amounts for itself
 				got = sums{function: got.function, caller: got.caller}
 			}
 			if got != want {
@@ -82,13 +82,13 @@ func TestSamples(t *testing.T) {
 			}
 			err := s.Reader.Events(func(*event.Event) bool { return true })
 			if err == nil || !strings.Contains(err.Error(), "tells sums only") {
-				t.Errorf("events out of sums: %v", err)
+				t.Errorf("events were made from sums: %v", err)
 			}
 		})
 	}
 }
 
-// TestCompressed reads files that are compressed.
+// TestCompressed reads compressed files.
 func TestCompressed(t *testing.T) {
 	text := []byte("main;f 100\nmain;g 20\n")
 	var z bytes.Buffer
@@ -111,7 +111,7 @@ func TestCompressed(t *testing.T) {
 }
 
 // TestFoldedTexts reads folded stacks as other tools write them: in other encodings, with comments, with numbers that
-// are not whole.
+// are not integers.
 func TestFoldedTexts(t *testing.T) {
 	wide := func(order binary.AppendByteOrder, text string) []byte {
 		b := order.AppendUint16(nil, 0xfeff)
@@ -143,7 +143,7 @@ func TestFoldedTexts(t *testing.T) {
 	}
 }
 
-// TestPprofFixed reads a profile whose numbers have a fixed length: other writers of Protocol Buffers may choose so.
+// TestPprofFixed reads a profile with numbers of fixed length, as other writers of Protocol Buffers may write them.
 func TestPprofFixed(t *testing.T) {
 	fixed := func(field int, v uint64) []byte {
 		return binary.LittleEndian.AppendUint64([]byte{byte(field<<3 | 1)}, v)
@@ -170,39 +170,41 @@ func TestPprofFixed(t *testing.T) {
 	}
 }
 
-// TestBroken reads what cannot be read: errors say where.
+// TestBroken reads invalid files: errors say where the fault is.
 func TestBroken(t *testing.T) {
 	const massifHead = "desc: a\ncmd: a\ntime_unit: ms\nsnapshot=0\ntime=0\nmem_heap_B=100\n"
-	const schema = `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[`
+	const schema = `{"$schema":"https://www.speedscope.app/file-format-schema.json",` +
+		`"shared":{"frames":[{"name":"a"}]},"profiles":[`
 	for text, want := range map[string]string{
-		"":                  "no format",
-		"\x00\x01\x02":      "no format",
-		"hello, world\n":    "no format",
+		"":                  "unknown format",
+		"\x00\x01\x02":      "unknown format",
+		"hello, world\n":    "unknown format",
 		"a;b 1\nc x\n":      "line 2: \"x\" is not a number",
 		"a 1\nb 1$2\n":      "line 2: \"1$2\" is not a number",
 		"a 1\nb 1e5_0\n":    "line 2: \"1e5_0\" is not a number",
-		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, and 1 on lines before",
+		"a 1\nb $1$2$3$4\n": "line 2: 4 numbers, but 1 on earlier lines",
 		"_mpTrace_;a $1$2$3$9223372036854775808\n":                                  "line 1: the numbers add up",
 		"heap profile: 1: 2 [ 1: 2] @ contention\n":                                 "line 1",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n 1: 2 [ 1: 2] @ 0x1\n1: 2 [ 1\n": "line 3",
 		"heap profile: 1: 2 [ 1: 2] @ heapprofile\n\nMAPPED_LIBRARIES:\nzz\n":       "line 4",
-		"heap_v2/1\n@ 0x1\n@ 0x2\n":                                                 "line 3: the line of all threads",
+		"heap_v2/1\n@ 0x1\n@ 0x2\n":                                                 "line 3: the call stack before",
 		"heap_v2/1\n@ 0x1\n":                                                        "line 2: the file ends within",
 		"heap_v2/1\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n":                   "line 3",
-		massifHead + "heap_tree=empty\nsnapshot=1\n":                                "line 8: snapshot 1 is not whole",
+		massifHead + "heap_tree=empty\nsnapshot=1\n":                                "line 8: snapshot 1 is incomplete",
 		massifHead + "heap_tree=peak\nn1: 100 all\n": "line 8: the tree of the " +
-			"snapshot is not whole",
+			"snapshot is incomplete",
 		massifHead + "heap_tree=peak\nn1: 100 all\nn0: 100 f\n": "line 9: the tree: \"n0: 100 " +
 			"f\" is indented by 0",
 		massifHead + "heap_tree=peak\nn1: 100 all\n n0: 101 f\n": "line 9: the tree: 101 bytes",
-		massifHead + "heap_tree=peak\nn0: 101 all\n": "snapshot 0 has 100 bytes, its " +
-			"tree 101",
+		massifHead + "heap_tree=peak\nn0: 101 all\n": "snapshot 0 has 100 bytes, but its tree " +
+			"has 101",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[{"fs":[9]}],"ftbl":["[root]"]}`: "pps[0].fs[0]: frame 9 of 1",
 		`{"dhatFileVersion":2,"mode":"ad-hoc","pps":[],"ftbl":["[root]"]}`:         "mode",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[`:                               "byte 42",
 		`{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":-1}]}`:                    "byte 51",
 		schema + `]}`: "profiles: none is of bytes",
-		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`:            "profiles[0]: samples[0]: frame 1 of 1",
+		schema + `{"type":"sampled","unit":"bytes","samples":[[1]],"weights":[1]}]}`: "profiles[0]: samples[0]: " +
+			"frame 1 of 1",
 		schema + `{"type":"sampled","unit":"bytes","samples":[[0]],"weights":[-1]}]}`:           "weights[0]",
 		schema + `{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0}]}]}`: "never closed",
 		"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04\x12\x04\n\x02\x01":                        "byte 12",
@@ -226,11 +228,11 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestCut reads every beginning of every sample: it is an error, or a recording that agrees in itself.
+// TestCut reads every beginning of every sample: it gives an error, or a consistent recording.
 func TestCut(t *testing.T) {
 	for name := range samples {
 		if filepath.Ext(name) == ".gz" {
-			continue // cut anywhere, it is no gzip file
+			continue // a truncated gzip file is always an error
 		}
 		b, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
@@ -253,10 +255,11 @@ func TestCut(t *testing.T) {
 }
 
 // TestBombs reads files of some thousand bytes that unpack to gigabytes, and files whose parts are far smaller than any
-// tool writes them: they are refused before they take much.
+// tool writes: they are refused before they take much memory.
 func TestBombs(t *testing.T) {
 	dhat := `{"dhatFileVersion":2,"mode":"heap","cmd":"x","pps":[`
-	speedscope := `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"live","unit":"bytes",`
+	speedscope := `{"$schema":"https://www.speedscope.app/file-format-schema.json",` +
+		`"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"live","unit":"bytes",`
 	for name, c := range map[string]struct{ head, part, want string }{
 		"points":             {dhat, `{},`, "a list of more than"},
 		"frames":             {dhat + `{"fs":[`, `0,`, "a value of more than"},

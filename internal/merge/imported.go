@@ -21,8 +21,8 @@ type Imported struct {
 	Input     recording.Input
 	course    []Moment
 	forest    *forest
-	accounts  []tally.Stack // their IDs are the numbers of nodes
-	accountAt []int32       // by node: places in accounts, plus 1
+	accounts  []tally.Stack // their IDs are numbers of nodes
+	accountAt []int32       // by node: index in accounts plus 1
 	threads   []event.Thread
 	threadAt  map[event.Thread]int32
 	functions map[string]int32 // PCs of which only the name is known
@@ -33,8 +33,8 @@ type Imported struct {
 	err       error // a limit was exceeded
 }
 
-// Limits of what is imported, since a file may be forged: a short file can describe many call stacks, and each takes
-// some hundred bytes of memory. Nobody can use the sums of a million call stacks.
+// Limits on imports, since a file may be forged: a short file can describe many call stacks, and each takes some
+// hundred bytes of memory. Nobody can use the sums of a million call stacks.
 const (
 	maxImportedPCs    = 1 << 20
 	maxImportedNodes  = 1 << 22
@@ -193,7 +193,7 @@ func (t *Imported) Write(path string) error {
 	}
 	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{Stacks: t.accounts}}
 	numbers := t.forest.harvest(numbered)
-	// A file may tell of a million stacks: what has become of them is what is kept.
+	// A file may have a million stacks: only their sums are still needed.
 	t.forest, t.functions, t.accountAt = nil, nil, nil
 	sum := &numbered.Tally.Totals
 	m := &recording.Merged{Spreads: make(map[uint32]recording.Spread, len(t.accounts))}
@@ -218,15 +218,17 @@ func (t *Imported) Write(path string) error {
 	}
 	sum.Events = sum.Allocations + sum.Deallocations
 	numbered.Threads, numbered.Tally.Threads = t.threads, t.did
-	if len(t.threads) > 1 && t.did[0] == (tally.Thread{}) { // everything is known by thread
+	if len(t.threads) > 1 && t.did[0] == (tally.Thread{}) { // every sum has a known thread
 		numbered.Threads, numbered.Tally.Threads = t.threads[1:], t.did[1:]
 	}
 	m.Timeline = course(t.course, sum)
 	in := &t.Input
 	in.Threads = len(numbered.Threads)
-	in.PID, in.Exe, in.Args, in.Host, in.Started = t.Process.PID, t.Process.Exe, t.Process.Args, t.Process.Host, t.Process.Started
+	in.PID, in.Exe, in.Args = t.Process.PID, t.Process.Exe, t.Process.Args
+	in.Host, in.Started = t.Process.Host, t.Process.Started
 	in.End = max(in.End, m.Timeline.End)
-	in.Events, in.Allocations, in.Bytes, in.Deallocations, in.Temporary = sum.Events, sum.Allocations, sum.Bytes, sum.Deallocations, sum.Temporary
+	in.Events, in.Allocations, in.Bytes = sum.Events, sum.Allocations, sum.Bytes
+	in.Deallocations, in.Temporary = sum.Deallocations, sum.Temporary
 	in.PeakBytes, in.PeakBlocks = sum.Peak.Bytes, sum.Peak.Blocks
 	in.LeakedBytes, in.LeakedBlocks = sum.LiveBytes, sum.LiveBlocks
 	m.Inputs = []recording.Input{*in}
@@ -235,8 +237,8 @@ func (t *Imported) Write(path string) error {
 	return recording.WriteMerged(path, numbered)
 }
 
-// course is the timeline of a process whose live memory is known at some moments. Without any, everything happens at
-// the beginning. The times of allocations are not known.
+// course returns the timeline of a process whose live memory is known at some moments. Without any, everything happens
+// at the beginning. The times of allocations are not known.
 func course(moments []Moment, sum *tally.Totals) recording.Timeline {
 	t := recording.Timeline{Vague: 1, EndLive: sum.LiveBytes, EndBlocks: sum.LiveBlocks}
 	if n := len(moments); n > 0 {
@@ -252,7 +254,7 @@ func course(moments []Moment, sum *tally.Totals) recording.Timeline {
 	}
 	b.upTo(len(l.Steps) - 1)
 	first, last := &l.Steps[0], &l.Steps[len(l.Steps)-1]
-	last.Live, last.Blocks = 0, 0 // it ends within
+	last.Live, last.Blocks = 0, 0 // the process ends within the step
 	first.Allocations, first.Bytes, first.Deallocations = sum.Allocations, sum.Bytes, sum.Deallocations
 	if len(moments) == 0 {
 		first.Top = sum.Peak.Bytes

@@ -9,17 +9,17 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestUntimed merges a recording with sums that do not tell how long blocks lived: the mean is that of the blocks of
-// which it is known.
+// TestUntimed merges a recording with imported sums without lifetimes: the mean lifetime is that of the blocks whose
+// lifetimes are known.
 func TestUntimed(t *testing.T) {
 	dir := t.TempDir()
 	native := record(t, filepath.Join(dir, "a.htap"), 1, 1000)
-	told := NewImported("folded")
-	if err := told.Add(told.Call(0, "main"), Numbers{Allocations: 5000, Bytes: 9000}.Stack()); err != nil {
+	imported := NewImported("folded")
+	if err := imported.Add(imported.Call(0, "main"), Numbers{Allocations: 5000, Bytes: 9000}.Stack()); err != nil {
 		t.Fatal(err)
 	}
 	foreign := filepath.Join(dir, "b.htap")
-	if err := told.Write(foreign); err != nil {
+	if err := imported.Write(foreign); err != nil {
 		t.Fatal(err)
 	}
 	m := New(ByStart)
@@ -64,8 +64,8 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// TestImportedCost makes a recording of many call stacks: a forged file has one in five bytes, so that each may take some
-// hundred bytes of memory, not thousands. What is allocated is counted, whether it is in use at once or not.
+// TestImportedCost makes a recording of many call stacks: a forged file can have one in five bytes, so each may take
+// some hundred bytes of memory, not thousands. All allocations count, even if they are not live at the same time.
 func TestImportedCost(t *testing.T) {
 	const stacks = 1 << 17
 	names := make([]string, stacks)
@@ -75,13 +75,13 @@ func TestImportedCost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.htap")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	told := NewImported("folded")
+	imported := NewImported("folded")
 	for _, name := range names {
-		if err := told.Add(told.Call(0, name), Numbers{Live: 1}.Stack()); err != nil {
+		if err := imported.Add(imported.Call(0, name), Numbers{Live: 1}.Stack()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := told.Write(path); err != nil {
+	if err := imported.Write(path); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

@@ -93,8 +93,9 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 	t, pr, e := &sum.Totals, r.Process(), p.Ending
 	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started,
 		End: p.Duration, Status: e.How(),
-		Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
-		Temporary: t.Temporary, PeakBytes: t.Peak.Bytes, PeakBlocks: t.Peak.Blocks, PeakTime: t.Peak.Time, LeakedBytes: t.LeakedBytes(),
+		Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents,
+		Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations, Temporary: t.Temporary,
+		PeakBytes: t.Peak.Bytes, PeakBlocks: t.Peak.Blocks, PeakTime: t.Peak.Time, LeakedBytes: t.LeakedBytes(),
 		LeakedBlocks: t.LeakedBlocks(), RuntimeBytes: p.Runtime.Bytes, RuntimeBlocks: p.Runtime.Blocks, PeakRSS: -1}
 	if s, ok := p.PeakRSS(); ok {
 		in.PeakRSS = s.RSS
@@ -115,7 +116,7 @@ var (
 // addStacks adds the sums of the stacks. first is the number of the recording's first input.
 func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32) {
 	p := m.forest.planting(r)
-	// Two stacks of one recording may be the same here: they count as one input that has them.
+	// Two stacks of one recording may be the same stack here. They count as one input.
 	here := make(map[int32]*account)
 	for i := range sum.Stacks {
 		s := &sum.Stacks[i]
@@ -186,7 +187,8 @@ func compareInputs(a, b *recording.Input) int {
 	numbers := func(i *recording.Input) []uint64 {
 		return []uint64{uint64(i.End), uint64(i.Threads), i.Events, i.Lost, i.Allocations, i.Bytes, i.Deallocations,
 			i.Temporary, i.PeakBytes,
-			i.PeakBlocks, uint64(i.PeakTime), i.LeakedBytes, i.LeakedBlocks, i.RuntimeBytes, i.RuntimeBlocks, uint64(i.PeakRSS)}
+			i.PeakBlocks, uint64(i.PeakTime), i.LeakedBytes, i.LeakedBlocks, i.RuntimeBytes, i.RuntimeBlocks,
+			uint64(i.PeakRSS)}
 	}
 	return slices.Compare(numbers(a), numbers(b))
 }
@@ -254,7 +256,8 @@ func (m *Merger) addProcess(r *recording.Reader) {
 	h, o := &m.health, &e.Health
 	for to, n := range map[*uint64]uint64{&h.LostEvents: o.LostEvents, &h.TruncatedStacks: o.TruncatedStacks,
 		&h.BadCFI:        o.BadCFI,
-		&h.GuessedFrames: o.GuessedFrames, &h.TableFull: o.TableFull, &h.NoThread: o.NoThread, &h.SpilledChunks: o.SpilledChunks, &h.Waits: o.Waits,
+		&h.GuessedFrames: o.GuessedFrames, &h.TableFull: o.TableFull, &h.NoThread: o.NoThread,
+		&h.SpilledChunks: o.SpilledChunks, &h.Waits: o.Waits,
 		&h.FullSteps: o.FullSteps, &h.BootAllocations: o.BootAllocations, &h.LateEvents: o.LateEvents} {
 		*to += n
 	}
@@ -273,7 +276,7 @@ func keep(to *string, other string) {
 // Note adds a sentence that a reader of the result should know.
 func (m *Merger) Note(text string) { m.notes[text] = true }
 
-// maxNotes bounds the notes of the result.
+// maxNotes limits the notes of the result.
 const maxNotes = 100
 
 // Write writes the result to path.
@@ -316,7 +319,7 @@ func (m *Merger) Write(path string) error {
 	return recording.WriteMerged(path, s)
 }
 
-// sortInputs sorts the inputs and returns the place of each. Equal inputs share a place.
+// sortInputs sorts the inputs and returns the new index of each. Equal inputs share an index.
 func (m *Merger) sortInputs(out *recording.Merged) (places []uint32) {
 	sorted := order(len(m.inputs), func(a, b int32) int { return m.compare(uint32(a), uint32(b)) })
 	places = make([]uint32, len(m.inputs))

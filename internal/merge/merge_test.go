@@ -25,7 +25,7 @@ import (
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
-// process is a recording that was made up, and what it is known to be.
+// process is a generated recording, and what is known about it.
 type process struct {
 	path    string
 	started int64
@@ -33,7 +33,7 @@ type process struct {
 	sum     *tally.Summary
 }
 
-// record writes a recording of n events of a process with random addresses and some of the call stacks that all share.
+// record writes a recording of n events of a process, with random addresses and some of the call stacks that all share.
 func record(t *testing.T, path string, seed uint64, n int) *process {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -43,12 +43,12 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := uint64(1+rng.IntN(1000)) << 32 // wherever the loader puts it
+	base := uint64(1+rng.IntN(1000)) << 32 // a random load address
 	w.Module(event.Module{ID: 1, Path: fmt.Sprintf("/run%d/app", seed), BuildID: []byte("app"), Start: base,
 		End: base + 1<<20, Bias: base, Unload: -1})
 	w.Module(event.Module{ID: 2, Path: "/lib/x.so", Start: base << 8, End: base<<8 + 1<<20, Bias: base << 8,
 		Unload: -1})
-	order := rng.Perm(40) // call stacks get their ids in the order in which they come
+	order := rng.Perm(40) // call stacks get their ids in the order of their first use
 	frames := make(map[uint32][]event.Frame)
 	for i, k := range order {
 		id := uint32(i + 1)
@@ -63,14 +63,14 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 		}
 		w.Node(id, event.Node{Parent: parent, PC: id, Truncated: parent == 0 && k == 3})
 	}
-	// A library that was loaded a second time, elsewhere: the same call stack under two ids.
+	// A library that was loaded a second time at another address: the same call stack under two ids.
 	w.Module(event.Module{ID: 3, Path: "/lib/x.so", Start: base << 9, End: base<<9 + 1<<20, Bias: base << 9,
 		Unload: -1})
 	for i := range uint32(2) {
 		w.PC(41+i, event.PC{Addr: base<<(8+i) + 0x9990, Module: 2 + i})
 		w.Node(41+i, event.Node{PC: 41 + i})
 	}
-	// One of the program's own pools, whose name has whatever number.
+	// One of the program's own pools, whose name has a different number in each recording.
 	w.PC(43, event.PoolPC(uint32(seed)))
 	w.Node(43, event.Node{Parent: 1, PC: 43})
 	frames[43] = []event.Frame{event.PoolFrame("words")}
@@ -97,7 +97,8 @@ func record(t *testing.T, path string, seed uint64, n int) *process {
 			i := rng.IntN(len(live))
 			b := live[i]
 			live = slices.Delete(live, i, i+1)
-			e.Kind, e.Func, e.Size, e.Stack, e.Ref, e.Born, e.BornBy = event.Free, event.FreeFunc, b.size, b.stack, b.ref, b.born, b.by
+			e.Kind, e.Func, e.Size, e.Stack = event.Free, event.FreeFunc, b.size, b.stack
+			e.Ref, e.Born, e.BornBy = b.ref, b.born, b.by
 		}
 		p.events = append(p.events, e)
 	}
@@ -137,7 +138,7 @@ func open(t *testing.T, path string) *recording.Reader {
 	return r
 }
 
-// merged merges recordings, and checks the outcome against itself.
+// merged merges recordings, and checks that the result is consistent.
 func merged(t *testing.T, align Align, paths ...string) string {
 	t.Helper()
 	m := New(align)
@@ -156,7 +157,7 @@ func merged(t *testing.T, align Align, paths ...string) string {
 				t.Errorf("%s: %s", c.Name, p)
 			}
 		}
-		t.Fatal("the outcome is not right in itself", err)
+		t.Fatal("the result is inconsistent", err)
 	}
 	return out
 }
@@ -170,7 +171,7 @@ func some(t *testing.T, n int) (list []*process, paths []string) {
 	return list, paths
 }
 
-// reading is what call stacks come to by how they read, as text that is the same in all recordings of a program.
+// reading sums up call stacks by their text, which is the same in all recordings of a program.
 func reading(t *testing.T, r *recording.Reader, into map[string]tally.Stack) {
 	t.Helper()
 	p, err := profile.Load(r)
@@ -194,7 +195,7 @@ func reading(t *testing.T, r *recording.Reader, into map[string]tally.Stack) {
 	}
 }
 
-// TestSums: the sums of random recordings are those of their single reports, stack by stack.
+// TestSums: the sums of random recordings are the sums of their single reports, stack by stack.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	list, paths := some(t, 9)
@@ -223,7 +224,7 @@ func TestSums(t *testing.T) {
 		var least, most, n uint64
 		var mostAt uint32
 		for k := range m.Inputs {
-			// By the input's own recording: the stack that reads the same.
+			// In the input's own recording: the stack with the same text.
 			one := make(map[string]tally.Stack)
 			reading(t, open(t, filepath.Join(filepath.Dir(paths[0]), m.Inputs[k].File)), one)
 			p, err := profile.Load(r)
@@ -249,12 +250,12 @@ func TestSums(t *testing.T) {
 			t.Errorf("stack %d: %+v, want %d inputs with %d to %d bytes, most in %d", id, s, n, least, most, mostAt)
 		}
 		if id > 12 {
-			break // a dozen will do
+			break // a dozen suffices
 		}
 	}
 }
 
-// TestPools: what the program's own pools came to is summed by name, and the call stacks in them go on to say so.
+// TestPools: the program's own pools are summed up by name, and call stacks in them still name them.
 func TestPools(t *testing.T) {
 	t.Parallel()
 	_, paths := some(t, 5)
@@ -276,11 +277,11 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestAnyOrder: in whatever order and in whatever steps, the outcome is the same file, and the same report.
+// TestAnyOrder: the result is the same file, with the same report, in whatever order and steps recordings are merged.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	_, p := some(t, 5)
-	// Which of two alike is told does not depend on the order either.
+	// Nor does the order decide which of two equal inputs is listed.
 	copied := filepath.Join(filepath.Dir(p[3]), "copied.htap")
 	b, err := os.ReadFile(p[3])
 	if err != nil || os.WriteFile(copied, b, 0o666) != nil {
@@ -327,8 +328,8 @@ func report(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestCopies: n copies of a recording have n times its sums, at the same call stacks, and all of them are least and
-// most.
+// TestCopies: n copies of a recording have n times its sums, at the same call stacks, and each copy has both the
+// minimum and the maximum.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -357,7 +358,7 @@ func TestCopies(t *testing.T) {
 		}
 	}
 	if least, most := r.Merged().Peak(); most != n*p.sum.Totals.Peak.Bytes || least > most {
-		t.Errorf("the peak of all is from %d to %d, want up to %d", least, most, n*p.sum.Totals.Peak.Bytes)
+		t.Errorf("the merged peak is from %d to %d, want up to %d", least, most, n*p.sum.Totals.Peak.Bytes)
 	}
 	for id, s := range r.Merged().Spreads {
 		if s.Inputs != n || s.Bytes.Min != s.Bytes.Max || s.Bytes.MinAt != 0 || s.Bytes.MaxAt != 0 {
@@ -366,7 +367,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestTogether: the timeline against all events of all processes in one order.
+// TestTogether compares the timeline with the events of all processes in one order.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	list, paths := some(t, 8)
@@ -392,7 +393,7 @@ func TestTogether(t *testing.T) {
 			in := m.Inputs[slices.IndexFunc(m.Inputs,
 				func(in recording.Input) bool { return in.File == filepath.Base(paths[i]) })]
 			if in.LeakedBytes > 0 {
-				// A process that has ended has nothing.
+				// A process that has ended has no live bytes.
 				all = append(all, change{offset + in.End + 1, -int64(in.LeakedBytes)})
 			}
 		}
@@ -411,7 +412,7 @@ func TestTogether(t *testing.T) {
 			most = max(most, live)
 		}
 		if lower, upper := m.Peak(); int64(lower) > most || int64(upper) < most || upper > lower*3/2 {
-			t.Errorf("align %d: the peak of all is %d, not from %d to %d", align, most, lower, upper)
+			t.Errorf("align %d: the merged peak is %d, not from %d to %d", align, most, lower, upper)
 		}
 		for _, l := range m.Timeline.Levels {
 			if len(l.Steps) > maxSteps {
@@ -428,7 +429,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestEmpty: recordings without events, of processes with nothing but a start.
+// TestEmpty: recordings without events, of processes that only have a start.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -447,11 +448,11 @@ func TestEmpty(t *testing.T) {
 		}
 	}
 	if err := New(ByStart).Write(filepath.Join(dir, "out.htap")); err == nil {
-		t.Error("nothing was merged, and written")
+		t.Error("a merged recording of nothing was written")
 	}
 }
 
-// TestDevelop: the timeline that a question gets has the sums of the single ones.
+// TestDevelop: the timeline that a question gets has the sums of the single recordings.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	list, paths := some(t, 6)
@@ -482,12 +483,12 @@ func TestDevelop(t *testing.T) {
 		"sizes":     {Sizes: &query.Interval{Max: 5}}, "a range": {Range: &query.Range{From: 0, To: 0},
 			Metrics: []query.Metric{query.Copied}}} {
 		if _, err := query.Flat(t.Context(), s, q); err == nil {
-			t.Errorf("%s: there is an answer, and there are no events", name)
+			t.Errorf("%s: there is an answer, although there are no events", name)
 		}
 	}
 }
 
-// TestForged: a merged recording whose bytes were changed gives an error or other numbers, and nothing worse.
+// TestForged: a merged recording with changed bytes gives an error or other numbers, and nothing worse.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	_, paths := some(t, 4)
@@ -522,9 +523,9 @@ func TestForged(t *testing.T) {
 			}
 		}
 		if err := New(ByStart).Add(t.Context(), "forged", r); err == nil {
-			// What was changed is said twice in the file.
+			// The changed bytes are stored twice in the file.
 			if got, err := r.Tally(); err != nil || !reflect.DeepEqual(got, want) {
-				t.Error("a recording that is not whole was merged", err)
+				t.Error("a damaged recording was merged", err)
 			}
 		}
 	}
@@ -539,12 +540,12 @@ func TestForged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := open(t, path); r.Complete() {
-			t.Errorf("timeline %d is taken for one", i)
+			t.Errorf("timeline %d is accepted", i)
 		}
 	}
 }
 
-// TestFolded: what is known of folded events in sum only is in the sums, and the timeline bounds the peak.
+// TestFolded: folded events, of which only sums are known, are in the sums, and the timeline limits the peak.
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

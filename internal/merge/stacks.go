@@ -129,7 +129,7 @@ func (p *planting) pc(id uint32) int32 {
 	return i
 }
 
-// readsAs returns a key of frames.
+// readsAs returns the text of frames, as a key.
 func readsAs(list []event.Frame) string {
 	var b strings.Builder
 	n := 0

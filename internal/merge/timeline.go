@@ -7,12 +7,12 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// maxSteps bounds the steps of a timeline's finest level. The steps of a level have a power of two as length and begin
-// at its multiples, so that timelines of all lengths fit together. Each process adds to each level what is exact for
-// it: the most that a process had live in a step cannot be derived from sums over shorter steps.
+// maxSteps limits the steps of a timeline's finest level. The steps of a level have a power of two as length and begin
+// at its multiples, so that timelines of all lengths fit together. Each process adds its exact numbers to each level:
+// the most that a process had live in a step cannot be derived from sums over shorter steps.
 const maxSteps = 1 << 10
 
-// finest returns the level at which a span has no more than maxSteps.
+// finest returns the level at which a span has at most maxSteps.
 func finest(begin, end int64) (shift int) {
 	for recording.StepOf(end, shift)-recording.StepOf(begin, shift) >= maxSteps {
 		shift++
@@ -46,7 +46,7 @@ func develop(ctx context.Context, r *recording.Reader, offset, end int64) (recor
 	b.upTo(len(l.Steps) - 1)
 	t.EndLive, t.EndBlocks = b.live, b.blocks
 	last := &l.Steps[len(l.Steps)-1]
-	last.Live, last.Blocks = 0, 0 // it ends within
+	last.Live, last.Blocks = 0, 0 // the process ends within the step
 	t.Levels = []recording.TimelineLevel{l}
 	for n := len(l.Steps); n > 1; n = len(t.Levels[len(t.Levels)-1].Steps) {
 		t.Levels = append(t.Levels, coarser(&t.Levels[len(t.Levels)-1]))
@@ -115,7 +115,7 @@ func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint
 	return r.Series(ctx, from, to, 1<<30, func(cut uint64, list []recording.Change) {
 		t, err := r.TimeAt(cut)
 		if err != nil {
-			return // only a moment that is not at a cut has none
+			return // every cut of a series has a time
 		}
 		s := &b.level.Steps[min(recording.StepOf(counts.offset+t, b.level.Shift)-b.level.First,
 			int64(len(b.level.Steps)-1))]

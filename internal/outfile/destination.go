@@ -1,4 +1,4 @@
-// Package outfile writes files for users. A file appears under its name when it is complete; what is interrupted
+// Package outfile writes files for users. A file appears under its name when it is complete; an interrupted write
 // leaves nothing behind.
 package outfile
 
@@ -13,19 +13,19 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 )
 
-// Destination is where what is made of recordings goes: to a stream, to one file, or to a file for each recording.
+// Destination says where the output for recordings goes: to a stream, to one file, or to one file per recording.
 type Destination struct {
 	Stdout    io.Writer // nil: to files
 	File      string    // "": named after the recording, in Dir
 	Dir       string
 	Extension string
-	Names     io.Writer // gets the name of each file; nil: nobody needs it
+	Names     io.Writer // gets the name of each file; nil: names are not printed
 }
 
-// Name is a recording's name without folder and extension.
+// Name returns a recording's name without folder and extension.
 func Name(recording string) string { return strings.TrimSuffix(filepath.Base(recording), ".htap") }
 
-// Path is the file that a recording goes to.
+// Path returns the file for a recording's output.
 func (d *Destination) Path(recording string) string {
 	if d.File != "" {
 		return d.File
@@ -33,7 +33,7 @@ func (d *Destination) Path(recording string) string {
 	return filepath.Join(d.Dir, Name(recording)+d.Extension)
 }
 
-// Distinct reports an error if two of the recordings would go to one file.
+// Distinct returns an error if the output of two recordings would go to one file.
 func (d *Destination) Distinct(recordings []string) error {
 	names := make(map[string]string)
 	for _, path := range recordings {
@@ -46,14 +46,14 @@ func (d *Destination) Distinct(recordings []string) error {
 	return nil
 }
 
-// Write calls fill with a stream, and puts the file in its place when it is complete.
+// Write calls fill with a stream, and renames the file to its final name when it is complete.
 func (d *Destination) Write(recording string, fill func(io.Writer) error) error {
 	if d.Stdout != nil {
 		return QuietPipe(fillBuffered(d.Stdout, fill))
 	}
 	path := d.Path(recording)
 	if SameFile(path, recording) {
-		return fmt.Errorf("%s: is the recording itself; -o names another file", path)
+		return fmt.Errorf("%s is the recording itself; name another file with -o", path)
 	}
 	if err := File(path, fill); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (d *Destination) Write(recording string, fill func(io.Writer) error) error 
 	return nil
 }
 
-// QuietPipe makes a success of the error that a reader has seen enough: heaptap dump FILE | head.
+// QuietPipe returns nil for the error of a closed pipe: the reader has seen enough, as in heaptap dump FILE | head.
 func QuietPipe(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return nil

@@ -31,10 +31,10 @@ func fillBuffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// File writes a file under another name first: under its own name there is never half of one. A signal that ends
-// the program removes what was written.
+// File writes a file under another name first, so that there is never an incomplete file under its own name. A signal
+// that ends the program removes what was written.
 func File(path string, fill func(io.Writer) error) (err error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() { // a pipe, a device
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() { // a pipe or a device
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func File(path string, fill func(io.Writer) error) (err error) {
 		return errors.Join(fillBuffered(f, fill), f.Close())
 	}
 	half := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d", filepath.Base(path), os.Getpid()))
-	var making sync.Mutex // a signal comes before the file is made, or after
+	var making sync.Mutex // a signal may arrive before the file is created, or after
 	defer onSignal(func() {
 		making.Lock()
 		os.Remove(half)
@@ -64,11 +64,11 @@ func File(path string, fill func(io.Writer) error) (err error) {
 	return os.Rename(half, path)
 }
 
-// onSignal calls clean when a signal is about to end the program, and then lets the signal do so. stop ends that.
+// onSignal calls clean before a signal ends the program, and then lets the signal do so. stop ends that.
 func onSignal(clean func()) (stop func()) {
 	signals := slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	c, done := make(chan os.Signal, 1), make(chan struct{})
-	if len(signals) > 0 { // of none, Notify would take all
+	if len(signals) > 0 { // without signals, Notify would relay all
 		signal.Notify(c, signals...)
 	}
 	go func() {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestTemporaryDir: a directory is gone at the end, and when a signal ends the program; that one is what the
-// program dies of, so that a shell shows status 130 for Ctrl-C.
+// TestTemporaryDir: a directory is gone at the end, and when a signal ends the program. The program dies of that
+// signal, so that a shell shows status 130 for Ctrl-C.
 func TestTemporaryDir(t *testing.T) {
 	if os.Getenv("HEAPTAP_TEST_TEMPORARY") != "" {
 		dir, _, err := TemporaryDir("held-")
@@ -22,7 +22,7 @@ func TestTemporaryDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println(dir)
-		for i := 0; ; i++ { // files come up to the end
+		for i := 0; ; i++ { // files are created up to the end
 			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(i%50)), nil, 0o600)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// emergencyPool is what libstdc++ 5 to 14 allocates when it is loaded, to be able to throw when memory has run out:
-// room for 64 threads that throw objects of 1 KiB (libsupc++/eh_alloc.cc).
+// emergencyPool is the size of the block that libstdc++ 5 to 14 allocates when it is loaded, so that it can throw when
+// memory has run out: room for 64 threads that throw objects of 1 KiB (libsupc++/eh_alloc.cc).
 const emergencyPool = 72704
 
-// classify says whose a stack is: the runtime's, if no function of the program is on it, or if it is the C++ library's
-// reserve, which is allocated from the library's initialiser wherever the library is loaded from.
+// classify decides whether a stack is the runtime's: no function of the program is on it, or it is that of the C++
+// library's emergency pool, which the library's initialiser allocates, wherever the library is loaded from.
 func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
 	l := p.lineage.of(p, s.ID)
 	truncated = l&isTruncated != 0
@@ -29,8 +29,8 @@ func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
 	return Program, truncated
 }
 
-// lineage keeps what is known of the frames from each node to its root. Stacks share their outer frames: each node
-// is looked at once, however deep the stacks are.
+// lineage caches what is known of the frames from each node to its root. Stacks share their outer frames: each node is
+// examined once, however deep the stacks are.
 type lineage struct {
 	known []traits // by node
 	path  []uint32
@@ -41,7 +41,7 @@ type traits uint8
 const (
 	isKnown traits = 1 << iota
 	hasFrames
-	hasProgram  // a frame is of the program, not of the loader or a runtime
+	hasProgram  // a frame belongs to the program, not to the loader or a runtime
 	isTruncated // the unwinder could not reach the root
 )
 
@@ -71,7 +71,7 @@ func (l *lineage) of(p *Profile, node uint32) traits {
 			t |= isTruncated
 		}
 		if l.known == nil {
-			l.known = make([]traits, p.nodes.Len()+1) // ids are without gaps, unless the tree is forged
+			l.known = make([]traits, p.nodes.Len()+1) // ids have no gaps, unless the tree is forged
 		}
 		if uint64(id) < uint64(len(l.known)) {
 			l.known[id] = t
@@ -88,7 +88,7 @@ func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
 		"libstdc++.so") {
 		return true
 	}
-	// Linked statically, or with the size changed by GLIBCXX_TUNABLES: known by its name.
+	// Linked statically, or of another size (GLIBCXX_TUNABLES): recognised by its name.
 	for _, f := range p.symbols.at(pc) {
 		if strings.Contains(f.Function, "eh_alloc.cc") || strings.HasSuffix(f.File, "/eh_alloc.cc") {
 			return true
@@ -97,7 +97,7 @@ func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {
 	return false
 }
 
-// processes is how many processes have a stack.
+// processes returns the number of processes that have a stack.
 func (p *Profile) processes(stack uint32) uint64 {
 	if p.Merged == nil {
 		return 1

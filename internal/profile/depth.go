@@ -7,13 +7,13 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Where call stacks are written one by one, each with all of its frames, a recursion that allocates on its way down
-// would make output that grows with the square of its depth: 400,000 call stacks of 200,000 frames on average. If
-// all call stacks together have more than maxFrames, those that are deeper than a limit are cut: the frames nearest
-// to the allocation remain, and CutPC stands for the others.
+// A recursion that allocates on its way down would make the output grow with the square of its depth if each call
+// stack were written with all of its frames: 400,000 call stacks of 200,000 frames on average. So if all call stacks
+// together have more than maxFrames, those deeper than a limit are cut: the frames nearest to the allocation remain,
+// and CutPC stands for the others.
 const (
 	maxFrames = 32 << 20
-	minLimit  = 100 // call stacks that are no deeper than this are never cut
+	minLimit  = 100 // call stacks with at most that many frames are never cut
 )
 
 // CutPC stands at the end of a call stack for the frames that were cut. No pc of a recording has this number.
@@ -22,22 +22,21 @@ const CutPC = ^uint32(0) - 2
 // CutName is the function of CutPC.
 const CutName = "[more frames]"
 
-// Depths counts the frames of call stacks, without inlined functions. It may be asked from several
-// goroutines.
+// Depths has the number of frames of each call stack, not counting inlined functions. Several goroutines may use it.
 type Depths struct {
 	dense  []uint32 // by node
 	sparse map[uint32]uint32
 }
 
-// NewDepths returns the depths of the nodes of a tree without cycles. Call stacks share their outer frames: each
-// node is looked at once.
+// NewDepths returns the depths of the nodes of a tree without cycles. Call stacks share their outer frames: each node
+// is visited once.
 func NewDepths(nodes *recording.Table[event.Node]) *Depths {
 	d := &Depths{dense: make([]uint32, 2*nodes.Len()+64), sparse: make(map[uint32]uint32)}
 	var path []uint32
 	nodes.All(func(id uint32, n event.Node) bool {
 		path = append(path[:0], id)
 		depth := d.Of(id)
-		for at := n.Parent; depth == 0 && at != 0; { // nearly always, the parent comes first
+		for at := n.Parent; depth == 0 && at != 0; { // nearly always, the parent's depth is known already
 			if depth = d.Of(at); depth == 0 {
 				n, ok := nodes.Get(at)
 				if !ok {
@@ -71,7 +70,7 @@ func (d *Depths) Of(stack uint32) uint64 {
 	return uint64(d.sparse[stack])
 }
 
-// frameLimit returns how many frames are shown at most of call stacks that are written one by one; 0: all.
+// frameLimit returns the most frames to show of a call stack where stacks are written one by one; 0: all.
 func frameLimit(nodes *recording.Table[event.Node], stacks []uint32) int {
 	if uint64(len(stacks))*uint64(nodes.Len()) <= maxFrames {
 		return 0
@@ -83,8 +82,8 @@ func frameLimit(nodes *recording.Table[event.Node], stacks []uint32) int {
 	return DepthLimit(list, maxFrames, minLimit)
 }
 
-// DepthLimit returns the deepest limit at which call stacks of these depths have no more frames than that together,
-// but not less than least; 0 if they need none. Those that are less deep are whole. It sorts the list.
+// DepthLimit returns the largest limit, at least least, at which call stacks of these depths have at most that many
+// frames together; 0 if no limit is needed. It sorts the list.
 func DepthLimit(list []int, frames, least int) int {
 	slices.Sort(list)
 	left := frames
@@ -97,8 +96,8 @@ func DepthLimit(list []int, frames, least int) int {
 	return 0
 }
 
-// Cut returns how many frames of call stacks PCs yields, and of how many call stacks it leaves some out; 0, 0 if
-// all are whole.
+// Cut returns the most frames of a call stack that PCs yields, and the number of call stacks that it shortens; 0, 0 if
+// it shortens none.
 func (p *Profile) Cut() (limit, stacks int) {
 	if p.limit == 0 {
 		return 0, 0

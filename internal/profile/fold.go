@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Level is a line of a folded stack: a frame, and how many others it represents.
+// Level is a line of a folded stack: a frame, and how many others it stands for.
 type Level struct {
 	Frame
-	Times  int // how often the function called itself, and 1
-	Within int // frames of the standard library below this one that are left out
+	Times  int // 1, and how often the function called itself
+	Within int // frames of the standard library below this one, left out
 }
 
-// Levels are the lines of a folded stack, or only its first ones and its last one.
+// Levels are the lines of a folded stack, or its first ones and its last one.
 type Levels struct {
 	List []Level
 	All  int // number of lines of the whole stack
 }
 
-// Fold makes the lines of a stack, leaf first. The functions that run before main are left out. A function that
-// calls itself is one line. If short is set, so is the standard library's way from the program down to the
-// allocator. Fold keeps the first keep lines and the last one; with 0, all. A stack may be very deep: its frames
-// are never all in memory.
+// Fold makes the lines of a stack, leaf first. Functions that run before main are left out. A function that calls
+// itself is one line. If short is set, only the first of consecutive frames of the standard library, seen from the
+// program, is a line. Fold keeps the first keep lines and the last one; with 0, all. A stack may be very deep: its
+// frames are never all in memory.
 func (p *Profile) Fold(stack uint32, short bool, keep int) Levels {
 	var pcs []uint32
 	p.AllPCs(stack, func(pc uint32) bool {
@@ -79,7 +79,7 @@ func StandardLibrary(function string) bool {
 			return true
 		}
 	}
-	// Instances of templates come with their return type: "void std::f<int>(int)".
+	// Names of template instances start with the return type: "void std::f<int>(int)".
 	_, name, ok := strings.Cut(function, " ")
 	return ok && strings.HasPrefix(name, "std::") && !strings.HasPrefix(function, "operator ")
 }
@@ -89,7 +89,7 @@ func Library(f *Frame) bool {
 	return StandardLibrary(f.Function) || RuntimeModule(f.Module)
 }
 
-// AddressName names code whose function is unknown: libc.so.6+0x1234.
+// AddressName names code of an unknown function: libc.so.6+0x1234.
 func (f *Frame) AddressName() string {
 	if f.Module == "" {
 		return fmt.Sprintf("%#x", f.Address)
@@ -97,7 +97,7 @@ func (f *Frame) AddressName() string {
 	return fmt.Sprintf("%s+%#x", filepath.Base(f.Module), f.Offset)
 }
 
-// startFunctions run before main or before a thread's function: they are the same on every stack.
+// startFunctions run before main or before a thread's function. They are the same on every stack.
 var startFunctions = map[string]bool{
 	"_start": true, "__libc_start_main": true, "__libc_start_main_impl": true, "__libc_start_call_main": true,
 	"call_init": true, "__libc_csu_init": true, "clone": true, "__clone": true, "clone3": true, "__clone3": true,
@@ -110,10 +110,10 @@ func BeforeMain(function string) bool {
 	return startFunctions[name]
 }
 
-// startDepth is how far from the root start functions are searched for: some frames between them have no name.
+// startDepth is how far from the root start functions are searched for: frames between them may have no name.
 const startDepth = 6
 
-// cutStart leaves out the start functions at the root, as long as other frames remain.
+// cutStart removes the start functions at the root, as long as other frames remain.
 func cutStart(list []Frame) []Frame {
 	end := len(list)
 	for i := len(list) - 1; i >= max(1, len(list)-startDepth); i-- {

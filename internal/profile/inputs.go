@@ -9,7 +9,7 @@ type InputMetric struct {
 	Of    func(*recording.Input) uint64
 }
 
-// InputMetrics are all of them.
+// InputMetrics are all metrics of inputs.
 var InputMetrics = []InputMetric{
 	{"peak", true, func(i *recording.Input) uint64 { return i.PeakBytes }},
 	{"bytes", true, func(i *recording.Input) uint64 { return i.Bytes }},
@@ -21,10 +21,10 @@ var InputMetrics = []InputMetric{
 type InputSpread struct {
 	Least, Mean, Most uint64
 	Sum               float64
-	LeastAt, MostAt   int // the first inputs that have them
+	LeastAt, MostAt   int // indexes of the first inputs that have them
 }
 
-// Spread is the metric's spread over the inputs.
+// Spread returns the metric's spread over the inputs.
 func (m *InputMetric) Spread(inputs []recording.Input) (s InputSpread) {
 	sum := uint64(0)
 	for i := range inputs {

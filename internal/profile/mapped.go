@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// MappedSites are the call stacks that have mapped memory, those with most of the peak first.
+// MappedSites returns the call stacks that mapped memory, those with most of the peak first.
 func MappedSites(m *tally.Mapped) []tally.Site {
 	list := slices.Clone(m.Sites)
 	slices.SortStableFunc(list, func(a, b tally.Site) int {

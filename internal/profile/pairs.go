@@ -7,9 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// judgePairs leaves out the pairs that only seem to mismatch: a program with an operator new of its own calls
-// malloc in it, and that is what was recorded, while libraries may still free such blocks by the operator delete of
-// another library.
+// judgePairs removes pairs that only seem mismatched. If a program has its own operator new, the recording has the
+// malloc within it, while a library may free such blocks with the operator delete of another library.
 func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
 	return slices.DeleteFunc(slices.Clone(list), func(x event.Pair) bool {
 		if x.Mismatch&event.MismatchFunction == 0 {
@@ -20,8 +19,8 @@ func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
 	})
 }
 
-// within is the family of a function that was called at a stack: if the caller is an operator of that name, it is
-// the operator's.
+// within returns the family of a function that was called at a stack: the caller's, if the caller is an operator of
+// that name.
 func (p *Profile) within(stack uint32, f event.Func, operator string) event.Family {
 	if f.Family() != event.FamilyC || stack == 0 {
 		return f.Family()
@@ -46,7 +45,7 @@ func (p *Profile) within(stack uint32, f event.Func, operator string) event.Fami
 	return event.FamilyNew
 }
 
-// MismatchedBlocks is how many blocks were freed by a function that does not belong to the one that allocated them.
+// MismatchedBlocks returns how many blocks were freed by a function that does not match the allocation function.
 func (p *Profile) MismatchedBlocks() (n uint64) {
 	for i := range p.Mismatches {
 		n += p.Mismatches[i].Count

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Profile is what a recording says in sum.
+// Profile is the summary of a recording.
 type Profile struct {
 	Name     string // of the file
 	Major    int    // version of its format
@@ -17,36 +17,36 @@ type Profile struct {
 	Process  event.Process
 	Ending   recording.Ending
 	Ended    bool              // false: the recording does not reach the end of the process
-	Damage   []string          // what is missing of the file
-	Folded   recording.Folded  // what is only known in sum
+	Damage   []string          // what is missing in the file
+	Folded   recording.Folded  // the events of which only sums remain
 	Merged   *recording.Merged // of a merged recording; else nil
 	Totals   tally.Totals
-	Mapped   *tally.Mapped // what the program has mapped itself; nil: nothing, or not known
+	Mapped   *tally.Mapped // what the program itself mapped; nil: nothing, or not known
 	Duration int64         // ns
 	Threads  []Thread
-	Stacks   []Stack // by id; those without allocations and failures are left out
+	Stacks   []Stack // by id; without those that have neither allocations nor failures
 	Samples  []event.Sample
-	Marks    []event.Mark // by rising time
+	Marks    []event.Mark // in order of time
 	Modules  []event.Module
 	Leaked   Leak
-	Runtime  Leak // of what is leaked, the runtime's part
-	// Unmatched are the deallocations that ended no block: there are Totals.Unmatched of them.
+	Runtime  Leak // the runtime's part of what is leaked
+	// Unmatched are the deallocations that ended no block, Totals.Unmatched in number.
 	Unmatched   []Unmatched
 	StackMemory []StackMemory // of the threads' own stacks, the deepest first
-	// Mismatches are allocations and deallocations that do not belong together.
+	// Mismatches are allocations and deallocations that do not match.
 	Mismatches []event.Pair
-	Pools      []event.Pool // of the program's own, by name
-	// Counts are what was counted and not recorded; nil: nothing.
+	Pools      []event.Pool // the program's own pools, by name
+	// Counts are calls that were counted instead of recorded; nil: none.
 	Counts *event.Counts
-	// Variances are of the totals' estimates, if ErrorsKnown; else nil.
+	// Variances are those of the totals, which are estimates, if ErrorsKnown; else nil.
 	Variances *tally.Variances
 
 	nodes   *recording.Table[event.Node]
 	lineage lineage
 	symbols symbols
-	hide    func(*Frame) bool  // frames that are taken out of the stacks; nil: none
-	shown   map[uint32][]Frame // if frames are hidden: those of a pc that are not
-	limit   int                // of the frames of stacks that are written one by one; 0: none
+	hide    func(*Frame) bool  // frames that are removed from the stacks; nil: none
+	shown   map[uint32][]Frame // if frames are hidden: the visible frames of a pc
+	limit   int                // on the frames of stacks that are written one by one; 0: none
 }
 
 // Leak is memory that was live at the end.
@@ -64,7 +64,7 @@ type Thread struct {
 	Counts tally.Thread
 }
 
-// Stack is a call stack and what it sums up to.
+// Stack is a call stack and its sums.
 type Stack struct {
 	tally.Stack
 	Leaked    Leak
@@ -73,13 +73,13 @@ type Stack struct {
 	Variances *tally.Variances // see Profile
 }
 
-// Class says whose a stack is.
+// Class says to whom a stack belongs.
 type Class uint8
 
 // The classes of stacks.
 const (
 	Program Class = iota
-	Runtime       // of the loader or a language's runtime, for itself
+	Runtime       // the loader's or a language's runtime's own
 )
 
 func (c Class) String() string {
@@ -89,7 +89,7 @@ func (c Class) String() string {
 	return "program"
 }
 
-// Load reads a recording. The profile of a damaged recording is of what is whole; Damage says what is missing.
+// Load reads a recording. Of a damaged recording, the profile covers the undamaged part; Damage says what is missing.
 func Load(r *recording.Reader) (*Profile, error) {
 	sum, err := r.Tally()
 	if err != nil {
@@ -128,26 +128,26 @@ func Load(r *recording.Reader) (*Profile, error) {
 		p.Stacks = append(p.Stacks, st)
 	}
 	if p.Merged != nil && p.Merged.Imported() == "" {
-		// Whose a block is, is known of each process.
+		// Which blocks are the runtime's is known from the processes.
 		p.Runtime = Leak{}
 		for i := range p.Merged.Inputs {
 			p.Runtime.add(Leak{p.Merged.Inputs[i].RuntimeBytes, p.Merged.Inputs[i].RuntimeBlocks})
 		}
 	} else if p.Merged == nil && sum.Totals.Unmatched > 0 {
-		if err := p.loadUnmatched(r); !told(err) {
+		if err := p.loadUnmatched(r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
 	p.limit = frameLimit(p.nodes, p.stackIDs())
 	if p.ErrorsKnown() {
-		if err := p.loadVariances(r); !told(err) {
+		if err := p.loadVariances(r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// stackIDs are the stacks that are told.
+// stackIDs returns the stacks that a report may show.
 func (p *Profile) stackIDs() []uint32 {
 	list := make([]uint32, 0, len(p.Stacks)+len(p.Unmatched)+2*len(p.Mismatches))
 	for i := range p.Stacks {
@@ -162,8 +162,8 @@ func (p *Profile) stackIDs() []uint32 {
 	return list
 }
 
-// told reports whether an error is nil, or is one of the damage that the recording already reports.
-func told(err error) bool {
+// alreadyReported reports whether an error is nil, or damage or folding that the profile reports anyway.
+func alreadyReported(err error) bool {
 	var damage *recording.DamageError
 	var folded *recording.FoldedError
 	return err == nil || errors.As(err, &damage) || errors.As(err, &folded)
@@ -179,18 +179,18 @@ func Open(path string) (*Profile, error) {
 	return p, errors.Join(err, r.Close())
 }
 
-// Sampled says whether the profile's numbers are estimates: allocations were chosen at random, at least for a while.
+// Sampled says whether the profile's numbers are estimates: allocations were sampled, at least for a while.
 func (p *Profile) Sampled() bool {
 	return p.Totals.Samples > 0 || p.Process.Sampling != (event.Sampling{})
 }
 
-// OnlyCounted says whether calls were counted and nothing was recorded: nothing is known of single blocks.
+// OnlyCounted says whether calls were counted and nothing was recorded, so that nothing is known of single blocks.
 func (p *Profile) OnlyCounted() bool { return p.Counts != nil && p.Totals.Events == 0 }
 
-// ErrorsKnown reports whether the standard errors of estimates are known: all events must be there.
+// ErrorsKnown reports whether the standard errors of estimates are known: that needs all events.
 func (p *Profile) ErrorsKnown() bool { return p.Sampled() && p.Merged == nil && p.Folded.Cut == 0 }
 
-// PeakRSS returns the largest resident set that was sampled and when; false if none was.
+// PeakRSS returns the largest sample of resident memory, and its time; false if there are no samples.
 func (p *Profile) PeakRSS() (event.Sample, bool) {
 	best, ok := event.Sample{RSS: -1}, false
 	for _, s := range p.Samples {

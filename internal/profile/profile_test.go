@@ -14,7 +14,7 @@ import (
 
 // build makes a recording with the stacks of a small C++ program:
 //
-//	main > grow      twice, at two addresses that read the same
+//	main > grow      twice, at two addresses with the same text
 //	main > other     no symbols
 //	initialiser of libstdc++, called by the loader, and by dlopen from main
 //	start_thread > worker
@@ -152,7 +152,7 @@ func TestWithoutEnding(t *testing.T) {
 	t.Parallel()
 	whole, broken := build(t, true), build(t, false)
 	if broken.Ended || len(broken.Damage) == 0 {
-		t.Errorf("a recording without ending is whole: %v", broken.Damage)
+		t.Errorf("a recording without ending has no damage: %v", broken.Damage)
 	}
 	if d := cmp.Diff(whole.Totals, broken.Totals); d != "" {
 		t.Errorf("totals:\n%s", d)
@@ -190,7 +190,7 @@ func TestRank(t *testing.T) {
 	t.Parallel()
 	p := build(t, true)
 	groups := p.Groups()
-	if len(groups) != len(p.Stacks)-1 { // the two grows are one
+	if len(groups) != len(p.Stacks)-1 { // the two calls of grow are one group
 		t.Errorf("%d groups of %d stacks", len(groups), len(p.Stacks))
 	}
 	type line struct {
@@ -247,9 +247,9 @@ func TestSelect(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	if _, err := Open(filepath.Join(t.TempDir(), "none.htap")); err == nil {
-		t.Error("a file that is not there was opened")
+		t.Error("a missing file was opened")
 	}
 	if _, err := recording.NewReader(bytes.NewReader([]byte("text")), 4, "x"); err == nil {
-		t.Error("text was opened")
+		t.Error("a text file was opened")
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Metric is a way to look at stacks: what they are ranked by.
+// Metric is a number by which stacks are ranked.
 type Metric struct {
 	Name  string // as in a heading
 	Bytes bool   // the value is a number of bytes
 	Of    func(*Group) uint64
 	Count func(*Group) uint64 // blocks or calls that the value belongs to; nil: Of counts them itself
 	Total func(*Profile) uint64
-	// Variance is that of Of, which is an estimate in a sampled recording; nil: not known.
+	// Variance returns the variance of Of, an estimate in a sampled recording; nil: not known.
 	Variance func(*tally.Variances) float64
 	// Own leaves out the runtime's stacks.
 	Own bool
@@ -49,8 +49,8 @@ var (
 // Metrics are all metrics, in the order of a report.
 var Metrics = []*Metric{&LiveAtPeak, &Leaked, &Allocations, &Bytes, &Temporary}
 
-// Group is a set of stacks whose frames read the same: function, file, line and module. The peaks of its stacks add up
-// only at the process's peak, so it has no peak of its own.
+// Group is a set of stacks whose frames have the same text: function, file, line and module. The stacks' peaks add up
+// only at the process's peak, so the group has no peak of its own.
 type Group struct {
 	Stack            uint32 // the id of one of its stacks
 	Stacks           int
@@ -110,13 +110,13 @@ func (p *Profile) Select(n int) []*Stack {
 	return list
 }
 
-// merger gives the same number to stacks that read the same. It works along the tree, so that each node is looked at
-// once however many stacks pass through it.
+// merger gives the same number to stacks with the same text. It works along the tree, so that each node is visited once
+// however many stacks pass through it.
 type merger struct {
 	p    *Profile
-	pcs  map[uint32]uint32 // pc to what it reads as
-	text map[string]uint32 // what pcs read as
-	node map[uint32]uint32 // node to merged node
+	pcs  map[uint32]uint32 // by pc: the number of its text
+	text map[string]uint32 // numbers of texts
+	node map[uint32]uint32 // by node: the merged node
 	path map[[2]uint32]uint32
 }
 
@@ -125,7 +125,7 @@ func newMerger(p *Profile) *merger {
 		make(map[[2]uint32]uint32)}
 }
 
-// pc returns the number of what a pc reads as; 0 if all of its frames are hidden.
+// pc returns the number of a pc's text; 0 if all of its frames are hidden.
 func (m *merger) pc(pc uint32) uint32 {
 	if k, ok := m.pcs[pc]; ok {
 		return k
@@ -138,7 +138,7 @@ func (m *merger) pc(pc uint32) uint32 {
 		b = append(b, 0)
 		b = append(b, f.Module...)
 		b = append(b, 0, byte(f.Line), byte(f.Line>>8), byte(f.Line>>16), byte(f.Line>>24))
-		if f.Function == "" { // nothing but the address to tell it by
+		if f.Function == "" { // only the address identifies it
 			for i := range 8 {
 				b = append(b, byte(f.Offset>>(8*i)))
 			}
@@ -153,7 +153,7 @@ func (m *merger) pc(pc uint32) uint32 {
 	return k
 }
 
-// stack returns the merged number of a stack. It walks up to the first node that is known, then down again.
+// stack returns the merged number of a stack. It walks up to the first known node, then down again.
 func (m *merger) stack(id uint32) uint32 {
 	var way []uint32
 	merged := uint32(0)
@@ -188,7 +188,7 @@ func (m *merger) stack(id uint32) uint32 {
 	return merged
 }
 
-// Groups returns the stacks merged by what they read as, in no special order.
+// Groups returns the stacks merged by text, in no particular order.
 func (p *Profile) Groups() []Group {
 	m := newMerger(p)
 	type key struct {
@@ -211,8 +211,8 @@ func (p *Profile) Groups() []Group {
 	return list
 }
 
-// Rank returns the n groups that come first by a metric; those with a value of 0 are left out. Groups that are equal
-// come in the order of their stack ids, so that a report is always the same.
+// Rank returns the first n groups by a metric, without those whose value is 0. Equal groups are in the order of their
+// stack ids, so that a report is always the same.
 func Rank(groups []Group, m *Metric, n int) []Group {
 	var list []Group
 	for i := range groups {

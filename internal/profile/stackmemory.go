@@ -7,23 +7,23 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// StackMemory is what a thread's own stack took, in bytes below its top.
+// StackMemory is the depth of a thread's own stack, in bytes below its top.
 type StackMemory struct {
 	Thread    uint32 // index into the recording's threads
-	Deepest   uint64 // at an event; 0: unknown, as the others
+	Deepest   uint64 // at an event; 0: not known, as in the other fields
 	DeepestAt int64
-	Stack     uint32 // the call stack that was there
-	// Touched reaches down to the lowest page that was ever in memory, as of TouchedAt.
+	Stack     uint32 // the call stack at that event
+	// Touched reaches down to the lowest page that was ever in memory by TouchedAt.
 	Touched   uint64
 	TouchedAt int64
-	Size      uint64           // how much it may take
-	Growth    []event.StackUse // the readings from which this comes, of all measures, by time
+	Size      uint64           // its limit
+	Growth    []event.StackUse // the readings behind these numbers, of all measures, by time
 }
 
-// Most is the larger one of what is known of its depth.
+// Most returns the deepest known point.
 func (m *StackMemory) Most() uint64 { return max(m.Deepest, m.Touched) }
 
-// stackMemory sums up readings by thread; the thread with the deepest stack comes first.
+// stackMemory sums up readings by thread, the deepest stack first.
 func stackMemory(readings []event.StackUse) []StackMemory {
 	at := make(map[uint32]int)
 	var list []StackMemory

@@ -13,15 +13,15 @@ import (
 type Frame struct {
 	Function string // "" if unknown
 	Linkage  string // the name in the symbol table, if it differs
-	File     string // source file, "" if unknown
+	File     string // "" if unknown
 	Line     uint32 // 0: unknown
-	Module   string // file that the code lies in, "" if none
+	Module   string // path of the file that contains the code, "" if none
 	Inlined  bool   // into the next frame
-	Address  uint64 // as it was in the process
-	Offset   uint64 // the same in the module's own terms
+	Address  uint64 // in the process
+	Offset   uint64 // the same relative to the module
 }
 
-// symbols knows the frames of every pc that is used.
+// symbols has the frames of every pc.
 type symbols struct {
 	reader  *recording.Reader
 	modules map[uint32]event.Module
@@ -76,7 +76,7 @@ func RuntimeModule(path string) bool {
 	return path == "[vdso]"
 }
 
-// PCs yields the pcs of a stack, leaf to root, for callers that go through many stacks. Of a stack that is too deep for
+// PCs yields the pcs of a stack, leaf to root, for callers that go through many stacks. If the stack is too deep for
 // that, it yields those nearest to the leaf, then CutPC; see Cut.
 func (p *Profile) PCs(stack uint32, yield func(pc uint32) bool) {
 	left := p.limit
@@ -100,7 +100,7 @@ func (p *Profile) AllPCs(stack uint32, yield func(pc uint32) bool) {
 	}
 }
 
-// AppendFrames appends the frames of a stack to list, leaf to root, of the pcs that PCs yields.
+// AppendFrames appends the frames of the pcs that PCs yields to list, leaf to root.
 func (p *Profile) AppendFrames(list []Frame, stack uint32) []Frame {
 	p.PCs(stack, func(pc uint32) bool {
 		list = append(list, p.PCFrames(pc)...)
@@ -123,5 +123,5 @@ func (p *Profile) PCFrames(pc uint32) []Frame {
 	return shown
 }
 
-// Hide takes the frames for which hide holds out of all stacks.
+// Hide removes the frames for which hide returns true from all stacks.
 func (p *Profile) Hide(hide func(*Frame) bool) { p.hide, p.shown = hide, make(map[uint32][]Frame) }

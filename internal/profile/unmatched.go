@@ -8,16 +8,16 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Unmatched is what deallocations of addresses that were not live have in common: memory that was freed twice, that
-// another allocator gave, or that is older than the recording.
+// Unmatched groups deallocations of addresses that were not live: memory that was freed twice, that came from another
+// allocator, or that was allocated before the recording.
 type Unmatched struct {
 	Stack uint32     // call stack of the deallocation itself; 0: not recorded (--free-stacks records it)
-	Func  event.Func // that was called
+	Func  event.Func // the deallocation function
 	Count uint64
 }
 
-// loadUnmatched reads the events for what no summary holds; of those that were folded it is not known.
-// Deallocations whose call stacks read the same are one entry; the most frequent come first.
+// loadUnmatched reads the events, since no summary has these. Of folded events it is not known. Deallocations whose
+// call stacks have the same text are one entry; the most frequent come first.
 func (p *Profile) loadUnmatched(r *recording.Reader) error {
 	m := newMerger(p)
 	at := make(map[Unmatched]int) // by merged stack and function

@@ -7,9 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Unseen says why no allocation is in the recording although the program may have made some: recording was off, or
-// none was chosen to be sampled. It is "" if there are allocations, if the program made none, and for what was
-// merged or imported.
+// Unseen says why the recording has no allocations although the program may have made some: recording was off, or none
+// was sampled. It is "" if there are allocations, if the program made none, and for merged and imported recordings.
 func (p *Profile) Unseen() string {
 	switch {
 	case p.Totals.Allocations > 0 || p.Totals.Failed > 0 || p.Merged != nil:
@@ -17,7 +16,7 @@ func (p *Profile) Unseen() string {
 	case p.wasOff():
 		return "recording was off"
 	case p.Process.Sampling != (event.Sampling{}):
-		return "of its allocations, none was sampled"
+		return "none of its allocations was sampled"
 	}
 	return ""
 }

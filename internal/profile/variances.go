@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// loadVariances goes through the events: a sampled recording has few.
+// loadVariances goes through the events, of which a sampled recording has few.
 func (p *Profile) loadVariances(r *recording.Reader) error {
 	p.Variances = new(tally.Variances)
 	at := make(map[uint32]*tally.Variances)
@@ -36,7 +36,7 @@ func (p *Profile) loadVariances(r *recording.Reader) error {
 	return err
 }
 
-// OwnLeak returns the variances of what is leaked besides the Runtime's.
+// OwnLeak returns the variances of what is leaked, without the runtime's part.
 func (p *Profile) OwnLeak() (blocks, bytes float64) {
 	for i := range p.Stacks {
 		if s := &p.Stacks[i]; s.Class != Runtime && s.Variances != nil {

@@ -11,31 +11,31 @@ import (
 // Plan is where an answer comes from.
 type Plan uint8
 
-// The plans, from the cheapest on.
+// The plans, the cheapest first.
 const (
-	FromTally     Plan = iota // the statistics of the whole run
-	FromSummaries             // summaries of what stretches of events changed
+	FromTally     Plan = iota // the sums of the whole run
+	FromSummaries             // the sums of blocks of events
 	FromEvents                // the events one by one
 )
 
 func (p Plan) String() string { return [...]string{"tally", "summaries", "events"}[p] }
 
-// Answer is what every shape tells.
+// Answer has what every kind of answer has.
 type Answer struct {
 	Plan     Plan
 	Metrics  []Metric
 	From, To uint64 // the range, as cuts
 	Begin    int64  // time of From, ns
-	Span     int64  // from there to To, ns; of the whole run, to the end of the process
+	Span     int64  // from Begin to To, ns; for the whole run, to the end of the process
 	At       uint64 // the cut of Live
-	PeakAt   uint64 // the cut of Peak, if it was asked for
-	Total    Values // of all that the query selects
+	PeakAt   uint64 // the cut of Peak, if it was requested
+	Total    Values // of everything that the query selects
 	Sampled  bool   // values are estimates: allocations were chosen at random
-	// Missing says what could not be read of the events; "" if nothing. What was read before it counts.
+	// Missing says which events could not be read; "" if all were. Events before the damage count.
 	Missing string
 }
 
-// ask is a question while it is answered.
+// ask is a question that is being answered.
 type ask struct {
 	*Source
 	Answer
@@ -45,11 +45,11 @@ type ask struct {
 	stacks    *stackFilter
 	blocks    *blockFilter    // nil: all blocks count
 	perBlock  bool            // the answer depends on each block: what counts, or its group
-	noStacks  bool            // only the groups of blocks are wanted, not their stacks
-	ownPeaks  bool            // they are wanted
-	depths    *profile.Depths // nil: not wanted
-	peaksHeld bool            // the cells have their own peaks
-	allPeak   uint64          // if so, and from events: that of all that is selected
+	noStacks  bool            // only the groups of blocks are needed, not their stacks
+	ownPeaks  bool            // own peaks are requested
+	depths    *profile.Depths // nil: not requested
+	peaksHeld bool            // the cells hold their own peaks
+	allPeak   uint64          // then, and if from events: the own peak of everything that is selected
 	prepared  *Range          // see prepare
 	funcs     funcs
 }
@@ -99,7 +99,7 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	return a, ctx.Err()
 }
 
-// peakCut is the first cut within the range at which the process had most bytes live.
+// peakCut returns the first cut within the range at which the process had the most live bytes.
 func (a *ask) peakCut() (uint64, error) {
 	switch {
 	case a.whole && a.Reader.Complete():
@@ -132,7 +132,7 @@ func (a *ask) choose() Plan {
 		plan = max(plan, need)
 	}
 	if plan == FromSummaries && a.whole {
-		// The statistics have what summaries lack; only what is live at some cut is looked up.
+		// The tally has what summaries lack; only what is live at some cut has to be looked up.
 		return plan
 	}
 	if plan == FromSummaries && slices.ContainsFunc(a.Metrics,
@@ -142,7 +142,7 @@ func (a *ask) choose() Plan {
 	return plan
 }
 
-// stack is the stack whose cell an event counts in.
+// stack returns the stack in whose cell an event counts.
 func (a *ask) stack(e *event.Event) uint32 {
 	if a.noStacks {
 		return 0
@@ -150,7 +150,7 @@ func (a *ask) stack(e *event.Event) uint32 {
 	return e.Stack
 }
 
-// collect returns what the query selects, stack by stack and label by label. Cells may be empty.
+// collect returns what the query selects, by stack and label. Cells may be empty.
 func (a *ask) collect() (*cells, error) {
 	var c cells
 	var err error
@@ -176,7 +176,7 @@ func (a *ask) collect() (*cells, error) {
 	return &c, nil
 }
 
-// sumUp drops the cells that nothing counts in, and adds up the others.
+// sumUp drops empty cells and adds up the others.
 func (a *ask) sumUp(c *cells) {
 	kept := c.list[:0]
 	for i := range c.list {
@@ -194,7 +194,7 @@ func (a *ask) sumUp(c *cells) {
 	}
 }
 
-// fromTally takes the statistics of the whole run.
+// fromTally takes the sums of the whole run.
 func (a *ask) fromTally(c *cells) {
 	a.peaksHeld = true
 	c.list = make([]cell, 0, len(a.sum.Stacks))
@@ -202,10 +202,11 @@ func (a *ask) fromTally(c *cells) {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
 		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize,
-			MaxSize: s.MaxSize,
-			Slack:   s.Slack, SlackCount: s.SlackCount, Reallocations: s.Reallocations, InPlace: s.InPlace,
-			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes,
-			Lifetime: s.Lifetime, Untimed: s.Untimed, LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
+			MaxSize: s.MaxSize, Slack: s.Slack, SlackCount: s.SlackCount,
+			Reallocations: s.Reallocations, InPlace: s.InPlace,
+			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
+			Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, Lifetime: s.Lifetime, Untimed: s.Untimed,
+			LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
 		if a.At == a.last {
 			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
 		}
@@ -231,13 +232,14 @@ func (a *ask) fromChanges(c *cells) error {
 	}
 	for _, n := range changes.List() {
 		v := &c.at(n.Stack, 0).Values
-		v.Allocations, v.Bytes, v.Deallocations, v.FreedBytes, v.Temporary = n.Allocs, n.Bytes, n.Frees, n.FreedBytes, n.Temporary
+		v.Allocations, v.Bytes = n.Allocs, n.Bytes
+		v.Deallocations, v.FreedBytes, v.Temporary = n.Frees, n.FreedBytes, n.Temporary
 		v.OwnPeak += n.Top
 	}
 	return nil
 }
 
-// moments adds what is live at the query's cut and at the peak, where it is not known yet.
+// moments adds what is live at the query's cut and at the peak, unless that is known already.
 func (a *ask) moments(c *cells) error {
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {

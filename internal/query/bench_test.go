@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// BenchmarkQuestions asks the recording that HEAPTAP_RECORDING names what only its events tell.
+// BenchmarkQuestions asks the recording named by HEAPTAP_RECORDING questions that only its events answer.
 func BenchmarkQuestions(b *testing.B) {
 	path := os.Getenv("HEAPTAP_RECORDING")
 	if path == "" {
-		b.Skip("HEAPTAP_RECORDING names no recording")
+		b.Skip("HEAPTAP_RECORDING is not set")
 	}
 	s, err := Open(path)
 	if err != nil {
@@ -47,7 +47,7 @@ func BenchmarkQuestions(b *testing.B) {
 	}
 }
 
-// cpu is the time that this process has computed, ns.
+// cpu returns the CPU time of this process, ns.
 func cpu() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

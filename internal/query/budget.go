@@ -1,14 +1,15 @@
 package query
 
-// RegionLimit is what a budget allows of one number of each region.
+// RegionLimit is the limit that a budget sets for one number of each region.
 type RegionLimit struct {
 	What  string
 	Bytes bool // its unit
 	Most  int64
-	of    func(r *RegionRow) (n int64, stack uint32) // stack: of the allocation that made it so; 0: no single one did
+	// of returns the number, and the call stack of the allocation that made it so high; 0: no single one did.
+	of func(r *RegionRow) (n int64, stack uint32)
 }
 
-// Budgets are the numbers that a budget may limit, without limits.
+// Budgets are the numbers that a budget may limit, without their limits.
 var Budgets = []RegionLimit{
 	{What: "allocations", of: func(r *RegionRow) (int64, uint32) { return int64(r.Allocations), r.Over.Allocations }},
 	{What: "requested", Bytes: true, of: func(r *RegionRow) (int64,
@@ -20,15 +21,15 @@ var Budgets = []RegionLimit{
 	{What: "largest", Bytes: true, of: func(r *RegionRow) (int64, uint32) { return int64(r.Largest), r.LargestStack }},
 }
 
-// OverLimit is a number of a region that is above its limit.
+// OverLimit is a number of a region that exceeds its limit.
 type OverLimit struct {
 	Region *RegionRow
 	Limit  RegionLimit
 	Value  int64
-	Stack  uint32 // of the allocation that made it so; 0: no single one did
+	Stack  uint32 // of the allocation that made the number so high; 0: no single one did
 }
 
-// Over are the numbers of regions that are above limits.
+// Over returns the numbers of regions that exceed their limits.
 func (t *RegionTable) Over(limits []RegionLimit) (list []OverLimit) {
 	for i := range t.Rows {
 		for _, l := range limits {

@@ -2,20 +2,20 @@ package query
 
 import "sync"
 
-// cell is what the blocks of one stack and one label sum up to. The label tells groups of blocks apart.
+// cell holds the sums of the blocks of one stack and one label. The label distinguishes groups of blocks.
 type cell struct {
 	stack, label uint32
 	Values
 	level
 }
 
-// level follows the bytes that are live.
+// level follows the number of live bytes.
 type level struct {
 	now  int64
 	most int64 // since the beginning of the query's range
 }
 
-// cells finds cells.
+// cells finds cells by stack and label.
 type cells struct {
 	list   []cell
 	places places // number in list plus 1
@@ -24,7 +24,7 @@ type cells struct {
 // at returns the cell of a stack and a label; it is valid until the next call.
 func (c *cells) at(stack, label uint32) *cell { return &c.list[c.number(stack, label)] }
 
-// number is its number in the list.
+// number returns the index of a cell in the list, and adds the cell if necessary.
 func (c *cells) number(stack, label uint32) uint32 {
 	p := c.places.at(stack, label)
 	if *p == 0 {
@@ -34,7 +34,7 @@ func (c *cells) number(stack, label uint32) uint32 {
 	return *p - 1
 }
 
-// find returns a cell's number, or -1; from several goroutines, as long as no cell is added.
+// find returns a cell's index, or -1. Several goroutines may call it as long as no cell is added.
 func (c *cells) find(stack, label uint32) int {
 	if label == 0 && stack < maxDense {
 		if uint64(stack) < uint64(len(c.places.dense)) {
@@ -48,7 +48,7 @@ func (c *cells) find(stack, label uint32) int {
 	return int(c.places.far.find(uint64(label)<<32|uint64(stack)).value) - 1
 }
 
-// index finds cells of a list that has come about otherwise.
+// index makes the cells of a list findable that was built elsewhere.
 func (c *cells) index() {
 	c.places = places{}
 	for i := range c.list {
@@ -56,7 +56,7 @@ func (c *cells) index() {
 	}
 }
 
-// reset makes them none, for others.
+// reset empties the cells for another use.
 func (c *cells) reset() {
 	for i := range c.list {
 		if s := c.list[i].stack; uint64(s) < uint64(len(c.places.dense)) {
@@ -67,19 +67,19 @@ func (c *cells) reset() {
 	c.list = c.list[:0]
 }
 
-// sheets are the cells of blocks of events, which are used again.
+// sheets pools the cells of blocks of events.
 var sheets = sync.Pool{New: func() any { return new(cells) }}
 
-// places keeps a number for each stack and label: 0 at first.
+// places maps a stack and a label to a number, initially 0.
 type places struct {
-	dense []uint32 // by stack, of label 0
+	dense []uint32 // by stack, for label 0
 	far   hashed
 }
 
-// maxDense is how far stacks are found through an array.
+// maxDense is the largest stack id plus 1 that is looked up in an array.
 const maxDense = 1 << 22
 
-// at returns where the number of a stack and a label is kept; it is valid until the next call.
+// at returns the location of the number of a stack and a label; it is valid until the next call.
 func (p *places) at(stack, label uint32) *uint32 {
 	if label == 0 && stack < maxDense {
 		if n := uint32(len(p.dense)); stack >= n {
@@ -90,10 +90,10 @@ func (p *places) at(stack, label uint32) *uint32 {
 	return p.far.at(uint64(label)<<32 | uint64(stack))
 }
 
-// hashed keeps a number for each key: 0 at first. A number that was given does not become 0 again.
+// hashed maps a key to a number, initially 0. A number that was set does not become 0 again.
 type hashed struct {
 	slots []hashSlot // their count is a power of 2
-	used  int        // at most: who asks need not give a number
+	used  int        // upper bound: callers of at need not set a number
 }
 
 type hashSlot struct {
@@ -101,7 +101,7 @@ type hashSlot struct {
 	value uint32 // 0: the slot is free
 }
 
-// at returns where the number of a key is kept; it is valid until the next call.
+// at returns the location of the number of a key; it is valid until the next call.
 func (h *hashed) at(key uint64) *uint32 {
 	if 2*h.used >= len(h.slots) {
 		h.grow()
@@ -124,7 +124,7 @@ func (h *hashed) find(key uint64) *hashSlot {
 	}
 }
 
-// grow makes room, if more than a quarter of the slots is taken.
+// grow makes room if more than a quarter of the slots is taken.
 func (h *hashed) grow() {
 	old := h.slots
 	h.used = 0

@@ -5,22 +5,24 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// count makes cells of events.
+// count turns events into cells.
 type count struct {
 	*ask
 	c          *cells
 	begin, end uint64 // cuts between which there is something to count
 
-	live, peak, leaked, copied, time bool   // what is wanted that not all events of the range have
-	refFrom, refTo                   uint64 // allocations of the range
+	// Whether these are requested. They need events outside of the range, or fields that are not always read.
+	live, peak, leaked, copied, time bool
 
-	began    bool  // the range has: from then on own peaks are followed
+	refFrom, refTo uint64 // allocations of the range
+
+	began    bool  // the range has begun; own peaks are followed from there
 	all      level // of all that is selected
 	timer    *timer
 	reallocs reallocs
 }
 
-// fromEvents counts the events.
+// fromEvents counts the events one by one.
 func (a *ask) fromEvents(c *cells) error {
 	k, err := a.newCount(c)
 	if err == nil {
@@ -33,11 +35,11 @@ func (a *ask) fromEvents(c *cells) error {
 	return err
 }
 
-// newCount finds out what there is to count, and where.
+// newCount determines what has to be counted, and between which cuts.
 func (a *ask) newCount(c *cells) (*count, error) {
 	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks),
-		peak:   a.perBlock && a.q.wants(Peak, PeakBlocks),
-		leaked: a.q.wants(Leaked, LeakedBlocks), copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs)}
+		peak: a.perBlock && a.q.wants(Peak, PeakBlocks), leaked: a.q.wants(Leaked, LeakedBlocks),
+		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs)}
 	if k.live {
 		k.begin, k.end = a.first, max(k.end, a.At)
 	}
@@ -68,7 +70,7 @@ func (a *ask) newCount(c *cells) (*count, error) {
 	return k, err
 }
 
-// fields are those that the metrics need.
+// fields returns the fields that the metrics need.
 func (k *count) fields() (f recording.Fields) {
 	if k.q.wants(Time, MinLifetime, MeanLifetime, MaxLifetime) {
 		f |= recording.Times
@@ -79,7 +81,7 @@ func (k *count) fields() (f recording.Fields) {
 	return f
 }
 
-// openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to
+// openLive creates the cells of what is live when the range begins: it counts in own peaks even if nothing happens to
 // it.
 func (k *count) openLive() error {
 	list, err := k.Reader.LiveAt(k.ctx, k.From)
@@ -92,33 +94,33 @@ func (k *count) openLive() error {
 	return err
 }
 
-// sheet is the count of one block of events. Its levels begin at 0.
+// sheet counts one block of events. Its levels begin at 0.
 type sheet struct {
 	*count
-	c       *cells
-	before  bool // some of its events are before the range
-	began   bool
-	all     level
-	times   timeSheet
-	reforms reformSheet
+	c      *cells
+	before bool // some of its events precede the range
+	began  bool
+	all    level
+	times  timeSheet
+	copies reallocSheet
 }
 
 // collect is a collector.
-func (k *count) collect(b recording.Stretch) (sight, func()) {
+func (k *count) collect(b recording.Stretch) (observer, func()) {
 	label := k.labeler(b)
 	s := &sheet{count: k, c: sheets.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
 	if s.times.timer = k.timer; k.time {
 		s.times.allocs = *timedPool.Get().(*[]timed)
 	}
-	var last, at uint32 // the label of the event before, if stacks do not matter; the number of its cell, plus 1
-	see := func(b *recording.Batch, counts []bool) {
+	var last, at uint32 // the label of the previous event, if stacks do not matter; the index of its cell plus 1
+	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
 			n, ref, e := b.First+uint64(i), b.Refs[i], &b.Events[i]
 			in := k.From <= n && n < k.To
 			if e.Kind > event.Free {
 				if k.time && in {
-					s.times.see(e, 0)
+					s.times.observe(e, 0)
 				}
 				continue
 			}
@@ -126,7 +128,7 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 			if n < k.begin {
 				continue
 			}
-			number := uint32(0) // of the cell that it counts in, plus 1
+			number := uint32(0) // index of the cell in which the event counts, plus 1
 			if counts[i] {
 				if number = at; at == 0 || l != last || !k.noStacks {
 					number = s.c.number(k.stack(e), l) + 1
@@ -138,14 +140,14 @@ func (k *count) collect(b recording.Stretch) (sight, func()) {
 				number = 0
 			}
 			if k.copied {
-				s.reforms.see(e, number, s.c)
+				s.copies.observe(e, number, s.c)
 			}
 			if k.time && in {
-				s.times.see(e, number)
+				s.times.observe(e, number)
 			}
 		}
 	}
-	return see, func() { k.add(s, b.First+b.Events > k.From) }
+	return observe, func() { k.add(s, b.First+b.Events > k.From) }
 }
 
 // add counts an event; in says whether it is in the range.
@@ -179,7 +181,7 @@ func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 	s.all.move(e, s.began)
 }
 
-// begin has the range begin.
+// begin begins the range: maxima count from here.
 func (s *sheet) begin() {
 	s.began = true
 	s.c.begin()
@@ -192,7 +194,7 @@ func (c *cells) begin() {
 	}
 }
 
-// move follows an event; counts says whether the moment counts.
+// move applies an event to the level; counts says whether the result counts for the maximum.
 func (l *level) move(e *event.Event, counts bool) {
 	_, bytes := e.Weight()
 	if e.Kind == event.Free {
@@ -204,8 +206,8 @@ func (l *level) move(e *event.Event, counts bool) {
 	}
 }
 
-// follow adds a level that begins where this one ends. fresh: what was before does not count; counts: nor does what is
-// added, if not.
+// follow appends a level that begins where this one ends. counts says whether o counts for the maximum; fresh, that
+// the maximum so far does not.
 func (l *level) follow(o level, fresh, counts bool) {
 	switch {
 	case fresh && counts:
@@ -216,7 +218,7 @@ func (l *level) follow(o level, fresh, counts bool) {
 	l.now += o.now
 }
 
-// add adds what the next block of events counted. within says whether there are moments of the range in it.
+// add adds the sums of the next block of events. within says whether the block has a part of the range.
 func (k *count) add(s *sheet, within bool) {
 	if within && !s.began {
 		s.begin()
@@ -234,7 +236,7 @@ func (k *count) add(s *sheet, within bool) {
 	}
 	k.all.follow(s.all, s.before, within)
 	if k.copied {
-		k.reallocs.add(&s.reforms, func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
+		k.reallocs.add(&s.copies, func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
 	}
 	if k.time {
 		s.times.add(func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
@@ -243,14 +245,14 @@ func (k *count) add(s *sheet, within bool) {
 	sheets.Put(s.c)
 }
 
-// start has the range begin with what is live.
+// start begins the range with what is live.
 func (k *count) start() {
 	k.began = true
 	k.c.begin()
 	k.all.most = k.all.now
 }
 
-// finish takes what is known of own peaks then.
+// finish stores the own peaks.
 func (k *count) finish() {
 	if !k.ownPeaks {
 		return

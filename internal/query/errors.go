@@ -5,10 +5,10 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// estimated reports whether the answer is one of estimates whose standard errors can be told: they take the events.
+// estimated reports whether answers are estimates with known standard errors. They need the events.
 func (s *Source) estimated() bool { return s.Profile.ErrorsKnown() }
 
-// vary returns the variances to add to. They are v's own: nobody else has seen them yet.
+// vary returns v's own variances, for adding to. They are not shared with another Values yet.
 func (v *Values) vary() *tally.Variances {
 	if v.Variances == nil {
 		v.Variances = new(tally.Variances)
@@ -16,14 +16,14 @@ func (v *Values) vary() *tally.Variances {
 	return v.Variances
 }
 
-// countError adds what an event of the range adds to the variances.
+// countError adds the contribution of an event of the range to the variances.
 func (v *Values) countError(e *event.Event) {
 	if e.Flags&event.Sampled != 0 {
 		v.vary().Count(e)
 	}
 }
 
-// live, peak and leaked follow a block.
+// live, peak and leaked add the contribution of a block.
 func (v *Values) live(e *event.Event) {
 	move(&v.LiveBytes, &v.LiveBlocks, e)
 	if e.Flags&event.Sampled != 0 {
@@ -48,7 +48,7 @@ func (v *Values) leaked(e *event.Event) {
 	}
 }
 
-// varianceOf are the variances of the metrics that have one.
+// varianceOf returns the variances of the metrics that have one.
 var varianceOf = [metricCount]func(*tally.Variances) float64{
 	Allocations:   func(v *tally.Variances) float64 { return v.Allocations },
 	Bytes:         func(v *tally.Variances) float64 { return v.Bytes },
@@ -66,8 +66,8 @@ var varianceOf = [metricCount]func(*tally.Variances) float64{
 	Churn:         func(v *tally.Variances) float64 { return v.Bytes },
 }
 
-// StandardError returns that of the metric's value, in its unit; false if the value is exact, or if none is known of
-// the metric.
+// StandardError returns the standard error of the metric's value, in the metric's unit; false if the value is exact or
+// the error is not known.
 func (m Metric) StandardError(v *Values, span int64) (float64, bool) {
 	of := varianceOf[m]
 	if of == nil || v.Variances == nil {
@@ -83,9 +83,9 @@ func (m Metric) StandardError(v *Values, span int64) (float64, bool) {
 	return e, true
 }
 
-// OfSamples reports whether the metric can be estimated where allocations were chosen at random. Whether an allocation
-// is temporary, how much time has passed since the one before, and what a reallocation had to copy, only those tell
-// that come after one another.
+// OfSamples reports whether the metric can be estimated from samples. Three cannot, because they depend on events that
+// follow each other: whether an allocation is temporary, the time since the previous allocation, and what a
+// reallocation had to copy.
 func (m Metric) OfSamples() bool {
 	return m != Temporary && m != TemporaryBytes && m != Time && m != Copied
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Events yields the events of the query's range that count, each with its number, and the number of the allocation that
-// it makes or ends (event.NoRef: neither). What belongs to no block (failed calls, mapping changes, deallocations that
-// ended nothing) counts if no blocks are filtered, and is of a call stack that counts. An *event.Event is valid until
-// yield returns.
+// Events yields the events of the query's range that count, each with its number and the number of the allocation that
+// it makes or ends (event.NoRef: neither). Events without a block (failed calls, mapping changes, deallocations that
+// ended nothing) count if the query does not filter blocks and the event's call stack counts. An *event.Event is valid
+// until yield returns.
 func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer,
 	error) {
 	one := *q
@@ -44,13 +44,14 @@ func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, 
 	})
 }
 
-// progressEvery is after how many events Progress is called.
+// progressEvery is the number of events between calls of Progress.
 const progressEvery = 1 << 18
 
-// each yields the events between two cuts in order, with progress, up to an error. Damage ends it and is kept for the
-// answer. Events that were folded are an error: it says from when on there are events.
+// each yields the events between two cuts in order, reports progress, and stops at the first error of yield. Damage
+// ends it without an error and is noted in the answer. Folded events are an error, which says from when on there are
+// events.
 func (a *ask) each(from, to uint64, yield func(*recording.Batch) error) error {
-	next := from // event at which progress is told
+	next := from // event at which progress is reported next
 	var failed error
 	err := a.Reader.Batches(a.ctx, from, to, func(b *recording.Batch) bool {
 		if b.First >= next {
@@ -66,7 +67,7 @@ func (a *ask) each(from, to uint64, yield func(*recording.Batch) error) error {
 	return a.kept(err, to-from)
 }
 
-// folded reports whether an error says that events were folded, or merged: there are sums only.
+// folded reports whether an error says that events were folded or merged, so that there are sums only.
 func folded(err error) bool {
 	var f *recording.FoldedError
 	var m *recording.MergedError

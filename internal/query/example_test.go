@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// worked is the example that docs/queries.md works by hand.
-func worked(t *testing.T) *Source {
+// workedExample is the example that docs/queries.md calculates by hand.
+func workedExample(t *testing.T) *Source {
 	r := newRecorder(t)
 	r.w.Module(event.Module{ID: 1, Path: "/bin/app", Unload: -1})
 	for pc := uint32(1); pc <= 3; pc++ {
@@ -42,7 +42,7 @@ func worked(t *testing.T) *Source {
 
 func TestWorkedExample(t *testing.T) {
 	t.Parallel()
-	s := worked(t)
+	s := workedExample(t)
 	table, err := Flat(t.Context(), s, &Query{Metrics: Metrics()})
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +77,10 @@ func TestWorkedExample(t *testing.T) {
 		{"all", Query{Metrics: []Metric{Bytes, Live, Leaked}}, 300, 70, 70, FromTally},
 		{"the first two events", Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live}}, 150, 150, 0,
 			FromSummaries},
-		{"the first two events, of which nothing is leaked",
+		{"the first two events: nothing of them leaked",
 			Query{Range: &Range{0, 2}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 150, 0, FromEvents},
-		{"what follows", Query{Range: &Range{2, 7}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 70, 70, FromEvents},
+		{"the other events", Query{Range: &Range{2, 7}, Metrics: []Metric{Bytes, Live, Leaked}}, 150, 70, 70,
+			FromEvents},
 		{"live after the first", Query{At: new(uint64), Metrics: []Metric{Bytes, Live}}, 300, 0, 0, FromSummaries},
 		{"50 to 80 bytes", Query{Sizes: &Interval{50, 80}, Metrics: []Metric{Bytes, Live, Leaked}}, 200, 70, 70,
 			FromEvents},
@@ -87,7 +88,7 @@ func TestWorkedExample(t *testing.T) {
 			FromEvents},
 		{"long-lived", Query{Lifetimes: &Interval{2000, Unbounded}, Metrics: []Metric{Bytes, Live, Leaked}}, 220, 70,
 			70, FromEvents},
-		{"no block of this thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0,
+		{"no thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0,
 			FromEvents},
 	} {
 		got, err := Flat(t.Context(), s, &c.q)
@@ -100,10 +101,10 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// TestRecursion: grow calls itself, and counts once.
+// TestRecursion: a function that calls itself counts once.
 func TestRecursion(t *testing.T) {
 	t.Parallel()
-	got, err := Sandwich(t.Context(), worked(t), &Query{Metrics: []Metric{Bytes, OwnPeak}},
+	got, err := Sandwich(t.Context(), workedExample(t), &Query{Metrics: []Metric{Bytes, OwnPeak}},
 		func(g *Group) bool { return g.Function == "grow" }, Trim{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +133,10 @@ func TestRecursion(t *testing.T) {
 	}
 }
 
-// TestAllocationFunctions: a block's function is known though it was allocated before the range.
+// TestAllocationFunctions: the function that allocated a block is known even if that was before the range.
 func TestAllocationFunctions(t *testing.T) {
 	t.Parallel()
-	got, err := Flat(t.Context(), worked(t), &Query{By: ByAllocation, Range: &Range{2, 7},
+	got, err := Flat(t.Context(), workedExample(t), &Query{By: ByAllocation, Range: &Range{2, 7},
 		Metrics: []Metric{Deallocations}})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestAllocationFunctions(t *testing.T) {
 	}
 }
 
-// TestUnseen: nobody is said to have freed a block whose end nobody saw.
+// TestUnseen: a block whose end nobody saw has no freeing thread.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -179,7 +180,8 @@ func TestSuppressions(t *testing.T) {
 		Module: "/bin/app"}, {Function: "load", Linkage: "_Z4loadv", File: "src/load.cc", Module: "/lib/libdata.so.1"}}
 	for pattern, want := range map[string]bool{
 		"load": true, "^load$": true, "^oad": false, "loa$": false, "libdata": true, "load.cc": true, "_Z4loadv": true,
-		"std::*grow": true, "^std::*(int)$": true, "grow*vector": false, "banana": false, "*": true, "^lo*d$": true, "^l*x$": false,
+		"std::*grow": true, "^std::*(int)$": true, "grow*vector": false, "banana": false, "*": true, "^lo*d$": true,
+		"^l*x$":    false,
 		"^load*d$": false,
 	} {
 		s, err := ParseSuppressions(strings.NewReader("# known\n\n  leak: "+pattern+"\nrace:load\n"), "x")

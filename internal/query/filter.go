@@ -13,25 +13,25 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// stackFilter says which call stacks count. It may be asked from several goroutines.
+// stackFilter decides which call stacks count. Several goroutines may use it.
 type stackFilter struct {
 	s     *Source
 	q     *Query
 	none  bool            // no stack counts
-	known []atomic.Uint32 // of the stacks that were asked for: verdicts
-	mu    sync.Mutex      // of what follows
+	known []atomic.Uint32 // verdicts on stacks, by id
+	mu    sync.Mutex      // protects the following fields
 	pcs   map[uint32]mark
-	nodes map[uint32]mark // with their callers
+	nodes map[uint32]mark // marks of nodes, callers included
 	buf   []uint32
 }
 
-// Verdicts; 0: nobody asked yet.
+// Verdicts; 0: not yet decided.
 const (
 	leaveOut = 1 + iota
 	keepIt
 )
 
-// mark is what was found on a frame or a stack.
+// mark says what a frame or a stack matches.
 type mark uint8
 
 const (
@@ -79,7 +79,7 @@ func (f *stackFilter) keep(stack uint32) bool {
 	return keep
 }
 
-// stack returns the marks of all frames of a stack.
+// stack returns the union of the marks of a stack's frames.
 func (f *stackFilter) stack(id uint32) mark {
 	if m, ok := f.nodes[id]; ok {
 		return m
@@ -125,8 +125,8 @@ func matches(p *regexp.Regexp, f *profile.Frame) bool {
 		f.File != "" && p.MatchString(f.File) || f.Module != "" && p.MatchString(f.Module)
 }
 
-// matchModule reports whether a pattern with * and ? names a module: its path, its file name, or that without the
-// ending from ".so" on, so that libc is libc.so.6 and not libcrypto.
+// matchModule reports whether a pattern with * and ? matches a module: its path, its file name, or its file name
+// without ".so" and what follows. So libc matches libc.so.6 and not libcrypto.
 func matchModule(pattern, module string) bool {
 	if module == "" {
 		return false
@@ -144,14 +144,14 @@ func matchModule(pattern, module string) bool {
 	return false
 }
 
-// blockFilter says which blocks count, by what is known of them.
+// blockFilter decides which blocks count.
 type blockFilter struct {
 	threads map[uint32]bool // nil: all
 	regions *regionTree     // nil: all
-	within  []bool          // by path of regions: they count
+	within  []bool          // by path of regions: whether it counts
 	q       *Query
-	// marked says of allocations that were freed whether their lifetime is in the interval, or, if the interval is
-	// unbounded, is not.
+	// marked holds the freed allocations whose lifetime is in the interval, or, if the interval is unbounded, is not
+	// in it.
 	marked    *bitset
 	unbounded bool
 }
@@ -174,17 +174,17 @@ func newBlockFilter(s *Source, q *Query) *blockFilter {
 	return f
 }
 
-// mark is a collector that takes note of lifetimes.
-func (f *blockFilter) mark(recording.Stretch) (sight, func()) {
+// mark is a collector that notes lifetimes.
+func (f *blockFilter) mark(recording.Stretch) (observer, func()) {
 	marked := &bitset{}
-	see := func(b *recording.Batch, _ []bool) {
+	observe := func(b *recording.Batch, _ []bool) {
 		for i := range b.Events {
 			if e := &b.Events[i]; e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
 				marked.set(b.Refs[i])
 			}
 		}
 	}
-	return see, func() { f.marked.add(marked) }
+	return observe, func() { f.marked.add(marked) }
 }
 
 // shared returns the same filter for another goroutine.
@@ -210,13 +210,13 @@ func (f *blockFilter) free(e *event.Event, ref uint64) bool {
 		(f.marked == nil || f.q.Lifetimes.Has(lifetime(e))) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
-// lifetime is that of the block that a deallocation ends, in ns.
+// lifetime returns the lifetime of the block that a deallocation ends, in ns.
 func lifetime(e *event.Event) uint64 { return uint64(max(e.Time-e.Born, 0)) }
 
-// bitset is a set of numbers that come in dense stretches.
+// bitset is a set of numbers, most of which are close to each other.
 type bitset struct {
 	pages map[uint64]*[512]uint64
-	last  *[512]uint64 // the page that was asked for last, if it is there
+	last  *[512]uint64 // the page used last, if it exists
 	at    uint64       // its number
 }
 
@@ -241,7 +241,7 @@ func (b *bitset) page(n uint64) *[512]uint64 {
 	return b.last
 }
 
-// shared returns the same set for another goroutine; nothing may be added any more.
+// shared returns the same set for another goroutine. Nothing may be added any more.
 func (b *bitset) shared() *bitset { return &bitset{pages: b.pages} }
 
 func (b *bitset) has(n uint64) bool {
@@ -249,7 +249,7 @@ func (b *bitset) has(n uint64) bool {
 	return p != nil && p[n%pageBits/64]&(1<<(n%64)) != 0
 }
 
-// add adds another one, which is given up.
+// add adds another set, which must not be used afterwards.
 func (b *bitset) add(o *bitset) {
 	if b.pages == nil {
 		b.pages = o.pages

@@ -9,7 +9,7 @@ import (
 // Table is an answer without hierarchy.
 type Table struct {
 	Answer
-	Rows []Row // sorted by the total of the first metric, largest first; those with nothing in it are left out
+	Rows []Row // sorted by the total of the first metric, largest first; without rows that have nothing of it
 }
 
 // Row is one group of a table.
@@ -18,8 +18,8 @@ type Row struct {
 	Self, Total Values
 }
 
-// Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total has those of the
-// regions in it.
+// Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total includes the
+// regions within it.
 func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *ask) table(c *cells) (*Table, error) {
 	return &Table{Answer: a.Answer, Rows: rows}, nil
 }
 
-// nothing reports whether a row has nothing of what was asked for.
+// nothing reports whether all requested metrics of a row are 0.
 func (a *ask) nothing(r *Row) bool {
 	sums := false
 	for _, m := range a.Metrics {
@@ -66,14 +66,14 @@ func sortRows(rows []Row, m Metric) {
 	sortBy(rows, func(a, b *Row) int { return cmp.Or(m.compare(&b.Total, &a.Total), m.compare(&b.Self, &a.Self)) })
 }
 
-// sortBy sorts rows, stably: their numbers first, since rows are large.
+// sortBy sorts rows stably. It sorts their indexes first, since rows are large.
 func sortBy(rows []Row, compare func(a, b *Row) int) {
 	order := make([]int32, len(rows))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return compare(&rows[a], &rows[b]) })
-	for i := range order { // the row of place i goes round with those that are in each other's places
+	for i := range order { // move the rows along each cycle of the permutation
 		if order[i] < 0 {
 			continue
 		}
@@ -87,12 +87,12 @@ func sortBy(rows []Row, compare func(a, b *Row) int) {
 	}
 }
 
-// rows sums up a forest by group, or by node for whole stacks. slots(n) are the values that a block at node n is in:
-// twice the row's number for the self, one more for the total.
+// rows sums up a forest by group, or by node for whole stacks. slots(n) returns the values in which a block at node n
+// counts: twice the row's number for self, and one more for total.
 func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 	if f.a.q.By == ByStack {
 		at := make([]int32, len(f.parent))
-		rows = make([]Row, 0, len(f.cells)) // they are large: growing would copy more than it makes
+		rows = make([]Row, 0, len(f.cells)) // rows are large: growing would copy more than it saves
 		for _, n := range f.cells {
 			if at[n] != 0 {
 				continue
@@ -107,7 +107,7 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 		rows[i].Group = f.groups[i]
 	}
 	firsts := f.firsts()
-	// The nearest node, at it or above, that is the first of its group; a recursion has few.
+	// The nearest node, this one or above, that is the first of its group; few nodes are in a recursion.
 	up := make([]int32, len(f.parent))
 	for n, first := range firsts {
 		if n == 0 {

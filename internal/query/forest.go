@@ -2,26 +2,26 @@ package query
 
 import "slices"
 
-// forest is the calling-context tree of the stacks that count, with nodes merged whose frames are the same group. Node
-// 0 is the root of all; a parent comes before its children.
+// forest is the calling-context tree of the stacks that count. Nodes whose frames are the same group are merged. Node 0
+// is the root of all; a parent comes before its children.
 type forest struct {
 	a      *ask
 	groups []Group
 	parent []int32
 	group  []int32  // of each node; -1: of node 0
-	own    []int32  // of each node: number in selves of what is right there; most have nothing
-	selves []Values // the first is nothing
+	own    []int32  // of each node: index into selves; most nodes have no self
+	selves []Values // values of blocks allocated at a node; the first is empty
 	total  []Values // of the node and all below it
 	ids    map[Group]int32
 	child  map[[2]int32]int32 // by parent and group
 	node   map[uint64]int32   // by label and node of the recording's tree
-	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root; those that are hidden are left out
+	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
 	cells  []int32            // of each cell: its node
 	stack  []uint32           // of each node: a stack that ends there
 	way    []uint32
 }
 
-// newForest plants the stacks of cells. If only blocks are grouped, frames leave them out.
+// newForest adds the stacks of cells. If frames is false, it has the groups of blocks only.
 func newForest(a *ask, c *cells, frames bool) *forest {
 	f := &forest{a: a, ids: make(map[Group]int32), child: make(map[[2]int32]int32), node: make(map[uint64]int32),
 		pcs: make(map[uint32][]int32)}
@@ -54,7 +54,7 @@ func (f *forest) sumUp(c *cells) {
 	}
 }
 
-// self is what is right at a node.
+// self returns the values of the blocks allocated at a node.
 func (f *forest) self(n int32) *Values { return &f.selves[f.own[n]] }
 
 func (f *forest) add(parent, group int32) int32 {
@@ -118,7 +118,7 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 		}
 		f.node[key(id)] = at
 	}
-	if at == root { // unknown, or all hidden
+	if at == root { // no frames known, or all hidden
 		return f.down(root, f.id(Group{By: by, Unknown: true}))
 	}
 	return at
@@ -136,7 +136,7 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// outermost calls visit for the nodes of which match holds for the group and for no group above.
+// outermost calls visit for the nodes whose group matches while no group above matches.
 func (f *forest) outermost(match func(group int32) bool, visit func(n int32)) {
 	within := make([]bool, len(f.parent))
 	for n := int32(1); n < int32(len(f.parent)); n++ {
@@ -147,7 +147,7 @@ func (f *forest) outermost(match func(group int32) bool, visit func(n int32)) {
 	}
 }
 
-// firsts reports of each node whether its group is on no node above it.
+// firsts reports for each node whether no node above it has the same group.
 func (f *forest) firsts() []bool {
 	n := int32(len(f.parent))
 	first, sibling := make([]int32, n), make([]int32, n) // 0: none
@@ -163,7 +163,7 @@ func (f *forest) firsts() []bool {
 		out[at] = on[g] == 0
 		on[g]++
 		next := first[at]
-		for next == 0 && at != 0 { // up again
+		for next == 0 && at != 0 { // go up again
 			on[f.group[at]]--
 			next = sibling[at]
 			at = f.parent[at]

@@ -5,30 +5,30 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// funcs tells by which function the block was allocated that a deallocation ends. A collector finds that out for what
-// was allocated in an earlier block of events.
+// funcs finds the function that allocated the block that a deallocation ends. Its collector does so for blocks that
+// were allocated in an earlier block of events.
 type funcs struct {
 	live liveFuncs
-	// By the first event of a block of events: of its deallocations of what is older than it, in order.
+	// For each block of events, by its first event: the functions of the older blocks that it frees, in order.
 	far map[uint64][]event.Func
 }
 
-// collect is a collector of all events from the first on.
-func (f *funcs) collect(b recording.Stretch) (sight, func()) {
+// collect is a collector of all events from the first one on.
+func (f *funcs) collect(b recording.Stretch) (observer, func()) {
 	near := newNearFuncs(b)
 	var older []uint64
-	see := func(b *recording.Batch, _ []bool) {
+	observe := func(b *recording.Batch, _ []bool) {
 		for i := range b.Events {
 			e, ref := &b.Events[i], b.Refs[i]
 			if e.Kind > event.Free {
 				continue
 			}
-			if _, ok := near.see(ref, e); !ok {
+			if _, ok := near.observe(ref, e); !ok {
 				older = append(older, ref)
 			}
 		}
 	}
-	return see, func() {
+	return observe, func() {
 		if f.far == nil {
 			f.far = make(map[uint64][]event.Func)
 		}
@@ -48,7 +48,7 @@ func (f *funcs) collect(b recording.Stretch) (sight, func()) {
 func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
 	near, far := newNearFuncs(b), f.far[b.First]
 	return func(ref uint64, e *event.Event) uint32 {
-		of, ok := near.see(ref, e)
+		of, ok := near.observe(ref, e)
 		if !ok && len(far) > 0 {
 			of, far = far[0], far[1:]
 		}
@@ -56,7 +56,7 @@ func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) ui
 	}
 }
 
-// nearFuncs keeps the functions of what is allocated in one block of events until it is freed.
+// nearFuncs keeps the functions of the blocks that one block of events allocates, until they are freed.
 type nearFuncs struct {
 	first uint64 // its first allocation
 	of    []event.Func
@@ -66,8 +66,9 @@ func newNearFuncs(b recording.Stretch) *nearFuncs {
 	return &nearFuncs{b.FirstAlloc, make([]event.Func, 0, min(b.Allocs, recording.BlockEvents))}
 }
 
-// see takes an allocation or a deallocation and returns the function; false if it is not from this block of events.
-func (f *nearFuncs) see(ref uint64, e *event.Event) (event.Func, bool) {
+// observe takes an allocation or a deallocation and returns the function; false if the block is from an earlier block
+// of events.
+func (f *nearFuncs) observe(ref uint64, e *event.Event) (event.Func, bool) {
 	if e.Kind == event.Alloc {
 		f.of = append(f.of, e.Func)
 		return e.Func, true
@@ -81,11 +82,11 @@ func (f *nearFuncs) see(ref uint64, e *event.Event) (event.Func, bool) {
 	return of, true
 }
 
-// liveFuncs keeps of live blocks by which function they were allocated, by the number of the allocation. Blocks that
-// are live together mostly have numbers that are near.
+// liveFuncs keeps the functions that allocated live blocks, by allocation number. Blocks that are live together mostly
+// have numbers close to each other.
 type liveFuncs struct {
 	pages map[uint64]*funcPage
-	last  *funcPage // the page that was asked for last
+	last  *funcPage // the page used last
 	at    uint64    // its number
 }
 
@@ -101,7 +102,7 @@ func (f *liveFuncs) page(n uint64) *funcPage {
 	return f.last
 }
 
-// set takes note of an allocation.
+// set stores the function of an allocation.
 func (f *liveFuncs) set(ref uint64, of event.Func) {
 	n := ref / (1 << 12)
 	p := f.page(n)
@@ -118,7 +119,7 @@ func (f *liveFuncs) set(ref uint64, of event.Func) {
 	p.of[ref%(1<<12)] = of
 }
 
-// take returns the function of a block that is freed, and forgets it; FuncUnknown if it is not known.
+// take returns the function that allocated a freed block, and forgets it; FuncUnknown if it is not known.
 func (f *liveFuncs) take(ref uint64) event.Func {
 	n := ref / (1 << 12)
 	p := f.page(n)

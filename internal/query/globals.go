@@ -9,12 +9,12 @@ import (
 
 // Globals are the static and thread-local variables of a process's files.
 type Globals struct {
-	// The most that were alive at once, as far as that is known: each had a copy of what is thread-local.
+	// The most threads alive at once, as far as known. Each had a copy of the thread-local variables.
 	Threads   uint64
-	Now       uint64   // threads that were alive when that was last looked at
-	Counted   bool     // false: nobody counted them, and Threads and Now are those that the recording tells of
-	At        int64    // when it was last looked what is in memory, ns since the recording's start; -1: never
-	Variables []Global // those that the recording names, largest first
+	Now       uint64   // threads alive at the last look
+	Counted   bool     // false: the threads were not counted; Threads and Now come from the recording's own threads
+	At        int64    // when resident pages were last read, ns since the recording's start; -1: never
+	Variables []Global // the variables that the recording names, largest first
 	Files     []GlobalFile
 	Kinds     [event.DataKindEnd]GlobalSum // over all files
 	Total     GlobalSum
@@ -24,30 +24,30 @@ type Globals struct {
 type Global struct {
 	event.Variable
 	Path     string   // of the file
-	Total    uint64   // bytes: the size, in each of Threads
-	Resident Resident // of it
+	Total    uint64   // bytes in all threads
+	Resident Resident // how much of it is resident
 }
 
-// GlobalFile is what a file comes to.
+// GlobalFile has the sums of a file.
 type GlobalFile struct {
 	Path  string
 	Kinds [event.DataKindEnd]GlobalSum
 	Total GlobalSum
 }
 
-// GlobalSum is what several variables, and the data between them, come to.
+// GlobalSum sums up variables and the data between them.
 type GlobalSum struct {
-	Bytes     uint64 // of one thread
-	Total     uint64 // in all of Threads
-	Variables uint64 // that the file names
-	Named     uint64 // bytes of these, of one thread
+	Bytes     uint64 // in one thread
+	Total     uint64 // in all Threads
+	Variables uint64 // named by the file
+	Named     uint64 // bytes of the named variables, in one thread
 	Resident  Resident
 }
 
-// Resident is how many bytes were in memory.
+// Resident is the number of bytes that were in memory.
 type Resident struct {
 	Bytes uint64
-	Known bool // of all, or of some of a sum
+	Known bool // known for the variable, or for part of a sum
 }
 
 func (r *Resident) add(o Resident) {
@@ -63,7 +63,7 @@ func (s *GlobalSum) add(o *GlobalSum) {
 	s.Resident.add(o.Resident)
 }
 
-// Globals sums up the static variables of the files that match one of the patterns (see Query.Modules); nil: of all.
+// Globals sums up the static variables of the files that match one of the patterns (see Query.Modules); nil: all files.
 func (s *Source) Globals(modules []string) *Globals {
 	g := &Globals{At: -1}
 	g.countThreads(s)
@@ -109,8 +109,8 @@ func (s *Source) Globals(modules []string) *Globals {
 	return g
 }
 
-// countThreads finds out how many threads were alive at once. Those that came and went between two looks are known only
-// by what they did: if there was any beside the first, there were two.
+// countThreads determines how many threads were alive at once. Threads that started and ended between two looks are
+// known by their events only: if there were any besides the first, at least two were alive.
 func (g *Globals) countThreads(s *Source) {
 	ever := uint64(max(1, len(s.Reader.Threads())))
 	for _, smp := range s.Reader.Samples() {
@@ -124,12 +124,12 @@ func (g *Globals) countThreads(s *Source) {
 	g.Threads = max(g.Threads, min(ever, 2))
 }
 
-// dataFiles are the files of a process, by the id of the first loading of each.
+// dataFiles are the files of a process, by the id of each file's first loading.
 type dataFiles struct {
 	byID map[uint32]*dataFile
 }
 
-// dataFile is a file, and what of it was in memory when that was last looked at, in any of its loadings.
+// dataFile is a file, and which of its pages were resident at the last look, in any of its loadings.
 type dataFile struct {
 	path  string
 	bias  uint64
@@ -168,8 +168,8 @@ func (d *dataFiles) of(id uint32) *dataFile {
 	return &dataFile{at: -1} // a damaged table of modules
 }
 
-// resident is how much of a range was in memory. That is known of what the program may write to, if all of it was
-// looked at.
+// resident returns how much of a range was in memory. That is known for writable data, if the whole range was looked
+// at.
 func (f *dataFile) resident(k event.DataKind, start, end uint64) Resident {
 	if f.pages == nil || k != event.Data && k != event.BSS {
 		return Resident{}
@@ -181,7 +181,7 @@ func (f *dataFile) resident(k event.DataKind, start, end uint64) Resident {
 	return Resident{overlap(f.pages.Resident, start, end), true}
 }
 
-// overlap is how many bytes ascending ranges have in common with one.
+// overlap returns how many bytes of a range lie in ascending ranges.
 func overlap(list []event.AddrRange, start, end uint64) (sum uint64) {
 	i, _ := slices.BinarySearchFunc(list, start, func(r event.AddrRange, at uint64) int {
 		if r.End <= at {

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestGlobals: a file that was loaded twice, one that was looked at in part, one that never was; two threads.
+// TestGlobals: one file loaded twice, one read in part, one never read; two threads.
 func TestGlobals(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -93,8 +93,8 @@ func TestGlobals(t *testing.T) {
 	}
 }
 
-// TestThreadsAlive: what is thread-local counts once for each thread that was alive at the time with most of them,
-// whether it allocated or not.
+// TestThreadsAlive: thread-local variables count once for each thread that was alive at the time with the most
+// threads, whether it allocated or not.
 func TestThreadsAlive(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestThreadsAlive(t *testing.T) {
 	}{
 		{5, []int64{1, 3, 3, 2}, 3, 2, true},
 		{1, []int64{1, 4, 0}, 4, 4, true}, // the last look failed
-		{4, []int64{1}, 2, 1, true},       // others came and went between two looks
+		{4, []int64{1}, 2, 1, true},       // others started and ended between two looks
 		{4, nil, 4, 4, false},
 	} {
 		r := newRecorder(t)

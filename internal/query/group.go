@@ -5,16 +5,16 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Group names what a row of a table or a node of a tree stands for. Only the fields of its grouping are filled in.
-// Groups are equal if they are the same group.
+// Group names what a row of a table or a node of a tree stands for. Only the fields of its grouping are set, so that
+// equal groups are equal values.
 type Group struct {
 	By       By
-	Unknown  bool   // no call stack was recorded, or all of its frames are hidden; by region: in none
-	Function string // "" if unknown: then Module and Offset tell
+	Unknown  bool   // no call stack was recorded, or all of its frames are hidden; by region: in no region
+	Function string // "" if unknown: Module and Offset then identify the code
 	File     string
 	Line     uint32
 	Module   string // "" for code outside of any file
-	Offset   uint64 // address in the module's own terms, or in the process if there is no module
+	Offset   uint64 // address relative to the module, or in the process if there is no module
 	Inlined  bool   // by line and by address: the function was inlined there
 	Stack    uint32 // ByStack: one of the stacks
 	Thread   uint32 // ByThread: index into the recording's threads
@@ -23,7 +23,7 @@ type Group struct {
 	Region   string // ByRegion: name and numbers, as name/1/2; ByRegionName: the name
 }
 
-// SizeClass returns the smallest and the largest number of a power of two: 0 is 0, n is 2^(n-1) to 2^n - 1.
+// SizeClass returns the smallest and the largest number of a class: class 0 is 0, class n is 2^(n-1) to 2^n - 1.
 func SizeClass(class uint8) (lowest, highest uint64) {
 	if class == 0 {
 		return 0, 0
@@ -31,8 +31,8 @@ func SizeClass(class uint8) (lowest, highest uint64) {
 	return 1 << (class - 1), 1<<class - 1
 }
 
-// StackGroups returns the groups of the frames at a pc, leaf to root, that tell call stacks apart. Those that the query
-// hides are left out.
+// StackGroups returns the groups of the frames at a pc, leaf to root, that distinguish call stacks, without those that
+// the query hides.
 func (q *Query) StackGroups(s *Source, pc uint32) []Group { return q.groups(s, ByLine, pc) }
 
 func (q *Query) groups(s *Source, by By, pc uint32) (list []Group) {
@@ -49,7 +49,7 @@ func (q *Query) groups(s *Source, by By, pc uint32) (list []Group) {
 	return list
 }
 
-// groupOf is the group of a frame.
+// groupOf returns the group of a frame.
 func groupOf(by By, f *profile.Frame) Group {
 	g := Group{By: by, Module: f.Module}
 	offset := f.Offset
@@ -75,8 +75,8 @@ func groupOf(by By, f *profile.Frame) Group {
 	return g
 }
 
-// GroupsOfLabel are the groups of blocks that the label of a StackRow stands for: of regions those that the thread was
-// in, from the outermost on; else one.
+// GroupsOfLabel returns the groups of blocks that the label of a StackRow stands for: for regions those that the thread
+// was in, the outermost first; else one.
 func (s *Source) GroupsOfLabel(by By, label uint32) []Group {
 	if by.ofRegions() {
 		return s.regions().groups(by, label)
@@ -84,7 +84,7 @@ func (s *Source) GroupsOfLabel(by By, label uint32) []Group {
 	return []Group{groupOfLabel(by, label)}
 }
 
-// groupOfLabel is the group of blocks that a label stands for.
+// groupOfLabel returns the group of blocks that a label stands for.
 func groupOfLabel(by By, label uint32) Group {
 	g := Group{By: by}
 	switch by {

@@ -10,20 +10,21 @@ import (
 type Suspect struct {
 	Group
 	Begin, End uint64  // bytes live at the beginning and at the end of the range
-	Slope      float64 // bytes per second: the straight line that fits best
-	// Confidence is how steadily it rose, from 0 to 1: the share of pairs of moments at which the later one had more
-	// live, minus the share at which it had less, over the whole range or over its last third, whichever is less. What
-	// was filled once and then held, and what goes up and down, has little.
+	Slope      float64 // bytes per second, by linear regression
+	// Confidence says how steadily the bytes rose, from 0 to 1: the share of pairs of moments of which the later one
+	// had more, minus the share of which it had less; over the whole range or its last third, whichever is less. Memory
+	// that is filled once and then kept, and memory that goes up and down, have a low confidence.
 	Confidence float64
 }
 
-// growthSteps is into how many steps, of about equal time, the range is divided.
+// growthSteps is the number of steps, of about equal time, into which the range is divided.
 const growthSteps = 60
 
-// maxSuspects is how many groups are looked at: those with most live at the end of the range.
+// maxSuspects is the number of groups that are examined: those with the most live bytes at the end of the range.
 const maxSuspects = 1000
 
-// Growth returns the groups whose live bytes kept rising over the range, with at least that confidence, steepest first.
+// Growth returns the groups whose live bytes kept rising over the range, with at least the given confidence, steepest
+// first.
 func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Suspect, *Series, error) {
 	one := *q
 	one.Metrics, one.At = []Metric{Live}, nil
@@ -49,7 +50,7 @@ func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Sus
 	return list, series, nil
 }
 
-// rising is Kendall's tau of a sequence against its order; pairs that are equal count for neither side.
+// rising returns Kendall's tau of a sequence against its order. Equal pairs count for neither side.
 func rising(v []float64) float64 {
 	sum := 0
 	for i := range v {
@@ -61,7 +62,7 @@ func rising(v []float64) float64 {
 	return float64(sum) / float64(max(pairs, 1))
 }
 
-// slope is that of the straight line with the least squares through points at times in ns, per second.
+// slope returns the slope, per second, of the least-squares line through points at times in ns.
 func slope(times []int64, v []float64) float64 {
 	n := float64(len(v))
 	var meanX, meanY float64

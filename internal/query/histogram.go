@@ -13,52 +13,52 @@ import (
 // Classes is the number of powers of two.
 const Classes = 65
 
-// Bucket is what a class of sizes or lifetimes sums up to.
+// Bucket sums up one class of sizes or lifetimes.
 type Bucket struct {
 	Count uint64
 	Bytes uint64 // requested
 }
 
-// HistSteps is into how many equal steps a histogram divides the time.
+// HistSteps is the number of equal steps of time in a histogram.
 const HistSteps = 20
 
-// Histogram tells how sizes and lifetimes are distributed.
+// Histogram is the distribution of sizes and lifetimes.
 type Histogram struct {
 	Answer
 	Sizes     [Classes]Bucket // of the allocations in the range, by SizeClass
-	Lifetimes [Classes]Bucket // of the deallocations in the range, by SizeClass of their nanoseconds
-	// Of the allocations in the range whose usable size is known, by SizeClass of that.
+	Lifetimes [Classes]Bucket // of the deallocations in the range, by SizeClass of nanoseconds
+	// Of the allocations in the range whose usable size is known, by SizeClass of the usable size.
 	Usable     [Classes]Bucket
 	Freed      [Classes]Bucket            // of the deallocations in the range, by SizeClass of the requested size
 	NeverFreed Bucket                     // of the allocations in the range
 	Slack      [Classes]Slacks            // of the allocations in the range, by SizeClass of the requested size
 	Jumps      Jumps                      // of the reallocations in the range
-	Pairs      []SizePair                 // the sizes before and after them, the most frequent first
-	OtherPairs uint64                     // reallocations of sizes that are not in Pairs, since there were too many
-	Times      [HistSteps][Classes]Bucket // of the allocations in the range, by step of its time and SizeClass
+	Pairs      []SizePair                 // the sizes before and after reallocations, the most frequent first
+	OtherPairs uint64                     // reallocations of sizes that are not in Pairs because there were too many
+	Times      [HistSteps][Classes]Bucket // of the allocations in the range, by step of time and SizeClass
 	// Of the deallocations in the range, by SizeClass of the requested size and of the lifetime.
 	Ages   [Classes][Classes]Bucket
 	Kept   [Classes]Bucket // of the blocks of NeverFreed, by SizeClass of the requested size
 	Exact  []SizeCount     // how often each size was requested, the most frequent first
-	Others uint64          // allocations of sizes that are not in Exact, since there were too many sizes
+	Others uint64          // allocations of sizes that are not in Exact because there were too many
 }
 
-// Slacks is what allocators reserved beyond what was asked for.
+// Slacks sums up what allocators reserved beyond the requested sizes.
 type Slacks struct {
 	Count            uint64 // allocations whose usable size is known
-	Requested, Slack uint64 // bytes of these
+	Requested, Slack uint64 // bytes of those allocations
 }
 
 // SizeCount says how often a size was requested.
 type SizeCount struct {
 	Size, Count uint64
-	Slack       uint64 // bytes beyond it in all
+	Slack       uint64 // total slack, bytes
 }
 
-// maxExact is how many different sizes are told apart.
+// maxExact is the limit on the number of different sizes that are counted.
 const maxExact = 1 << 20
 
-// Distribute answers with histograms of the blocks that the query selects. Its grouping does not matter.
+// Distribute answers with histograms of the blocks that the query selects. Its grouping is ignored.
 func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	one := *q
 	one.By, one.Metrics = ByFunction, []Metric{Bytes}
@@ -91,7 +91,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	return h, nil
 }
 
-// distribution makes a histogram of events.
+// distribution turns events into a histogram.
 type distribution struct {
 	Histogram
 	a              *ask
@@ -101,24 +101,24 @@ type distribution struct {
 }
 
 // collect is a collector.
-func (d *distribution) collect(recording.Stretch) (sight, func()) {
+func (d *distribution) collect(recording.Stretch) (observer, func()) {
 	part := &distribution{a: d.a, refFrom: d.refFrom, refTo: d.refTo}
-	see := func(b *recording.Batch, counts []bool) {
+	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
 			if n < d.a.From || e.Kind > event.Free {
 				continue
 			}
-			part.jumps.see(e, counts[i] && n < d.a.To)
+			part.jumps.observe(e, counts[i] && n < d.a.To)
 			if counts[i] {
-				part.see(n, b.Refs[i], e)
+				part.observe(n, b.Refs[i], e)
 			}
 		}
 	}
-	return see, func() { d.add(part) }
+	return observe, func() { d.add(part) }
 }
 
-func (d *distribution) see(n, ref uint64, e *event.Event) {
+func (d *distribution) observe(n, ref uint64, e *event.Event) {
 	if d.refFrom <= ref && ref < d.refTo {
 		move(&d.NeverFreed.Bytes, &d.NeverFreed.Count, e)
 		kept := &d.Kept[bits.Len64(e.Size)]
@@ -149,7 +149,7 @@ func (d *distribution) see(n, ref uint64, e *event.Event) {
 	d.Others += d.sizes.add(one)
 }
 
-// step returns the step of HistSteps that contains a time. Products have 128 bits: a forged recording may claim
+// step returns the step of HistSteps that contains a time. Products have 128 bits: a forged recording may span
 // centuries.
 func (a *ask) step(time int64) int {
 	switch since := time - a.Begin; {
@@ -170,7 +170,7 @@ func (a *Answer) StepTime(step int) int64 {
 	return a.Begin + a.Span/HistSteps*n + (a.Span%HistSteps*n+HistSteps-1)/HistSteps
 }
 
-// add adds what the next block of events has.
+// add adds the distribution of the next block of events.
 func (d *distribution) add(o *distribution) {
 	d.Total.add(&o.Total)
 	d.NeverFreed.add(o.NeverFreed)
@@ -206,13 +206,13 @@ func (s *Slacks) add(o Slacks) {
 	s.Slack += o.Slack
 }
 
-// sizes tells sizes apart, in the order in which they come, as long as they are not too many.
+// sizes counts different sizes, in the order of their first occurrence, up to maxExact of them.
 type sizes struct {
 	list   []SizeCount
-	places hashed // number in list plus 1
+	places hashed // index in list plus 1
 }
 
-// add adds a size, or returns how many allocations had it if it cannot be told apart.
+// add adds a size. If there are too many sizes, it returns the number of allocations that it did not add.
 func (s *sizes) add(c SizeCount) (others uint64) {
 	p := s.places.at(c.Size)
 	switch {
@@ -230,7 +230,7 @@ func (s *sizes) add(c SizeCount) (others uint64) {
 }
 
 // SizeQuantile returns the size that a share p of the allocations does not exceed; 0 if there are none, or too many
-// sizes.
+// different sizes.
 func (h *Histogram) SizeQuantile(p float64) uint64 {
 	if h.Others > 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHistSteps compares steps with their beginnings, up to the spans that only forged recordings have.
+// TestHistSteps compares steps with their beginnings, also for spans that only forged recordings have.
 func TestHistSteps(t *testing.T) {
 	for _, span := range []int64{0, 1, 19, 20, 21, 1_000_003, math.MaxInt64 / 19, math.MaxInt64 - 7} {
 		a := &ask{}

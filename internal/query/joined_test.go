@@ -9,15 +9,15 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestJoined compares tables of source lines and files of random programs with a count that goes through all events:
-// their lines lie in several functions, some inlined into others of the same line, and recurse.
+// TestJoined compares tables of source lines and files of random programs with a count over all events. The programs'
+// lines lie in several functions, some inlined into others of the same line, and recurse.
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	line := func(g *Group) (Group, bool) {
 		return Group{By: ByLine, File: g.File, Line: g.Line}, g.File != ""
 	}
 	file := func(g *Group) (Group, bool) { return Group{By: ByLine, File: g.File}, g.File == "x.c" }
-	several := 0 // lines that lie on one stack in several functions
+	several := 0 // lines that lie in several functions of one stack
 	for seed := range uint64(12) {
 		s, events := random(t, seed, 400)
 		type sum struct{ Allocations, Bytes, OwnPeak uint64 }

@@ -9,14 +9,14 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Jumps tells by how many bytes reallocations changed the sizes of blocks.
+// Jumps counts by how many bytes reallocations changed the sizes of blocks.
 type Jumps struct {
-	Grown, Shrunk [Classes]Bucket // by SizeClass of the difference; Bytes: of the differences in all
-	Same          uint64          // reallocations that changed no size
-	InPlace       uint64          // of all of them, those that left the block where it was
+	Grown, Shrunk [Classes]Bucket // by SizeClass of the difference; Bytes: sum of the differences
+	Same          uint64          // reallocations that did not change the size
+	InPlace       uint64          // all reallocations that kept the address
 }
 
-// Count is the number of reallocations.
+// Count returns the number of reallocations.
 func (j *Jumps) Count() uint64 {
 	n := j.Same
 	for i := range Classes {
@@ -28,9 +28,9 @@ func (j *Jumps) Count() uint64 {
 // jump is a reallocation.
 type jump struct {
 	thread   uint32
-	old, now uint64 // sizes
+	old, now uint64 // sizes before and after
 	inPlace  bool
-	weight   uint64 // so often
+	weight   uint64 // number of reallocations it stands for
 }
 
 func (j *Jumps) take(x *jump) {
@@ -47,13 +47,13 @@ func (j *Jumps) take(x *jump) {
 	}
 }
 
-// SizePair says how often blocks of one size were given another one.
+// SizePair says how often blocks of one size were reallocated to another one.
 type SizePair struct {
 	Old, New       uint64
 	Count, InPlace uint64
 }
 
-// sizePairs tells pairs of sizes apart, as long as they are not too many.
+// sizePairs counts different pairs of sizes, up to a limit.
 type sizePairs struct {
 	of     map[[2]uint64]*SizePair
 	others uint64
@@ -76,7 +76,7 @@ func (p *sizePairs) add(x SizePair) {
 	}
 }
 
-// sorted returns them, the most frequent first.
+// sorted returns the pairs, the most frequent first.
 func (p *sizePairs) sorted() []SizePair {
 	list := make([]SizePair, 0, len(p.of))
 	for _, x := range p.of {
@@ -88,12 +88,12 @@ func (p *sizePairs) sorted() []SizePair {
 	return list
 }
 
-// jumpSheet has those of a block of events: of each, the deallocation comes before the allocation.
+// jumpSheet has the reallocations of one block of events. The deallocation of each comes before its allocation.
 type jumpSheet struct {
 	Jumps
 	pairs sizePairs
-	old   formers
-	open  []jump // whose deallocation is in an earlier block of events: one of a thread at most
+	old   oldBlocks
+	open  []jump // their deallocation is in an earlier block of events; at most one per thread
 }
 
 func (s *jumpSheet) take(x *jump) {
@@ -105,12 +105,12 @@ func (s *jumpSheet) take(x *jump) {
 	s.pairs.add(pair)
 }
 
-// see takes note of an event; counts says whether it counts.
-func (s *jumpSheet) see(e *event.Event, counts bool) {
+// observe takes an event; counts says whether it counts.
+func (s *jumpSheet) observe(e *event.Event, counts bool) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	old, known := s.old.see(e)
+	old, known := s.old.observe(e)
 	if e.Kind == event.Free {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *jumpSheet) see(e *event.Event, counts bool) {
 	}
 }
 
-// add adds what the next block of events has.
+// add adds the reallocations of the next block of events.
 func (s *jumpSheet) add(o *jumpSheet) {
 	for _, x := range o.open {
 		if old := s.old[x.thread]; old.is {

@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestJumps: reallocations of known sizes, also with the two events of one in different blocks of events, and threads
-// between them.
+// TestJumps: reallocations of known sizes, also with their two events in different blocks of events, and other threads
+// in between.
 func TestJumps(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -67,10 +67,10 @@ func TestJumpsAcrossBlocks(t *testing.T) {
 	made := event.Event{Kind: event.Alloc, Thread: 3, Flags: event.Realloc, Size: 130}
 	other := event.Event{Kind: event.Alloc, Thread: 4, Flags: event.Realloc, Size: 1}
 	var all, first, second, third jumpSheet
-	first.see(&freed, false)
-	second.see(&other, true) // of a block that was not live
-	third.see(&made, true)
-	third.see(&made, true) // likewise
+	first.observe(&freed, false)
+	second.observe(&other, true) // of a block that was not live
+	third.observe(&made, true)
+	third.observe(&made, true) // likewise
 	for _, s := range []*jumpSheet{&first, &second, &third} {
 		all.add(s)
 	}
@@ -81,7 +81,7 @@ func TestJumpsAcrossBlocks(t *testing.T) {
 	}
 }
 
-// modelJump counts the last one of some events, if it is the allocation of a reallocation.
+// modelJump counts the last of the events, if it is the allocation of a reallocation.
 func modelJump(j *Jumps, events []event.Event) {
 	last := len(events) - 1
 	now := &events[last]

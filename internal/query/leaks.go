@@ -7,15 +7,15 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// LeakFilter says which leaks are known, and none of the program's faults.
+// LeakFilter says which leaks are known or are not the program's fault.
 type LeakFilter struct {
-	Rules   *Suppressions // they sum up what they leave out; nil: none
+	Rules   *Suppressions // they sum up what they suppress; nil: none
 	Runtime bool          // what the loader and the language's runtime keep for themselves counts, too
 
 	matches *ruleMatches
 }
 
-// suppress reports whether a rule leaves out a stack, and adds up what it does.
+// suppress reports whether a rule suppresses a stack, and adds its bytes and blocks to that rule.
 func (k *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) bool {
 	if len(k.Rules.Rules()) == 0 {
 		return false
@@ -28,15 +28,15 @@ func (k *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) boo
 
 // Leaks are the call stacks whose blocks were allocated in the range and never freed.
 type Leaks struct {
-	*Table              // by stack, largest first, without what is left out
-	Left   profile.Leak // what is left out, since the runtime wants it so
+	*Table              // by stack, largest first, without what is suppressed
+	Left   profile.Leak // what is left out because it belongs to the runtime
 }
 
-// steady is from which confidence on growth is told.
+// steady is the least confidence at which growth is reported.
 const steady = .8
 
-// FindLeaks answers with the leaks that the query selects and the filter does not know. More metrics than leaked,
-// leaked-blocks and allocations may be wanted.
+// FindLeaks answers with the leaks that the query selects and the filter does not know. more are metrics besides
+// leaked, leaked-blocks and allocations.
 func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more ...Metric) (*Leaks, error) {
 	about := *q
 	about.By, about.Metrics = ByStack, append([]Metric{Leaked, LeakedBlocks, Allocations}, more...)
@@ -61,7 +61,8 @@ func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more 
 	return l, nil
 }
 
-// FindGrowth answers with the call stacks whose live bytes rose steadily over the range, without what the filter knows.
+// FindGrowth answers with the call stacks whose live bytes rose steadily over the range, without those that the filter
+// knows.
 func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]Suspect, error) {
 	about := *q
 	about.By = ByStack
@@ -75,7 +76,7 @@ func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]S
 	}), nil
 }
 
-// runtime has the stacks of what the loader and the language's runtime allocate for themselves.
+// runtime returns the stacks at which the loader and the language's runtime allocate for themselves.
 func (s *Source) runtime() map[uint32]bool {
 	own := make(map[uint32]bool)
 	for i := range s.Profile.Stacks {
@@ -86,14 +87,14 @@ func (s *Source) runtime() map[uint32]bool {
 	return own
 }
 
-// LeakTables are what a page on leaks has.
+// LeakTables has everything that a page on leaks shows.
 type LeakTables struct {
 	*Leaks
-	Rules    []Suppression // with what they left out
-	Suspects []Suspect     // what kept growing; of sums, which have no course, nothing is known
+	Rules    []Suppression // with what they suppressed
+	Suspects []Suspect     // what kept growing; unknown if there are only sums
 }
 
-// AskLeaks answers with the leaks, and, if growth is set, with what keeps growing.
+// AskLeaks answers with the leaks, and, if growth is set, with the call stacks that keep growing.
 func AskLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, growth bool) (*LeakTables, error) {
 	found, err := FindLeaks(ctx, s, q, known)
 	if err != nil {
@@ -106,13 +107,13 @@ func AskLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, growth
 	return l, err
 }
 
-// Suggestion is a rule that would leave out leaks, and what it would leave out.
+// Suggestion is a rule that would suppress leaks, and their sums.
 type Suggestion struct {
 	Rule          string
 	Bytes, Blocks uint64
 }
 
-// Suggestions are a rule for each leak, each rule once, the largest leaks first.
+// Suggestions returns a rule for each leak, each rule once, the largest leaks first.
 func (l *Leaks) Suggestions(s *Source) (list []Suggestion) {
 	at := make(map[string]int)
 	for i := range l.Rows {

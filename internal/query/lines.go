@@ -9,12 +9,11 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Join says which group a group of a grouping becomes part of; false: of none that is asked for.
+// Join returns the group into which a group is merged; false: it is not wanted.
 type Join func(*Group) (Group, bool)
 
-// Joined answers with a table for each of the joins, whose rows are several groups of the query's grouping made one:
-// the lines of a template's instances, for example. As everywhere, a call stack on which there are several of them
-// counts once for their total.
+// Joined answers with a table for each of the joins. Its rows merge several groups of the query's grouping, such as the
+// lines of a template's instances. A call stack on which several of them occur counts once in the total, as everywhere.
 func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -46,7 +45,7 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 	return tables, nil
 }
 
-// join gives the nodes the groups that j makes of theirs. The first group is of all nodes that nobody asked for.
+// join replaces the groups of the nodes by those that j returns. Group 0 is that of all nodes that are not wanted.
 func (f *forest) join(groups []Group, of []int32, j Join) {
 	f.groups, f.ids = []Group{{By: byCount}}, map[Group]int32{}
 	to := make([]int32, len(groups))
@@ -65,7 +64,7 @@ func (f *forest) join(groups []Group, of []int32, j Join) {
 // Place is a function and a file in which it has code on a call stack. Either is "" if it is unknown.
 type Place struct{ Function, File string }
 
-// Places are those of the recording, of whatever call stacks count. Files have clean paths, see CleanFile.
+// Places returns all places of the recording, whatever call stacks count. Files have clean paths, see CleanFile.
 func (s *Source) Places() []Place {
 	seen := make(map[Place]bool)
 	var list []Place
@@ -82,7 +81,7 @@ func (s *Source) Places() []Place {
 	return list
 }
 
-// CleanFile is a source file's path as the debug information has it, without detours; "" stays that.
+// CleanFile returns a source file's path from the debug information without "." and ".." elements; "" stays "".
 func CleanFile(file string) string {
 	if file == "" {
 		return ""
@@ -90,7 +89,7 @@ func CleanFile(file string) string {
 	return path.Clean(file)
 }
 
-// PlainName is a function's name without return type, parameters and template arguments: a::B::f of
+// PlainName returns a function's name without return type, parameters and template arguments: a::B::f for
 // "void a::B<int>::f<char>(char) const".
 func PlainName(function string) string {
 	const anonymous = "(anonymous namespace)"
@@ -116,7 +115,7 @@ func PlainName(function string) string {
 			i = len(s)
 		case c == ' ' && i+1 < len(s) && strings.IndexByte("<(", s[i+1]) >= 0:
 		case c == ' ' && !operator:
-			b.Reset() // that was the return type
+			b.Reset() // what came before was the return type
 		default:
 			b.WriteByte(c)
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// Marks returns the marks of the answer's range, by rising time, and what each is called as a moment.
+// Marks returns the marks in the answer's range, earliest first, and the name by which each can be given as a time.
 func (a *Answer) Marks(s *Source) (list []event.Mark, names []string) {
 	all := s.Reader.Marks()
 	for i, name := range timeref.Names(all) {

@@ -9,21 +9,21 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Matrix tells which threads free what which threads allocated.
+// Matrix says which threads freed what which threads allocated.
 type Matrix struct {
 	Answer
 	Cells []Crossing // most blocks first
 }
 
 // Crossing counts the blocks that one thread allocated and one freed, within the range. Threads are indexes into the
-// recording's.
+// recording's threads.
 type Crossing struct {
 	Allocated, Freed uint32
-	Unseen           bool // nobody is known to have freed them: Freed says nothing
+	Unseen           bool // nobody saw these blocks end: Freed is not set
 	Blocks, Bytes    uint64
 }
 
-// Cross answers with the matrix of the deallocations that the query selects. Its grouping does not matter.
+// Cross answers with the matrix of the deallocations that the query selects. Its grouping is ignored.
 func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
 	m, err := newCrossings(ctx, s, q)
 	if err != nil {
@@ -38,13 +38,13 @@ func Cross(ctx context.Context, s *Source, q *Query) (*Matrix, error) {
 	return m.matrix(), nil
 }
 
-// crossings makes a matrix of events.
+// crossings turns events into a matrix.
 type crossings struct {
 	a      *ask
 	list   []Crossing
 	total  Values
-	places hashed // number in list plus 1
-	unseen hashed // of those that nobody is known to have freed
+	places hashed // index in list plus 1
+	unseen hashed // the same for unseen blocks
 }
 
 func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) {
@@ -59,9 +59,9 @@ func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) 
 }
 
 // collect is a collector.
-func (m *crossings) collect(recording.Stretch) (sight, func()) {
+func (m *crossings) collect(recording.Stretch) (observer, func()) {
 	part := &crossings{a: m.a}
-	see := func(b *recording.Batch, counts []bool) {
+	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
 			if !counts[i] || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
@@ -78,7 +78,7 @@ func (m *crossings) collect(recording.Stretch) (sight, func()) {
 			part.add(x)
 		}
 	}
-	return see, func() {
+	return observe, func() {
 		m.total.add(&part.total)
 		for _, x := range part.list {
 			m.add(x)

@@ -2,8 +2,8 @@ package query
 
 import "github.com/heaptap/heaptap/internal/recording"
 
-// developMerged takes the timeline that a merged recording holds, at its finest level with no more than n steps. Top is
-// the sum of the most that each process had in the step: no less than what all had together at one moment.
+// developMerged takes the timeline of a merged recording, at its finest level with at most n steps. Top is the sum of
+// the processes' maxima in the step: at least what all had together at any moment.
 func (a *ask) developMerged(out *Series, m *recording.Merged, n, top int) (*Series, error) {
 	if top > 0 || a.perBlock || a.stacks != nil || !a.whole || len(m.Timeline.Levels) == 0 {
 		return nil, recording.NewMergedError(a.Reader.Name(), m)

@@ -9,21 +9,21 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Metric is a number that groups have. docs/queries.md defines them.
+// Metric is a number that groups have. docs/queries.md defines the metrics.
 type Metric uint8
 
 // The metrics.
 const (
 	Allocations    Metric = iota
 	Bytes                 // requested by the allocations
-	Deallocations         // within the range, of whenever allocated blocks
+	Deallocations         // within the range, whenever the blocks were allocated
 	FreedBytes            //
 	Live                  // bytes live at the query's cut
 	LiveBlocks            //
 	Peak                  // bytes live at the peak of the process within the range
 	PeakBlocks            //
 	OwnPeak               // most bytes of the group that were live at one moment of the range
-	Leaked                // bytes allocated in the range and live when the recording ends
+	Leaked                // bytes allocated in the range and still live when the recording ends
 	LeakedBlocks          //
 	Temporary             // deallocations of temporary allocations
 	TemporaryBytes        //
@@ -31,15 +31,15 @@ const (
 	MinSize               // of the allocations
 	MeanSize              //
 	MaxSize               //
-	Recycling             // bytes allocated over own peak: how often the same memory would have done
+	Recycling             // bytes allocated divided by own peak: how often the same memory could have been reused
 	Slack                 // usable minus requested bytes
-	Reallocations         // allocations that gave a live block its new form
-	Copied                // bytes that these had to copy, since the block moved
+	Reallocations         // allocations that are part of a realloc of a live block
+	Copied                // bytes that reallocations had to copy because the block moved
 	MinLifetime           // of the blocks that were freed within the range
 	MeanLifetime          //
 	MaxLifetime           //
 	Churn                 // bytes allocated per second of the range
-	Time                  // wall-clock time since the thread's allocation before
+	Time                  // wall-clock time since the thread's previous allocation
 	Depth                 // frames of the deepest call stack of the allocations
 	metricCount
 )
@@ -60,14 +60,14 @@ var unitNames = [...]string{"count", "bytes", "ns", "ratio", "bytes/s"}
 
 func (u Unit) String() string { return unitNames[u] }
 
-// metricInfo is what is known of a metric. A metric that neither the tally nor summaries have is counted from events.
+// metricInfo describes a metric. A metric that neither the tally nor summaries have is counted from events.
 type metricInfo struct {
 	name      string // as flags and JSON spell it
 	unit      Unit
-	text      string // what it is, for help
-	tally     bool   // the statistics of the whole run have it
+	text      string // description for help
+	tally     bool   // the tally of the whole run has it
 	summaries bool   // summaries have it for any range
-	sums      bool   // over disjoint groups
+	sums      bool   // values of disjoint groups can be added
 	of        func(*Values) uint64
 }
 
@@ -131,16 +131,16 @@ func (m Metric) String() string {
 	return fmt.Sprintf("Metric(%d)", uint8(m))
 }
 
-// Unit is what the metric counts.
+// Unit returns what the metric counts.
 func (m Metric) Unit() Unit { return metricTable[m].unit }
 
-// Text says in a few words what the metric is.
+// Text describes the metric in a few words.
 func (m Metric) Text() string { return metricTable[m].text }
 
 // Sums reports whether the metric's selves sum up to the whole, so that shares of it make sense.
 func (m Metric) Sums() bool { return metricTable[m].sums }
 
-// Metrics are all metrics.
+// Metrics returns all metrics.
 func Metrics() []Metric {
 	list := make([]Metric, metricCount)
 	for i := range list {
@@ -155,7 +155,7 @@ func ParseMetric(name string) (Metric, bool) {
 	return Metric(max(i, 0)), i >= 0
 }
 
-// Integer returns the metric's value; false if it is not an integer, but a quotient.
+// Integer returns the metric's value; false if it is a quotient.
 func (m Metric) Integer(v *Values) (uint64, bool) {
 	if f := metricTable[m].of; f != nil {
 		return f(v), true
@@ -177,7 +177,7 @@ func (m Metric) Of(v *Values, span int64) float64 {
 	return 0
 }
 
-// compare orders by the metric.
+// compare compares two values of the metric.
 func (m Metric) compare(a, b *Values) int {
 	if n, ok := m.Integer(a); ok {
 		k, _ := m.Integer(b)
@@ -186,7 +186,7 @@ func (m Metric) compare(a, b *Values) int {
 	return cmp.Compare(m.Of(a, 1e9), m.Of(b, 1e9))
 }
 
-// Values is what a group sums up to. Only what the query's metrics need is filled in.
+// Values are the sums of a group. Only what the query's metrics need is set.
 type Values struct {
 	Allocations, Bytes, ZeroSize   uint64
 	MinSize, MaxSize               uint64 // 0 if there is no allocation
@@ -203,7 +203,8 @@ type Values struct {
 	PeakBytes, PeakBlocks          uint64
 	LeakedBytes, LeakedBlocks      uint64
 	OwnPeak                        uint64
-	// Variances are of the estimates of a sampled recording; nil: the values are exact. They are shared: see add.
+	// Variances are those of the estimates of a sampled recording; nil: the values are exact. They may be shared: see
+	// add.
 	Variances *tally.Variances
 }
 
@@ -218,7 +219,7 @@ func (v *Values) meanLifetime() uint64 {
 	return uint64(v.Lifetime.Mean(v.Deallocations - min(v.Untimed, v.Deallocations)))
 }
 
-// add adds what other blocks sum up to. Own peaks are not added: they need not have been at the same moment.
+// add adds the sums of other blocks. Own peaks are not added: they may have been at different moments.
 func (v *Values) add(o *Values) {
 	if o.Allocations > 0 {
 		if v.Allocations == 0 || o.MinSize < v.MinSize {

@@ -12,8 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// model answers by going through all events, with whole stacks, as the definitions say and without any thought for
-// speed.
+// model answers by going through all events, with whole stacks, exactly as the definitions say, however slow that is.
 type model struct {
 	s      *Source
 	q      *Query
@@ -42,7 +41,7 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 		switch e.Kind {
 		case event.Alloc:
 			m.number[i] = uint64(len(m.born))
-			e.OldAddr = uint64(len(m.born)) // an allocation has no other: the model's own
+			e.OldAddr = uint64(len(m.born)) // unused by allocations: the model keeps the allocation's number here
 			m.born = append(m.born, e)
 		case event.Free:
 			m.died[e.Ref] = e
@@ -66,7 +65,7 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 	return m
 }
 
-// names are the groups of a stack's frames, leaf to root, as far as they are shown; nil if the stack does not count.
+// names returns the groups of a stack's visible frames, leaf to root; nil if the stack does not count.
 func (m *model) names(stack uint32) []Group {
 	list, ok := m.known[stack]
 	if !ok {
@@ -232,7 +231,7 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 	if m.from >= uint64(len(m.events)) {
 		most = level
 	}
-	// Extremes, plainly.
+	// Minima and maxima, by sorting.
 	var sizes, ages []uint64
 	for n := m.from; n < m.to; n++ {
 		e := &m.events[n]
@@ -268,7 +267,7 @@ func (m *model) depth(stack uint32) (n uint64) {
 	return n
 }
 
-// groups are all groups that blocks can be in.
+// groups returns all groups that blocks can be in.
 func (m *model) groups() (list []Group) {
 	seen := make(map[Group]bool)
 	for i := range m.born {
@@ -282,7 +281,7 @@ func (m *model) groups() (list []Group) {
 	return list
 }
 
-// of are the groups of a block: leaf to root.
+// of returns the groups of a block, leaf to root.
 func (m *model) of(b *event.Event) []Group {
 	names := m.names(b.Stack)
 	if names == nil {
@@ -301,7 +300,7 @@ func (m *model) of(b *event.Event) []Group {
 	return names
 }
 
-// only keeps what the metrics ask for, so that answers that know more compare equal.
+// only keeps the values of the metrics, so that answers that have more compare equal.
 func only(v Values, metrics []Metric) map[string]float64 {
 	out := make(map[string]float64)
 	for _, m := range metrics {
@@ -349,13 +348,13 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 	switch rng.IntN(4) {
 	case 0:
 		q.Metrics = Metrics()
-	case 1: // what summaries have
+	case 1: // what summaries can answer
 		for _, m := range Metrics() {
 			if metricTable[m].summaries && m != OwnPeak && m != Recycling {
 				q.Metrics = append(q.Metrics, m)
 			}
 		}
-	case 2: // what the tally has
+	case 2: // what the tally can answer
 		for _, m := range Metrics() {
 			if metricTable[m].tally && m != OwnPeak && m != Recycling {
 				q.Metrics = append(q.Metrics, m)
@@ -442,7 +441,7 @@ func (m *model) sums(t *testing.T, seed uint64, got *Table) {
 	}
 }
 
-// compareStacks compares whole stacks: the groups are what the frames read.
+// compareStacks compares whole stacks; the groups are the texts of the frames.
 func (m *model) compareStacks(t *testing.T, seed uint64, got *Table) {
 	t.Helper()
 	rows := make(map[string]Row)
@@ -450,7 +449,7 @@ func (m *model) compareStacks(t *testing.T, seed uint64, got *Table) {
 		rows[read(m.names(r.Stack))] = r
 	}
 	if len(rows) != len(got.Rows) {
-		t.Fatalf("seed %d: stacks that read the same are apart", seed)
+		t.Fatalf("seed %d: stacks with equal texts are in different rows", seed)
 	}
 	for i := range m.born {
 		names := m.names(m.born[i].Stack)

@@ -10,18 +10,18 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Narrowed is a recording's profile as if there were nothing but what a query selects.
+// Narrowed is a recording's profile as if the recording held only what a query selects.
 type Narrowed struct {
 	Answer
-	// Profile has what the selected blocks sum up to, by stack and by thread. The peak is the process's within the
-	// range, and what was live then of the selected. What belongs to no block is not in it: calls that failed,
-	// deallocations that ended no block, mapping changes. Process, duration, modules and health are the recording's.
+	// Profile has the sums of the selected blocks, by stack and by thread. The peak is the process's within the range,
+	// and what of the selected blocks was live then. It lacks what belongs to no block: failed calls, deallocations
+	// that ended no block, mapping changes. Process, duration, modules and health are the recording's.
 	Profile *profile.Profile
 }
 
-// Selection says what a report is of, if it is not of the whole recording.
+// Selection says which part of a recording a report is about.
 type Selection struct {
-	Asked  []string // the filters, as they were written
+	Asked  []string // the filters, as the user wrote them
 	Answer *Answer
 }
 
@@ -29,7 +29,7 @@ type Selection struct {
 var narrowed = []Metric{Bytes, Allocations, ZeroSize, MinSize, MaxSize, Slack, Reallocations, Deallocations, FreedBytes,
 	Temporary, TemporaryBytes, MeanLifetime, Peak, PeakBlocks, OwnPeak, Leaked, LeakedBlocks}
 
-// Narrow answers with a profile. The query's grouping and metrics do not matter.
+// Narrow answers with a profile. The query's grouping and metrics are ignored.
 func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	one := *q
 	one.By, one.Metrics = ByStack, narrowed
@@ -80,8 +80,8 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	if p.Totals.Peak.Time, err = s.Reader.TimeAt(a.PeakAt); err != nil && !folded(err) {
 		return nil, err
 	}
-	switch err := a.doings(&p); {
-	case folded(err) && a.Plan != FromEvents: // all else is known
+	switch err := a.activity(&p); {
+	case folded(err) && a.Plan != FromEvents: // only the events are missing
 		a.Missing, p.Threads, p.Totals.Funcs = err.Error(), nil, [event.FuncCount]uint64{}
 	case err != nil:
 		return nil, err
@@ -95,16 +95,15 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	return &Narrowed{Answer: a.Answer, Profile: &p}, nil
 }
 
-// counts are the values as the statistics of a run have them.
+// counts converts the values to those of a tally.
 func (v *Values) counts() tally.Counts {
 	return tally.Counts{Allocations: v.Allocations, Bytes: v.Bytes, Deallocations: v.Deallocations,
-		FreedBytes: v.FreedBytes,
-		Temporary:  v.Temporary, TemporaryBytes: v.TemporaryBytes, Reallocations: v.Reallocations, InPlace: v.InPlace,
-		ZeroSize: v.ZeroSize, MinSize: v.MinSize, MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime,
-		Untimed: v.Untimed}
+		FreedBytes: v.FreedBytes, Temporary: v.Temporary, TemporaryBytes: v.TemporaryBytes,
+		Reallocations: v.Reallocations, InPlace: v.InPlace, ZeroSize: v.ZeroSize, MinSize: v.MinSize,
+		MaxSize: v.MaxSize, Slack: v.Slack, SlackCount: v.SlackCount, Lifetime: v.Lifetime, Untimed: v.Untimed}
 }
 
-// peaksOfCells follows each stack's level.
+// peaksOfCells determines each stack's own peak.
 func (a *ask) peaksOfCells(c *cells) error {
 	f := &forest{cells: make([]int32, len(c.list))}
 	for i := range f.cells {
@@ -117,9 +116,9 @@ func (a *ask) peaksOfCells(c *cells) error {
 	return p.find()
 }
 
-// doings fills in what threads did with the selected blocks and which functions they called. Threads are counted as in
-// package tally: a deallocation is that of the thread that made it.
-func (a *ask) doings(p *profile.Profile) error {
+// activity fills in what threads did with the selected blocks and which functions they called. As in package tally, a
+// deallocation counts for the thread that made it.
+func (a *ask) activity(p *profile.Profile) error {
 	p.Threads = slices.Clone(p.Threads)
 	for i := range p.Threads {
 		p.Threads[i].Counts = tally.Thread{}
@@ -127,30 +126,30 @@ func (a *ask) doings(p *profile.Profile) error {
 	if err := a.prepare(a.From, a.To); err != nil {
 		return err
 	}
-	return a.scan(a.From, a.To, 0, func(recording.Stretch) (sight, func()) {
-		part := &doings{threads: make(map[uint32]*tally.Thread)}
-		see := func(b *recording.Batch, counts []bool) {
+	return a.scan(a.From, a.To, 0, func(recording.Stretch) (observer, func()) {
+		part := &activity{threads: make(map[uint32]*tally.Thread)}
+		observe := func(b *recording.Batch, counts []bool) {
 			for i := range b.Events {
 				if n := b.First + uint64(i); counts[i] && a.From <= n && n < a.To {
-					part.see(&b.Events[i])
+					part.observe(&b.Events[i])
 				}
 			}
 		}
-		return see, func() { part.addTo(p) }
+		return observe, func() { part.addTo(p) }
 	})
 }
 
-// doings are those of one block of events.
-type doings struct {
+// activity is what threads did in one block of events.
+type activity struct {
 	funcs   [event.FuncCount]uint64
 	unseen  uint64
 	threads map[uint32]*tally.Thread
 }
 
-func (d *doings) see(e *event.Event) {
+func (d *activity) observe(e *event.Event) {
 	n, bytes := e.Weight()
 	if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
-		d.funcs[f] += n // a realloc is one call
+		d.funcs[f] += n // both events of a realloc are one call
 	}
 	t := d.threads[e.Thread]
 	if t == nil {
@@ -175,7 +174,7 @@ func (d *doings) see(e *event.Event) {
 	}
 }
 
-func (d *doings) addTo(p *profile.Profile) {
+func (d *activity) addTo(p *profile.Profile) {
 	for f, n := range d.funcs {
 		p.Totals.Funcs[f] += n
 	}

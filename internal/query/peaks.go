@@ -8,23 +8,23 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// peaks finds own peaks. A group's is not the sum of its stacks': they need not have been at their peaks at the same
-// moment. So the levels of all groups are followed from event to event, unless each group is of one stack only.
+// peaks determines own peaks. A group's own peak is not the sum of those of its stacks, which may be at different
+// moments. So the levels of all groups are followed from event to event, unless each group has one stack only.
 type peaks struct {
 	a     *ask
 	c     *cells
 	f     *forest
-	slots func(n int32) []int32 // numbers of the values that a block at a node counts in
+	slots func(n int32) []int32 // numbers of the values in which a block at a node counts
 	out   []*uint64             // by that number
-	list  [][]int32             // slots of each cell, once they were asked for
-	sum   int                   // of them
+	list  [][]int32             // slots of each cell, once determined
+	sum   int                   // of their lengths
 }
 
-// maxSlots is how many values all cells together may count in. It is far beyond what trees of usual depth come to: a
-// cell counts in a value for each frame of its stack.
+// maxSlots limits in how many values all cells together count. It is far beyond trees of usual depth: a cell counts in
+// one value for each frame of its stack.
 const maxSlots = 1 << 26
 
-// errDeep says that own peaks of so deep stacks cannot be followed.
+// errDeep says that the call stacks are too many and too deep for own peaks.
 var errDeep = errors.New("the call stacks are too many and too deep for the own peak of each group: ask for other " +
 	"metrics, or for top --by stack")
 
@@ -32,10 +32,10 @@ func newPeaks(a *ask, c *cells, f *forest, slots func(n int32) []int32) *peaks {
 	return &peaks{a: a, c: c, f: f, slots: slots}
 }
 
-// want says where the own peak with the next number goes.
+// want requests the own peak of the next number, to be stored in v.
 func (p *peaks) want(v *uint64) { p.out = append(p.out, v) }
 
-// find fills in all that is wanted, and the answer's total.
+// find determines everything that was requested, and the answer's total.
 func (p *peaks) find() error {
 	if !p.a.ownPeaks {
 		return nil
@@ -51,7 +51,8 @@ func (p *peaks) find() error {
 	return p.follow(all)
 }
 
-// held takes the own peaks of the cells; false if a group is of several. That of all stacks is the process's peak.
+// held takes the own peaks that the cells hold; false if a group has several cells. The own peak of all stacks is the
+// process's peak.
 func (p *peaks) held(all int32) (bool, error) {
 	if !p.a.peaksHeld {
 		return false, nil
@@ -91,7 +92,7 @@ func (p *peaks) held(all int32) (bool, error) {
 	return true, err
 }
 
-// levels are those of all groups.
+// levels are the levels of all groups.
 type levels []level
 
 func (l levels) begin() {
@@ -100,7 +101,7 @@ func (l levels) begin() {
 	}
 }
 
-// move is level.move of several.
+// move calls level.move for several levels.
 func (l levels) move(list []int32, e *event.Event, counts bool) {
 	_, bytes := e.Weight()
 	switch by := int64(bytes); {
@@ -121,13 +122,12 @@ func (l levels) move(list []int32, e *event.Event, counts bool) {
 	}
 }
 
-// merge makes one of all values in which the same cells count, as do those of a program's outermost functions: they
-// have one level. It returns the level of each value, and their number; in the lists of the cells are levels from then
-// on.
+// merge finds values in which the same cells count, as with a program's outermost functions: they share one level. It
+// returns the level of each value and the number of levels. The lists of the cells hold levels afterwards.
 func (p *peaks) merge() (of []int32, n int) {
 	of = make([]int32, len(p.out))
 	next := int32(1)
-	split := make(map[int32]int32) // what counts in a cell parts from what does not
+	split := make(map[int32]int32) // separates values in which the cell counts from the others
 	for _, list := range p.list {
 		clear(split)
 		for _, s := range list {
@@ -140,7 +140,7 @@ func (p *peaks) merge() (of []int32, n int) {
 			of[s] = to
 		}
 	}
-	number := map[int32]int32{0: 0} // in which no cell counts
+	number := map[int32]int32{0: 0} // level 0: no cell counts
 	for i, v := range of {
 		if _, ok := number[v]; !ok {
 			number[v] = int32(len(number))
@@ -158,7 +158,7 @@ func (p *peaks) merge() (of []int32, n int) {
 	return of, len(number)
 }
 
-// follow goes over the events. In each block of them, levels begin at 0.
+// follow goes through the events. Levels begin at 0 in each block of events.
 func (p *peaks) follow(all int32) error {
 	a := p.a
 	p.c.index()
@@ -188,12 +188,12 @@ func (p *peaks) follow(all int32) error {
 	if err := a.prepare(begin, a.To); err != nil {
 		return err
 	}
-	err := a.scan(begin, a.To, 0, func(b recording.Stretch) (sight, func()) {
+	err := a.scan(begin, a.To, 0, func(b recording.Stretch) (observer, func()) {
 		label := a.labeler(b)
 		part := make(levels, n)
 		before := b.First < a.From && begin < a.From
 		in := !before
-		see := func(b *recording.Batch, counts []bool) {
+		observe := func(b *recording.Batch, counts []bool) {
 			for i := range b.Events {
 				n, e := b.First+uint64(i), &b.Events[i]
 				if e.Kind > event.Free {
@@ -212,7 +212,7 @@ func (p *peaks) follow(all int32) error {
 				}
 			}
 		}
-		return see, func() {
+		return observe, func() {
 			within := b.First+b.Events > a.From
 			if within && !in {
 				part.begin()
@@ -238,7 +238,7 @@ func (p *peaks) follow(all int32) error {
 	return nil
 }
 
-// of are the numbers of all values that a cell counts in.
+// of returns the numbers of all values in which a cell counts.
 func (p *peaks) of(cell int, all int32) ([]int32, error) {
 	if p.list[cell] == nil {
 		p.list[cell] = append(p.slots(p.f.cells[cell]), all)

@@ -6,25 +6,25 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Period is a step of equal length of a recording's time, in requested bytes.
+// Period is one step of a recording's time; all steps have equal length. Bytes are requested bytes.
 type Period struct {
 	End                        int64 // ns since the recording's start
 	Allocations, Deallocations uint64
 	Bytes                      uint64 // of the allocations
 	Live, LiveBlocks           uint64 // at its end
-	Peak                       uint64 // the most that was live in it
+	Peak                       uint64 // the most live bytes within it
 	Largest                    uint64 // size of its largest allocation
 }
 
-// PeriodCounter makes periods of a recording's events. The last one may be shorter.
+// PeriodCounter turns a recording's events into periods. The last one may be shorter.
 type PeriodCounter struct {
 	every int64
 	p     Period
 	yield func(*Period) error
 }
 
-// NewPeriodCounter returns a counter that hands over what happened in each step of so many ns, as soon as an event
-// comes that is later. The *Period is valid until yield returns.
+// NewPeriodCounter returns a counter of steps of every ns. It yields a step as soon as a later event arrives. The
+// *Period is valid until yield returns.
 func NewPeriodCounter(every int64, yield func(*Period) error) *PeriodCounter {
 	return &PeriodCounter{every: every, p: Period{End: every}, yield: yield}
 }
@@ -35,7 +35,7 @@ func (c *PeriodCounter) next() error {
 	return err
 }
 
-// Add counts an event; they come in their order.
+// Add counts an event; events must come in order.
 func (c *PeriodCounter) Add(e *event.Event) error {
 	p := &c.p
 	for e.Time >= p.End {
@@ -59,7 +59,7 @@ func (c *PeriodCounter) Add(e *event.Event) error {
 	return nil
 }
 
-// Finish hands over the periods up to the end of the process, which lasted so many ns.
+// Finish yields the periods up to the end of the process, which lasted duration ns.
 func (c *PeriodCounter) Finish(duration int64) error {
 	for c.p.End < duration {
 		if err := c.next(); err != nil {
@@ -70,7 +70,7 @@ func (c *PeriodCounter) Finish(duration int64) error {
 	return c.yield(&c.p)
 }
 
-// Whole counts all of a recording, up to the end of the process.
+// Whole counts all events of a recording and finishes.
 func (c *PeriodCounter) Whole(ctx context.Context, s *Source) error {
 	if _, err := Events(ctx, s, &Query{}, func(_, _ uint64, e *event.Event) error { return c.Add(e) }); err != nil {
 		return err

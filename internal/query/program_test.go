@@ -21,8 +21,8 @@ type recorder struct {
 	events  []event.Event
 	threads int
 	health  event.Health
-	regions map[uint32][]string // by thread: that it is in
-	moves   map[uint32]int      // by thread: how often it entered or left some
+	regions map[uint32][]string // by thread: the regions it is in
+	moves   map[uint32]int      // by thread: how often it entered or left regions
 	late    bool                // some events are settled late
 }
 
@@ -83,7 +83,7 @@ func (r *recorder) free(thread uint32, ref uint64, f event.Func, flags event.Fla
 
 func (r *recorder) realloc(thread uint32, ref uint64, stack uint32, size uint64, inPlace bool) uint64 {
 	r.free(thread, ref, event.ReallocFunc, event.Realloc)
-	if ref%3 == 0 { // the halves may come to lie in two blocks of events
+	if ref%3 == 0 { // the two events may be in different blocks of events
 		if err := r.w.Flush(); err != nil {
 			r.t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func (r *recorder) source(frames map[uint32][]event.Frame) *Source {
 	return s
 }
 
-// code are the functions of random programs: in two modules, inlined, without names, outside of any file.
+// code returns the functions of random programs: in two modules, inlined, without names, outside of any file.
 func (r *recorder) code() map[uint32][]event.Frame {
 	for id, path := range []string{"", "/bin/app", "/lib/libwork.so.1"} {
 		if id > 0 {
@@ -164,10 +164,10 @@ func randomProgram(t testing.TB, seed uint64, n int) (*recorder, map[uint32][]ev
 	}
 	var blocks []uint64
 	flush := 1 + rng.IntN(60)
-	wander := rand.New(rand.NewPCG(seed, 5))
+	moves := rand.New(rand.NewPCG(seed, 5))
 	for len(r.events) < n {
 		r.late = seed%2 > 0
-		r.wander(wander, threads)
+		r.moveRegions(moves, threads)
 		r.now += rng.Int64N(4) * 100
 		th := uint32(rng.IntN(threads))
 		stack := uint32(rng.IntN(int(stacks) + 1)) // 0: unknown

@@ -5,53 +5,53 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// reallocs tells how much reallocations copied: of each, the deallocation comes before the allocation. It has, by
-// thread, the size of the block that is being given a new form.
+// reallocs sums up what reallocations copied. The deallocation of each comes before its allocation. It has, by thread,
+// the size of the block that is being reallocated.
 type reallocs map[uint32]uint64
 
-// reformSheet has the reallocations of one block of events.
-type reformSheet struct {
-	old  formers
-	open []reform // whose deallocation is in an earlier block of events: one of a thread at most
+// reallocSheet has the reallocations of one block of events.
+type reallocSheet struct {
+	old  oldBlocks
+	open []unpairedRealloc // their deallocation is in an earlier block of events; at most one per thread
 }
 
-// formers are by thread, where it is known.
-type formers map[uint32]former
+// oldBlocks has the block that each thread is reallocating, as far as known.
+type oldBlocks map[uint32]oldBlock
 
-// see takes note of a deallocation or an allocation that is part of a reallocation. Of an allocation it returns the
-// block that it gives a new form; known says whether what came before in the thread was seen.
-func (f *formers) see(e *event.Event) (old former, known bool) {
+// observe takes the deallocation or the allocation of a reallocation. For an allocation it returns the old block; known
+// says whether the thread's events before it were seen.
+func (f *oldBlocks) observe(e *event.Event) (old oldBlock, known bool) {
 	if *f == nil {
-		*f = make(formers)
+		*f = make(oldBlocks)
 	}
 	if e.Kind == event.Free {
-		(*f)[e.Thread] = former{e.Size, true}
-		return former{}, false
+		(*f)[e.Thread] = oldBlock{e.Size, true}
+		return oldBlock{}, false
 	}
 	old, known = (*f)[e.Thread]
-	(*f)[e.Thread] = former{}
+	(*f)[e.Thread] = oldBlock{}
 	return old, known
 }
 
-// former is the block that is being given a new form, if there is one.
-type former struct {
+// oldBlock is the block that a thread is reallocating, if there is one.
+type oldBlock struct {
 	size uint64
 	is   bool
 }
 
-// reform is the allocation of a reallocation.
-type reform struct {
+// unpairedRealloc is the allocation of a reallocation whose deallocation is not known yet.
+type unpairedRealloc struct {
 	thread, number uint32
 	size           uint64 // 0: nothing was copied
-	weight         uint64 // so often
+	weight         uint64 // number of reallocations it stands for
 }
 
-// see takes note of an event, which counts in the cell of that number, from 1; 0: in none.
-func (s *reformSheet) see(e *event.Event, number uint32, c *cells) {
+// observe takes an event; number is the index of its cell plus 1; 0: it does not count.
+func (s *reallocSheet) observe(e *event.Event, number uint32, c *cells) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	old, known := s.old.see(e)
+	old, known := s.old.observe(e)
 	if e.Kind == event.Free {
 		return
 	}
@@ -62,15 +62,15 @@ func (s *reformSheet) see(e *event.Event, number uint32, c *cells) {
 	switch {
 	case !known:
 		n, _ := e.Weight()
-		s.open = append(s.open, reform{e.Thread, number, size, n})
+		s.open = append(s.open, unpairedRealloc{e.Thread, number, size, n})
 	case number > 0:
 		n, _ := e.Weight()
 		c.list[number-1].Copied += n * min(old.size, size)
 	}
 }
 
-// add adds what the next block of events has; of finds the values of its cells.
-func (r reallocs) add(s *reformSheet, of func(number uint32) *Values) {
+// add adds the reallocations of the next block of events; of finds the values of its cells.
+func (r reallocs) add(s *reallocSheet, of func(number uint32) *Values) {
 	for _, x := range s.open {
 		if x.number > 0 {
 			of(x.number).Copied += x.weight * min(r[x.thread], x.size)
@@ -83,15 +83,15 @@ func (r reallocs) add(s *reformSheet, of func(number uint32) *Values) {
 	}
 }
 
-// collect is a collector that only takes note of what is being given a new form.
-func (r reallocs) collect(recording.Stretch) (sight, func()) {
-	var s reformSheet
-	see := func(b *recording.Batch, _ []bool) {
+// collect is a collector that only notes which blocks are being reallocated.
+func (r reallocs) collect(recording.Stretch) (observer, func()) {
+	var s reallocSheet
+	observe := func(b *recording.Batch, _ []bool) {
 		for i := range b.Events {
 			if e := &b.Events[i]; e.Kind <= event.Free {
-				s.see(e, 0, nil)
+				s.observe(e, 0, nil)
 			}
 		}
 	}
-	return see, func() { r.add(&s, nil) }
+	return observe, func() { r.add(&s, nil) }
 }

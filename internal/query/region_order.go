@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// RegionColumn is a number of each region, by which a table can be sorted.
+// RegionColumn is a number of each region by which a table can be sorted.
 type RegionColumn struct {
 	Name  string
 	Unit  Unit
 	Value func(r *RegionRow) int64
 }
 
-// RegionColumns are all of them.
+// RegionColumns are all columns.
 var RegionColumns = []RegionColumn{
 	{"time", Nanoseconds, func(r *RegionRow) int64 { return r.End - r.Begin }},
 	{"allocations", Count, func(r *RegionRow) int64 { return int64(r.Allocations) }},
@@ -24,7 +24,7 @@ var RegionColumns = []RegionColumn{
 	{"largest", ByteCount, func(r *RegionRow) int64 { return int64(r.Largest) }},
 }
 
-// RegionOrders are what regions can be sorted by: begin, and the columns.
+// RegionOrders returns the names of all orders: begin, and the columns.
 func RegionOrders() []string {
 	list := []string{"begin"}
 	for _, c := range RegionColumns {

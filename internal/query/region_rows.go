@@ -7,47 +7,47 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// RegionTable is what threads did in their regions.
+// RegionTable says what threads did in their regions.
 type RegionTable struct {
 	Answer
-	Rows []RegionRow // in the order in which they were entered
+	Rows []RegionRow // in the order in which the regions were entered
 }
 
-// RegionRow is one time that a thread was in a region: what it did there itself, regions within included. Blocks count
-// that the query selects; where they were allocated does not matter.
+// RegionRow is one time that a thread was in a region: what the thread did there, including regions within it. Blocks
+// that the query selects count, wherever they were allocated.
 type RegionRow struct {
-	Title      string // with its numbers
+	Title      string // the name with its numbers
 	Name       string
 	Thread     uint32
-	Depth      int // how many regions are around it
+	Depth      int // number of regions around it
 	Begin, End int64
 	Open       bool // it was never left
 	RegionCounts
 	Over RegionOver
 }
 
-// RegionLimits are the most that a region may allocate, and request, without being told of.
+// RegionLimits are the most that a region may allocate and request without being reported.
 type RegionLimits struct{ Allocations, Requested uint64 }
 
-// RegionOver are the call stacks of the allocations that were the first beyond RegionLimits; 0: none was.
+// RegionOver are the call stacks of the first allocations beyond RegionLimits; 0: none.
 type RegionOver struct{ Allocations, Requested uint32 }
 
-// RegionCounts are of a thread between two moments. A realloc is a deallocation and an allocation. Usable bytes are
-// what the allocator has set aside; where that is not known, what was asked for.
+// RegionCounts counts what a thread did between two moments. A realloc counts as a deallocation and an allocation.
+// Usable bytes are what the allocator reserved, or, if that is not known, the requested bytes.
 type RegionCounts struct {
 	Allocations, Deallocations uint64
 	Requested                  uint64 // bytes of the allocations
 	Allocated, Deallocated     uint64 // usable bytes
-	Highest, Lowest            int64  // of allocated minus deallocated, which begins with 0
+	Highest, Lowest            int64  // of allocated minus deallocated, which begins at 0
 	Largest                    uint64 // usable bytes of the largest allocation
 	HighestStack, LargestStack uint32 // of the allocations that made these
 }
 
-// Added is by how much usable bytes were more at the end.
+// Added returns the change in live usable bytes.
 func (c *RegionCounts) Added() int64 { return int64(c.Allocated - c.Deallocated) }
 
-// see counts an event of a block that has so many usable bytes more than were asked for.
-func (c *RegionCounts) see(e *event.Event, slack uint64) {
+// observe counts an event of a block with that many bytes of slack.
+func (c *RegionCounts) observe(e *event.Event, slack uint64) {
 	n, bytes := e.Weight()
 	usable := bytes + n*slack
 	if e.Kind == event.Free {
@@ -67,7 +67,7 @@ func (c *RegionCounts) see(e *event.Event, slack uint64) {
 	}
 }
 
-// follow adds what happened next.
+// follow adds the counts of a later time.
 func (c *RegionCounts) follow(next *RegionCounts) {
 	if high := c.Added() + next.Highest; high > c.Highest {
 		c.Highest, c.HighestStack = high, next.HighestStack
@@ -83,13 +83,13 @@ func (c *RegionCounts) follow(next *RegionCounts) {
 	c.Deallocated += next.Deallocated
 }
 
-// Regions answers with each region that a thread was in at some time of the query's range and that the query's Regions
-// match. Other filters are of blocks and stacks.
+// Regions answers with each region that a thread was in at some time of the query's range and that matches the query's
+// Regions. Other filters apply to blocks and stacks.
 func Regions(ctx context.Context, s *Source, q *Query) (*RegionTable, error) {
 	return RegionsWithin(ctx, s, q, nil)
 }
 
-// RegionsWithin answers the same, and which allocations went beyond limits; nil: none.
+// RegionsWithin answers like Regions, and with the allocations that exceeded limits; nil: no limits.
 func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimits) (*RegionTable, error) {
 	one := *q
 	one.Regions = nil
@@ -97,7 +97,7 @@ func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimit
 	w.limits = limits
 	a, err := Events(ctx, s, &one, func(n, ref uint64, e *event.Event) error {
 		if w.upTo(n); e.Kind <= event.Free {
-			w.see(n, e, ref)
+			w.observe(n, e, ref)
 		}
 		return nil
 	})
@@ -123,11 +123,11 @@ func RegionsWithin(ctx context.Context, s *Source, q *Query, limits *RegionLimit
 
 // regionWalk follows the regions of all threads through the events.
 type regionWalk struct {
-	notes   []event.RegionNote // still to come
+	notes   []event.RegionNote // not yet reached
 	rows    []RegionRow
-	around  []int             // by row: that of the region around it; -1: none
+	around  []int             // by row: the row of the region around it; -1: none
 	at      map[uint32]int    // by thread: the row of the innermost region, plus 1
-	slack   map[uint64]uint64 // of live blocks that have any, by allocation
+	slack   map[uint64]uint64 // of live blocks that have slack, by allocation
 	earlier earlier[int]
 	late    lateEvent     // the latest one
 	limits  *RegionLimits // nil: nothing is compared
@@ -147,7 +147,7 @@ func newRegionWalk(s *Source) *regionWalk {
 		earlier: newEarlier[int](notes)}
 }
 
-// row is that of the innermost region in which a thread was at event n; -1: none.
+// row returns the row of the innermost region in which a thread was at event n; -1: none.
 func (w *regionWalk) row(n uint64, thread uint32) int {
 	if l := &w.late; l.set && l.number == n && l.thread == thread {
 		return l.row - 1
@@ -155,8 +155,8 @@ func (w *regionWalk) row(n uint64, thread uint32) int {
 	return w.at[thread] - 1
 }
 
-// see counts event n in the innermost region of its thread, and in those around it that have been left already.
-func (w *regionWalk) see(n uint64, e *event.Event, ref uint64) {
+// observe counts event n in the innermost region of its thread, and in those around it that have been left already.
+func (w *regionWalk) observe(n uint64, e *event.Event, ref uint64) {
 	slack := w.slack[ref]
 	if e.Kind == event.Free {
 		delete(w.slack, ref)
@@ -168,34 +168,34 @@ func (w *regionWalk) see(n uint64, e *event.Event, ref uint64) {
 	if i < 0 {
 		return
 	}
-	w.rows[i].see(e, slack)
+	w.rows[i].observe(e, slack)
 	for j := i; !w.rows[j].Open && w.around[j] >= 0; {
 		j = w.around[j]
-		w.rows[j].see(e, slack)
+		w.rows[j].observe(e, slack)
 	}
 	if w.limits != nil && e.Kind == event.Alloc {
 		w.compare(i, e.Thread, e.Stack)
 	}
 }
 
-// compare finds in which of the regions from row i outwards an allocation of a thread was the first beyond the limits.
+// compare notes in which of the regions from row i outwards a thread's allocation was the first beyond the limits.
 func (w *regionWalk) compare(i int, thread, stack uint32) {
 	for j := i; j >= 0 && !w.rows[j].Open; j = w.around[j] {
 		r := &w.rows[j]
 		r.exceed(r.Allocations, r.Requested, w.limits, stack)
 	}
-	var sum RegionLimits // of a region and of those within it: what has not ended is not counted in what is around it
+	var sum RegionLimits // of a region and those within it that are still open, whose counts it does not include yet
 	for j := w.at[thread] - 1; j >= 0; j = w.around[j] {
 		r := &w.rows[j]
 		sum.Allocations += r.Allocations
 		sum.Requested += r.Requested
-		if j <= i { // an event that was settled late is not of regions that were entered since
+		if j <= i { // regions entered later do not contain an event that was settled late
 			r.exceed(sum.Allocations, sum.Requested, w.limits, stack)
 		}
 	}
 }
 
-// exceed notes the call stack of the allocation by which the region came to so many, if it was the first beyond a
+// exceed notes the call stack of the allocation by which a region reached these sums, if it was the first beyond a
 // limit.
 func (r *RegionRow) exceed(allocations, requested uint64, limits *RegionLimits, stack uint32) {
 	if r.Over.Allocations == 0 && allocations > limits.Allocations {
@@ -206,7 +206,7 @@ func (r *RegionRow) exceed(allocations, requested uint64, limits *RegionLimits, 
 	}
 }
 
-// upTo takes the notes before event n. What is left counts in what is around it then.
+// upTo applies the notes before event n. A region that is left is added to the one around it.
 func (w *regionWalk) upTo(n uint64) {
 	for len(w.notes) > 0 && w.notes[0].Event <= n {
 		note := &w.notes[0]
@@ -238,9 +238,9 @@ func (w *regionWalk) upTo(n uint64) {
 	}
 }
 
-// finish counts what is in regions that were never left in those around them.
+// finish adds regions that were never left to those around them.
 func (w *regionWalk) finish() {
-	for i := len(w.rows) - 1; i >= 0; i-- { // what is within comes later
+	for i := len(w.rows) - 1; i >= 0; i-- { // inner regions have higher indexes
 		if r := &w.rows[i]; r.Open && w.around[i] >= 0 {
 			w.rows[w.around[i]].follow(&r.RegionCounts)
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// regionTree tells in which regions blocks were allocated: a block belongs to the innermost region that its thread was
-// in then, and to those around it.
+// regionTree says in which regions blocks were allocated: a block belongs to the innermost region that its thread was
+// in at its allocation, and to the regions around it.
 type regionTree struct {
-	spans map[uint32][]regionSpan // by thread, rising
-	late  map[threadAlloc]uint32  // path of allocations that were settled late
-	paths []regionPath            // by number; 0: in no region
+	spans map[uint32][]regionSpan // by thread, ascending
+	late  map[threadAlloc]uint32  // paths of allocations that were settled late
+	paths []regionPath            // path 0: in no region
 }
 
-// regionSpan is from one allocation on, up to the next span.
+// regionSpan begins at an allocation and ends at the next span.
 type regionSpan struct {
 	alloc uint64
 	path  uint32
@@ -28,8 +28,7 @@ type threadAlloc struct {
 	alloc  uint64
 }
 
-// earlier are the places where threads were before each of their notes, of those threads that have events which were
-// settled late.
+// earlier has where threads were before each of their notes, for threads with events that were settled late.
 type earlier[T any] map[uint32][]T
 
 func newEarlier[T any](notes []event.RegionNote) earlier[T] {
@@ -42,14 +41,14 @@ func newEarlier[T any](notes []event.RegionNote) earlier[T] {
 	return e
 }
 
-// leave says that a thread leaves a place by a note.
+// leave notes that a thread left a place.
 func (e earlier[T]) leave(thread uint32, from T) {
 	if list, ok := e[thread]; ok {
 		e[thread] = append(list, from)
 	}
 }
 
-// of is where the thread was at the event that a note is of; it is at now.
+// of returns where the thread was at a note's event; now is where it is now.
 func (e earlier[T]) of(n *event.RegionNote, now T) T {
 	list := e[n.Thread]
 	if n.Back == 0 || len(list) == 0 {
@@ -58,7 +57,7 @@ func (e earlier[T]) of(n *event.RegionNote, now T) T {
 	return list[max(0, len(list)-int(n.Back))]
 }
 
-// regionPath is a region, those around it included.
+// regionPath is a region and those around it.
 type regionPath struct {
 	parent uint32
 	depth  int
@@ -66,7 +65,7 @@ type regionPath struct {
 	name   string
 }
 
-// regions are made when they are first asked for.
+// regions returns the region tree. It is built at the first call.
 func (s *Source) regions() *regionTree {
 	s.regionsOnce.Do(func() { s.regionsMade = newRegionTree(s.Reader.Regions()) })
 	return s.regionsMade
@@ -115,7 +114,7 @@ func newRegionTree(notes []event.RegionNote) *regionTree {
 	return t
 }
 
-// of is the path of the region in which a thread made an allocation.
+// of returns the path of the region in which a thread made an allocation.
 func (t *regionTree) of(thread uint32, alloc uint64) uint32 {
 	if len(t.late) > 0 {
 		if path, ok := t.late[threadAlloc{thread, alloc}]; ok {
@@ -130,7 +129,7 @@ func (t *regionTree) of(thread uint32, alloc uint64) uint32 {
 	return list[i-1].path
 }
 
-// ofEvent is that of the block of an event.
+// ofEvent returns the path of an event's block.
 func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
 	if e.Kind == event.Alloc {
 		return t.of(e.Thread, ref)
@@ -138,11 +137,11 @@ func (t *regionTree) ofEvent(ref uint64, e *event.Event) uint32 {
 	return t.of(e.BornBy, ref)
 }
 
-// RegionLabels returns the function that tells in which regions the block of an allocation or a deallocation was
-// allocated, as a label of StackRows by region; 0: in none.
+// RegionLabels returns a function that takes an allocation or a deallocation and returns the regions in which its block
+// was allocated, as a label of StackRows by region; 0: in none.
 func (s *Source) RegionLabels() func(ref uint64, e *event.Event) uint32 { return s.regions().ofEvent }
 
-// matching are the paths on which there is a region that one of the patterns matches.
+// matching reports for each path whether one of its regions matches one of the patterns.
 func (t *regionTree) matching(patterns []string) []bool {
 	in := make([]bool, len(t.paths))
 	for i := 1; i < len(t.paths); i++ {
@@ -152,17 +151,17 @@ func (t *regionTree) matching(patterns []string) []bool {
 	return in
 }
 
-// matches reports whether a pattern is that of the region's name, or of its name and numbers.
+// matches reports whether a pattern matches the region's name, or its name with the numbers.
 func (p *regionPath) matches(pattern string) bool {
 	whole := "^" + pattern + "$"
 	return glob(whole, p.title) || glob(whole, p.name)
 }
 
-// CheckRegions reports a pattern that no region of the recording matches.
+// CheckRegions returns an error if a pattern matches no region of the recording.
 func (s *Source) CheckRegions(patterns []string) error {
 	t := s.regions()
 	if len(patterns) > 0 && len(t.paths) == 1 {
-		return fmt.Errorf("the recording has no regions: programs name them by heaptap_region_begin, see docs/api.md")
+		return fmt.Errorf("the recording has no regions: programs name them with heaptap_region_begin, see docs/api.md")
 	}
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(t.paths[1:], func(p regionPath) bool { return p.matches(pattern) }) {
@@ -172,7 +171,7 @@ func (s *Source) CheckRegions(patterns []string) error {
 	return nil
 }
 
-// groups are those of a path, from the outermost region on.
+// groups returns the groups of a path, the outermost region first.
 func (t *regionTree) groups(by By, path uint32) []Group {
 	if path == 0 {
 		return []Group{{By: by, Unknown: true}}

@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// wander has a thread enter or leave regions now and then.
-func (r *recorder) wander(rng *rand.Rand, threads int) {
+// moveRegions has a thread enter or leave regions now and then.
+func (r *recorder) moveRegions(rng *rand.Rand, threads int) {
 	if rng.IntN(4) > 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (r *recorder) wander(rng *rand.Rand, threads int) {
 	r.w.Region(n)
 }
 
-// lateNote says that an event that comes next is of some of its thread's regions before.
+// lateNote notes that the next event belongs to a region that its thread was in earlier.
 func (r *recorder) lateNote(e *event.Event) {
 	n := event.RegionNote{Time: r.now, Thread: e.Thread, Event: uint64(len(r.events)), Alloc: uint64(len(r.allocs)),
 		Late: event.LateAlloc}
@@ -55,7 +55,7 @@ func (r *recorder) lateNote(e *event.Event) {
 	r.w.Region(n)
 }
 
-// regionsAt are the regions in which a thread made an allocation, innermost first: all notes are gone through anew.
+// regionsAt returns the regions in which a thread made an allocation, innermost first, from the notes alone.
 func regionsAt(s *Source, by By, thread uint32, alloc uint64) (list []Group) {
 	var notes, late []event.RegionNote
 	for _, n := range s.Reader.Regions() {
@@ -90,8 +90,8 @@ func regionsAt(s *Source, by By, thread uint32, alloc uint64) (list []Group) {
 	return list
 }
 
-// TestRegionRows compares what each region sums up to, and what was the first beyond limits, with what is added up
-// event by event in all regions that are open.
+// TestRegionRows compares the counts of each region, and the first allocation beyond limits, with what is added up
+// event by event in all open regions.
 func TestRegionRows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -142,7 +142,7 @@ func TestRegionRows(t *testing.T) {
 			}
 			for _, k := range in {
 				if e.Kind <= event.Free {
-					want[k].see(e, max(block.Usable, block.Size)-block.Size)
+					want[k].observe(e, max(block.Usable, block.Size)-block.Size)
 				}
 				if e.Kind == event.Alloc {
 					want[k].exceed(want[k].Allocations, want[k].Requested, limits, e.Stack)
@@ -156,7 +156,7 @@ func TestRegionRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(late) > 0 { // then the highest and the lowest balance of what is around them are only nearly right
+		if len(late) > 0 { // then the highest and lowest balances of the regions around them are only approximate
 			for _, list := range [][]RegionRow{want, got.Rows} {
 				for k := range list {
 					list[k].Highest, list[k].Lowest, list[k].HighestStack, list[k].LargestStack = 0, 0, 0, 0
@@ -164,7 +164,7 @@ func TestRegionRows(t *testing.T) {
 			}
 		}
 		if (len(late) > 0) != (seed%2 > 0) {
-			t.Errorf("seed %d: %d events were settled late", seed, len(late))
+			t.Errorf("seed %d: %d events were settled late; only odd seeds have such events", seed, len(late))
 		}
 		if d := cmp.Diff(want, got.Rows); d != "" {
 			t.Fatalf("seed %d:\n%s", seed, d)
@@ -172,7 +172,7 @@ func TestRegionRows(t *testing.T) {
 	}
 }
 
-// TestRegionPatterns: a pattern is of the name, or of the name with its numbers.
+// TestRegionPatterns: a pattern matches the name, or the name with its numbers.
 func TestRegionPatterns(t *testing.T) {
 	t.Parallel()
 	p := &regionPath{title: "load/7/-1", name: "load"}
@@ -184,14 +184,14 @@ func TestRegionPatterns(t *testing.T) {
 	}
 	s, _ := random(t, 7, 100)
 	if err := s.CheckRegions([]string{"load", "none"}); err == nil {
-		t.Error("no error of a region that there is not")
+		t.Error("no error for a region that does not exist")
 	}
 	if !slices.Equal(newRegionTree(nil).matching([]string{"*"}), []bool{false}) {
-		t.Error("outside of all regions something matches")
+		t.Error("a pattern matches outside of all regions")
 	}
 }
 
-// TestPeriods: the steps add up to the whole, and the largest peak is the recording's.
+// TestPeriods: the periods sum up to the whole, and the largest peak is the recording's.
 func TestPeriods(t *testing.T) {
 	t.Parallel()
 	s, _ := random(t, 4, 250)

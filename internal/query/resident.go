@@ -1,7 +1,7 @@
 package query
 
-// Resident returns the largest resident set that was sampled in each step, or, where none was, the one before. It
-// is false if the recording has no samples.
+// Resident returns the largest resident set that was sampled in each step; without a sample, that of the step before.
+// It is false if the recording has no samples.
 func (t *Series) Resident(s *Source) ([]float64, bool) {
 	out := make([]float64, len(t.Times)-1)
 	known := false

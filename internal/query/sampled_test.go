@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// sampledSource is a random program of which every other allocation is a sample, and its events, weighed.
+// sampledSource returns a random program of which every other allocation is a sample, and its weighed events.
 func sampledSource(t *testing.T, seed uint64, n int) (*Source, []event.Event) {
 	t.Helper()
 	exact, events := random(t, seed, n)
@@ -58,8 +58,8 @@ func sampledSource(t *testing.T, seed uint64, n int) (*Source, []event.Event) {
 	return s, events
 }
 
-// TestSampledAnswers: values of samples and their standard errors are the sums by the definition, of any range and
-// filter; the whole run's are those of its statistics.
+// TestSampledAnswers: estimates and their standard errors equal the sums of the definition, for any range and filter;
+// those of the whole run equal its tally.
 func TestSampledAnswers(t *testing.T) {
 	t.Parallel()
 	metrics := []Metric{Allocations, Bytes, Deallocations, FreedBytes, Live, LiveBlocks, Leaked, LeakedBlocks, Peak,
@@ -138,7 +138,7 @@ func TestSampledAnswers(t *testing.T) {
 				if a.Allocations != v.Allocations || a.LeakedBytes() != v.LeakedBytes || a.Peak.Bytes != v.PeakBytes ||
 					a.Peak.Bytes != v.OwnPeak ||
 					a.Slack != v.Slack || a.ZeroSize != v.ZeroSize || got.Plan != FromEvents {
-					t.Errorf("seed %d: %+v, the statistics say %+v", seed, v, a)
+					t.Errorf("seed %d: %+v, the tally says %+v", seed, v, a)
 				}
 			}
 		}

@@ -7,18 +7,18 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// collector is what a question makes of events: for each block of them, what is to be done with an event, and then, in
-// the order of the blocks, with what came of that. begin and see run on several goroutines, each block's on one; see
-// must change only what begin made.
-type collector func(b recording.Stretch) (see sight, done func())
+// collector processes the events of a question. For each block of events it returns observe, which takes the events,
+// and done, which is called in the order of the blocks and joins the results. The collector and observe run on several
+// goroutines, each block on one; observe must change only what its own call created.
+type collector func(b recording.Stretch) (observe observer, done func())
 
-// sight gets events, and of each whether its block is selected. The first events of a block may lie before the range
+// observer takes events, and whether the block of each is selected. The first events of a block may precede the range
 // that is scanned.
-type sight func(b *recording.Batch, counts []bool)
+type observer func(b *recording.Batch, counts []bool)
 
-// scan shows the events between two cuts to collectors, which are all of the same selection of blocks and need these
-// fields. Damage ends it and is kept for the answer. Events that were folded are an error: it says from when on there
-// are events.
+// scan passes the events between two cuts to collectors, which all have the same selection of blocks and need these
+// fields. Damage ends it without an error and is noted in the answer. Folded events are an error, which says from when
+// on there are events.
 func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error {
 	if a.q.Lifetimes != nil {
 		f |= recording.Times
@@ -26,23 +26,23 @@ func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error
 	return a.show(from, to, f|recording.Sizes, a.counter, list...)
 }
 
-// scanAll is scan where it does not matter, or is not known yet, which blocks are selected.
+// scanAll is scan for collectors to which the selection of blocks does not matter or is not yet known.
 func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
 	return a.show(from, to, f, noBlocks, list...)
 }
 
 func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
 	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
-		sights, dones := make([]sight, len(list)), make([]func(), len(list))
+		observers, dones := make([]observer, len(list)), make([]func(), len(list))
 		for i, begin := range list {
-			sights[i], dones[i] = begin(b)
+			observers[i], dones[i] = begin(b)
 		}
 		selected := selected()
 		var counts []bool
 		each := func(b *recording.Batch) bool {
 			counts = selected(b, counts)
-			for _, see := range sights {
-				see(b, counts)
+			for _, observe := range observers {
+				observe(b, counts)
 			}
 			return true
 		}
@@ -56,14 +56,14 @@ func (a *ask) show(from, to uint64, f recording.Fields, selected func() selectio
 	return a.kept(err, to-from)
 }
 
-// progress tells how far it is, where that is wanted.
+// progress reports progress, if that is wanted.
 func (a *ask) progress(done, total uint64) {
 	if a.q.Progress != nil {
 		a.q.Progress(done, total)
 	}
 }
 
-// kept takes damage, which ended going through so many events, for the answer.
+// kept notes damage after total events in the answer. Other errors are returned.
 func (a *ask) kept(err error, total uint64) error {
 	a.progress(total, total)
 	if err != nil && a.ctx.Err() == nil && !folded(err) {
@@ -72,10 +72,10 @@ func (a *ask) kept(err error, total uint64) error {
 	return err
 }
 
-// selection says for each event whether its block is selected, in the memory of a slice.
+// selection says for each event whether its block is selected. It uses memory for the result if there is room.
 type selection func(b *recording.Batch, memory []bool) []bool
 
-// noBlocks selects none.
+// noBlocks returns a selection without blocks.
 func noBlocks() selection {
 	return func(b *recording.Batch, memory []bool) []bool {
 		counts := boolsOf(len(b.Events), memory)
@@ -84,7 +84,7 @@ func noBlocks() selection {
 	}
 }
 
-// boolsOf returns a slice of n, in memory if there is room, whose values are any.
+// boolsOf returns a slice of n arbitrary values, in memory if there is room.
 func boolsOf(n int, memory []bool) []bool {
 	if cap(memory) < n {
 		return make([]bool, n)
@@ -92,7 +92,7 @@ func boolsOf(n int, memory []bool) []bool {
 	return memory[:n]
 }
 
-// counter returns what tells on one goroutine which blocks count.
+// counter returns a selection for one goroutine.
 func (a *ask) counter() selection {
 	blocks := a.blocks.shared()
 	return func(b *recording.Batch, memory []bool) []bool {
@@ -120,8 +120,8 @@ func (a *ask) counter() selection {
 	}
 }
 
-// prepare finds out, for a scan between two cuts, what is known of a block only at another of its two events: whether
-// it lives so long as is asked for, and by which function it was allocated.
+// prepare determines, for a scan between two cuts, what one event of a block says about its other event: whether the
+// lifetime is in the interval, and which function allocated the block.
 func (a *ask) prepare(from, to uint64) error {
 	if a.prepared != nil && a.prepared.From <= from && to <= a.prepared.To {
 		return nil
@@ -139,8 +139,8 @@ func (a *ask) prepare(from, to uint64) error {
 	return a.scanAll(a.first, to, 0, a.funcs.collect)
 }
 
-// labeler returns what tells the group of the block of an event, 0 if it is not blocks that are grouped. It must be
-// asked about all allocations and deallocations of the block of events, in order.
+// labeler returns a function that returns the group of an event's block; 0 if blocks are not grouped. It must be called
+// for all allocations and deallocations of the block of events, in order.
 func (a *ask) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
 	switch a.q.By {
 	case ByThread:

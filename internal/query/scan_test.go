@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestMain has several blocks of events decoded at a time, on whatever machine.
+// TestMain makes sure that several blocks of events are decoded at a time, on any machine.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	os.Exit(m.Run())
@@ -49,8 +49,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestDamagedBlock: where a block in the middle is damaged, what is before it counts, nothing behind it does, and the
-// answer says what is missing in the words of the first damage, however the events are asked for.
+// TestDamagedBlock: if a block in the middle is damaged, what precedes it counts, nothing after it does, and Missing is
+// the message of the first damage, whatever the question.
 func TestDamagedBlock(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -59,7 +59,7 @@ func TestDamagedBlock(t *testing.T) {
 		whole, events := r.source(frames), r.events
 		var of []recording.Block
 		for _, b := range whole.Reader.Blocks() {
-			if b.Threads > 0 { // it is one of events
+			if b.Threads > 0 { // it is a block of events
 				of = append(of, b)
 			}
 		}
@@ -95,7 +95,7 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// flipped opens a copy of a recording of which one byte is another.
+// flipped opens a copy of a recording with one changed byte.
 func flipped(t *testing.T, path string, at int64) *Source {
 	t.Helper()
 	b, err := os.ReadFile(path)

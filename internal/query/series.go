@@ -8,14 +8,14 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Series tells how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the
+// Series says how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the
 // last cut before that time at which there are answers.
 type Series struct {
 	Answer
 	Times []int64     // at the end of each step, ns; the first is the beginning of the range
 	Cuts  []uint64    // events before the end of each step
-	Top   []uint64    // most bytes that were live at one moment of the step, of all; at the first: at its end
-	Rows  []SeriesRow // the groups that were asked for, in that order
+	Top   []uint64    // most live bytes of all groups together at one moment of the step; the first: at its end
+	Rows  []SeriesRow // the requested groups, in that order
 	Rest  SeriesRow   // all others
 	All   SeriesRow
 }
@@ -26,7 +26,7 @@ type SeriesRow struct {
 	Points []Point // one for each of Times; the first has no allocations
 }
 
-// Point is what a step did and where it ended.
+// Point has what happened in a step and what was live at its end.
 type Point struct {
 	Live, LiveBlocks   uint64 // at the end of the step
 	Allocations, Bytes uint64 // in the step
@@ -41,20 +41,20 @@ func (p *Point) add(o *Point) {
 	p.Deallocations += o.Deallocations
 }
 
-// Develop answers with the development of the top groups over n steps: the top by the first metric, self where groups
-// are of frames. top 0: only the whole.
+// Develop answers with the development of the top groups over n steps: the top by the first metric, by self where
+// groups are frames. top 0: only the whole.
 func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
 	return develop(ctx, s, q, n, top, shortStep, false)
 }
 
-// DevelopRoughly is Develop with steps of about equal time only, if the recording is large: they end between blocks of
-// events, which then need not be decoded. Times has when.
+// DevelopRoughly is Develop with steps of only approximately equal time if the recording is large: they end between
+// blocks of events, which then need not be decoded. Times has the exact times.
 func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
 	return develop(ctx, s, q, n, top, shortStep, true)
 }
 
-// develop answers from events if steps have fewer than short of them. The steps of a roughly divided range are of about
-// equal time only, if that saves decoding.
+// develop answers from events if steps have fewer than short of them. With roughly, steps may have only approximately
+// equal time if that avoids decoding.
 func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool) (*Series, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
@@ -70,7 +70,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	if err != nil {
 		return nil, err
 	}
-	// What was most within a step, summaries know of all stacks together only.
+	// Summaries have the maximum within a step only for all stacks together.
 	detail, _ := s.Reader.DetailFrom()
 	if a.perBlock || a.stacks != nil || a.From >= detail && (a.To-a.From)/uint64(max(n, 1)) < short {
 		err = a.developEvents(out, c)
@@ -84,7 +84,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	for _, r := range append(out.Rows, out.Rest) {
 		var live, blocks uint64
 		for t := range r.Points {
-			p := &r.Points[t] // of what is live, it has the change
+			p := &r.Points[t] // holds the change in live bytes until here
 			live, blocks = live+p.Live, blocks+p.LiveBlocks
 			p.Live, p.LiveBlocks = live, blocks
 			out.All.Points[t].add(p)
@@ -94,7 +94,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	return out, nil
 }
 
-// shortStep is how many events a step has on average from which on summaries are the shorter way.
+// shortStep is the mean number of events in a step from which on summaries are cheaper.
 const shortStep = 1 << 18
 
 // times divides the range into steps of equal time.
@@ -111,7 +111,7 @@ func (a *ask) times(out *Series, n int) {
 func (a *ask) cuts(out *Series) error {
 	for i := 1; i < len(out.Cuts)-1; i++ {
 		cut, err := a.Reader.CutAt(out.Times[i])
-		if err != nil && !folded(err) { // then the cut is near the time
+		if err != nil && !folded(err) { // if folded, the cut is near the time
 			return err
 		}
 		out.Cuts[i] = min(max(cut, a.From), a.To)
@@ -148,7 +148,7 @@ func (a *ask) developChanges(out *Series, c *choice, roughly bool) error {
 	if err != nil {
 		return err
 	}
-	level := out.Top[0] // where nothing happened, what was live before is live
+	level := out.Top[0] // in a step without events, the level stays
 	for i := range out.Top {
 		if i > 0 && out.Cuts[i] == out.Cuts[i-1] {
 			out.Top[i] = level
@@ -159,7 +159,7 @@ func (a *ask) developChanges(out *Series, c *choice, roughly bool) error {
 	return nil
 }
 
-// stepsOfPieces reads each block of events once at most.
+// stepsOfPieces decodes each block of events at most once.
 func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []recording.Bound) error {
 	last := len(out.Cuts) - 1
 	at := 1 // steps before this one have a cut at their end
@@ -178,7 +178,7 @@ func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []recording.Bound) er
 	return err
 }
 
-// stepsBetweenCuts is the same where events were folded: steps end at the last cut before their time at which there are
+// stepsBetweenCuts does the same for folded events: steps end at the last cut before their time at which there are
 // answers.
 func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 	if err := a.cuts(out); err != nil {
@@ -197,7 +197,7 @@ func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 			c.change(i, &list[k])
 		}
 		out.Top[i], _, err = a.Reader.PeakBetween(a.ctx, out.Cuts[i-1], out.Cuts[i])
-		if err != nil && !folded(err) { // then only the moment is not known
+		if err != nil && !folded(err) { // if folded, only the moment is not known
 			return err
 		}
 	}
@@ -231,18 +231,18 @@ func (a *ask) developEvents(out *Series, c *choice) error {
 	return nil
 }
 
-// developing puts together what the blocks of events did in each step.
+// developing joins what the blocks of events did in each step.
 type developing struct {
 	*ask
 	out   *Series
 	rows  *choice
 	begin uint64
-	step  int   // how far it is; 0: before the range
-	level int64 // of all that is selected
+	step  int   // current step; 0: before the range
+	level int64 // live bytes of everything that is selected
 }
 
-// pace is what a block of events did within one step. Its level begins at 0.
-type pace struct {
+// stepSheet is what a block of events did within one step. Its level begins at 0.
+type stepSheet struct {
 	step   int
 	first  uint64 // event
 	level  level
@@ -254,8 +254,8 @@ type stackPoint struct {
 	Point
 }
 
-// point returns what a stack did; cells have its number in points plus 1.
-func (p *pace) point(cells *places, stack, label uint32) *Point {
+// point returns the point of a stack; cells has its index in points plus 1.
+func (p *stepSheet) point(cells *places, stack, label uint32) *Point {
 	at := cells.at(stack, label)
 	if *at == 0 {
 		p.points = append(p.points, stackPoint{stack: stack, label: label})
@@ -265,13 +265,13 @@ func (p *pace) point(cells *places, stack, label uint32) *Point {
 }
 
 // collect is a collector.
-func (d *developing) collect(b recording.Stretch) (sight, func()) {
+func (d *developing) collect(b recording.Stretch) (observer, func()) {
 	label := d.labeler(b)
-	var list []*pace
-	var p *pace
+	var list []*stepSheet
+	var p *stepSheet
 	var cells places // of p
 	last := len(d.out.Times) - 1
-	see := func(b *recording.Batch, counts []bool) {
+	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
 			l := uint32(0)
@@ -286,21 +286,21 @@ func (d *developing) collect(b recording.Stretch) (sight, func()) {
 				list = append(list, p)
 			}
 			if counts[i] {
-				p.see(p.point(&cells, d.stack(e), l), e)
+				p.observe(p.point(&cells, d.stack(e), l), e)
 			}
 		}
 	}
-	return see, func() {
+	return observe, func() {
 		for _, p := range list {
 			d.add(p)
 		}
 	}
 }
 
-// next begins what comes after p, which may be nil, at an event. cells are empty then.
-func (d *developing) next(p *pace, cells *places, n uint64, time int64) *pace {
+// next begins what comes after p, which may be nil, at an event. cells is empty then.
+func (d *developing) next(p *stepSheet, cells *places, n uint64, time int64) *stepSheet {
 	step := 0
-	if n >= d.From { // the first one at whose end it is not past
+	if n >= d.From { // the first step that ends after the event
 		step = 1 + sort.Search(len(d.out.Times)-2, func(i int) bool { return d.out.Times[i+1] >= time })
 	}
 	if p != nil {
@@ -308,11 +308,11 @@ func (d *developing) next(p *pace, cells *places, n uint64, time int64) *pace {
 			*cells.at(p.points[i].stack, p.points[i].label) = 0
 		}
 	}
-	return &pace{step: step, first: n}
+	return &stepSheet{step: step, first: n}
 }
 
-// see counts an event at its point.
-func (p *pace) see(point *Point, e *event.Event) {
+// observe counts an event at its point.
+func (p *stepSheet) observe(point *Point, e *event.Event) {
 	p.level.move(e, true)
 	move(&point.Live, &point.LiveBlocks, e)
 	weight, bytes := e.Weight()
@@ -326,7 +326,7 @@ func (p *pace) see(point *Point, e *event.Event) {
 	}
 }
 
-// upTo goes on to a step: those before end before an event.
+// upTo advances to a step. The steps before it end before event n.
 func (d *developing) upTo(step int, n uint64) {
 	for d.step < step {
 		if d.step > 0 {
@@ -338,7 +338,7 @@ func (d *developing) upTo(step int, n uint64) {
 }
 
 // add adds what comes next.
-func (d *developing) add(p *pace) {
+func (d *developing) add(p *stepSheet) {
 	d.upTo(p.step, p.first)
 	top := &d.out.Top[p.step]
 	*top = max(*top, uint64(max(d.level+p.level.most, 0)))
@@ -357,14 +357,14 @@ type choice struct {
 	out     *Series
 	f       *forest
 	frames  bool
-	byNode  bool          // whole stacks: those that read the same are one node
+	byNode  bool          // whole stacks: those with the same text are one node
 	numbers map[int32]int // by node or group
 	rows    places
-	sum     uint64 // of what live has added up
+	sum     uint64 // running sum of live
 	upTo    int
 }
 
-// chooseRows makes the rows of the top groups.
+// chooseRows chooses the rows of the top groups.
 func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
 	c := &choice{out: out, f: newForest(a, &cells{}, false), frames: !a.q.By.ofBlocks(), byNode: a.q.By == ByStack,
 		numbers: make(map[int32]int)}
@@ -393,12 +393,12 @@ func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
 	return c, nil
 }
 
-// point is that of a stack and a label at a step.
+// point returns the point of a stack and a label at a step.
 func (c *choice) point(stack, label uint32, step int) *Point {
 	if len(c.numbers) == 0 {
 		return &c.out.Rest.Points[step]
 	}
-	place := c.rows.at(stack, label) // 1: of the rest, else the row's number plus 2
+	place := c.rows.at(stack, label) // 1: Rest, else the row's number plus 2
 	if *place == 0 {
 		n := c.f.leaf(stack, label, c.frames)
 		if !c.byNode {
@@ -421,7 +421,7 @@ func (c *choice) change(step int, n *recording.Change) {
 		Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees})
 }
 
-// live adds up what the steps up to one have changed. Steps are asked for in order.
+// live sums up the changes up to a step. Steps must be asked for in order.
 func (c *choice) live(step int) uint64 {
 	for ; c.upTo <= step; c.upTo++ {
 		c.sum += c.out.Rest.Points[c.upTo].Live

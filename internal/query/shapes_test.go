@@ -40,7 +40,7 @@ func TestDevelop(t *testing.T) {
 		}
 		m := newModel(s, events, q)
 		for i, cut := range got.Cuts {
-			// All events up to the time, none after it.
+			// All events up to the time, and none after it.
 			if i > 0 && i < steps && (cut > m.from && events[cut-1].Time > got.Times[i]/100*100 || cut < m.to &&
 				events[cut].Time <= got.Times[i]/100*100) {
 				t.Fatalf("seed %d: the cut at %d ns is %d", seed, got.Times[i], cut)
@@ -88,8 +88,8 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
-// TestFolded: where old events were folded, what sums can tell is told, and what needs the events is an error that says
-// so.
+// TestFolded: where old events were folded, questions that sums can answer are answered, and others get an error that
+// says so.
 func TestFolded(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -256,7 +256,7 @@ func TestDistributeAndCross(t *testing.T) {
 	}
 }
 
-// TestGrowth: of stacks that grow without end, grow at the start only, go up and down, and shrink, only the first is
+// TestGrowth: of stacks that grow without end, grow at the start only, go up and down, or shrink, only the first is
 // suspected.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
@@ -308,7 +308,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestDeep: recursion of 5,000 frames, and an allocation at every tenth of its levels, in every shape.
+// TestDeep: recursion of 5,000 frames with an allocation at every tenth level, in every shape.
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -348,7 +348,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestDamaged: copies of a recording that were cut short or changed have an answer or an error.
+// TestDamaged: copies of a recording that were cut short or changed give an answer or an error.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -403,7 +403,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestCancelled: a question can be given up.
+// TestCancelled: a question can be cancelled.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	s, _ := random(t, 3, 200)
@@ -472,7 +472,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if _, ok := ParseMetric("size"); ok {
-		t.Error("size is a metric")
+		t.Error("ParseMetric accepts size")
 	}
 	for class, want := range map[uint8][2]uint64{0: {0, 0}, 1: {1, 1}, 4: {8, 15}, 64: {1 << 63, 1<<64 - 1}} {
 		if lo, hi := SizeClass(class); lo != want[0] || hi != want[1] || bits.Len64(lo) != int(class) ||

@@ -16,13 +16,13 @@ type Source struct {
 	sum     *tally.Summary
 	first   uint64 // cuts at which the events begin and end
 	last    uint64
-	mu      sync.Mutex // of Profile's frames, which are made when asked for
+	mu      sync.Mutex // protects Profile's frames, which are resolved on first use
 
 	regionsOnce sync.Once
 	regionsMade *regionTree
 }
 
-// New prepares a recording for questions. The Reader stays the caller's.
+// New prepares a recording for questions. The caller keeps and closes the Reader.
 func New(r *recording.Reader) (*Source, error) {
 	p, err := profile.Load(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Source) frames(pc uint32) []profile.Frame {
 // PCFrames returns the frames of a pc, leaf to root, at least one.
 func (s *Source) PCFrames(pc uint32) []profile.Frame { return s.frames(pc) }
 
-// allFrames returns the frames of a call stack, leaf to root, however many they are.
+// allFrames returns all frames of a call stack, leaf to root.
 func (s *Source) allFrames(stack uint32) (list []profile.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,8 @@ func (s *Source) Frames(stack uint32) []profile.Frame {
 	return s.Profile.AppendFrames(nil, stack)
 }
 
-// way returns the nodes of the calling-context tree from a stack to its root, up to the first at which stop says so;
-// that one is not included.
+// way returns the nodes of the calling-context tree from a stack to its root, or up to the first node, excluded, for
+// which stop returns true.
 func (s *Source) way(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
 	nodes := s.Reader.Nodes()
 	for stack != 0 && !stop(stack) {

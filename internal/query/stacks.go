@@ -8,22 +8,22 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// StackTable is an answer by the call stacks of the recording, as they are: unlike in a Flat answer by stack, two that
-// read the same remain two.
+// StackTable is an answer by the call stacks of the recording. Unlike in a Flat answer by stack, two stacks with the
+// same text remain two rows.
 type StackTable struct {
 	Answer
 	Rows []StackRow // by Label, then by Stack
 }
 
-// StackRow is a call stack and what it sums up to.
+// StackRow is a call stack and its sums.
 type StackRow struct {
 	Stack uint32 // 0: no call stack was recorded
 	Label uint32 // if blocks are grouped: their group, see Source.GroupsOfLabel; else 0
 	Values
 }
 
-// Stacks answers with all call stacks that have anything of what was asked for. Groupings of frames do not matter;
-// where blocks are grouped, there is a row for each stack and group.
+// Stacks answers with all call stacks that have anything of the requested metrics. Groupings of frames are ignored;
+// with groupings of blocks, there is a row for each stack and group.
 func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 	one := *q
 	if !one.By.ofBlocks() {
@@ -58,7 +58,7 @@ func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 	return t, nil
 }
 
-// OfBlocks reports whether a grouping is of blocks, not of frames.
+// OfBlocks reports whether the grouping groups blocks, not frames.
 func (b By) OfBlocks() bool { return b.ofBlocks() }
 
 // Frames returns the frames at a pc, leaf to root, without those that the query hides.

@@ -8,23 +8,24 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// StackSeries tells how deep threads' stacks became over a range, in steps of equal time.
+// StackSeries says how deep threads' stacks became over a range, in steps of equal time.
 type StackSeries struct {
 	Answer
 	Times []int64       // at the end of each step, ns; the first is the beginning of the range
 	Rows  []ThreadStack // the deepest first
-	More  int           // threads that are left out
+	More  int           // number of threads that are left out
 }
 
-// ThreadStack is a thread's stack: the most up to each of Times, in bytes below its top. 0: unknown until then.
+// ThreadStack is the depth of a thread's stack: the maximum up to each of Times, in bytes below its top. 0: not known
+// yet.
 type ThreadStack struct {
 	*profile.StackMemory
 	Deepest []uint64 // at events
 	Touched []uint64 // by any call
 }
 
-// DevelopStacks answers with the development of the top threads' stacks over n steps; top 0: all. Of the filters of q,
-// those of the range and of threads count.
+// DevelopStacks answers with the development of the top threads' stacks over n steps; top 0: all threads. Of the
+// filters of q, only range and threads apply.
 func DevelopStacks(ctx context.Context, s *Source, q *Query, n, top int) (*StackSeries, error) {
 	a, err := newAsk(ctx, s, &Query{Range: q.Range})
 	if err != nil {
@@ -46,7 +47,7 @@ func DevelopStacks(ctx context.Context, s *Source, q *Query, n, top int) (*Stack
 		row := ThreadStack{m, upTo(m.Growth, event.StackDeepest, out.Times),
 			upTo(m.Growth, event.StackTouched, out.Times)}
 		for i, v := range row.Touched {
-			if v > 0 { // pages are looked at now and then: what an event touched since is touched, too
+			if v > 0 { // pages are read only now and then: what an event reached since is touched, too
 				row.Touched[i] = max(v, row.Deepest[i])
 			}
 		}
@@ -55,7 +56,7 @@ func DevelopStacks(ctx context.Context, s *Source, q *Query, n, top int) (*Stack
 	return out, nil
 }
 
-// upTo is the most of a measure up to each of the times.
+// upTo returns the maximum of a measure up to each of the times.
 func upTo(growth []event.StackUse, measure event.StackMeasure, times []int64) []uint64 {
 	list := make([]uint64, len(times))
 	for _, u := range growth {
@@ -71,8 +72,8 @@ func upTo(growth []event.StackUse, measure event.StackMeasure, times []int64) []
 	return list
 }
 
-// InRange are the readings of a thread's stack that a series has: those within its range, and the last ones before
-// that.
+// InRange returns the readings of a thread's stack that belong to a series: those within its range, and the last ones
+// before it.
 func (t *StackSeries) InRange(r *ThreadStack) []event.StackUse {
 	var before, list []event.StackUse
 	for _, u := range r.Growth {

@@ -12,20 +12,21 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Suppressions are rules that leave known leaks out, as LeakSanitizer and heaptrack have them: lines "leak:PATTERN". A
-// pattern is searched for in the names of the functions, source files and modules of a stack; * stands for anything, ^
-// at its beginning and $ at its end tie it to the name's.
+// Suppressions are rules that leave out known leaks, in the syntax of LeakSanitizer and heaptrack: lines
+// "leak:PATTERN". A pattern is searched for in the names of the functions, source files and modules of a stack. *
+// matches anything; ^ at the beginning and $ at the end anchor the pattern.
 type Suppressions struct {
 	rules []Suppression
 }
 
-// Suppression is one rule, and what it has left out so far.
+// Suppression is one rule, and what it has suppressed so far.
 type Suppression struct {
 	Pattern       string
 	Bytes, Blocks uint64
 }
 
-// ParseSuppressions reads rules. What is no rule is an error that names the line; name is the file's, for messages.
+// ParseSuppressions reads rules. A line that is not a rule is an error that names the line; name is the file's, for
+// messages.
 func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 	s := &Suppressions{}
 	lines := bufio.NewScanner(r)
@@ -39,7 +40,7 @@ func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 			return nil, fmt.Errorf("%s:%d: %q is not a suppression; expected leak:PATTERN", name, n, line)
 		}
 		if kind != "leak" {
-			continue // of another sanitizer: the file may be shared
+			continue // a rule of another sanitizer: the file may be shared
 		}
 		if pattern = strings.TrimSpace(pattern); pattern == "" {
 			return nil, fmt.Errorf("%s:%d: the pattern is empty: it would suppress everything", name, n)
@@ -55,7 +56,7 @@ func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 // Add adds the rules of another list.
 func (s *Suppressions) Add(o *Suppressions) { s.rules = append(s.rules, o.rules...) }
 
-// Rules returns the rules and what each has left out.
+// Rules returns the rules and what each has suppressed.
 func (s *Suppressions) Rules() []Suppression {
 	if s == nil {
 		return nil
@@ -63,7 +64,7 @@ func (s *Suppressions) Rules() []Suppression {
 	return s.rules
 }
 
-// Fresh returns the same rules, which have left out nothing yet.
+// Fresh returns the same rules, with nothing suppressed yet.
 func (s *Suppressions) Fresh() *Suppressions {
 	out := &Suppressions{}
 	for _, r := range s.Rules() {
@@ -72,13 +73,13 @@ func (s *Suppressions) Fresh() *Suppressions {
 	return out
 }
 
-// Suppress reports whether a rule leaves out a stack with these frames, and adds what is left out to the first that
-// does.
+// Suppress reports whether a rule suppresses a stack with these frames, and adds bytes and blocks to the first rule
+// that does.
 func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
 	return s.leaveOut(s.first(frames), bytes, blocks)
 }
 
-// first returns the number of the first rule that matches one of some frames; that of all rules if none does.
+// first returns the index of the first rule that matches one of the frames; the number of rules if none does.
 func (s *Suppressions) first(frames []profile.Frame) int {
 	for i := range s.Rules() {
 		r := &s.rules[i]
@@ -92,7 +93,7 @@ func (s *Suppressions) first(frames []profile.Frame) int {
 	return len(s.Rules())
 }
 
-// leaveOut adds what is left out to the rule of a number, and reports whether there is one.
+// leaveOut adds bytes and blocks to a rule, and reports whether the rule exists.
 func (s *Suppressions) leaveOut(rule int, bytes, blocks uint64) bool {
 	if rule >= len(s.Rules()) {
 		return false
@@ -102,7 +103,7 @@ func (s *Suppressions) leaveOut(rule int, bytes, blocks uint64) bool {
 	return true
 }
 
-// ruleMatches keeps which rule is the first to match a stack. Stacks share their outer frames: each node is looked at
+// ruleMatches caches the first rule that matches each stack. Stacks share their outer frames: each node is examined
 // once.
 type ruleMatches struct {
 	s          *Source
@@ -137,7 +138,7 @@ func (r *Suppression) matches(name string) bool {
 	return name != "" && glob(r.Pattern, name)
 }
 
-// glob is LeakSanitizer's way to match.
+// glob matches as LeakSanitizer does.
 func glob(pattern, s string) bool {
 	pattern, fromStart := strings.CutPrefix(pattern, "^")
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
@@ -165,8 +166,8 @@ func glob(pattern, s string) bool {
 	return true
 }
 
-// Suggest returns the rule that would leave out a stack: by the function nearest to the allocation that belongs neither
-// to the runtime nor to the standard library, as library says. Is that main, by what main called, since main is on
+// Suggest returns the rule that would suppress a stack: by the function nearest to the allocation that belongs neither
+// to the runtime nor to the standard library (as library says). If that is main, by what main called, since main is on
 // nearly every stack. By the module if there is no such function, or it has no name.
 func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 	for i := range frames {
@@ -176,7 +177,7 @@ func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 		}
 		if f.Function == "main" && i > 0 {
 			if f = &frames[i-1]; f.Function == "" {
-				break // stripped: main's name is all that is left
+				break // stripped: main is the only name
 			}
 		}
 		return "leak:^" + escape(f.Function) + "$"
@@ -189,12 +190,12 @@ func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
 	return ""
 }
 
-// escape takes out of a name what a pattern has a meaning for: a * stands for itself among others.
+// escape replaces characters of a name that have a meaning in patterns by *, which matches them.
 func escape(name string) string {
 	return strings.NewReplacer("^", "*", "$", "*", "\n", "*").Replace(name)
 }
 
-// ReadSuppressions reads the rules of files.
+// ReadSuppressions reads the rules of several files.
 func ReadSuppressions(files []string) (*Suppressions, error) {
 	rules := &Suppressions{}
 	for _, name := range files {

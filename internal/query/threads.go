@@ -2,7 +2,7 @@ package query
 
 import "context"
 
-// ThreadTables is what each thread did: tables by thread and by the function that was called, and who freed what.
+// ThreadTables says what each thread did: tables by thread and by allocation function, and who freed what.
 type ThreadTables struct {
 	Threads, Calls *Table
 	Matrix         *Matrix
@@ -39,7 +39,7 @@ func Threads(ctx context.Context, s *Source, q *Query) (*ThreadTables, error) {
 	return t, err
 }
 
-// tableOfBlocks is a table that is made together with others.
+// tableOfBlocks is a table that is computed together with others.
 type tableOfBlocks struct {
 	*ask
 	count *count

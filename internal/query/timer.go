@@ -7,31 +7,31 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// timer tells how much time a thread spent between its allocations: from the one before, or since the range or the
-// thread began. What the agent took of it for the events in between is taken out, as far as the recording knows.
+// timer sums up the time that a thread spent between its allocations: since the previous one, or since the range or the
+// thread began. The agent's own time for the events in between is subtracted, as far as the recording knows it.
 type timer struct {
 	a           *ask
-	alloc, free int64 // what the agent takes for an event, tenths of ns
+	alloc, free int64 // the agent's time for an event, tenths of ns
 	threads     map[uint32]*threadTime
 }
 
-// threadTime is how far a thread has come.
+// threadTime is the state of a thread.
 type threadTime struct {
-	last int64 // time of its allocation before, ns
-	owed int64 // what the agent took since then, and what could not be taken out before, tenths of ns
+	last int64 // time of its previous allocation, ns
+	owed int64 // the agent's time since then, and what could not be subtracted before, tenths of ns
 }
 
-// unit is that of the events' times, ns.
+// unit is the unit of the events' times, ns.
 const unit = 100
 
 func newTimer(a *ask) *timer {
 	h := a.Reader.Health()
-	// A forged one may be anything.
+	// A forged recording may hold any number.
 	tenths := func(cost float64) int64 { return int64(math.Round(10 * min(max(0, cost), 1e6))) }
 	return &timer{a: a, alloc: tenths(h.AllocCost), free: tenths(h.FreeCost), threads: make(map[uint32]*threadTime)}
 }
 
-// of returns how far a thread has come.
+// of returns the state of a thread.
 func (t *timer) of(thread uint32) *threadTime {
 	th := t.threads[thread]
 	if th == nil {
@@ -44,37 +44,37 @@ func (t *timer) of(thread uint32) *threadTime {
 	return th
 }
 
-// passed returns the time of an allocation, before which the agent took so much since the one before.
+// passed returns the time since the previous allocation. owed is the agent's time in between.
 func (th *threadTime) passed(at, owed int64) uint64 {
 	gap := max(at-th.last, 0)
 	th.last = at
 	th.owed += owed
 	out := min(gap, th.owed/10)
-	// Times are told to one unit: of so much, what did not fit into this gap may lie in the next one.
+	// Times are rounded to one unit: up to that much of what exceeds this gap may belong to the next one.
 	th.owed = min(th.owed-10*out, 10*unit)
 	return uint64(gap - out)
 }
 
-// timeSheet has the allocations of one block of events: how long they took is known only after those before it.
+// timeSheet has the allocations of one block of events. Their times are known only after the blocks before it.
 type timeSheet struct {
 	*timer
-	numbers places // of threads, from 1
+	numbers places // indexes of threads plus 1
 	ids     []uint32
-	owed    []int64 // by number: what the agent took since the latest allocation, tenths of ns
+	owed    []int64 // by index: the agent's time since the latest allocation, tenths of ns
 	allocs  []timed
 }
 
 // timed is an allocation.
 type timed struct {
 	at, owed       int64
-	thread, number uint32 // of the thread; of the cell, or 0
+	thread, number uint32 // index of the thread; index of the cell plus 1, or 0
 }
 
-// timedPool is of lists of allocations, which are used again.
+// timedPool pools lists of allocations.
 var timedPool = sync.Pool{New: func() any { return new([]timed) }}
 
-// see takes note of an event, which counts in the cell of that number, from 1; 0: in none.
-func (s *timeSheet) see(e *event.Event, number uint32) {
+// observe takes an event; number is the index of its cell plus 1; 0: it does not count.
+func (s *timeSheet) observe(e *event.Event, number uint32) {
 	p := s.numbers.at(e.Thread, 0)
 	if *p == 0 {
 		s.ids, s.owed = append(s.ids, e.Thread), append(s.owed, 0)
@@ -92,7 +92,7 @@ func (s *timeSheet) see(e *event.Event, number uint32) {
 	}
 }
 
-// add adds what the next block of events has; of finds the values of its cells.
+// add adds the allocations of the next block of events; of finds the values of its cells.
 func (s *timeSheet) add(of func(number uint32) *Values) {
 	threads := make([]*threadTime, len(s.ids))
 	for i, id := range s.ids {

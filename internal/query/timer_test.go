@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestTimeWithoutTheAgent works an example by hand: docs/definitions.md has it.
+// TestTimeWithoutTheAgent checks the example that docs/definitions.md calculates by hand.
 func TestTimeWithoutTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
@@ -35,7 +35,7 @@ func TestTimeWithoutTheAgent(t *testing.T) {
 			t.Errorf("up to allocation %d: %d ns, want %d", i, got.Total.Time, sum)
 		}
 	}
-	// What stays owed is no more than a unit, however many allocations came at one time.
+	// At most one unit stays owed, however many allocations happen at one time.
 	r = newRecorder(t)
 	r.health = event.Health{AllocCost: 30}
 	th = r.thread(0)

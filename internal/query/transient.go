@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Transient is what one function's calls allocated and freed again within regions of one title: the function is the
-// innermost one that was called both at the allocation and at the deallocation.
+// Transient sums up the blocks that one function's calls allocated and freed again within regions of one title. The
+// function is the innermost one that was active both at the allocation and at the deallocation.
 type Transient struct {
 	Region   string
 	Function profile.Frame
@@ -81,8 +81,8 @@ func Transients(ctx context.Context, s *Source) ([]Transient, error) {
 	return list, err
 }
 
-// within is the innermost region around the one of row born, it included, in which a thread still is that is in that of
-// row now; -1: none.
+// within returns the row of the innermost region that contains both rows now and born, where now is that of an open
+// region; -1: none.
 func (w *regionWalk) within(now, born int) int {
 	for now > born {
 		now = w.around[now]
@@ -90,7 +90,7 @@ func (w *regionWalk) within(now, born int) int {
 	return now
 }
 
-// commonFunction is the innermost function that two call stacks have in common, from the root on.
+// commonFunction returns the innermost function that two call stacks have in common, counted from the root.
 func (s *Source) commonFunction(one, other uint32) profile.Frame {
 	a, b := s.allFrames(one), s.allFrames(other)
 	var f profile.Frame

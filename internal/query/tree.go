@@ -10,11 +10,11 @@ import (
 // Node is a node of a tree.
 type Node struct {
 	Group
-	Self     Values // top-down: of the stacks that end here; bottom-up: of those that begin here
+	Self     Values // top-down: of the stacks that end here; bottom-up: of the stacks that begin here
 	Total    Values
 	Children []*Node // largest first by the total of the first metric
-	// Folded are children that the Trim left out, and what they sum up to. If its depth was reached, it is all
-	// children.
+	// Folded is the number of children that the Trim left out, and FoldedTotal their sum. At the Trim's depth, these
+	// are all children.
 	Folded      int
 	FoldedTotal Values
 }
@@ -23,23 +23,23 @@ type Node struct {
 type Trim struct {
 	// Nodes with a smaller share of the whole (in a Sandwich: of the function) are left out, by the first metric.
 	Share float64
-	Depth int // levels; 0: all, but if a tree of callers would take more than maxSteps, as many as it can have
-	// Selves says that of own peaks, those of the nodes' totals are not wanted.
+	Depth int // levels; 0: all, unless a tree of callers would exceed maxSteps
+	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
 	Selves bool
 }
 
-// maxSteps bounds the ways upwards of all call stacks together: unlike in a tree from the root down, they share
-// nothing, but what is above them all may be one deep recursion.
+// maxSteps limits the sum of the lengths of all call stacks in a tree of callers: unlike in a tree from the root down,
+// they share nothing, and one deep recursion may be above them all.
 const maxSteps = 8 << 20
 
-// Tree is an answer as a tree. The root stands for everything, and has no group.
+// Tree is an answer as a tree. The root stands for everything and has no group.
 type Tree struct {
 	Answer
 	Root *Node
 }
 
-// TopDown answers with a tree whose root calls what it is made of: from main to the allocating functions. If blocks are
-// grouped, the groups are the first level and functions follow.
+// TopDown answers with a tree of callees: from main to the allocating functions. If blocks are grouped, the groups are
+// the first level, and functions follow.
 func TopDown(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error) {
 	return tree(ctx, s, q, func(b *builder) *Node { return b.downwards([]int32{0}, trim) })
 }
@@ -77,11 +77,11 @@ type SandwichTree struct {
 	Groups  []Group // that matched
 	Self    Values  // of the matching functions
 	Totals  Values
-	Callers *Node // the root stands for the function; its children are who called it
-	Callees *Node // and whom it called
+	Callers *Node // the root stands for the function; its children are its callers
+	Callees *Node // the same for its callees
 }
 
-// Sandwich answers with the callers and the callees of the groups that match. Where such a function is on a stack more
+// Sandwich answers with the callers and the callees of the groups that match. If such a function is on a stack more
 // than once, its outermost call counts.
 func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool, trim Trim) (*SandwichTree, error) {
 	b, err := newBuilder(ctx, s, q)
@@ -126,9 +126,9 @@ type builder struct {
 	a     *ask
 	c     *cells
 	f     *forest
-	whole *Values           // of which a Trim's share is
-	out   []*uint64         // own peaks that are wanted
-	self  map[int32][]int32 // by node of the forest: number in out for what is at the node,
+	whole *Values           // the values of which a Trim's share is a share
+	out   []*uint64         // requested own peaks
+	self  map[int32][]int32 // by node of the forest: indexes into out for what is at the node,
 	below map[int32][]int32 // and for what is at it or below
 }
 
@@ -150,7 +150,7 @@ func newBuilder(ctx context.Context, s *Source, q *Query) (*builder, error) {
 		below: make(map[int32][]int32)}, nil
 }
 
-// peak asks for the own peak of what is at nodes of the forest, or, if below is set, below them too.
+// peak requests the own peak of what is at nodes of the forest, or, if below is set, at or below them.
 func (b *builder) peak(v *Values, below bool, nodes ...int32) {
 	v.OwnPeak = 0
 	if !b.a.ownPeaks {
@@ -166,9 +166,9 @@ func (b *builder) peak(v *Values, below bool, nodes ...int32) {
 	b.out = append(b.out, &v.OwnPeak)
 }
 
-// ownPeaks finds what peak asked for, and puts the children of trees in order if that is what they are sorted by.
+// ownPeaks determines what peak requested, and sorts the children of trees if own peaks are their order.
 func (b *builder) ownPeaks(roots ...*Node) error {
-	var up []int32 // the nearest node above for which something was asked
+	var up []int32 // by node: the nearest node above with a request
 	if b.a.ownPeaks {
 		up = make([]int32, len(b.f.parent))
 		for n, p := range b.f.parent {
@@ -206,7 +206,7 @@ func (b *builder) small(v *Values, trim Trim) bool {
 	return v.empty() && !b.a.ownPeaks || m.Of(v, 1e9) < trim.Share*m.Of(b.whole, 1e9)
 }
 
-// downwards makes the tree of what is below nodes of the forest, taken together.
+// downwards makes the tree of everything below some nodes of the forest together.
 func (b *builder) downwards(from []int32, trim Trim) *Node {
 	children := make([][]int32, len(b.f.parent))
 	for n := 1; n < len(b.f.parent); n++ {
@@ -270,10 +270,10 @@ func (n *Node) sort(m Metric) {
 	slices.SortStableFunc(n.Children, func(a, b *Node) int { return m.compare(&b.Total, &a.Total) })
 }
 
-// start is where a way upwards begins: a node of the forest, the node that comes next, and what it is worth.
+// start is where a path upwards begins: a node of the forest, the next node, and the values of the path.
 type start struct {
 	origin, next int32
-	worth        *Values
+	values       *Values
 }
 
 // stepLimit returns how many levels a tree of callers can have; 0: all.
@@ -289,8 +289,8 @@ func (b *builder) stepLimit(list []start) int {
 	return profile.DepthLimit(depths, maxSteps, 100)
 }
 
-// upwards makes the tree of the ways from nodes of the forest to its root. deep says that a node is worth what is below
-// it, too.
+// upwards makes the tree of the paths from nodes of the forest to its root. deep says that a node's values include
+// those below it.
 func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 	type work struct {
 		node  *Node
@@ -302,7 +302,7 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 	}
 	root := &Node{}
 	for _, s := range list {
-		root.Total.add(s.worth)
+		root.Total.add(s.values)
 	}
 	todo := []work{{root, list, 0}}
 	for len(todo) > 0 {
@@ -315,7 +315,7 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 				here = append(here, s.origin)
 			}
 			if s.next <= 0 {
-				w.node.Self.add(s.worth)
+				w.node.Self.add(s.values)
 				ends = append(ends, s.origin)
 				continue
 			}
@@ -323,14 +323,14 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 			if parts[g] == nil {
 				order = append(order, g)
 			}
-			parts[g] = append(parts[g], start{s.origin, b.f.parent[s.next], s.worth})
+			parts[g] = append(parts[g], start{s.origin, b.f.parent[s.next], s.values})
 		}
 		b.peak(&w.node.Self, deep, ends...)
 		b.peak(&w.node.Total, deep, here...)
 		for _, g := range order {
 			child := &Node{Group: b.f.groups[g]}
 			for _, s := range parts[g] {
-				child.Total.add(s.worth)
+				child.Total.add(s.values)
 			}
 			if w.node.take(b, child, trim, w.level) {
 				todo = append(todo, work{child, parts[g], w.level + 1})

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// walk visits the nodes below one with the groups on their way.
+// walk visits the nodes below a node, with the groups on the path to each.
 func walk(n *Node, path []Group, visit func(n *Node, path []Group)) {
 	visit(n, path)
 	for _, c := range n.Children {
@@ -18,7 +18,7 @@ func walk(n *Node, path []Group, visit func(n *Node, path []Group)) {
 	}
 }
 
-// hasPrefix reports whether a way begins with another.
+// hasPrefix reports whether a path begins with another.
 func hasPrefix(way, prefix []Group) bool {
 	return len(way) >= len(prefix) && slices.Equal(way[:len(prefix)], prefix)
 }
@@ -29,7 +29,7 @@ func reversed(list []Group) []Group {
 	return list
 }
 
-// TestTrees compares whole trees of random programs with the model: every node is the blocks whose stacks have its way.
+// TestTrees compares whole trees of random programs with the model: a node has the blocks whose stacks have its path.
 func TestTrees(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
@@ -49,7 +49,9 @@ func TestTrees(t *testing.T) {
 				}
 				counted := func(b *event.Event) bool { return way(b) != nil }
 				total := m.values(func(_ uint64, b *event.Event) bool { return counted(b) && hasPrefix(way(b), path) })
-				self := m.values(func(_ uint64, b *event.Event) bool { return counted(b) && slices.Equal(way(b), path) })
+				self := m.values(func(_ uint64, b *event.Event) bool {
+					return counted(b) && slices.Equal(way(b), path)
+				})
 				if d := cmp.Diff(only(total, metrics), only(n.Total, metrics)); d != "" {
 					t.Fatalf("seed %d, %s, %s, %+v: total at %+v:\n%s", seed, shape, plan, q, path, d)
 				}
@@ -81,7 +83,7 @@ func TestTrees(t *testing.T) {
 		}
 		check("bottom-up", bottom.Plan, bottom.Root, up)
 
-		// A function from both sides.
+		// Callers and callees of a function.
 		groups := m.groups()
 		if len(groups) == 0 {
 			continue
@@ -119,7 +121,7 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// TestTrim: what is left out is told.
+// TestTrim: what is left out is summed up in Folded.
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	folded := 0

@@ -45,7 +45,7 @@ func (v *Values) free(e *event.Event) {
 	v.countError(e)
 }
 
-// move adds a block to what is live, or takes it away.
+// move adds a block to what is live, or removes it.
 func move(bytes, blocks *uint64, e *event.Event) {
 	n, b := e.Weight()
 	if e.Kind == event.Alloc {

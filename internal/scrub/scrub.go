@@ -34,10 +34,11 @@ func New(salt []byte, functions bool) *Scrubber {
 // usual are folders and files that reveal nothing.
 var usual = map[string]bool{"": true, ".": true, "..": true, "usr": true, "lib": true, "lib32": true, "lib64": true,
 	"libexec": true, "bin": true, "sbin": true,
-	"local": true, "opt": true, "home": true, "root": true, "tmp": true, "var": true, "proc": true, "self": true, "dev": true, "etc": true, "srv": true,
-	"mnt": true, "src": true, "include": true, "build": true, "x86_64-linux-gnu": true, "aarch64-linux-gnu": true, "eh_alloc.cc": true}
+	"local": true, "opt": true, "home": true, "root": true, "tmp": true, "var": true, "proc": true, "self": true,
+	"dev": true, "etc": true, "srv": true, "mnt": true, "src": true, "include": true, "build": true,
+	"x86_64-linux-gnu": true, "aarch64-linux-gnu": true, "eh_alloc.cc": true}
 
-// ending is the part of a file's name that stays, since it only says what kind of file it is.
+// ending matches the part of a file's name that only says what kind of file it is. It stays.
 var ending = regexp.MustCompile(`(\.so(\.[0-9]+)*|\.(a|c|cc|cpp|cxx|go|h|hh|hpp|htap|hxx|ipp|js|o|py|rs|s|S|tcc|ts))$`)
 
 // pseudonym returns a name's pseudonym.
@@ -87,7 +88,7 @@ var startup = map[string]bool{"main": true, "_start": true, "__libc_start_main":
 	"__libc_start_call_main": true,
 	"start_thread":           true, "clone": true, "clone3": true, "__clone": true, "__clone3": true}
 
-// Function returns a function's pseudonym, if functions have some, else its name without the paths that a compiler may
+// Function returns a function's pseudonym, if functions get pseudonyms; else its name without paths that a compiler may
 // have put into it.
 func (s *Scrubber) Function(name string) string {
 	switch {
@@ -100,8 +101,8 @@ func (s *Scrubber) Function(name string) string {
 	return s.paths(inFunction, name)
 }
 
-// Paths within a text, after a blank, a quotation mark or a bracket, and within the name of a function, where a slash
-// is also an operator, or parts packages.
+// Paths within a text, after a blank, a quotation mark or a bracket; and within the name of a function, where a slash
+// may also be an operator or separate packages.
 var (
 	inText     = regexp.MustCompile(`(^|[\s"'(<=:,])((?:\.{0,2}/|[\w.+-]+/)[^\s"'(){}<>;:,]*)`)
 	inFunction = regexp.MustCompile(`([\s"'(<])(\.{0,2}/[^\s"'(){}<>;:,/]+/[^\s"'(){}<>;:,]*)`)
@@ -114,7 +115,7 @@ func (s *Scrubber) paths(where *regexp.Regexp, text string) string {
 	})
 }
 
-// Text returns a sentence with pseudonyms in the place of paths and libraries, and of whole words that have one.
+// Text returns a sentence in which paths, libraries, and whole words that have a pseudonym are replaced.
 func (s *Scrubber) Text(text string) string {
 	text = s.paths(inText, text)
 	return words.ReplaceAllStringFunc(text, func(w string) string {

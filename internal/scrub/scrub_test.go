@@ -19,15 +19,15 @@ func TestPath(t *testing.T) {
 		t.Errorf("%q, %q", a, b)
 	}
 	if i := strings.LastIndexByte(a, '/'); a[:i] != b[:i] {
-		t.Errorf("files of one folder are apart: %q, %q", a, b)
+		t.Errorf("files of one folder are in different folders: %q, %q", a, b)
 	}
 	for _, name := range []string{"alice", "secret", "cache", "plan"} {
 		if strings.Contains(a+b, name) {
-			t.Errorf("%q, %q tell %s", a, b, name)
+			t.Errorf("%q, %q reveal %s", a, b, name)
 		}
 	}
 	if got := s.Path("lib"); got == "lib" {
-		t.Error("a program's name is no folder")
+		t.Error("a program's name must not be treated as a folder")
 	}
 }
 
@@ -42,7 +42,7 @@ func TestPseudonyms(t *testing.T) {
 	}
 }
 
-// TestFunction leaves functions as they are, but for the paths that compilers put into some names.
+// TestFunction: functions keep their names, except for paths that compilers put into some names.
 func TestFunction(t *testing.T) {
 	s := New([]byte("salt"), false)
 	for _, kept := range []string{"f", "operator/", "operator/=(A, B)", "ratio<1l, 1000l>", "github.com/a/b.Func",
@@ -69,7 +69,7 @@ func TestText(t *testing.T) {
 	got := s.Text("The file libplan.so of /home/alice/build was not read by worker7: 3 functions have no names.")
 	for _, name := range []string{"alice", "plan", "worker7"} {
 		if strings.Contains(got, name) {
-			t.Errorf("%q tells %s", got, name)
+			t.Errorf("%q reveals %s", got, name)
 		}
 	}
 	if !strings.HasPrefix(got, "The file x") || !strings.HasSuffix(got, ": 3 functions have no names.") {

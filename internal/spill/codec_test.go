@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slackOf is the usual slack of an allocation by glibc, which rounds a block and its header up to 16 bytes, 32 at
-// least.
+// slackOf returns the usual slack of an allocation by glibc, which rounds a block and its header up to 16 bytes, at
+// least 32.
 func slackOf(size uint32) uint8 {
 	if size <= 24 {
 		return uint8(24 - size)
@@ -19,8 +19,8 @@ func slackOf(size uint32) uint8 {
 	return uint8(-(size + 8)) & 15
 }
 
-// likeReal makes records such as a C++ compiler's: sizes and stacks from a skewed distribution, blocks in a heap that
-// grows, freed in a mostly young order, a few dozen ns apart.
+// likeReal makes records like those of a C++ compiler: sizes and stacks from a skewed distribution, blocks in a growing
+// heap, mostly freed soon, a few dozen ns apart.
 func likeReal(n int, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var b []byte
@@ -74,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 	odd = wire.Append(odd, wire.Record{Kind: wire.KFree, Slack: 3})
 	odd = wire.Append(odd, wire.Record{Kind: wire.KFree, Slack: 3, Time: 9})
 	odd = wire.Append(odd, wire.Record{Kind: wire.KFree, Time: 2})
-	// What every field of an event can be, with every other.
+	// Every value of each field of an event, combined with every value of the others.
 	var all []byte
 	now := uint64(0)
 	for i := range 4000 {
@@ -102,11 +102,11 @@ func TestRoundTrip(t *testing.T) {
 		}
 		got, err := Decode([]byte("x"), out[4:], len(b))
 		if err != nil || !bytes.Equal(got[1:], b) {
-			t.Errorf("%s: unpacked into something else: %v", name, err)
+			t.Errorf("%s: unpacked to other records: %v", name, err)
 		}
 		if len(b) > 0 {
 			if _, err := Decode(nil, out[4:], len(b)-1); err == nil {
-				t.Errorf("%s: no error although there is more than %d bytes", name, len(b)-1)
+				t.Errorf("%s: no error although there are more than %d bytes", name, len(b)-1)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestStopsAtGarbage(t *testing.T) {
 			t.Errorf("%d bytes packed, want %d", u, used)
 		}
 		if got, err := Decode(nil, out, u); err != nil || !bytes.Equal(got, bad[:u]) {
-			t.Errorf("unpacked into something else: %v", err)
+			t.Errorf("unpacked to other records: %v", err)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("%d bytes packed, want %d; %d bytes made of %d", used, n, len(out), len(b))
 		}
 		if got, err := Decode(nil, out, used); err != nil || !bytes.Equal(got, b[:used]) {
-			t.Fatalf("unpacked into something else: %v", err)
+			t.Fatalf("unpacked to other records: %v", err)
 		}
 	})
 }

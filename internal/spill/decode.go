@@ -10,8 +10,8 @@ import (
 // masks[n] covers n bytes.
 var masks = [4]uint32{0, 0xff, 0xffff, 0xffffff}
 
-// Decode appends the records of a packed block to dst. It never makes more than max bytes; room in dst for these and
-// Slack spares it an allocation.
+// Decode appends the records of a packed block to dst, at most max bytes. If dst has room for these and Slack, nothing
+// is allocated.
 func Decode(dst, b []byte, max int) ([]byte, error) {
 	if len(b) < padding {
 		return dst, ErrDamaged

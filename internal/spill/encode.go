@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// An encoder packs a block. Its pointers never leave the records, nor the room for what is made of them: up to last, 25
-// bytes follow, one more than the longest record has; what is left then is for raw. An event takes less room than its
-// record, and what is written goes at most 8 bytes beyond it.
+// An encoder packs a block. Its pointers stay within the input and output buffers: 25 bytes follow last, one more than
+// the longest record has; raw handles the records after last. An event takes less room than its record, and writes
+// reach at most 8 bytes beyond it.
 type encoder struct {
 	src, last, out unsafe.Pointer
 	number, time   uint64
@@ -17,8 +17,8 @@ type encoder struct {
 	tops           [256]uint16 // kind and slack, by the size's lowest byte
 }
 
-// Encode appends the packed form of b to dst. It returns how many bytes of b that is: fewer than all if b does not
-// consist of whole records.
+// Encode appends the packed form of b to dst. used is the number of bytes of b that were packed: fewer than all if b
+// does not consist of whole records.
 func Encode(dst, b []byte) (out []byte, used int) {
 	at := len(dst)
 	if need := at + Bound(len(b)); cap(dst) < need {
@@ -45,7 +45,7 @@ func Encode(dst, b []byte) (out []byte, used int) {
 	return dst[:at+padding], used
 }
 
-// raw writes a record as it is and returns its length; 0 if there is none.
+// raw writes an unpacked record and returns its length; 0 if there is none.
 func (e *encoder) raw(out, b []byte) int {
 	if len(b) < 16 {
 		return 0
@@ -61,7 +61,7 @@ func (e *encoder) raw(out, b []byte) int {
 	return n
 }
 
-// follow returns what the record after a raw one is relative to.
+// follow returns what the record after an unpacked one is relative to.
 func follow(b []byte, q, t uint64, stack uint32) (uint64, uint64, uint32) {
 	w0 := binary.LittleEndian.Uint64(b)
 	switch w0 >> (wire.KindShift + wire.ClassShift) & 3 {
@@ -73,11 +73,11 @@ func follow(b []byte, q, t uint64, stack uint32) (uint64, uint64, uint32) {
 	return q, t, stack
 }
 
-// pack packs what comes up to what has to be written as it is.
+// pack packs events up to the first record that must be stored unpacked.
 //
-// It is in pointers because with slices it takes a quarter longer. Each value is written as soon as it is known, as
-// widely as is easy, and what follows overwrites what was too much: so few of them are alive at once. Machines are
-// little-endian, as the agent's records are.
+// It uses pointers because slices make it a quarter slower. Each value is written as soon as it is known, as wide as is
+// easy, and the next value overwrites the excess: so few values are alive at once. Machines are little-endian, as the
+// agent's records are.
 func (e *encoder) pack() {
 	src, out := e.src, e.out
 	lastNumber, lastTime, lastStack := e.number, e.time, e.stack

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// recorded is some of what an agent has put into a spill file: the records of each chunk.
+// recorded returns part of an agent's spill file: the records of each chunk.
 func recorded(path string, most int) (blocks [][]byte) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func recorded(path string, most int) (blocks [][]byte) {
 	return blocks
 }
 
-// inputs are what the benchmarks pack: records made up, and those of real programs, if HEAPTAP_TRACES names a folder
-// with a folder for each that holds a spill file.
+// inputs returns what the benchmarks pack: generated records, and those of real programs if HEAPTAP_TRACES names a
+// folder that has a folder with a spill file for each program.
 func inputs() map[string][][]byte {
 	m := map[string][][]byte{"synthetic": benchBlocks()}
 	found, _ := filepath.Glob(filepath.Join(os.Getenv("HEAPTAP_TRACES"), "*", "*.spill"))

@@ -10,12 +10,12 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// BenchmarkResolve looks up 50,000 addresses, spread evenly over the code of the program in HEAPTAP_SYMBOLIZE, a large
-// one with debug information.
+// BenchmarkResolve looks up 50,000 addresses, spread evenly over the code of the program named by HEAPTAP_SYMBOLIZE: a
+// large one with debug information.
 func BenchmarkResolve(b *testing.B) {
 	path := os.Getenv("HEAPTAP_SYMBOLIZE")
 	if path == "" {
-		b.Skip("HEAPTAP_SYMBOLIZE names no program")
+		b.Skip("HEAPTAP_SYMBOLIZE is not set")
 	}
 	f, err := elfx.Open(path)
 	if err != nil {

@@ -20,8 +20,8 @@ func build(t testing.TB, source, name string, compiler string, flags ...string) 
 			need.Lacks(t, compiler+" is not installed")
 		}
 	}
-	// Compiled elsewhere: the debug information then has absolute paths, and what compilers write beside the program is
-	// there.
+	// Compiled in another directory: then the debug information has absolute paths, and the compiler's other output
+	// files are in that directory, too.
 	source, err = filepath.Abs(filepath.Join("testdata", source))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func runIn(t testing.TB, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// copyOf copies a file, with the mode of a program.
+// copyOf copies a file and makes it executable.
 func copyOf(t testing.TB, from, to string) string {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -14,13 +14,13 @@ import (
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
-// minAddresses is how many addresses of each program are compared at least.
+// minAddresses is the least number of addresses that are compared in each program.
 const minAddresses = 2000
 
-// The two tools that others trust, on the same addresses. binutils has errors of its own, in 2.40 at least: with DWARF
-// 5 it takes the wrong file in places, loses inlined calls whose ranges are indexed (clang), and calls inlined
-// functions without a linkage name by the name of the function around. Where it disagrees, llvm-symbolizer decides.
-// Where that is not installed, just these disagreements are let pass.
+// Compares with two established tools at the same addresses. binutils has errors, at least in 2.40: with DWARF 5 it
+// sometimes takes the wrong file, loses inlined calls with indexed ranges (clang), and gives inlined functions without
+// a linkage name the name of the surrounding function. Where it disagrees, llvm-symbolizer decides. Where that is not
+// installed, only these disagreements are allowed.
 func TestAgainstAddr2line(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestAgainstAddr2line(t *testing.T) {
 	}
 }
 
-// The same for C, small: every byte of its code, in every version of DWARF that gcc writes.
+// The same for C, with a small program: every byte of its code, in every version of DWARF that gcc writes.
 func TestAgainstAddr2lineC(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, compiler, flags string }{
@@ -115,7 +115,7 @@ func compare(t *testing.T, program string, agree int) {
 		"different",
 		t.Name(), len(addrs), same, tolerated, spelled, bad)
 	if spelled*100 > len(addrs) {
-		t.Errorf("%d of %d addresses have names that no tool spells so", spelled, len(addrs))
+		t.Errorf("%d of %d addresses have names that neither tool spells like that", spelled, len(addrs))
 	}
 	if same*100 < len(addrs)*agree {
 		t.Errorf("addr2line confirms only %d of %d", same, len(addrs))
@@ -132,7 +132,7 @@ func judge(t *testing.T, tool, program string, addrs []uint64) [][]event.Frame {
 	return frames
 }
 
-// functionBytes returns addresses in functions that have a size and are no runtime startup code, evenly spread.
+// functionBytes returns addresses, evenly spread, in functions that have a size and are not runtime startup code.
 func functionBytes(t *testing.T, f *elfx.File) []uint64 {
 	t.Helper()
 	var all []uint64
@@ -177,11 +177,11 @@ type strictness int
 
 const (
 	exact   strictness = iota
-	lenient            // let the known errors of binutils pass
+	lenient            // allow the known errors of binutils
 	places             // compare files and lines only: demanglers differ in rare templates
 )
 
-// equal compares what we say with what a tool says.
+// equal compares our frames with a tool's.
 func equal(got, want []event.Frame, mode strictness) bool {
 	if mode == lenient && len(want) < len(got) && len(want) > 0 {
 		got = got[len(got)-len(want):]
@@ -196,7 +196,7 @@ func equal(got, want []event.Frame, mode strictness) bool {
 			return false
 		}
 		sameFile := g.File == w.File || path.Clean(g.File) == path.Clean(w.File)
-		// Without a line the tools sometimes name the compiled file, from the symbol table.
+		// Without a line, the tools sometimes name the compiled file, from the symbol table.
 		if !sameFile && mode != lenient && !(g.File == "" && g.Line == 0) {
 			return false
 		}
@@ -205,7 +205,7 @@ func equal(got, want []event.Frame, mode strictness) bool {
 		}
 		a, b := symbols.Spelling(g.Function), symbols.Spelling(w.Function)
 		around := mode == lenient && g.Inlined && b == symbols.Spelling(want[len(want)-1].Function)
-		// Without a linkage name the tools know the last part of the name only.
+		// Without a linkage name, the tools know only the last part of the name.
 		if a != b && !strings.HasSuffix(a, "::"+b) && !strings.Contains(a, "::"+b+"(") && !around {
 			return false
 		}
@@ -213,7 +213,7 @@ func equal(got, want []event.Frame, mode strictness) bool {
 	return true
 }
 
-// sameNames compares our demangler with c++filt. Ours errs in a few template arguments (substitutions after clang's
+// sameNames compares our demangler with c++filt. Ours is wrong in a few template arguments (substitutions after clang's
 // sr).
 func sameNames(t *testing.T, got, again [][]event.Frame) {
 	t.Helper()

@@ -9,16 +9,17 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Limits on names. What is longer than maxMangled is kept as it is; what would become longer than 1<<maxShift is cut.
+// Limits on names. A name longer than maxMangled is not demangled; one that would become longer than 1<<maxShift is
+// cut.
 const (
 	maxMangled = 1 << 13
 	maxShift   = 15
 	maxCached  = 1 << 16
-	// A forged name can take a second, and a forged file can have a million of them. Real ones take microseconds.
+	// A forged name may take a second, and a forged file may have a million of them. Real ones take microseconds.
 	maxDemangling = 10 * time.Second
 )
 
-// demangler turns names of the symbol table into what a programmer wrote, and remembers them: stacks share functions.
+// demangler turns names of the symbol table into source names, and caches them: stacks share functions.
 type demangler struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -27,8 +28,9 @@ type demangler struct {
 
 func newDemangler() *demangler { return &demangler{known: map[string]string{}} }
 
-// clone matches what compilers append to the name of a function that they split or specialised.
-var clone = regexp.MustCompile(`(\.(part|isra|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|unlikely|startup|exit)(\.[0-9]+)?)+$|\.cold$`)
+// clone matches the suffix of a function that the compiler split or specialised.
+var clone = regexp.MustCompile(
+	`(\.(part|isra|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|unlikely|startup|exit)(\.[0-9]+)?)+$|\.cold$`)
 
 // demangle returns the name as written in the source, and the linker's name if it differs, else "".
 func (d *demangler) demangle(name string) (function, linkage string) {
@@ -56,7 +58,7 @@ func (d *demangler) demangle(name string) (function, linkage string) {
 	return f, name
 }
 
-// plain demangles a name. Whatever is wrong with it, some name comes out.
+// plain demangles a name. Whatever is wrong with it, it returns a name.
 func plain(name string) (result string) {
 	result = name
 	if len(name) > maxMangled {
@@ -82,5 +84,5 @@ func plain(name string) (result string) {
 		return strings.TrimSuffix(constructors.Replace(result), "::")
 	}
 	name = demangle.Filter(legacyRust(base), demangle.NoClones, demangle.MaxLength(maxShift))
-	return strings.ReplaceAll(name, ", >", ">") // a pack without elements at the end of a list
+	return strings.ReplaceAll(name, ", >", ">") // an empty pack at the end of a list
 }

@@ -12,7 +12,7 @@ func TestDemangle(t *testing.T) {
 		{"malloc", "malloc", ""},
 		{"", "", ""},
 		{"_Z3fooi", "foo(int)", "_Z3fooi"},
-		{"_ZN3FooC4Ev", "Foo::Foo()", "_ZN3FooC4Ev"}, // the constructor of all constructors, as gcc's DWARF has it
+		{"_ZN3FooC4Ev", "Foo::Foo()", "_ZN3FooC4Ev"}, // the unified constructor, as in gcc's DWARF
 		{"_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back(int&&)",
 			"_ZNSt6vectorIiSaIiEE9push_backEOi"},
 		{"_Z3fooi.part.0", "foo(int)", "_Z3fooi.part.0"},
@@ -45,16 +45,18 @@ func TestDemangle(t *testing.T) {
 		{"_RINvNtNtCsjrHSEGnQ3l9_3std6thread9lifecycle5spawnNCNCNvCs32gj3y4fnmh_4main7threads00uEB12_",
 			"std::thread::lifecycle::spawn::<main::threads::{closure#0}::{closure#0}, ()>",
 			"_RINvNtNtCsjrHSEGnQ3l9_3std6thread9lifecycle5spawnNCNCNvCs32gj3y4fnmh_4main7threads00uEB12_"},
-		{"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3mapNtBK_6IpAddrNcNtB1h_2V40EB5_",
+		{"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3" +
+			"mapNtBK_6IpAddrNcNtB1h_2V40EB5_",
 			"<core::option::Option<core::net::ip_addr::Ipv4Addr>>::map::<core::net::ip_addr::IpAddr, " +
 				"core::net::ip_addr::IpAddr::V4>",
-			"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3mapNtBK_6IpAddrNcNtB1h_2V40EB5_"},
+			"_RINvMNtCsgEmfK2I1SDS_4core6optionINtB3_6OptionNtNtNtB5_3net7ip_addr8Ipv4AddrE3" +
+				"mapNtBK_6IpAddrNcNtB1h_2V40EB5_"},
 		{"_RINvNCNCNvC1a1x002fnNtB6_1cE", "a::x::{closure#0}::{closure#0}::fn::<a::x::c>",
 			"_RINvNCNCNvC1a1x002fnNtB6_1cE"},
 		{"_RNcNtNtNtNtCsgEmfK2I1SDS_4core3net11socket_addr10SocketAddr2V60", "core::net::socket_addr::SocketAddr::V6",
 			"_RNcNtNtNtNtCsgEmfK2I1SDS_4core3net11socket_addr10SocketAddr2V60"},
 		{"_RINvC1a1fKj10_Kh0_E", "a::f::<16, 0>", "_RINvC1a1fKj10_Kh0_E"},
-		{"_ZSt12__get_helperILm0EOiJEERT0_RSt11_Tuple_implIXT_EJS1_DpT1_EE", // no element in the last pack
+		{"_ZSt12__get_helperILm0EOiJEERT0_RSt11_Tuple_implIXT_EJS1_DpT1_EE", // the last pack is empty
 			"int& std::__get_helper<0ul, int&&>(std::_Tuple_impl<0ul, int&&>&)",
 			"_ZSt12__get_helperILm0EOiJEERT0_RSt11_Tuple_implIXT_EJS1_DpT1_EE"},
 		{"_ZN", "_ZN", ""},
@@ -68,7 +70,7 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
-// Names that would take for ever, or more memory than there is, if they were taken literally.
+// Names that would take too long, or too much memory, if they were demangled in full.
 func TestDemangleHostile(t *testing.T) {
 	t.Parallel()
 	double := "_Z1fI1A" // every step has the two before it as arguments: the text grows like 2^n

@@ -14,14 +14,14 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// limits of one lookup in a damaged file of a few dozen KB.
+// Limits of one lookup in a damaged file of a few dozen KB.
 const (
 	maxTime   = time.Minute
 	maxMemory = 256 << 20
 )
 
-// survive looks addresses up in a file that may be damaged in any way. It fails on a panic, which ends the whole test,
-// on running for long, and on memory out of proportion.
+// survive looks addresses up in a file that may be damaged in any way. It fails if that panics, which ends the whole
+// test, takes too long, or takes memory out of proportion.
 func survive(t testing.TB, path string, addrs []uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -39,7 +39,7 @@ func survive(t testing.TB, path string, addrs []uint64) {
 	}
 }
 
-// specimen is a program with all kinds of sections, and addresses to look up in it.
+// specimen returns a program with all kinds of sections, and addresses to look up in it.
 func specimen(t testing.TB, flags ...string) ([]byte, []uint64) {
 	t.Helper()
 	path := build(t, "plain.c", "p", "gcc", append(flags, "-O2", "-Wl,--build-id=sha1")...)
@@ -77,7 +77,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Bytes of debug sections, symbol tables and headers replaced at random: by any value, and by those at the edges.
+// Bytes of debug sections, symbol tables and headers replaced at random, by any value and by extreme ones.
 func TestBitFlips(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p")
 	edges := []byte{0, 1, 0x7f, 0x80, 0xff, 0xfe}
@@ -151,7 +151,7 @@ func TestDecompressionBomb(t *testing.T) {
 	}
 }
 
-// A file that shrinks while it is mapped costs its names, not the process.
+// A file that shrinks while it is mapped loses its names; the process does not crash.
 func TestShrinks(t *testing.T) {
 	b, addrs := specimen(t, "-g")
 	path := filepath.Join(t.TempDir(), "p")
@@ -175,11 +175,11 @@ func TestShrinks(t *testing.T) {
 		t.Error("no note says that the debug information could not be read")
 	}
 	if id := f.BuildID(); id != nil {
-		t.Errorf("build id %x of a file that is gone", id)
+		t.Errorf("build id %x of a file that has shrunk", id)
 	}
 }
 
-// FuzzResolve takes any bytes for a program.
+// FuzzResolve takes any bytes as a program.
 func FuzzResolve(f *testing.F) {
 	for _, flags := range []string{"-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gz"} {
 		b, _ := specimen(f, strings.Fields(flags)...)

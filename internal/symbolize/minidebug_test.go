@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
-// A stripped program with a small symbol table in .gnu_debugdata, made as Fedora makes it, has the names of the whole
+// A stripped program with a small symbol table in .gnu_debugdata, as Fedora makes it, has the names of the unstripped
 // one.
 func TestMiniDebugInfo(t *testing.T) {
 	t.Parallel()
@@ -34,13 +34,14 @@ func TestMiniDebugInfo(t *testing.T) {
 		got := resolve(t, path, f.BuildID(), addrs)
 		f.Close()
 		for i, w := range judge(t, "addr2line", whole, addrs) {
-			if len(got[i]) != 1 || len(w) != 1 || symbols.Spelling(got[i][0].Function) != symbols.Spelling(w[0].Function) {
+			if len(got[i]) != 1 || len(w) != 1 ||
+				symbols.Spelling(got[i][0].Function) != symbols.Spelling(w[0].Function) {
 				t.Fatalf("%s: %#x: got%s\nwant%s", level, addrs[i], text(got[i]), text(w))
 			}
 		}
 	}
 
-	// What is wrong with it leaves a note, and the dynamic symbols.
+	// If it is damaged, there is a note, and the dynamic symbols are used.
 	packed, err := os.ReadFile(mini + ".xz")
 	if err != nil {
 		t.Fatal(err)

@@ -55,16 +55,16 @@ func (s *Symbolizer) resolve(ctx context.Context, j *job, names *demangler) {
 		j.frames[i] = missing.frames[k]
 	}
 	if len(j.notes)+len(missing.notes) == 0 && !missing.split && ctx.Err() == nil {
-		_ = s.o.Names.Add(key, missing.addrs, missing.frames) // it only costs time to find them again
+		_ = s.o.Names.Add(key, missing.addrs, missing.frames) // on failure, names are looked up again
 	}
 	j.notes = append(j.notes, missing.notes...)
 }
 
-// nameFormat changes whenever this package, dwarfx or elfx would give an address another name: names from before are
-// not used then.
+// nameFormat changes whenever this package, dwarfx or elfx gives an address another name than before, so that older
+// cached names are not used.
 const nameFormat = 1
 
-// nameKey says whose names these files have. Without a build id nobody can tell.
+// nameKey identifies the names of these files in the cache. Without a build id there is no key.
 func nameKey(m event.Module, f, debug *elfx.File) (k namecache.Key, ok bool) {
 	h := fnv.New64a()
 	fmt.Fprint(h, nameFormat)
@@ -80,7 +80,7 @@ func nameKey(m event.Module, f, debug *elfx.File) (k namecache.Key, ok bool) {
 		(f != nil || debug != nil)
 }
 
-// lookUp asks the files.
+// lookUp reads the names from the files.
 func (s *Symbolizer) lookUp(ctx context.Context, j *job, f, debug *elfx.File, names *demangler) {
 	var lines [][]dwarfx.Frame
 	for _, d := range []*elfx.File{f, debug} {
@@ -92,7 +92,7 @@ func (s *Symbolizer) lookUp(ctx context.Context, j *job, f, debug *elfx.File, na
 		lines = make([][]dwarfx.Frame, len(j.addrs))
 	}
 	symbols := make([]elfx.Symbol, len(j.addrs))
-	for _, d := range []*elfx.File{debug, j.mini(f, debug), f} { // where there is a debug file, it has the full table
+	for _, d := range []*elfx.File{debug, j.mini(f, debug), f} { // a debug file has the full table
 		if d == nil || ctx.Err() != nil {
 			continue
 		}
@@ -118,7 +118,7 @@ func (s *Symbolizer) lookUp(ctx context.Context, j *job, f, debug *elfx.File, na
 	}
 }
 
-// startup names _start and main where no symbol table does any more.
+// startup names _start and main if no symbol table does.
 func startup(f *elfx.File, addrs []uint64, symbols []elfx.Symbol) {
 	if f == nil || !slices.ContainsFunc(symbols, func(s elfx.Symbol) bool { return s.Name == "" }) {
 		return
@@ -133,7 +133,7 @@ func startup(f *elfx.File, addrs []uint64, symbols []elfx.Symbol) {
 	}
 }
 
-// paths are those of the files that are open.
+// paths returns the paths of the files that are open.
 func paths(files ...*elfx.File) (list []string) {
 	for _, f := range files {
 		if f != nil {
@@ -143,7 +143,7 @@ func paths(files ...*elfx.File) (list []string) {
 	return list
 }
 
-// mini opens the small symbol table within a file that has lost its full one, nil if there is none or none is needed.
+// mini opens the small symbol table within a stripped file; nil if there is none or none is needed.
 func (j *job) mini(f, debug *elfx.File) *elfx.File {
 	if f == nil || f.HasSymtab() || debug != nil && debug.HasSymtab() {
 		return nil
@@ -158,7 +158,7 @@ func (j *job) mini(f, debug *elfx.File) *elfx.File {
 	return nil
 }
 
-// frames joins what DWARF and the symbol table say about one address.
+// frames combines what DWARF and the symbol table say about one address.
 func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt string) []event.Frame {
 	var list []event.Frame
 	for _, l := range lines {
@@ -193,8 +193,8 @@ func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt stri
 	return nil
 }
 
-// open opens the module's file and its separate debug file, where there are such or Fetch finds one. Both belong to the
-// build that was loaded, or are nil.
+// open opens the module's file and its separate debug file, if they exist or Fetch finds them. Each is of the build
+// that was loaded, or nil.
 func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	m := j.module
 	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") ||
@@ -250,7 +250,7 @@ func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 		j.note("%s", n)
 	}
 	if debug != nil && f == nil && len(j.notes) > 0 {
-		j.notes = nil // the debug file says it all
+		j.notes = nil // the debug file has everything
 	}
 	if debug != nil && !debug.Little() {
 		debug.Close()
@@ -259,7 +259,7 @@ func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	return f, debug
 }
 
-// fetch opens a debug file that is elsewhere; nil if nobody has it.
+// fetch gets and opens a debug file; nil if nobody has it.
 func (s *Symbolizer) fetch(ctx context.Context, id []byte) (*elfx.File, error) {
 	if s.o.Fetch == nil || len(id) == 0 {
 		return nil, nil
@@ -276,7 +276,7 @@ func (s *Symbolizer) fetch(ctx context.Context, id []byte) (*elfx.File, error) {
 	return f, err
 }
 
-// reason words an error of opening a file, without the path if the note has it already.
+// reason returns the text of an error of opening a file, without the path if the note has it already.
 func reason(err error, path string) string {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -292,7 +292,7 @@ func id(b []byte) string {
 	return fmt.Sprintf("%x", b)
 }
 
-// dwarf looks all addresses up in a file's DWARF. What was split off it is looked for beside paths, too.
+// dwarf looks all addresses up in a file's DWARF. Split debug information is also searched for beside paths.
 func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []string) [][]dwarfx.Frame {
 	sections, err := loadSections(f, "")
 	if err != nil {
@@ -335,8 +335,7 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []st
 	return found
 }
 
-// loadSections reads the sections that dwarfx asks for, whose names end so. Only without the first two is there nothing
-// to be had.
+// loadSections reads the sections that dwarfx uses, whose names have a suffix. Only the first two are indispensable.
 func loadSections(f *elfx.File, suffix string) (dwarfx.Sections, error) {
 	var s dwarfx.Sections
 	for _, p := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/namecache"
 )
 
-// What one run found out, the next one knows without reading the debug information again: that is not readable any more
-// when the second one asks. When the file changes, it is asked.
+// The second run knows the names that the first one found, without reading the debug information again: it is made
+// unreadable before. A changed file is read again.
 func TestNamesAreKept(t *testing.T) {
 	t.Parallel()
 	whole := build(t, "shapes.cc", "p", "g++", "-std=c++17", "-g", "-O2", "-gz=zlib", "-Wl,--build-id=sha1")
@@ -62,18 +62,18 @@ func TestNamesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := ask(nil); cmp.Equal(want, got) {
-		t.Fatal("the debug information is still readable")
+		t.Fatal("spoil left the debug information readable")
 	}
 	if got, notes := ask(names); !cmp.Equal(want, got) || len(notes) > 0 {
-		t.Fatalf("names were looked up again: %v (-want +got):\n%s", notes, cmp.Diff(want, got))
+		t.Fatalf("names were not taken from the cache: %v (-want +got):\n%s", notes, cmp.Diff(want, got))
 	}
 	later := st.ModTime().Add(1)
 	if err := os.Chtimes(whole, later, later); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // and what a damaged file says is not kept
+	for range 2 { // and names from a damaged file are not cached
 		if got, notes := ask(names); cmp.Equal(want, got) || len(notes) == 0 {
-			t.Fatal("a file that has changed was not asked again")
+			t.Fatal("a changed file was not read again")
 		}
 	}
 }

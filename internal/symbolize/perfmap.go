@@ -13,14 +13,14 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// maxPerfName bounds a name in a perf map, maxPerfLines how many lines are read.
+// maxPerfName limits a name in a perf map, maxPerfLines the number of lines that are read.
 const (
 	maxPerfName  = 4096
 	maxPerfLines = 1 << 26
 )
 
-// perfMap names code that a JIT compiler made: lines of start, size (both hexadecimal) and name. Code may have been
-// replaced while the program ran; the last line that covers an address is the newest.
+// perfMap names code from a JIT compiler: lines of start, size (both hexadecimal) and name. Code may have been replaced
+// while the program ran; the last line that covers an address is the newest.
 func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 	if s.o.PerfMap == "" {
 		return
@@ -39,7 +39,7 @@ func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 		return
 	}
 	if st.Uid != 0 && st.Uid != s.o.User && st.Uid != uint32(os.Geteuid()) {
-		j.note("%s: no names of compiled code: the file belongs to user %d, who is not the program's", s.o.PerfMap,
+		j.note("%s: no names of compiled code: the file belongs to user %d, not to the program's user", s.o.PerfMap,
 			st.Uid)
 		return
 	}
@@ -49,7 +49,7 @@ func (s *Symbolizer) perfMap(ctx context.Context, j *job) {
 			return
 		}
 		line, err := r.ReadSlice('\n')
-		for tail := line; err == bufio.ErrBufferFull; { // a long name: its beginning will do
+		for tail := line; err == bufio.ErrBufferFull; { // a long name: its beginning suffices
 			line = slices.Clone(line)
 			tail, err = r.ReadSlice('\n')
 			_ = tail

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Rust's newer names, _R and a path, are read by the demangler but for two things, which are made up for here.
+// The demangler reads Rust's newer names, _R and a path, except for two things that are corrected here.
 
-// constructors takes away what the demangler puts after a type that stands for its constructor, which has no name of
-// its own: map::<A, B::>.
+// constructors removes what the demangler puts after a type that stands for its constructor, which has no name of its
+// own: map::<A, B::>.
 var constructors = strings.NewReplacer("::>", ">", "::,", ",", "::)", ")", ":: as ", " as ")
 
-// v0Number matches what ends in an underscore in such a name: a disambiguator, a reference back, a lifetime or a binder
-// with its number in base 62, a constant with its type and value.
+// v0Number matches the parts of such a name that end in an underscore: a disambiguator, a back reference, a lifetime or
+// a binder with its number in base 62, a constant with its type and value.
 var v0Number = regexp.MustCompile(`^([sBLG][0-9A-Za-z]*_|K[a-z]n?[0-9a-f]*_)`)
 
-// emptyIdentifiers prepares a name for the demangler, which takes the lengths of identifiers without characters, such
-// as closures have, for one number where they follow each other, or a longer one: 00 or 04main. They get the underscore
-// that may end a length: 0_0 and 0_4main. References back, which are offsets in the name, follow.
+// emptyIdentifiers prepares a name for the demangler, which reads the lengths of consecutive empty identifiers, such as
+// closures have, as one number: 00, or 04main. They get the underscore that may end a length: 0_0 and 0_4main. Back
+// references, which are offsets in the name, are adjusted.
 func emptyIdentifiers(name string) string {
-	const prefix = len("_R") // offsets are from there
+	const prefix = len("_R") // offsets count from there
 	var b strings.Builder
-	moved := make([]int, len(name)) // where each byte has gone
+	moved := make([]int, len(name)) // new position of each byte
 	for i := 0; i < len(name); {
 		token := v0Number.FindString(name[i:])
 		n := max(len(token), 1)
@@ -64,12 +64,12 @@ func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789"
 
 const alphabet62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// base62 reads a number as these names have it: nothing is 0, and 0 is 1.
+// base62 reads a number of these names: "" is 0, and "0" is 1.
 func base62(s string) (int, bool) {
 	if s == "" {
 		return 0, true
 	}
-	if len(s) > 4 { // no name is so long
+	if len(s) > 4 { // no name is that long
 		return 0, false
 	}
 	v := 0
@@ -90,9 +90,9 @@ func toBase62(v int) string {
 	return s
 }
 
-// legacyRust prepares a name of Rust's older scheme, _ZN then identifiers with their lengths then 17h, a hash and E,
-// for the demangler, which drops an underscore at the beginning of an identifier whatever follows it: it gets one more.
-// (Only in front of a $ does that underscore not belong to the name.) Any other name is returned as it is.
+// legacyRust prepares a name of Rust's older scheme for the demangler: _ZN, identifiers with their lengths, 17h, a hash
+// and E. The demangler drops an underscore at the beginning of an identifier, so such identifiers get one more. (Only
+// in front of a $ is that underscore not part of the name.) Any other name is returned unchanged.
 func legacyRust(name string) string {
 	rest, ok := strings.CutPrefix(name, "_ZN")
 	if !ok || len(rest) < 20 || rest[len(rest)-20:len(rest)-17] != "17h" || rest[len(rest)-1] != 'E' {

@@ -11,21 +11,21 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// splits opens what -gsplit-dwarf split off a program: .dwo files, or the .dwp file that they were put into.
+// splits opens the debug information that -gsplit-dwarf split off a program: .dwo files, or a .dwp file of them.
 type splits struct {
 	root  string   // put before paths, as Options.Root
 	files []string // paths of the program, and of the file with its debug information
 
-	asked atomic.Bool // for any unit
+	asked atomic.Bool // debug information of any unit was requested
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // protects the following fields
 	looked bool       // for the .dwp file
 	packed *elfx.File
 	index  *dwarfx.Package
-	err    error // why the .dwp file that is there is not used
+	err    error // why an existing .dwp file is not used
 }
 
-// open is a dwarfx.Options.Split. The package comes first, as for debuggers: who makes one may delete the others.
+// open is a dwarfx.Options.Split. As in debuggers, the package comes first: whoever makes one may delete the others.
 func (s *splits) open(name, dir string, id uint64) (dwarfx.Sections, func(), error) {
 	s.asked.Store(true)
 	sections, err := s.unpack(id)
@@ -52,10 +52,10 @@ func (s *splits) open(name, dir string, id uint64) (dwarfx.Sections, func(), err
 	return dwarfx.Sections{}, nil, err
 }
 
-// used reports whether anything was looked for that was split off.
+// used reports whether any split debug information was requested.
 func (s *splits) used() bool { return s.asked.Load() }
 
-// candidates are where a .dwo file may lie: where the compiler put it, or beside the program.
+// candidates returns where a .dwo file may be: where the compiler put it, or beside the program.
 func (s *splits) candidates(name, dir string) []string {
 	var list []string
 	add := func(path string) {
@@ -74,7 +74,7 @@ func (s *splits) candidates(name, dir string) []string {
 	return list
 }
 
-// rooted is a file's path as the compiler saw it.
+// rooted returns a file's path as the compiler saw it.
 func rooted(dir, name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -141,7 +141,7 @@ func (s *splits) close() {
 	}
 }
 
-// loadSplit reads the sections of a .dwo or .dwp file. A file of another byte order has none.
+// loadSplit reads the sections of a .dwo or .dwp file. Big-endian files are an error.
 func loadSplit(f *elfx.File) (dwarfx.Sections, error) {
 	if !f.Little() {
 		return dwarfx.Sections{}, fmt.Errorf("%s: big-endian files are not supported", f.Path)

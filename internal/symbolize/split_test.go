@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Debug information that was split off says what it would have said in the program: compilers give the same code with
+// Split debug information gives the same answers as that in the program itself: compilers generate the same code with
 // it.
 func TestSplit(t *testing.T) {
 	t.Parallel()
@@ -88,20 +88,20 @@ func TestSplit(t *testing.T) {
 				}
 				check("beside the program", beside+"/p", []string{})
 
-				// Of another build: swapped, so that all is there but belongs to another unit.
+				// Of another build: the two files are swapped, so that both exist but belong to the other unit.
 				copyOf(t, filepath.Join(kept, filepath.Base(dwo[0])), filepath.Join(beside, filepath.Base(dwo[1])))
 				copyOf(t, filepath.Join(kept, filepath.Base(dwo[1])), filepath.Join(beside, filepath.Base(dwo[0])))
 				got, notes = ask(Options{DebugDirs: []string{}}, beside+"/p", id, addrs)
 				linesOnly(t, got, want)
 				if len(notes) != 1 || !strings.Contains(notes[0], "another build") {
-					t.Errorf("of another build: notes: %q", notes)
+					t.Errorf("files of another build: notes %q", notes)
 				}
 			})
 		}
 	}
 }
 
-// Bytes of what was split off are replaced at random, and the files cut off.
+// Bytes of split debug information are replaced at random, and files truncated.
 func TestSplitDamaged(t *testing.T) {
 	t.Parallel()
 	for seed, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
@@ -166,7 +166,7 @@ func compileSplit(t *testing.T, dir, name, compiler string, flags ...string) str
 		o := filepath.Join(dir, name+strings.TrimSuffix(source, ".cc")+".o")
 		args := append([]string{"-std=c++17", "-O2", "-c", "-o", o}, strings.Fields(strings.Join(flags, " "))...)
 		if source == "statics.cc" {
-			args = append(args, "-Dmain=other") // one of them is enough
+			args = append(args, "-Dmain=other") // only one of them may have main
 		}
 		run(t, compiler, append(args, path)...)
 		objects = append(objects, o)
@@ -176,7 +176,7 @@ func compileSplit(t *testing.T, dir, name, compiler string, flags ...string) str
 	return path
 }
 
-// linesOnly: functions' own lines, and their names by the symbol table, are known without what was split off.
+// linesOnly checks that functions' own lines, and their names by the symbol table, are known without split files.
 func linesOnly(t *testing.T, got, want [][]event.Frame) {
 	t.Helper()
 	for i := range want {
@@ -187,7 +187,7 @@ func linesOnly(t *testing.T, got, want [][]event.Frame) {
 	}
 }
 
-// A program of many small files, each of which was split, is not taken for a forged one.
+// A program of many small split files is not mistaken for a forged one.
 func TestSplitMany(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

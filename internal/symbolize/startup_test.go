@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// _start and main of a stripped program are what the symbol table of the whole one says, to the byte.
+// _start and main of a stripped program are as in the symbol table of the unstripped one, to the byte.
 func TestStartupOfStripped(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{
@@ -40,10 +40,10 @@ func TestStartupOfStripped(t *testing.T) {
 			}
 		}
 		if len(want) != 2 {
-			t.Fatalf("%s: the whole program has %v", name, want)
+			t.Fatalf("%s: the unstripped program has %v", name, want)
 		}
 		got := f.Startup()
-		if name == "static" { // nothing says where main is: __libc_start_main is called directly, and has lost its name
+		if name == "static" { // main cannot be found: __libc_start_main is called directly and has no name
 			if len(got) > 0 {
 				t.Errorf("%s: %v", name, got)
 			}
@@ -63,7 +63,7 @@ func TestStartupOfStripped(t *testing.T) {
 				t.Errorf("%s: %s is called %v", name, s.Name, frames[:2])
 			}
 			if len(frames[2]) == 1 && frames[2][0].Function == s.Name {
-				t.Errorf("%s: what follows %s is called so, too", name, s.Name)
+				t.Errorf("%s: the byte after %s has its name, too", name, s.Name)
 			}
 		}
 	}

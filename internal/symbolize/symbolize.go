@@ -13,24 +13,23 @@ import (
 	"github.com/heaptap/heaptap/internal/namecache"
 )
 
-// Options qualify New. The zero value is good for a process of this machine that has no JIT compiler.
+// Options configure New. The zero value suits a process of this machine without a JIT compiler.
 type Options struct {
 	// PID is the process that was recorded: its /tmp/perf-PID.map is read. 0: none.
 	PID int
-	// Root is put before the modules' paths, as /proc/PID/root for a process in a container; a path that does not
-	// exist there is tried without.
+	// Root is put before the modules' paths, as /proc/PID/root for a process in a container. A path that does not exist
+	// there is tried without Root.
 	Root string
-	// DebugDirs are where separate debug files lie; nil means elfx.DebugDirs.
+	// DebugDirs are the directories of separate debug files; nil means elfx.DebugDirs.
 	DebugDirs []string
-	// Fetch is asked for the debug file with a build id if none is here: it returns its path, "" if nobody has it. May
-	// be nil, and called by several goroutines at once.
+	// Fetch gets the debug file with a build id if there is none here. It returns the file's path, "" if nobody has it.
+	// It may be nil. Several goroutines may call it at once.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
-	// Names keeps names for the next time; nil: nothing is kept.
+	// Names caches names; nil: no cache.
 	Names *namecache.Cache
 	// PerfMap is the perf map's path; "" means /tmp/perf-PID.map.
 	PerfMap string
-	// User is the process's user. Everybody can make a file of that name: it counts if it is this user's, root's or our
-	// own.
+	// User is the process's user. Anybody can make a perf map: only one of this user, root or our own user is read.
 	User uint32
 	// Workers is how many modules, and units of a module, are read at the same time; 0 means one per processor.
 	Workers int
@@ -53,8 +52,8 @@ func New(o Options) *Symbolizer {
 	return &Symbolizer{o: o}
 }
 
-// Resolve returns the frames of every pc, from leaf to root; none where nothing is known. The notes say, in sentences,
-// which modules could not be read, or not fully, and why. When ctx ends, what is known by then is returned.
+// Resolve returns the frames of every pc, leaf to root; none where nothing is known. The notes are sentences that say
+// which modules could not be read, or not fully, and why. When ctx ends, Resolve returns what is known by then.
 func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame,
 	notes []string) {
 	frames = make([][]event.Frame, len(pcs))
@@ -92,20 +91,20 @@ func (s *Symbolizer) Resolve(ctx context.Context, modules []event.Module, pcs []
 		notes = append(notes, jobs[i].notes...)
 	}
 	if err := ctx.Err(); err != nil {
-		notes = append(notes, fmt.Sprintf("naming functions was ended early (%v); some have no names", err))
+		notes = append(notes, fmt.Sprintf("finding function names ended early (%v); some are unknown", err))
 	}
 	slices.Sort(notes)
 	return frames, slices.Compact(notes)
 }
 
-// job is the work for one module: distinct addresses in ascending order, in the file's own terms.
+// job is the work for one module: distinct addresses in ascending order, relative to the file.
 type job struct {
 	module event.Module
 	addrs  []uint64
-	where  [][]int // for each address the indexes of the pcs that have it
+	where  [][]int // for each address, the indexes of the pcs that have it
 	frames [][]event.Frame
 	notes  []string
-	split  bool // the names also come from files that were split off
+	split  bool // names also come from split debug files
 }
 
 func (j *job) note(format string, args ...any) {
@@ -114,7 +113,7 @@ func (j *job) note(format string, args ...any) {
 	}
 }
 
-// jobs sorts the pcs by module. Modules that are several loadings of one file, at whatever address, are one job.
+// jobs groups the pcs by module. Modules that are several loadings of one file, at whatever addresses, are one job.
 func (s *Symbolizer) jobs(modules []event.Module, pcs []event.PC) []job {
 	type file struct{ path, id string }
 	byFile, byID := map[file]int{}, map[uint32]int{}
@@ -159,7 +158,7 @@ func (s *Symbolizer) jobs(modules []event.Module, pcs []event.PC) []job {
 		j.frames = make([][]event.Frame, len(j.addrs))
 	}
 	jobs = slices.DeleteFunc(jobs, func(j job) bool { return len(j.addrs) == 0 })
-	// The largest first: it decides how long all take.
+	// The largest first: it determines how long all take.
 	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(len(b.addrs), len(a.addrs)) })
 	return jobs
 }

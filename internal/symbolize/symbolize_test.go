@@ -15,7 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// symbolAddress asks nm where a function is.
+// symbolAddress asks nm for the address of a function.
 func symbolAddress(t *testing.T, path, name string) (addr, size uint64) {
 	t.Helper()
 	s := namesByAddress(t, path, false)[name]
@@ -25,8 +25,8 @@ func symbolAddress(t *testing.T, path, name string) (addr, size uint64) {
 	return s[0].start, s[0].size
 }
 
-// A return address belongs to the call before it, even if that call is the last instruction of its function; the
-// address of an interrupted instruction belongs to itself.
+// A return address belongs to the call before it, even if that call is the last instruction of its function. The
+// address of an interrupted instruction belongs to that instruction.
 func TestReturnAddresses(t *testing.T) {
 	t.Parallel()
 	path := build(t, "plain.c", "p", "gcc", "-g", "-O0", "-fno-pie", "-no-pie")
@@ -56,19 +56,19 @@ func TestReturnAddresses(t *testing.T) {
 		t.Errorf("got %q, %q, %q", name(0), name(1), name(2))
 	}
 	if d := cmp.Diff(frames[0], frames[3]); d != "" {
-		t.Errorf("the same pc twice has different frames: %s", d)
+		t.Errorf("two equal pcs have different frames: %s", d)
 	}
 	if name(4) != "" || name(5) != "" {
-		t.Errorf("an unknown module is %q, address 0 is %q", name(4), name(5))
+		t.Errorf("unknown module: %q, address 0: %q; want no names", name(4), name(5))
 	}
 	source, _ := os.ReadFile("testdata/plain.c")
 	line := strings.Split(string(source), "\n")[frames[0][0].Line-1]
 	if !strings.Contains(line, "exit(n & 1)") || !strings.HasSuffix(frames[0][0].File, "testdata/plain.c") {
-		t.Errorf("the call of exit is said to be at %s:%d: %q", frames[0][0].File, frames[0][0].Line, line)
+		t.Errorf("the call of exit is placed at %s:%d: %q", frames[0][0].File, frames[0][0].Line, line)
 	}
 }
 
-// Of several names for one function the global one is taken, then the local, then the weak.
+// Of several names for one function, the global one is used, then the local one, then the weak one.
 func TestAliases(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-O2", "-O0"} {
@@ -145,7 +145,7 @@ func TestVDSO(t *testing.T) {
 	got, _ := ask(Options{}, "[vdso]", []byte{1, 2, 3}, addrs)
 	for _, list := range got {
 		if len(list) > 0 {
-			t.Fatalf("another kernel's vdso gets names: %v", list)
+			t.Fatalf("the vdso of another kernel has names: %v", list)
 		}
 	}
 }
@@ -166,7 +166,8 @@ func TestPerfMap(t *testing.T) {
 	var pcs []event.PC
 	want := map[uint64]string{
 		0xfff: "", 0x1000: "LazyCompile:~first /app/a.js:1", 0x107f: "LazyCompile:~first /app/a.js:1", 0x1080: "newer",
-		0x1090: "LazyCompile:~first /app/a.js:1", 0x1100: "", 0x2008: "with prefix", 0x3000: "", 0x4001: long[:maxPerfName],
+		0x1090: "LazyCompile:~first /app/a.js:1", 0x1100: "", 0x2008: "with prefix", 0x3000: "",
+		0x4001: long[:maxPerfName],
 		0x500f: "last without newline", 0x5010: "",
 	}
 	for a := range want {
@@ -185,7 +186,7 @@ func TestPerfMap(t *testing.T) {
 			t.Errorf("%#x: got %.60q, want %.60q", pc.Addr, got, want[pc.Addr])
 		}
 	}
-	if os.Geteuid() == 0 { // another user's is believed of that user's programs only
+	if os.Geteuid() == 0 { // another user's map is read only for that user's programs
 		if err := os.Chown(path, 12345, 12345); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func TestPerfMap(t *testing.T) {
 	}
 }
 
-// The same file loaded twice, at two addresses, and a file that is not there: each on its own.
+// One file loaded twice, at two addresses, and one missing file: each is handled by itself.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	path := build(t, "plain.c", "p", "gcc", "-g", "-O2")
@@ -240,7 +241,7 @@ func TestModules(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "libgone.so") {
 		t.Errorf("notes %q", notes)
 	}
-	root := t.TempDir() // as /proc/PID/root of a container
+	root := t.TempDir() // like /proc/PID/root of a container
 	inside := "/elsewhere/p"
 	if err := os.Mkdir(root+"/elsewhere", 0o755); err != nil {
 		t.Fatal(err)
@@ -248,7 +249,7 @@ func TestModules(t *testing.T) {
 	copyOf(t, path, root+inside)
 	got, notes := ask(Options{Root: root}, inside, id, []uint64{a})
 	if len(notes) > 0 || !cmp.Equal(got[0], frames[0]) {
-		t.Errorf("in a root directory of its own: got%s\nnotes %q", text(got[0]), notes)
+		t.Errorf("with a root directory: got%s\nnotes %q", text(got[0]), notes)
 	}
 	got, notes = ask(Options{Root: root}, path, id, []uint64{a})
 	if len(notes) > 0 || !cmp.Equal(got[0], frames[0]) {

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Which variables of a file are told: those of 1 KiB and more, up to the 1000 largest, and the 20 largest of whatever
+// The variables of a file that are listed: those of at least 1 KiB, up to the 1000 largest; and the 20 largest of any
 // size.
 const (
 	tellFrom = 1 << 10
@@ -18,15 +18,15 @@ const (
 	tellSome = 20
 )
 
-// apartFrom is how large a variable must be for a separate debug file to be asked where it is declared: such files are
-// mostly compressed, and those of the system's libraries are large.
+// apartFrom is the size from which on a variable's declaration is looked up in a separate debug file. These files are
+// mostly compressed, and those of system libraries are large.
 const apartFrom = 64 << 10
 
-// maxVariableName bounds the names of variables, in bytes.
+// maxVariableName limits the names of variables, in bytes.
 const maxVariableName = 1 << 10
 
 // Variables returns the largest static and thread-local variables of a module's file, largest first, and the sections
-// that hold static data. Nothing is returned of a file that is not the one that was loaded, or cannot be read.
+// that hold static data. It returns nothing if the file is not the one that was loaded, or cannot be read.
 func (s *Symbolizer) Variables(ctx context.Context, m event.Module) (list []event.Variable, data []event.DataSection) {
 	if strings.HasPrefix(m.Path, "[") || m.Path == "" {
 		return nil, nil
@@ -36,7 +36,7 @@ func (s *Symbolizer) Variables(ctx context.Context, m event.Module) (list []even
 		return nil
 	})
 	if err != nil {
-		return nil, nil // the notes of Resolve tell of damaged files
+		return nil, nil // Resolve's notes report damaged files
 	}
 	return list, data
 }
@@ -106,7 +106,7 @@ func cut(s string) string {
 	return s[:n]
 }
 
-// declare fills in where the variables are declared, as far as the debug information tells.
+// declare fills in where the variables are declared, as far as the debug information says so.
 func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debug *elfx.File) {
 	if len(list) == 0 {
 		return
@@ -127,15 +127,15 @@ func (s *Symbolizer) declare(ctx context.Context, list []event.Variable, f, debu
 	}
 	split := splits{root: s.o.Root, files: paths(f, debug)}
 	defer split.close()
-	// What is known is told.
+	// What was found before an error is used.
 	found, _ := dwarfx.New(sections, dwarfx.Options{Split: split.open, Release: from.Release}).Variables(ctx, places)
 	for i, d := range found {
 		v := &list[i]
 		if places[i] == (dwarfx.Place{Thread: true}) && !strings.Contains(v.Name, d.Name) {
-			continue // offset 0 is also what linkers leave of variables that they dropped
+			continue // linkers also leave offset 0 for variables that they dropped
 		}
 		v.File, v.Line = d.File, d.Line
-		// The compiler numbers what is static in a function: table.0.
+		// Compilers number static variables of functions: table.0.
 		if name, number, ok := strings.Cut(v.Name, "."); ok && v.Linkage == "" && name == d.Name &&
 			strings.Trim(number, "0123456789") == "" {
 			v.Name, v.Linkage = name, v.Name

@@ -20,7 +20,8 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++"} {
 		for _, flags := range []string{"-gdwarf-5 -O0", "-gdwarf-4 -O2", "-gdwarf-3 -O1", "-g -O2 -no-pie",
-			"-g -O2 -gz=zlib", "-g -O1 apart", "-gdwarf-5 -O1 -gsplit-dwarf", "-gdwarf-4 -O2 -gsplit-dwarf", "-g0 -O2", "-g0 -s"} {
+			"-g -O2 -gz=zlib", "-g -O1 apart", "-gdwarf-5 -O1 -gsplit-dwarf", "-gdwarf-4 -O2 -gsplit-dwarf",
+			"-g0 -O2", "-g0 -s"} {
 			t.Run(compiler+" "+flags, func(t *testing.T) {
 				t.Parallel()
 				list, apart := strings.CutSuffix(flags, " apart")
@@ -64,7 +65,7 @@ func openID(t *testing.T, path string) []byte {
 	return f.BuildID()
 }
 
-// marks are the lines of testdata/statics.cc, by the names in its comments.
+// marks returns the lines of testdata/statics.cc, by the names in its comments.
 func marks(t *testing.T) map[string]uint32 {
 	t.Helper()
 	b, err := os.ReadFile("testdata/statics.cc")
@@ -114,12 +115,12 @@ func sameAsNM(t *testing.T, path string, found []event.Variable, flags string, c
 		}
 		if !lines {
 			if v.File != "" {
-				t.Errorf("%+v: whence the file?", v)
+				t.Errorf("%+v has a file, although there is no debug information", v)
 			}
 			continue
 		}
 		if split && thread && !clang {
-			continue // gcc writes no offset in a thread's memory there, but one in the file
+			continue // gcc writes no offset in thread-local memory there, but one in the file
 		}
 		want := marked[v.Name]
 		if n := marked["clang: "+v.Name]; clang && n > 0 {
@@ -131,11 +132,11 @@ func sameAsNM(t *testing.T, path string, found []event.Variable, flags string, c
 		if m[5] != "" && !thread && !clang { // nm does not read clang's debug information
 			checked++
 			if n, _ := strconv.Atoi(m[5]); uint32(n) != v.Line {
-				t.Errorf("%+v, nm says line %s", v, m[5])
+				t.Errorf("%+v, want line %s as in nm", v, m[5])
 			}
 		}
 	}
-	if large < 14 || lines && !clang && !split && checked < 5 { // nm does not read what was split off
+	if large < 14 || lines && !clang && !split && checked < 5 { // nm does not read split debug information
 		t.Errorf("nm has %d variables, and %d lines", large, checked)
 	}
 }
@@ -144,7 +145,8 @@ func sameAsNM(t *testing.T, path string, found []event.Variable, flags string, c
 func sameSections(t *testing.T, path string, data []event.DataSection) {
 	t.Helper()
 	sizes := map[string]uint64{}
-	for _, m := range regexp.MustCompile(`(?m)\] (\.\S+) +(?:PROGBITS|NOBITS) +\S+ \S+ ([0-9a-f]+) `).FindAllStringSubmatch(run(t, "readelf", "-SW", path), -1) {
+	row := regexp.MustCompile(`(?m)\] (\.\S+) +(?:PROGBITS|NOBITS) +\S+ \S+ ([0-9a-f]+) `)
+	for _, m := range row.FindAllStringSubmatch(run(t, "readelf", "-SW", path), -1) {
 		n, _ := strconv.ParseUint(m[2], 16, 64)
 		sizes[m[1]] += n
 	}
@@ -169,8 +171,8 @@ func sameSections(t *testing.T, path string, data []event.DataSection) {
 	}
 }
 
-// TestDroppedVariables: the debug information of a thread-local variable that the linker dropped says offset 0, where
-// another one lies.
+// TestDroppedVariables: the debug information of a thread-local variable that the linker dropped has offset 0, which is
+// another variable's.
 func TestDroppedVariables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +194,7 @@ func TestDroppedVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesOfDamagedFiles: whatever is in a file, an answer comes, and soon.
+// TestVariablesOfDamagedFiles: whatever is in a file, an answer comes soon.
 func TestVariablesOfDamagedFiles(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile(build(t, "statics.cc", "statics", "g++", "-g", "-O1", "-std=c++17"))
@@ -225,7 +227,7 @@ func TestVariablesOfDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestVariableLimits: of many variables the largest are told, and all are counted.
+// TestVariableLimits: of many variables, the largest are listed, and all are counted.
 func TestVariableLimits(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/symbols"
 )
 
-// Wherever the debug information lies and however it is packed, the answer is that of the plain program.
+// Wherever the debug information is and however it is packed, the names are those of the plain program.
 func TestWhereDebugInformationLies(t *testing.T) {
 	t.Parallel()
 	program := build(t, "shapes.cc", "program", "g++", "-std=c++17", "-g", "-O2", "-Wl,--build-id=sha1")
@@ -112,7 +112,7 @@ func TestWhereDebugInformationLies(t *testing.T) {
 	}
 }
 
-// sameFrames compares the answers about the same addresses and shows the first that differs.
+// sameFrames compares answers about the same addresses and shows the first difference.
 func sameFrames(t *testing.T, got, want [][]event.Frame) {
 	t.Helper()
 	for i := range want {
@@ -232,7 +232,7 @@ func noLines(t *testing.T, got [][]event.Frame) {
 	}
 }
 
-// Without debug information the symbol table names functions, exactly as far as they reach.
+// Without debug information, the symbol table names functions, exactly as far as they reach.
 func TestSymbolsOnly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -268,7 +268,7 @@ func TestSymbolsOnly(t *testing.T) {
 				if len(w) > 0 && symbols.Spelling(g.Function) == symbols.Spelling(w[0].Function) {
 					continue
 				}
-				// Several names for one function: any is right. binutils reads no .dynsym here.
+				// One function may have several names: any is right. binutils does not read .dynsym here.
 				linkage := g.Linkage
 				if linkage == "" {
 					linkage = g.Function
@@ -306,7 +306,7 @@ func covers(spans []span, a uint64) bool {
 	return slices.ContainsFunc(spans, func(s span) bool { return a >= s.start && a-s.start < s.size })
 }
 
-// dwz moves what several files share to a third one, and within a file to partial units.
+// dwz moves what several files share to a third file, and within a file to partial units.
 func TestSupplementaryFile(t *testing.T) {
 	t.Parallel()
 	need.Tool(t, "dwz")
@@ -354,7 +354,7 @@ func TestSupplementaryFile(t *testing.T) {
 	}
 }
 
-// What is not here is asked for, and believed only if it has the right build id.
+// A debug file that is not here is fetched, and used only if it has the right build id.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	program := build(t, "plain.c", "p", "gcc", "-g", "-O2", "-Wl,--build-id=sha1")
@@ -372,7 +372,8 @@ func TestFetch(t *testing.T) {
 		answer string
 		err    error
 		note   string
-	}{{program, nil, ""}, {"", nil, "none"}, {other, nil, "build id"}, {"", errors.New("no way"), "no way"}, {stripped + ".gone", nil, "no such file"}} {
+	}{{program, nil, ""}, {"", nil, "none"}, {other, nil, "build id"}, {"", errors.New("no way"), "no way"},
+		{stripped + ".gone", nil, "no such file"}} {
 		asked := 0
 		o := Options{DebugDirs: []string{}, Fetch: func(_ context.Context, which []byte) (string, error) {
 			if asked++; !bytes.Equal(which, id) {
@@ -404,6 +405,6 @@ func TestFetch(t *testing.T) {
 	ask(Options{Fetch: func(context.Context, []byte) (string, error) { asked = true; return "", nil }}, program, id,
 		addrs)
 	if asked {
-		t.Error("what is here is asked for")
+		t.Error("Fetch was called for a file that is here")
 	}
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// markPrefix before a name says that it is a mark's, whatever else it may be: mark:peak.
+// markPrefix before a name says that it is a mark's, whatever else it may mean: mark:peak.
 const markPrefix = "mark:"
 
-// latest stands behind a name, after #, for the last one of that name.
+// latest stands after a name and # for the last mark of that name.
 const latest = "last"
 
-// UnknownMark is the error of a moment that is nothing but perhaps a mark's name, and of which the recording has no
-// mark.
+// UnknownMark is the error of a text that could only be a mark's name, and of which the recording has no mark.
 type UnknownMark struct {
-	Text  string // as it was written
+	Text  string // as the user wrote it
 	Marks []string
 }
 
@@ -33,11 +32,11 @@ func (e *UnknownMark) Error() string {
 	return fmt.Sprintf("%q is not a moment; write %s of the recording (%s)", e.Text, Help, list)
 }
 
-// findMark finds a mark by its name: the first one, NAME#2 the second one, NAME#last the last one.
+// findMark finds a mark by its name: NAME is the first one, NAME#2 the second one, NAME#last the last one.
 func findMark(r *recording.Reader, text string) (*event.Mark, error) {
 	marks := r.Marks()
 	name := strings.TrimPrefix(text, markPrefix)
-	if m := nth(marks, name, 1); m != nil { // a name may have a # in it
+	if m := nth(marks, name, 1); m != nil { // a name may contain #
 		return m, nil
 	}
 	if i := strings.LastIndexByte(name, '#'); i > 0 {
@@ -52,7 +51,7 @@ func findMark(r *recording.Reader, text string) (*event.Mark, error) {
 	return nil, &UnknownMark{text, Names(marks)}
 }
 
-// nth returns the n-th mark of a name, counting from 1; the last one if n is less. Nil if there is none.
+// nth returns the n-th mark of a name, counting from 1; the last one if n is less than 1; nil if there is none.
 func nth(marks []event.Mark, name string, n int) (found *event.Mark) {
 	for i := range marks {
 		if marks[i].Name != name {
@@ -68,8 +67,8 @@ func nth(marks []event.Mark, name string, n int) (found *event.Mark) {
 	return found
 }
 
-// Names returns what each of the marks is called as a moment: its name, and behind it #2 and so on if there were others
-// of that name before.
+// Names returns by what text each of the marks can be given as a time: its name, followed by #2 and so on if earlier
+// marks have the same name.
 func Names(marks []event.Mark) []string {
 	seen := map[string]int{}
 	list := make([]string, len(marks))

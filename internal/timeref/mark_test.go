@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestMarks: marks are found by name and number, their place is their cut, or their time where they have none; what
-// else is a moment is not taken for a mark.
+// TestMarks: marks are found by name and number, at their cut, or, if they have none, at their time. Texts that mean
+// another time are not taken for marks.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -45,7 +45,8 @@ func TestMarks(t *testing.T) {
 	}
 	defer r.Close()
 	for text, want := range map[string]uint64{
-		"load": 3, "load#1": 3, "load#2": 5, "load#3": 7, "load#last": 7, "mark:load#2": 5, "rss>2GiB": 5, "system-free<5%": 3, "mark:peak": 1,
+		"load": 3, "load#1": 3, "load#2": 5, "load#3": 7, "load#last": 7, "mark:load#2": 5, "rss>2GiB": 5,
+		"system-free<5%": 3, "mark:peak": 1,
 		"mark:10s": 2, "a#2": 4, "far": 10, "mode exact": 10, " load ": 3,
 	} {
 		m, err := Parse(text)

@@ -1,9 +1,10 @@
-// Package timeref is about how people name a moment of a recording on the command line: a time since its start (1.5s,
-// 200ms), a share of the time from there to its last event (50%), a word (start, peak, end), or the name of a mark.
+// Package timeref parses how people name a point in time of a recording on the command line: a time since its start
+// (1.5s, 200ms), a share of the time from its start to its last event (50%), a word (start, peak, end), or the name of
+// a mark.
 //
 // A Moment becomes a cut of a recording (see package recording): the cut after the last event at or before that time.
-// So of two ranges that meet at a moment, each event is in one: from 1s to 2s are the events later than 1s, up to and
-// including 2s.
+// So if two ranges meet at a moment, each event is in one of them: from 1s to 2s are the events later than 1s, up to
+// and including 2s.
 package timeref
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Moment is a moment of a recording that is not known yet. The zero value is the start.
+// Moment is a point in time, independent of a recording. The zero value is the start.
 type Moment struct {
 	kind  kind
 	time  time.Duration
@@ -36,13 +37,13 @@ const (
 	atMark
 )
 
-// Start and End are the moments at which a recording begins and ends.
+// Start and End are the beginning and the end of a recording.
 var (
 	Start = Moment{kind: atStart, text: "start"}
 	End   = Moment{kind: atEnd, text: "end"}
 )
 
-// Help says what Parse takes, for the help of a command.
+// Help says what Parse accepts, for the help of a command.
 const Help = "a time since the start (1.5s, 200ms, 2m), a share of the time to the last event (50%), one of start, " +
 	"peak, end, or the name of a mark"
 
@@ -83,7 +84,7 @@ func Parse(text string) (Moment, error) {
 	}
 	switch {
 	case err != nil && (word == "" || !isLetter(word[0])):
-		return fail("") // a mark of such a name is written mark:NAME
+		return fail("") // a mark with such a name is written mark:NAME
 	case err != nil:
 		return Moment{kind: atMark, text: text}, nil
 	case d < 0:
@@ -93,7 +94,7 @@ func Parse(text string) (Moment, error) {
 	return m, nil
 }
 
-// isLetter says whether a word may begin a mark's name without mark: before it: it begins no number.
+// isLetter says whether a word may begin a mark's name without "mark:" before it: such a byte does not begin a number.
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c == '_' || c >= 0x80 }
 
 // String returns the moment as Parse reads it.
@@ -105,7 +106,7 @@ func (m Moment) String() string {
 }
 
 // Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is
-// decoded. The error of a mark that is not there is an *UnknownMark.
+// decoded. If there is no such mark, the error is an *UnknownMark.
 func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	first, last := r.Cuts()
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// open makes a recording of 100 allocations, one a millisecond from 1 ms on, of which the first 60 are kept and those
-// after them freed at once; the process ends at 200 ms.
+// open makes a recording of 100 allocations, one per millisecond from 1 ms on. The first 60 are kept, the others are
+// freed at once. The process ends at 200 ms.
 func open(t *testing.T, finish bool) *recording.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -79,8 +79,9 @@ func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":      `"" is not a moment; write a time since the start (1.5s, 200ms, 2m), a share`,
-		"+noon": `"+noon" is not a moment; write`, "%": `"%" is not a moment; write`, "nan%": `"nan%" is not a moment; write`,
-		"101%": `a share is from 0% to 100%`, "-1%": `a share is from 0% to 100%`, "1.5": `"1.5" is not a moment: it has no unit`,
+		"+noon": `"+noon" is not a moment; write`, "%": `"%" is not a moment; write`,
+		"nan%": `"nan%" is not a moment; write`, "101%": `a share is from 0% to 100%`,
+		"-1%": `a share is from 0% to 100%`, "1.5": `"1.5" is not a moment: it has no unit`,
 		"-1s": `lies before the start`, "1parsec": `"1parsec" is not a moment; write`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// BenchmarkFile verifies the recording that HEAPTAP_RECORDING names.
+// BenchmarkFile verifies the recording named by HEAPTAP_RECORDING.
 func BenchmarkFile(b *testing.B) {
 	path := os.Getenv("HEAPTAP_RECORDING")
 	if path == "" {
-		b.Skip("HEAPTAP_RECORDING names no recording")
+		b.Skip("HEAPTAP_RECORDING is not set")
 	}
 	for b.Loop() {
 		if r, err := File(path); err != nil || !r.OK {

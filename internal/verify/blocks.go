@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Of the specification: lengths of the file's header, of a block's header and of the trailer, and types of blocks.
+// From the specification: lengths of the file's header, of a block's header and of the trailer, and types of blocks.
 const (
 	fileHeader  = 32
 	blockHeader = 24
@@ -34,10 +34,10 @@ type file struct {
 	size    int64
 	check   *Check
 	blocks  []block
-	whole   int64 // end of the last block before the first one that is not whole
+	whole   int64 // end of the last block before the first incomplete one
 	missing []string
 	folds   map[[2]uint64]uint64 // by type and level: the number below which blocks are folded
-	folded  int                  // blocks that are
+	folded  int                  // number of folded blocks
 	tally   bool
 	ending  *struct{ Events uint64 }
 }
@@ -70,7 +70,7 @@ func (w *file) walk() error {
 		}
 		w.check.require(!indexed, "block %d at offset %d follows the index", len(w.blocks), w.whole)
 		w.check.require(b.kind == typeProcess || len(w.blocks) > 0,
-			"block %d at offset %d is of type %d: a description of the process comes first",
+			"block %d at offset %d is of type %d: the first block must describe the process",
 			len(w.blocks), w.whole, b.kind)
 		if err := w.look(b); err != nil {
 			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
@@ -139,13 +139,13 @@ func (w *file) payload(b block) io.Reader {
 	return io.NewSectionReader(w.f, b.offset+blockHeader, int64(b.length))
 }
 
-// findFolded learns from the blocks that say so which ones are folded: they come after them.
+// findFolded collects which blocks are folded. Blocks after them say so.
 func (w *file) findFolded() {
 	w.folds = make(map[[2]uint64]uint64)
 	for at, number := int64(fileHeader), uint32(0); at < w.size; number++ {
 		b, err := w.header(at, number)
 		if err != nil {
-			return // walk tells
+			return // walk reports it
 		}
 		if b.kind == typeFolded {
 			p, err := io.ReadAll(w.payload(b))
@@ -153,7 +153,7 @@ func (w *file) findFolded() {
 				crc32.Checksum(p, castagnoli) == b.checksum && len(head) == 5 {
 				key := [2]uint64{head[0], head[1]}
 				w.check.require(head[2] <= uint64(number),
-					"block %d says that blocks up to %d are folded, which come after it", number, head[2])
+					"block %d says that blocks up to %d are folded, but those come after it", number, head[2])
 				w.folds[key] = max(w.folds[key], head[2])
 			}
 		}
@@ -161,7 +161,7 @@ func (w *file) findFolded() {
 	}
 }
 
-// isFolded reports whether a block's payload but for its head was given up.
+// isFolded reports whether a block's payload was discarded, except for its head.
 func (w *file) isFolded(b block, number uint32) bool {
 	level := uint64(0)
 	if b.kind == typeSummary {
@@ -204,7 +204,7 @@ func (w *file) index(b block, p []byte) error {
 		return fmt.Errorf("the index: %w", err)
 	}
 	if len(head) != 1 || head[0] != uint64(len(w.blocks)) || len(columns[3]) != 4*len(w.blocks) {
-		return fmt.Errorf("the index does not name the %d blocks before it", len(w.blocks))
+		return fmt.Errorf("the index does not list the %d blocks before it", len(w.blocks))
 	}
 	types, lengths := bytes.NewReader(columns[1]), bytes.NewReader(columns[2])
 	for i, b := range w.blocks {

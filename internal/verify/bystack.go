@@ -1,9 +1,9 @@
 package verify
 
-// byStack keeps a value for each call stack, by its number; zero at first.
+// byStack has a value for each call stack, by its number; initially zero.
 type byStack[T any] struct {
 	dense []T
-	far   map[uint32]*T // of numbers beyond those that a recorder gives
+	far   map[uint32]*T // of numbers larger than a recorder gives
 }
 
 // newByStack expects as many stacks as there are nodes.

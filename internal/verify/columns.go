@@ -11,7 +11,7 @@ const maxColumn = 16 << 20 // unpacked
 
 var errColumns = errors.New("its columns are damaged")
 
-// parseColumns reads a payload of columns: the numbers of its head, and each column unpacked.
+// parseColumns reads a payload of columns: the numbers of its head, and each column, unpacked.
 func parseColumns(p []byte) (head []uint64, columns map[byte][]byte, err error) {
 	uint := func() (v uint64) {
 		v, n := binary.Uvarint(p)

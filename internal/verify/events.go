@@ -10,20 +10,20 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// threadState is what the definitions need to know of a thread.
+// threadState is the state of a thread.
 type threadState struct {
-	latest uint64 // number of its latest allocation plus 1
-	halves int64  // reallocs whose old block has ended and whose new one is not born
+	latest          uint64 // number of its latest allocation plus 1
+	pendingReallocs int64  // reallocs whose old block has ended and whose new block is not yet allocated
 }
 
-// events goes through the events once. What order and pairs need is kept apart: they are checked at the same time.
+// events goes through the events once. Order and pairs have separate state: they are checked concurrently.
 type events struct {
 	rec          *recording.Reader
 	tree         *tree
 	order, pairs *Check
 	end          int64 // of the recording, if it has an ending
 	ended        bool
-	partial      bool // the recording does not begin with the first event: what is freed may be older than it
+	partial      bool // the recording does not begin with the first event: freed blocks may be older
 
 	count   uint64
 	last    int64
@@ -55,7 +55,7 @@ func newEvents(r *recording.Reader, t *tree, order, pairs *Check) *events {
 	return v
 }
 
-// read checks all events and counts them anew.
+// read checks all events and recounts them.
 func (v *events) read() (*tally.Summary, error) {
 	counted := tally.New()
 	first := v.count
@@ -76,13 +76,13 @@ func (v *events) read() (*tally.Summary, error) {
 		v.regions.finish(v.count)
 	}
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
-	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and which they end", v.allocs, v.frees)
+	v.pairs.What = fmt.Sprintf("%d allocations, and which of them %d deallocations end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded",
 		len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err
 }
 
-// ordered checks an event by itself. number is the cut after it, here and below.
+// ordered checks an event by itself. number is the cut after the event, here and below.
 func (v *events) ordered(number uint64, e *event.Event) {
 	if e.Time < v.last {
 		v.order.problem("event %d at %d ns comes after one at %d ns", number, e.Time, v.last)
@@ -92,18 +92,19 @@ func (v *events) ordered(number uint64, e *event.Event) {
 		v.order.problem("event %d at %d ns comes after the end at %d ns", number, e.Time, v.end)
 	}
 	if e.Kind >= event.KindCount || e.Func >= event.FuncCount {
-		v.order.problem("event %d is of kind %d by function %d: which does not exist", number, e.Kind, e.Func)
+		v.order.problem("event %d has kind %d and function %d: one does not exist", number, e.Kind, e.Func)
 	}
 	if list := v.rec.Threads(); int(e.Thread) >= len(list) {
-		v.order.problem("event %d is of thread %d, which does not exist", number, e.Thread)
+		v.order.problem("event %d belongs to thread %d, which does not exist", number, e.Thread)
 	} else if start := list[e.Thread].Start; e.Time < start {
-		v.order.problem("event %d at %d ns is of thread %d, which starts at %d ns", number, e.Time, e.Thread, start)
+		v.order.problem("event %d at %d ns belongs to thread %d, which starts at %d ns", number, e.Time, e.Thread,
+			start)
 	}
-	v.stack(number, e, e.Stack, e.Kind != event.Free) // a Free bears the stack of its allocation
+	v.stack(number, e, e.Stack, e.Kind != event.Free) // a Free has the stack of its allocation
 	v.stack(number, e, e.FreeStack, true)
 }
 
-// stack checks that a call stack exists, and, if it was taken at the event, that its code was there then.
+// stack checks that a call stack exists, and, if it was taken at the event, that its code was loaded then.
 func (v *events) stack(number uint64, e *event.Event, id uint32, taken bool) {
 	if id == 0 {
 		return
@@ -111,7 +112,7 @@ func (v *events) stack(number uint64, e *event.Event, id uint32, taken bool) {
 	if _, ok := v.tree.nodes.Get(id); !ok {
 		v.order.problem("event %d names call stack %d, which does not exist", number, id)
 	}
-	if taken && e.Flags&event.Late == 0 { // else its time is not its own
+	if taken && e.Flags&event.Late == 0 { // a late event has another's time
 		v.tree.there(id, e.Time, number)
 	}
 }
@@ -122,7 +123,7 @@ func (v *events) paired(number uint64, e *event.Event) {
 	if int(e.Thread) < len(v.threads) {
 		t = &v.threads[e.Thread]
 	}
-	v.halves(number, e, t)
+	v.reallocs(number, e, t)
 	if e.Kind != event.Free && e.Ref != event.NoRef {
 		v.pairs.problem("event %d ends allocation %d, but is not the deallocation of a live block", number, e.Ref)
 	}
@@ -139,23 +140,24 @@ func (v *events) paired(number uint64, e *event.Event) {
 	}
 }
 
-// halves checks that the halves of reallocs belong together.
-func (v *events) halves(number uint64, e *event.Event, t *threadState) {
+// reallocs checks that the two events of each realloc belong together.
+func (v *events) reallocs(number uint64, e *event.Event, t *threadState) {
 	if e.Flags&event.InPlace != 0 && (e.Kind != event.Alloc || e.Flags&event.Realloc == 0) {
-		v.pairs.problem("event %d is in place, but no realloc", number)
+		v.pairs.problem("event %d is in place, but not a realloc", number)
 	}
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
 	if e.Func != event.ReallocFunc && e.Func != event.Reallocarray && e.Func != event.PoolMove {
-		v.pairs.problem("event %d is half of a realloc, by function %s", number, e.Func)
+		v.pairs.problem("event %d is part of a realloc, but its function is %s", number, e.Func)
 	}
 	switch e.Kind {
 	case event.Free, event.Unrecorded:
-		t.halves++
+		t.pendingReallocs++
 	case event.Alloc:
-		if t.halves--; t.halves < 0 {
-			v.pairs.problem("event %d is a realloc's new block, but its thread has no realloc whose old block has ended", number)
+		if t.pendingReallocs--; t.pendingReallocs < 0 {
+			v.pairs.problem("event %d is a realloc's new block, but its thread has no realloc whose old block has "+
+				"ended", number)
 		}
 	}
 }
@@ -163,7 +165,7 @@ func (v *events) halves(number uint64, e *event.Event, t *threadState) {
 func (v *events) alloc(number uint64, e *event.Event) {
 	v.live.add(v.allocs, live{size: e.Size, addr: e.Addr, born: e.Time, stack: e.Stack, by: e.Thread,
 		sampled: e.Flags&event.Sampled != 0})
-	if e.Addr != 0 && !e.Func.InPool() { // whose blocks lie in others
+	if e.Addr != 0 && !e.Func.InPool() { // blocks in pools lie in other blocks
 		if n, ok := v.at[e.Addr]; ok {
 			v.pairs.problem("event %d allocates at %#x, where allocation %d is live", number, e.Addr, n)
 		}
@@ -199,7 +201,7 @@ func (v *events) free(number uint64, e *event.Event, t *threadState) {
 	is := live{size: e.Size, addr: e.Addr, born: e.Born, stack: e.Stack, by: e.BornBy,
 		sampled: e.Flags&event.Sampled != 0}
 	if is != b {
-		v.pairs.problem("event %d ends allocation %d, of which it says %s; it is %s", number, e.Ref, is, b)
+		v.pairs.problem("event %d ends allocation %d and describes it as %s; it is %s", number, e.Ref, is, b)
 	}
 	if b.addr != 0 && v.at[b.addr] == e.Ref {
 		delete(v.at, b.addr)

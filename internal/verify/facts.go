@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// What a recording says beside its events. A check is listed if there is something to look at.
+// What a recording says besides its events. A check is listed if there is anything to check.
 
 // checkFacts checks names of memory, the threads' stacks, mismatches and counts.
 func (r *Result) checkFacts(rec *recording.Reader) {
@@ -37,7 +37,7 @@ type facts struct {
 
 func (f *facts) thread(c *Check, what string, i int, thread uint32) {
 	n := len(f.rec.Threads())
-	c.require(int64(thread) < int64(n), "%s %d is of thread %d, there are %d", what, i, thread, n)
+	c.require(int64(thread) < int64(n), "%s %d belongs to thread %d, but there are %d threads", what, i, thread, n)
 }
 
 func (f *facts) stack(c *Check, what string, i int, id uint32) {
@@ -59,8 +59,8 @@ func (f *facts) ranges(c *Check, list []event.NamedRange) {
 		f.thread(c, "range", i, n.Thread)
 		f.time(c, "range", i, n.Time)
 		c.require(n.Event >= before, "range %d lies after %d events, an earlier one after %d", i, n.Event, before)
-		c.require(n.Event <= last || f.end == math.MaxInt64, "range %d lies after %d events, there are %d", i, n.Event,
-			last)
+		c.require(n.Event <= last || f.end == math.MaxInt64, "range %d lies after %d events, but there are %d", i,
+			n.Event, last)
 		c.require(n.Size > 0, "range %d is empty", i)
 		before = max(before, n.Event)
 	}
@@ -91,20 +91,20 @@ func (f *facts) pairs(c *Check, list []event.Pair) {
 		f.time(c, "mismatch", i, p.Time)
 		f.stack(c, "mismatch", i, p.Stack)
 		f.stack(c, "mismatch", i, p.FreeStack)
-		c.require(allocates(p.Alloc), "mismatch %d is of what %s allocated, which does not allocate", i, p.Alloc)
-		c.require(deallocates(p.Free), "mismatch %d is of what %s freed, which does not free", i, p.Free)
+		c.require(allocates(p.Alloc), "mismatch %d: %s does not allocate", i, p.Alloc)
+		c.require(deallocates(p.Free), "mismatch %d: %s does not free", i, p.Free)
 		of := event.MismatchOf(p.Alloc, p.Free)
 		c.require(p.Mismatch&of == of && (p.Mismatch&event.MismatchFunction == 0 || of == event.MismatchFunction),
-			"mismatch %d, of %s and %s, is %d, ought to have %d", i, p.Alloc, p.Free, p.Mismatch, of)
+			"mismatch %d of %s and %s is %d, expected %d", i, p.Alloc, p.Free, p.Mismatch, of)
 		blocks += p.Count
 	}
 	if first, last := f.rec.Cuts(); first == 0 {
-		c.require(blocks <= last, "mismatches of %d blocks, there are %d events", blocks, last)
+		c.require(blocks <= last, "mismatches of %d blocks, but there are %d events", blocks, last)
 	}
 }
 
 func (f *facts) counts(c *Check, counts *event.Counts) {
-	c.What = fmt.Sprintf("%d rows of what threads counted", len(counts.Rows))
+	c.What = fmt.Sprintf("%d rows of counts", len(counts.Rows))
 	for i := range counts.Rows {
 		n := &counts.Rows[i]
 		can := allocates(n.Func)
@@ -113,11 +113,11 @@ func (f *facts) counts(c *Check, counts *event.Counts) {
 		}
 		c.require(can, "row %d counts what %s cannot do (frees: %t)", i, n.Func, n.Frees)
 		c.require(n.Timed > 0 || n.Time == 0 && len(n.Times) == 0,
-			"row %d has the time of calls, of which none was timed", i)
+			"row %d has times, but no timed calls", i)
 	}
 	for i := range counts.Rows {
 		timed := counts.Rows[i].Timed > 0
-		if c.require(!timed || counts.Tick > 0, "calls were timed by a clock that does not tick"); timed {
+		if c.require(!timed || counts.Tick > 0, "calls were timed, but the clock's tick is 0"); timed {
 			break
 		}
 	}

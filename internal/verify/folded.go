@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// checkFolded compares the statistics of a recording whose older events were folded with its summaries, stack by stack.
+// checkFolded compares the tally of a recording whose older events were folded with its summaries, stack by stack.
 func checkFolded(c *Check, rec *recording.Reader) error {
 	stored, err := rec.Tally()
 	if err != nil {
@@ -41,7 +41,7 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 		c.problem("call stack %d is in the statistics, but not in any summary", id)
 	}
 	t := &stored.Totals
-	c.require(t.Events == last, "the statistics count %d events, there are %d", t.Events, last)
+	c.require(t.Events == last, "the statistics count %d events, but there are %d", t.Events, last)
 	levels, err := rec.Levels(context.Background(), 0, last, 1)
 	top := uint64(0)
 	for _, l := range levels {

@@ -2,7 +2,7 @@ package verify
 
 import "fmt"
 
-// live is a block that has not ended yet.
+// live is a live block.
 type live struct {
 	size, addr uint64
 	born       int64
@@ -18,11 +18,11 @@ func (b live) String() string {
 	return s
 }
 
-// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Numbers that are near are kept
-// together: most blocks end soon after they are made.
+// liveBlocks are the live blocks, by the number of their allocation. Numbers close to each other are kept together:
+// most blocks end soon after they are allocated.
 type liveBlocks struct {
 	groups []*liveGroup // nil: none of its blocks is live
-	unused []*livePage  // their blocks have ended
+	unused []*livePage  // free pages
 	count  uint64
 }
 
@@ -37,11 +37,11 @@ type liveGroup struct {
 }
 
 type livePage struct {
-	here  uint64 // which ones are live: a bit each
+	here  uint64 // a bit for each live block
 	block [pageBlocks]live
 }
 
-// add adds a block, which is not there yet. Numbers rise.
+// add adds a block. Numbers must rise.
 func (l *liveBlocks) add(ref uint64, b live) {
 	n := ref / pageBlocks / groupPages
 	for uint64(len(l.groups)) <= n {
@@ -67,7 +67,7 @@ func (l *liveBlocks) add(ref uint64, b live) {
 	l.count++
 }
 
-// take takes a block out; false if it is not there.
+// take removes a block and returns it; false if it is not live.
 func (l *liveBlocks) take(ref uint64) (live, bool) {
 	n := ref / pageBlocks / groupPages
 	if n >= uint64(len(l.groups)) || l.groups[n] == nil {

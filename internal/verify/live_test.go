@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLiveBlocks: blocks are found by their numbers as in a map, wherever they end, and only once.
+// TestLiveBlocks: blocks are found by their numbers as in a map, in whatever order they end, and only once.
 func TestLiveBlocks(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -39,14 +39,14 @@ func TestLiveBlocks(t *testing.T) {
 	}
 }
 
-// TestByStack: each stack has a value of its own, also one whose number no recorder gives.
+// TestByStack: each stack has its own value, even if no recorder would give it such a number.
 func TestByStack(t *testing.T) {
 	t.Parallel()
 	b := newByStack[uint32](10)
 	ids := []uint32{0, 1, 73, 74, 1 << 20, 1<<32 - 1}
 	for _, id := range ids {
 		if *b.at(id) != 0 {
-			t.Errorf("stack %d begins with %d", id, *b.at(id))
+			t.Errorf("stack %d has %d at first, want 0", id, *b.at(id))
 		}
 		*b.at(id) = ^id
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// checkMerged holds the sums of a merged recording against those of its inputs, its stacks, its threads and its
+// checkMerged compares the sums of a merged recording with those of its inputs, its stacks, its threads and its
 // timeline.
 func checkMerged(c *Check, rec *recording.Reader) error {
 	sum, err := rec.Tally()
@@ -34,7 +34,8 @@ func checkMerged(c *Check, rec *recording.Reader) error {
 		in.LeakedBytes += v.LeakedBytes
 		in.LeakedBlocks += v.LeakedBlocks
 		c.require(v.PeakBytes >= v.LeakedBytes && v.PeakBytes <= v.Bytes && v.RuntimeBytes <= v.LeakedBytes,
-			"input %d: a peak of %d bytes cannot be, with %d leaked, %d allocated", i, v.PeakBytes, v.LeakedBytes, v.Bytes)
+			"input %d: a peak of %d bytes is impossible with %d leaked, %d allocated",
+			i, v.PeakBytes, v.LeakedBytes, v.Bytes)
 	}
 	equal("events, summed over the inputs", in.Events, t.Events)
 	equal("allocations, summed over the inputs", in.Allocations, t.Allocations)
@@ -53,17 +54,17 @@ func checkMerged(c *Check, rec *recording.Reader) error {
 		all.LiveAtPeakBytes += s.LiveAtPeakBytes
 		all.LiveAtPeakBlocks += s.LiveAtPeakBlocks
 		spread, ok := m.Spreads[s.ID]
-		c.require(ok && spread.Inputs <= uint64(len(m.Inputs)), "call stack %d: it is not known which inputs have it",
+		c.require(ok && spread.Inputs <= uint64(len(m.Inputs)), "call stack %d: the inputs that have it are unknown",
 			s.ID)
 		for k, v := range [...]uint64{s.LiveAtPeakBytes, s.Bytes, s.Allocations, s.LeakedBytes()} {
 			e := spread.All()[k]
 			c.require(e.Min <= e.Max && e.Max <= v && e.Min*spread.Inputs <= v,
-				"call stack %d: %d to %d cannot be, of %d inputs that have %d together",
+				"call stack %d: %d to %d is impossible for %d inputs that have %d together",
 				s.ID, e.Min, e.Max, spread.Inputs, v)
 		}
 	}
 	want := t.Counts
-	all.MinSize, all.MaxSize, want.MinSize, want.MaxSize = 0, 0, 0, 0 // no sums
+	all.MinSize, all.MaxSize, want.MinSize, want.MaxSize = 0, 0, 0, 0 // these are not sums
 	differ(c, "sum over the call stacks", reflect.ValueOf(all.Counts), reflect.ValueOf(want))
 	equal("live at the peaks, summed over the call stacks", all.LiveAtPeakBytes, t.Peak.Bytes)
 	equal("blocks live at the peaks, summed over the call stacks", all.LiveAtPeakBlocks, t.Peak.Blocks)

@@ -2,6 +2,6 @@
 
 package verify
 
-// thinner is by how much tests that try very many inputs try fewer: the race detector makes each take ten times as
+// thinner divides the number of inputs in tests that try very many: the race detector makes each take ten times as
 // long.
 const thinner = 7

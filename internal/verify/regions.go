@@ -7,24 +7,24 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// regions follows the notes of regions through the events: each thread enters and leaves them like brackets, and in the
+// regions follows the notes of regions through the events: each thread enters and leaves regions like brackets, in
 // order of time.
 type regions struct {
 	check   *Check
 	notes   []event.RegionNote
-	next    int // of the notes
+	next    int // index of the next note
 	threads map[uint32]*regionThread
-	end     int64 // -1: the recording has no ending; then it may tell of what comes after its last event
-	exist   int   // threads
+	end     int64 // -1: the recording has no ending; then notes may be later than its last event
+	exist   int   // number of threads
 	allocs  uint64
 	entered int
 }
 
-// regionThread is what is known of a thread.
+// regionThread is the state of a thread.
 type regionThread struct {
-	open  []string // names, from the outermost region on
-	notes uint32   // of regions so far
-	time  int64    // of the latest one
+	open  []string // names, the outermost region first
+	notes uint32   // number of notes so far
+	time  int64    // of the latest note
 }
 
 // newRegions returns nil if there are no regions.
@@ -40,19 +40,20 @@ func newRegions(rec *recording.Reader, r *Result) *regions {
 	return v
 }
 
-// event takes the event of that number, from 1, and all notes before it.
+// event takes an event by its number, from 1, and all notes before it.
 func (v *regions) event(number uint64, e *event.Event) {
 	for v.next < len(v.notes) && v.notes[v.next].Event < number {
 		n := v.take()
-		v.check.require(n.Alloc == v.allocs, "region note %d lies after %d allocations, it says %d", v.next-1, v.allocs,
-			n.Alloc)
+		v.check.require(n.Alloc == v.allocs, "region note %d lies after %d allocations, but says %d", v.next-1,
+			v.allocs, n.Alloc)
 		if n.Late != event.NotLate {
 			kind := event.Alloc
 			if n.Late == event.LateFree {
 				kind = event.Free
 			}
 			v.check.require(n.Event == number-1 && e.Kind == kind && e.Thread == n.Thread,
-				"region note %d is of the %s that comes next in thread %d, which is a %s in thread %d", v.next-1, kind, n.Thread, e.Kind, e.Thread)
+				"region note %d announces a late %s of thread %d, but the next event is a %s of thread %d",
+				v.next-1, kind, n.Thread, e.Kind, e.Thread)
 		}
 	}
 	if e.Kind == event.Alloc {
@@ -60,19 +61,19 @@ func (v *regions) event(number uint64, e *event.Event) {
 	}
 }
 
-// finish takes the notes that are left; last is the number of events.
+// finish takes the remaining notes; last is the number of events.
 func (v *regions) finish(last uint64) {
 	for v.next < len(v.notes) {
 		n := v.take()
-		v.check.require(n.Event <= last || v.end < 0, "region note %d lies after %d events, there are %d", v.next-1,
+		v.check.require(n.Event <= last || v.end < 0, "region note %d lies after %d events, but there are %d", v.next-1,
 			n.Event, last)
 		v.check.require(n.Late == event.NotLate || n.Event < last || v.end < 0,
-			"region note %d is of the event that comes next, and none does", v.next-1)
+			"region note %d announces a late event, but no event follows", v.next-1)
 	}
 	v.check.What = fmt.Sprintf("%d regions in %d threads: order, nesting, times", v.entered, len(v.threads))
 }
 
-// take looks at the next note by itself.
+// take checks the next note by itself.
 func (v *regions) take() *event.RegionNote {
 	i := v.next
 	v.next++
@@ -82,7 +83,7 @@ func (v *regions) take() *event.RegionNote {
 		v.check.require(n.Event >= before.Event, "region note %d lies after %d events, an earlier one after %d", i,
 			n.Event, before.Event)
 	}
-	v.check.require(int64(n.Thread) < int64(v.exist), "region note %d is of thread %d, which does not exist", i,
+	v.check.require(int64(n.Thread) < int64(v.exist), "region note %d belongs to thread %d, which does not exist", i,
 		n.Thread)
 	v.check.require(v.end < 0 || n.Time <= v.end, "region note %d at %d ns comes after the end at %d ns", i, n.Time,
 		v.end)
@@ -107,11 +108,11 @@ func (v *regions) take() *event.RegionNote {
 	}
 	at := len(t.open) - int(n.Leaves)
 	if at < 0 {
-		v.check.problem("region note %d leaves %d regions, thread %d is in %d", i, n.Leaves, n.Thread, len(t.open))
+		v.check.problem("region note %d leaves %d regions, but thread %d is in %d", i, n.Leaves, n.Thread, len(t.open))
 		at = 0
 	} else {
-		v.check.require(t.open[at] == n.Name, "region note %d leaves %q, thread %d is in %q there", i, n.Name, n.Thread,
-			t.open[at])
+		v.check.require(t.open[at] == n.Name, "region note %d leaves %q, but thread %d is in %q there", i, n.Name,
+			n.Thread, t.open[at])
 	}
 	t.open = t.open[:at]
 	return n

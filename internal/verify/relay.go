@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// relay hands events to several checks, each of which goes through all of them, in order, on a goroutine of its own.
+// relay passes events to several checks. Each sees all of them, in order, on its own goroutine.
 type relay struct {
 	checks []chan *batch
 	done   sync.WaitGroup
@@ -17,17 +17,17 @@ type relay struct {
 
 // batch is some events.
 type batch struct {
-	first  uint64 // number of the first one
+	first  uint64 // number of the first event
 	events []event.Event
-	left   atomic.Int32 // checks that have not seen them yet
+	left   atomic.Int32 // number of checks that have not seen the batch yet
 }
 
 const (
 	batchEvents = 1 << 11
-	maxBatches  = 8 // that may wait for a check
+	maxBatches  = 8 // most that may wait for a check
 )
 
-// newRelay starts checks, which get each event with its number.
+// newRelay starts checks, which get each event and its number.
 func newRelay(checks ...func(n uint64, e *event.Event)) *relay {
 	r := &relay{pool: sync.Pool{New: func() any { return &batch{events: make([]event.Event, 0, batchEvents)} }}}
 	for _, check := range checks {
@@ -47,7 +47,7 @@ func newRelay(checks ...func(n uint64, e *event.Event)) *relay {
 	return r
 }
 
-// take takes events, the first of which has that number. Numbers follow one another.
+// take takes events; first is the number of the first one. Numbers are consecutive.
 func (r *relay) take(first uint64, list []event.Event) {
 	if r.next == nil {
 		r.next = r.pool.Get().(*batch)

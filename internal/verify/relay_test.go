@@ -16,7 +16,7 @@ func TestRelay(t *testing.T) {
 		for i := range seen {
 			checks = append(checks, func(number uint64, e *event.Event) {
 				if number != seen[i] || e.Size != 3*number {
-					t.Errorf("check %d gets event %d with %d bytes, %d was next", i, number, e.Size, seen[i])
+					t.Errorf("check %d got event %d with %d bytes, want event %d", i, number, e.Size, seen[i])
 				}
 				if seen[i]++; i == 1 && number%1000 == 0 {
 					runtime.Gosched()

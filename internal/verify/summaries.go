@@ -11,17 +11,17 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// parts is into how many parts the events are cut to ask the recording's summaries about each.
+// parts is the number of parts of the events about which the recording's summaries are asked.
 const parts = 7
 
-// summaries holds what the recording answers without reading all events against what the events say: what each part of
-// it changed, and what was live at the end of each part.
+// summaries compares what the recording answers from its summaries with the events: what changed in each part, and what
+// was live at the end of each part.
 type summaries struct {
 	rec    *recording.Reader
 	check  *Check
 	cuts   []uint64
 	now    []sums           // since the latest cut
-	number *byStack[uint32] // in now, or in what is being compared, plus 1
+	number *byStack[uint32] // index in now, or in the part being compared, plus 1
 	stacks [][]sums         // at each cut
 }
 
@@ -86,7 +86,7 @@ func (n *sums) add(e *event.Event) {
 	}
 }
 
-// cut returns the sums at this moment, and begins anew.
+// cut returns the sums since the latest cut, and begins new ones.
 func (s *summaries) cut() []sums {
 	all := s.now
 	s.now = nil
@@ -101,7 +101,7 @@ func (s *summaries) cut() []sums {
 	return all
 }
 
-// compare asks the recording.
+// compare compares the summaries with the sums.
 func (s *summaries) compare(peak tally.Peak) error {
 	ctx := context.Background()
 	for i := range s.now {
@@ -133,7 +133,7 @@ func (s *summaries) compare(peak tally.Peak) error {
 		return err
 	}
 	s.check.require(bytes == peak.Bytes && (bytes == 0 || at == peak.Event),
-		"the peak is %d bytes at event %d, expected %d at %d", bytes, at, peak.Bytes, peak.Event)
+		"the summaries' peak is %d bytes at event %d, expected %d at %d", bytes, at, peak.Bytes, peak.Event)
 	return nil
 }
 
@@ -170,11 +170,12 @@ func (s *summaries) same(want []sums, changes []recording.Change, live []recordi
 	for _, i := range differ {
 		w, g := &want[i], &got[i]
 		if w.change != g.change {
-			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events %+v",
+			s.check.problem("events %d to %d: the summaries say that call stack %d changed by %+v, the events say %+v",
 				from, at, w.change.Stack, g.change, w.change)
 		}
 		if w.live != g.live {
-			s.check.problem("after event %d: the summaries say that %+v is live, the events %+v", at, g.live, w.live)
+			s.check.problem("after event %d: the summaries say that %+v is live, the events say %+v", at, g.live,
+				w.live)
 		}
 	}
 }

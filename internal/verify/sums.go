@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// checkSums compares the statistics with the events, and their parts with the whole.
+// checkSums compares the tally with the events, and its parts with the whole.
 func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	c.What = fmt.Sprintf("%d call stacks, %d threads: sums, live, peak, leaked", len(stored.Stacks),
 		len(stored.Threads))
@@ -33,11 +33,11 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 		sum.LiveAtPeakBytes += s.LiveAtPeakBytes
 		sum.LiveAtPeakBlocks += s.LiveAtPeakBlocks
 		c.require(s.OwnPeakBytes >= s.LiveAtPeakBytes && s.OwnPeakBytes >= s.LeakedBytes() && s.OwnPeakBytes <= s.Bytes,
-			"call stack %d: its own peak of %d bytes cannot be, with %d live at the peak, %d leaked, %d allocated",
+			"call stack %d: its own peak of %d bytes is impossible with %d live at the peak, %d leaked, %d allocated",
 			s.ID, s.OwnPeakBytes, s.LiveAtPeakBytes, s.LeakedBytes(), s.Bytes)
 	}
 	want := t.Counts
-	sum.MinSize, sum.MaxSize, want.MinSize, want.MaxSize = 0, 0, 0, 0 // no sums
+	sum.MinSize, sum.MaxSize, want.MinSize, want.MaxSize = 0, 0, 0, 0 // these are not sums
 	differ(c, "sum over the call stacks", reflect.ValueOf(sum.Counts), reflect.ValueOf(want))
 	equal("live at the peak, summed over the call stacks", sum.LiveAtPeakBytes, t.Peak.Bytes)
 	equal("blocks live at the peak, summed over the call stacks", sum.LiveAtPeakBlocks, t.Peak.Blocks)
@@ -56,7 +56,7 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	if m := stored.Mapped; m != nil {
 		checkMapped(c, m)
 	} else {
-		// A recording from before it was known what munmap unmaps.
+		// An older recording, from before heaptap knew what munmap unmaps.
 		counted.Totals.Maps.Munmap.Bytes = t.Maps.Munmap.Bytes
 		counted.Mapped = nil
 	}
@@ -67,7 +67,7 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 			c.require(m.LiveBytes == n.LiveBytes && m.PeakBytes == n.PeakBytes && m.PeakTime == n.PeakTime,
 				"stored statistics: mapped %d, %d at the peak", m.LiveBytes, m.PeakBytes)
 		} else if m != n {
-			c.problem("stored statistics: there are mappings, and the events have none")
+			c.problem("stored statistics: there are mappings, but none among the events")
 		}
 		c.What += "; the stored statistics"
 		differ(c, "stored statistics: totals", reflect.ValueOf(stored.Totals), reflect.ValueOf(counted.Totals))
@@ -118,7 +118,7 @@ func differ(c *Check, what string, a, b reflect.Value) {
 	}
 }
 
-// checkSamples checks that the readings of the memory are in order of time.
+// checkSamples checks that the samples of resident memory are in order of time.
 func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
 	c.What = fmt.Sprintf("%d samples of the process's memory", len(list))
 	last := int64(0)
@@ -133,7 +133,7 @@ func checkSamples(c *Check, list []event.Sample, end int64, ended bool) {
 	}
 }
 
-// checkMarks checks that marks lie within the recording and name what is there.
+// checkMarks checks that marks lie within the recording and refer to existing threads.
 func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
 	c.What = fmt.Sprintf("%d marks", len(list))
 	_, last := rec.Cuts()
@@ -142,16 +142,16 @@ func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
 	for i := range list {
 		m := &list[i]
 		if m.Cut != event.NoCut {
-			c.require(m.Cut <= last || !ended, "mark %q lies after %d events, there are %d", m.Name, m.Cut, last)
+			c.require(m.Cut <= last || !ended, "mark %q lies after %d events, but there are %d", m.Name, m.Cut, last)
 			c.require(m.Cut >= before, "mark %q lies after %d events, an earlier one after %d", m.Name, m.Cut, before)
 			before = max(before, m.Cut)
 		}
-		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)), "mark %q is of thread %d, there are %d", m.Name,
-			m.Thread, len(rec.Threads()))
+		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)),
+			"mark %q belongs to thread %d, but there are %d threads", m.Name, m.Thread, len(rec.Threads()))
 	}
 }
 
-// checkMapped checks that what call stacks have mapped is what all of them have.
+// checkMapped checks that the call stacks' mapped bytes sum up to the total.
 func checkMapped(c *Check, m *tally.Mapped) {
 	var live, peak, ranges uint64
 	for i := range m.Sites {
@@ -159,11 +159,12 @@ func checkMapped(c *Check, m *tally.Mapped) {
 		live += s.LiveBytes()
 		peak += s.LiveAtPeak
 		c.require(s.OwnPeak >= s.LiveAtPeak && s.OwnPeak >= s.LiveBytes() && s.OwnPeak <= s.Bytes,
-			"call stack %d: its own peak of %d mapped bytes cannot be", s.Stack, s.OwnPeak)
+			"call stack %d: its own peak of %d mapped bytes is impossible", s.Stack, s.OwnPeak)
 	}
 	for _, r := range m.Ranges {
 		ranges += r.End - r.Start
 	}
 	c.require(live == m.LiveBytes && peak == m.PeakBytes && ranges <= live,
-		"mapped bytes: %d live and %d at the peak, summed over the call stacks %d and %d, over the ranges %d", m.LiveBytes, m.PeakBytes, live, peak, ranges)
+		"mapped bytes: %d live and %d at the peak, summed over the call stacks %d and %d, over the ranges %d",
+		m.LiveBytes, m.PeakBytes, live, peak, ranges)
 }

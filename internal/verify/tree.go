@@ -10,20 +10,20 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// span is a time in which code was there, in ns.
+// span is the time in which code was loaded, in ns.
 type span struct{ from, to int64 }
 
 var always = span{0, math.MaxInt64}
 
 func (s span) and(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
 
-// lifespan is the time in which all code of a stack was there, once that is known.
+// lifespan is the time in which all code of a stack was loaded, once that is known.
 type lifespan struct {
 	span
 	known bool
 }
 
-// tree is the calling-context tree, and when each stack can have been.
+// tree is the calling-context tree, and when each stack is possible.
 type tree struct {
 	nodes   *recording.Table[event.Node]
 	modules *Check
@@ -38,7 +38,8 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 	for _, m := range r.Modules() {
 		t.loaded[m.ID] = m
 		modules.require(m.ID != 0 && m.Start <= m.End && (m.Unload == -1 || m.Unload >= m.Loaded),
-			"module %d (%s) begins at %#x and ends at %#x, was loaded at %d ns and unloaded at %d ns", m.ID, m.Path, m.Start, m.End, m.Loaded, m.Unload)
+			"module %d (%s) begins at %#x and ends at %#x, was loaded at %d ns and unloaded at %d ns",
+			m.ID, m.Path, m.Start, m.End, m.Loaded, m.Unload)
 	}
 	overlaps(modules, r.Modules())
 	frames := 0
@@ -52,7 +53,7 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 		case !ok:
 			tables.problem("address %d (%#x) lies in module %d, which does not exist", id, pc.Addr, pc.Module)
 		default:
-			// A return address may be that of the module's end, behind its last call.
+			// A return address may be the module's end, right after its last call.
 			modules.require(pc.Addr >= m.Start && pc.Addr <= m.End,
 				"address %d (%#x) does not lie in its module %d (%s, %#x to %#x)",
 				id, pc.Addr, m.ID, m.Path, m.Start, m.End)
@@ -61,7 +62,7 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 	})
 	t.nodes.All(func(id uint32, n event.Node) bool {
 		_, ok := r.PCs().Get(n.PC)
-		tables.require(ok, "node %d is of address %d, which does not exist", id, n.PC)
+		tables.require(ok, "node %d has address %d, which does not exist", id, n.PC)
 		t.span(tables, r.PCs(), id)
 		return true
 	})
@@ -70,8 +71,8 @@ func newTree(r *recording.Reader, tables, modules *Check) *tree {
 	return t
 }
 
-// span returns when all code of a stack was there. It walks up to the first node that is known, then down again. The
-// reader has seen to it that this ends.
+// span returns when all code of a stack was loaded. It walks up to the first known node, then down again. The reader
+// has removed cycles, so this ends.
 func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	var way []uint32
 	at := always
@@ -103,11 +104,11 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 	}
 }
 
-// slack is by how much the clock of the modules and that of the events may differ, in ns: both are converted from the
-// same counter, but not at the same moment.
+// slack is by how much the clocks of modules and events may differ, in ns: both are converted from the same counter,
+// but not at the same moment.
 const slack = 1_000_000
 
-// there checks that the code of a stack was loaded when it was seen.
+// there checks that the code of a stack was loaded at a time.
 func (t *tree) there(stack uint32, time int64, number uint64) {
 	s := t.spans.at(stack)
 	if !s.known {
@@ -115,15 +116,15 @@ func (t *tree) there(stack uint32, time int64, number uint64) {
 	}
 	t.used++
 	if time < s.from-slack || time-slack > s.to {
-		t.modules.problem("event %d at %d ns: the code of its call stack %d was only there from %d to %d ns", number,
+		t.modules.problem("event %d at %d ns: the code of its call stack %d was only loaded from %d to %d ns", number,
 			time, stack, s.from, s.to)
 	}
 }
 
-// maxModules is how many modules there may be at once, far more than any loader has: a forged file may say anything.
+// maxModules limits the modules that are loaded at once, far above any real loader: a forged file may have any number.
 const maxModules = 1 << 16
 
-// overlaps finds modules that lie at the same addresses at the same time.
+// overlaps finds modules at the same addresses at the same time.
 func overlaps(c *Check, list []event.Module) {
 	type moment struct {
 		time int64
@@ -139,7 +140,7 @@ func overlaps(c *Check, list []event.Module) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b moment) int {
-		if a.m != b.m && a.time == b.time && a.load != b.load { // room is made first
+		if a.m != b.m && a.time == b.time && a.load != b.load { // unload first
 			if b.load {
 				return -1
 			}
@@ -165,7 +166,7 @@ func overlaps(c *Check, list []event.Module) {
 			}
 		}
 		if len(there) == maxModules {
-			c.problem("more than %d modules are there at %d ns", maxModules, x.time)
+			c.problem("more than %d modules are loaded at %d ns", maxModules, x.time)
 			return
 		}
 		there = slices.Insert(there, i, x.m)

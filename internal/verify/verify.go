@@ -1,13 +1,13 @@
-// Package verify checks a recording against itself: whether its blocks are whole, its tables refer to what exists, its
-// events are in order, every deallocation ends a block that is live, and the numbers add up.
+// Package verify checks a recording for consistency: whether its blocks are undamaged, its tables refer to what exists,
+// its events are in order, every deallocation ends a live block, and the numbers add up.
 //
-// Two of the checks are a second opinion, and share no code with what they judge: the file's blocks and index are read
-// by the specification (package recording's documentation), and live blocks, pairs, peak and temporaries are counted by
-// tables and sums as the definitions say.
+// Two of the checks are a second opinion and share no code with what they check: the file's blocks and index are read
+// according to the specification (package recording's documentation), and live blocks, pairs, peak and temporaries are
+// counted with tables and sums, as they are defined.
 //
-// It goes through the events once and needs memory in proportion to the blocks that are live, the threads and the tree.
-// Of a recording that was cut short or damaged, it checks what is before the first block that is not whole; of one
-// whose older events were folded, that the statistics are what the summaries and the later events sum up to.
+// It goes through the events once. Its memory is proportional to the live blocks, the threads and the tree. In a
+// recording that was cut short or damaged, it checks what precedes the first incomplete block; in one whose older
+// events were folded, that the tally is the sum of the summaries and the later events.
 package verify
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// maxProblems is how many problems of a check are told one by one.
+// maxProblems limits the problems of a check that are listed.
 const maxProblems = 10
 
 // Check is one aspect of a recording.
 type Check struct {
 	Name     string   `json:"name"`     // one word
-	What     string   `json:"what"`     // what was looked at, with counts
-	Problems []string `json:"problems"` // sentences; the first ones if there are many
-	Count    uint64   `json:"count"`    // of all problems
+	What     string   `json:"what"`     // what was checked, with counts
+	Problems []string `json:"problems"` // sentences; only the first ones if there are many
+	Count    uint64   `json:"count"`    // number of problems
 }
 
 func (c *Check) problem(format string, args ...any) {
@@ -45,15 +45,15 @@ func (c *Check) require(holds bool, format string, args ...any) {
 	}
 }
 
-// Result is what came of all checks.
+// Result is the result of all checks.
 type Result struct {
 	File    string   `json:"file"`
-	OK      bool     `json:"ok"`      // there is no problem in what there is
+	OK      bool     `json:"ok"`      // no problem was found
 	Missing []string `json:"missing"` // what an incomplete recording lacks, in sentences
 	Checks  []*Check `json:"checks"`
 }
 
-// Problems is the number of problems of all checks.
+// Problems returns the number of problems of all checks.
 func (r *Result) Problems() (n uint64) {
 	for _, c := range r.Checks {
 		n += c.Count
@@ -105,7 +105,7 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 		if len(blocks.blocks) == 0 {
 			break
 		}
-		if ended || !strings.HasPrefix(d, "the ending is missing") { // that was said above
+		if ended || !strings.HasPrefix(d, "the ending is missing") { // reported above
 			blocks.check.problem("%s", d)
 		}
 	}
@@ -152,10 +152,10 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	return r, nil
 }
 
-// numbers checks what the recording says of its events in sum. whole says that all of them could be read.
+// numbers checks the sums. whole says that all events could be read.
 func (r *Result) numbers(rec *recording.Reader, blocks *file, ev *events, counted *tally.Summary, whole bool) error {
 	if blocks.ending != nil {
-		blocks.check.require(blocks.ending.Events == ev.count, "the ending counts %d events, there are %d",
+		blocks.check.require(blocks.ending.Events == ev.count, "the ending counts %d events, but there are %d",
 			blocks.ending.Events, ev.count)
 	}
 	if whole {

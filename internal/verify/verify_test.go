@@ -15,7 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// forger makes a recording in which everything is right, unless somebody changes a part of it before it is written.
+// forger makes a recording in which everything is right, unless a part of it is changed before it is written.
 type forger struct {
 	process event.Process
 	threads []event.Thread
@@ -23,7 +23,7 @@ type forger struct {
 	pcs     map[uint32]event.PC
 	nodes   map[uint32]event.Node
 	events  []event.Event
-	counted []event.Event // that the statistics are of; nil: the events
+	counted []event.Event // events from which the tally is made; nil: events
 	samples []event.Sample
 	marks   []event.Mark
 	regions []event.RegionNote
@@ -53,7 +53,7 @@ func honest() *forger {
 		samples: []event.Sample{{Time: 100, RSS: 5, PSS: -1}, {Time: 100, RSS: 6}, {Time: 900, RSS: 4}},
 		marks: []event.Mark{{Name: "m", Time: 100, Cut: 1}, {Name: "n", Time: 200, Cut: event.NoCut},
 			{Name: "o", Time: 900, Cut: 11, Thread: 1}},
-		regions: []event.RegionNote{ // the first one is left open
+		regions: []event.RegionNote{ // the first one is never left
 			{Name: "load", Time: 100, Event: 0, Alloc: 0, Count: 1, IDs: [event.RegionIDs]int64{7}},
 			{Name: "inner", Time: 150, Event: 1, Alloc: 1},
 			{Name: "other", Thread: 1, Time: 300, Event: 2, Alloc: 2},
@@ -95,12 +95,12 @@ func honest() *forger {
 			Addr: a.Addr, Size: a.Size,
 			Flags: flags, Ref: ref, Born: a.Time, BornBy: a.Thread})
 	}
-	alloc(100, 0, 2, 0x10, 1000, 0)                           // 0
-	alloc(200, 0, 3, 0x20, 500, 0)                            // 1
-	alloc(300, 1, 5, 0x30, 70, 0)                             // 2: the peak
-	free(400, 1, 0, 0)                                        // the other thread's
-	alloc(500, 1, 2, 0x10, 20, 0)                             // 3, at the first one's address
-	free(600, 1, 3, event.Temporary)                          //
+	alloc(100, 0, 2, 0x10, 1000, 0) // 0
+	alloc(200, 0, 3, 0x20, 500, 0)  // 1
+	alloc(300, 1, 5, 0x30, 70, 0)   // 2: the peak
+	free(400, 1, 0, 0)              // by the other thread
+	alloc(500, 1, 2, 0x10, 20, 0)   // 3, at the first one's address
+	free(600, 1, 3, event.Temporary)
 	free(700, 0, 1, event.Realloc)                            // moved
 	alloc(700, 0, 2, 0x40, 900, event.Realloc)                // 4
 	free(800, 0, 4, event.Realloc)                            // in place
@@ -111,7 +111,7 @@ func honest() *forger {
 			Ref: event.NoRef},
 		event.Event{Time: 1000, Kind: event.Map, Func: event.Mmap, Stack: 1, Addr: 0x7000, Size: 4096,
 			Ref: event.NoRef})
-	alloc(80_000_000, 0, 4, 0x20, 1, 0) // 6, in the library that was loaded later
+	alloc(80_000_000, 0, 4, 0x20, 1, 0) // 6, in the library that is loaded later
 	free(80_000_100, 1, 6, 0)
 	return f
 }
@@ -232,7 +232,7 @@ func TestForged(t *testing.T) {
 		{"unknown module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x1200, Module: 9} },
 			"tables: address 2 (0x1200) lies in module 9, which does not exist"},
 		{"unknown address", func(f *forger) { f.nodes[2] = event.Node{PC: 77} },
-			"tables: node 2 is of address 77, which does not exist"},
+			"tables: node 2 has address 77, which does not exist"},
 		{"unknown parent", func(f *forger) { f.nodes[2] = event.Node{PC: 2, Parent: 99} },
 			"tables: node 2 has a parent 99, which does not exist"},
 		{"cycle", func(f *forger) { f.nodes[1] = event.Node{PC: 1, Parent: 5} },
@@ -244,16 +244,16 @@ func TestForged(t *testing.T) {
 		{"address beside its module", func(f *forger) { f.pcs[2] = event.PC{Addr: 0x3000, Module: 1} },
 			"modules: address 2 (0x3000) does not lie in its module 1"},
 		{"unloaded module", func(f *forger) { f.nodes[4] = event.Node{PC: 3, Parent: 1} },
-			"modules: event 14 at 80000000 ns: the code of its call stack 4 was only there from 0 to 50000000 ns"},
+			"modules: event 14 at 80000000 ns: the code of its call stack 4 was only loaded from 0 to 50000000 ns"},
 		{"module to come", func(f *forger) { f.nodes[3] = event.Node{PC: 4, Parent: 1} },
-			"modules: event 2 at 200 ns: the code of its call stack 3 was only there from 50000000"},
+			"modules: event 2 at 200 ns: the code of its call stack 3 was only loaded from 50000000"},
 		{"two modules at one address", func(f *forger) { f.modules[1].Unload = 60_000_000 },
 			"modules: modules 2 (/lib/a.so) and 3 (/lib/b.so) lie at the same addresses at 50000000 ns"},
 
 		{"event of no thread", func(f *forger) { f.events[0].Thread = 5 },
-			"order: event 1 is of thread 5, which does not exist"},
+			"order: event 1 belongs to thread 5, which does not exist"},
 		{"event before its thread", func(f *forger) { f.threads[1].Start = 350 },
-			"order: event 3 at 300 ns is of thread 1, which starts at 350 ns"},
+			"order: event 3 at 300 ns belongs to thread 1, which starts at 350 ns"},
 		{"no such stack", func(f *forger) { f.events[0].Stack = 66 },
 			"order: event 1 names call stack 66, which does not exist"},
 		{"no such deallocation's stack", func(f *forger) { f.events[3].FreeStack = 67 },
@@ -265,28 +265,28 @@ func TestForged(t *testing.T) {
 			"pairs: event 15 ends allocation 0, which was freed before"},
 		{"freed too early", func(f *forger) { f.events[3].Ref = 4 },
 			"pairs: event 4 ends allocation 4, which has not been made yet"},
-		// A deallocation of the same block takes all of this from the allocation, so that no writer can forge it: one
-		// in another block of events has its own copy.
+		// A deallocation in the same block of events takes all of this from the allocation, so that no writer can forge
+		// it. One in another block has its own copy.
 		{"wrong size", func(f *forger) { f.events[8].Size++ },
-			"pairs: event 9 ends allocation 4, of which it says 901 bytes"},
+			"pairs: event 9 ends allocation 4 and describes it as 901 bytes"},
 		{"wrong pair", func(f *forger) { f.events[8].Ref, f.events[8].Stack = 2, 5 },
-			"pairs: event 9 ends allocation 2, of which it says 900 bytes"},
+			"pairs: event 9 ends allocation 2 and describes it as 900 bytes"},
 		{"wrong thread of birth", func(f *forger) { f.events[8].BornBy = 1 },
-			"pairs: event 9 ends allocation 4, of which it says"},
+			"pairs: event 9 ends allocation 4 and describes it as"},
 		{"wrong time of birth", func(f *forger) { f.events[8].Born = 500 },
-			"pairs: event 9 ends allocation 4, of which it says"},
+			"pairs: event 9 ends allocation 4 and describes it as"},
 		{"temporary", func(f *forger) { f.events[3].Flags |= event.Temporary },
 			"pairs: event 4 ends allocation 0: temporary is true, expected false"},
 		{"not temporary", func(f *forger) { f.events[5].Flags = 0 },
 			"pairs: event 6 ends allocation 3: temporary is false, expected true"},
 		{"two at one address", func(f *forger) { f.events[4].Addr = 0x30 },
 			"pairs: event 5 allocates at 0x30, where allocation 2 is live"},
-		{"new half alone", func(f *forger) { f.events[0].Flags, f.events[0].Func = event.Realloc, event.ReallocFunc },
+		{"new block alone", func(f *forger) { f.events[0].Flags, f.events[0].Func = event.Realloc, event.ReallocFunc },
 			"pairs: event 1 is a realloc's new block"},
-		{"in place, no realloc", func(f *forger) { f.events[0].Flags = event.InPlace },
-			"pairs: event 1 is in place, but no realloc"},
+		{"in place, not a realloc", func(f *forger) { f.events[0].Flags = event.InPlace },
+			"pairs: event 1 is in place, but not a realloc"},
 		{"realloc by malloc", func(f *forger) { f.events[7].Func = event.Malloc },
-			"pairs: event 8 is half of a realloc, by function malloc"},
+			"pairs: event 8 is part of a realloc, but its function is malloc"},
 		{"no parent", func(f *forger) { f.events[11].Kind = event.Inherited },
 			"pairs: event 12 ends a block of the parent process, but there is none"},
 
@@ -316,57 +316,58 @@ func TestForged(t *testing.T) {
 		{"impossible sample", func(f *forger) { f.samples[0].RSS = -7 }, "samples: sample 0 says -7"},
 
 		{"mark after the last event", func(f *forger) { f.marks[2].Cut = 16 },
-			`marks: mark "o" lies after 16 events, there are 15`},
+			`marks: mark "o" lies after 16 events, but there are 15`},
 		{"marks upside down", func(f *forger) { f.marks[0].Cut = 12 },
 			`marks: mark "o" lies after 11 events, an earlier one after 12`},
-		{"mark of no thread", func(f *forger) { f.marks[2].Thread = 2 }, `marks: mark "o" is of thread 2, there are 2`},
+		{"mark of no thread", func(f *forger) { f.marks[2].Thread = 2 },
+			`marks: mark "o" belongs to thread 2, but there are 2 threads`},
 
 		{"region of no thread", func(f *forger) { f.regions[0].Thread = 9 },
-			"regions: region note 0 is of thread 9, which does not exist"},
+			"regions: region note 0 belongs to thread 9, which does not exist"},
 		{"region beside its events", func(f *forger) { f.regions[1].Event = 2 },
-			"regions: region note 1 lies after 2 allocations, it says 1"},
+			"regions: region note 1 lies after 2 allocations, but says 1"},
 		{"region beside its allocations", func(f *forger) { f.regions[2].Alloc = 1 },
-			"regions: region note 2 lies after 2 allocations, it says 1"},
+			"regions: region note 2 lies after 2 allocations, but says 1"},
 		{"regions upside down", func(f *forger) { f.regions[0].Event = 5 },
 			"regions: region note 1 lies after 1 events, an earlier one after 5"},
 		{"region after the last event", func(f *forger) {
 			f.regions = append(f.regions, event.RegionNote{Name: "x", Time: 90_000_000, Event: 99, Alloc: 7})
-		}, "regions: region note 7 lies after 99 events, there are 15"},
+		}, "regions: region note 7 lies after 99 events, but there are 15"},
 		{"region that goes back in time", func(f *forger) { f.regions[3].Time = 149 },
 			"regions: region note 3 at 149 ns comes after one of the same thread at 150 ns"},
 		{"region after the end", func(f *forger) { f.regions[5].Time = 90_000_001 },
 			"regions: region note 5 at 90000001 ns comes after the end at 90000000 ns"},
 		{"more regions left than entered", func(f *forger) { f.regions[5].Leaves = 2 },
-			"regions: region note 5 leaves 2 regions, thread 1 is in 1"},
+			"regions: region note 5 leaves 2 regions, but thread 1 is in 1"},
 		{"another thread's region left", func(f *forger) { f.regions[5].Thread = 0 },
-			`regions: region note 5 leaves "other", thread 0 is in "load" there`},
+			`regions: region note 5 leaves "other", but thread 0 is in "load" there`},
 		{"another region left", func(f *forger) { f.regions[3].Name = "load" },
-			`regions: region note 3 leaves "load", thread 0 is in "inner" there`},
+			`regions: region note 3 leaves "load", but thread 0 is in "inner" there`},
 		{"late event before its thread", func(f *forger) { f.regions[4].Back = 4 },
 			"regions: region note 4 goes back 4 notes of thread 0, which has 3"},
 		{"late event that is in time", func(f *forger) { f.regions[6].Back = 0 },
 			"regions: region note 6 goes back 0 notes"},
 		{"late event of another kind", func(f *forger) { f.regions[4].Late = event.LateAlloc },
-			"regions: region note 4 is of the alloc that comes next in thread 0, which is a free in thread 0"},
+			"regions: region note 4 announces a late alloc of thread 0, but the next event is a free of thread 0"},
 		{"late event of another thread", func(f *forger) { f.regions[4].Thread = 1 },
-			"regions: region note 4 is of the free that comes next in thread 1, which is a free in thread 0"},
+			"regions: region note 4 announces a late free of thread 1, but the next event is a free of thread 0"},
 		{"late event that does not come", func(f *forger) {
 			f.regions = append(f.regions, event.RegionNote{Time: 90_000_000, Event: 15, Alloc: 7, Late: event.LateFree,
 				Back: 1})
-		}, "regions: region note 7 is of the event that comes next, and none does"},
+		}, "regions: region note 7 announces a late event, but no event follows"},
 
 		{"range of no thread", func(f *forger) { f.ranges[0].Thread = 2 },
-			"ranges: range 0 is of thread 2, there are 2"},
+			"ranges: range 0 belongs to thread 2, but there are 2 threads"},
 		{"ranges upside down", func(f *forger) { f.ranges[0], f.ranges[1] = f.ranges[1], f.ranges[0] },
 			"ranges: range 1 lies after 1 events, an earlier one after 15"},
 		{"range after the last event", func(f *forger) { f.ranges[1].Event = 16 },
-			"ranges: range 1 lies after 16 events, there are 15"},
+			"ranges: range 1 lies after 16 events, but there are 15"},
 		{"range after the end", func(f *forger) { f.ranges[1].Time = 1e9 },
 			"ranges: range 1 at 1000000000 ns comes after the end"},
 		{"empty range", func(f *forger) { f.ranges[1].Size = 0 }, "ranges: range 1 is empty"},
 
 		{"stack of no thread", func(f *forger) { f.stacks[0].Thread = 2 },
-			"stack-memory: reading 0 is of thread 2, there are 2"},
+			"stack-memory: reading 0 belongs to thread 2, but there are 2 threads"},
 		{"deepest at no call stack", func(f *forger) { f.stacks[0].Stack = 68 },
 			"stack-memory: reading 0 names call stack 68, which does not exist"},
 		{"size at a call stack", func(f *forger) { f.stacks[1].Stack = 2 },
@@ -377,21 +378,21 @@ func TestForged(t *testing.T) {
 			"stack-memory: reading 3 at 1000000000 ns comes after the end"},
 
 		{"mismatch of no thread", func(f *forger) { f.pairs[0].Thread = 2 },
-			"mismatches: mismatch 0 is of thread 2, there are 2"},
+			"mismatches: mismatch 0 belongs to thread 2, but there are 2 threads"},
 		{"mismatch at no call stack", func(f *forger) { f.pairs[0].Stack = 69 },
 			"mismatches: mismatch 0 names call stack 69, which does not exist"},
 		{"mismatch freed at no call stack", func(f *forger) { f.pairs[0].FreeStack = 70 },
 			"mismatches: mismatch 0 names call stack 70, which does not exist"},
 		{"allocated by free", func(f *forger) { f.pairs[0].Alloc = event.FreeFunc },
-			"mismatches: mismatch 0 is of what free allocated, which does not allocate"},
+			"mismatches: mismatch 0: free does not allocate"},
 		{"freed by malloc", func(f *forger) { f.pairs[0].Free = event.Malloc },
-			"mismatches: mismatch 0 is of what malloc freed, which does not free"},
-		{"a pair that belongs together", func(f *forger) { f.pairs[0].Alloc = event.Malloc },
-			"mismatches: mismatch 0, of malloc and free, is 1, ought to have 0"},
+			"mismatches: mismatch 0: malloc does not free"},
+		{"a pair that matches", func(f *forger) { f.pairs[0].Alloc = event.Malloc },
+			"mismatches: mismatch 0 of malloc and free is 1, expected 0"},
 		{"another mismatch", func(f *forger) { f.pairs[0].Mismatch = event.MismatchSize },
-			"mismatches: mismatch 0, of operator new and free, is 2, ought to have 1"},
+			"mismatches: mismatch 0 of operator new and free is 2, expected 1"},
 		{"more mismatches than events", func(f *forger) { f.pairs[0].Count = 16 },
-			"mismatches: mismatches of 16 blocks, there are 15 events"},
+			"mismatches: mismatches of 16 blocks, but there are 15 events"},
 		{"mismatch after the end", func(f *forger) { f.pairs[0].Time = 1e9 },
 			"mismatches: mismatch 0 at 1000000000 ns comes after the end"},
 
@@ -400,9 +401,9 @@ func TestForged(t *testing.T) {
 		{"counts of allocating by munmap", func(f *forger) { f.rows[1].Func, f.rows[1].Frees = event.Munmap, false },
 			"counts: row 1 counts what munmap cannot do (frees: false)"},
 		{"times of no calls", func(f *forger) { f.rows[0].Timed = 0 },
-			"counts: row 0 has the time of calls, of which none was timed"},
+			"counts: row 0 has times, but no timed calls"},
 		{"times without a clock", func(f *forger) { f.tick = 0 },
-			"counts: calls were timed by a clock that does not tick"},
+			"counts: calls were timed, but the clock's tick is 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -424,7 +425,7 @@ func blocksOf(b []byte) (at []int) {
 	return at
 }
 
-// seal makes the checksums of the block at an offset right again.
+// seal corrects the checksums of the block at an offset.
 func seal(b []byte, at int) {
 	le := binary.LittleEndian
 	end := at + blockHeader + int(le.Uint32(b[at+8:]))
@@ -478,7 +479,8 @@ func TestDamaged(t *testing.T) {
 			b = bytes.Replace(b, []byte(`"events":15`), []byte(`"events":16`), 1)
 			seal(b, ofType(b, typeEnding))
 			return b
-		}, "the ending counts 16 events, there are 15", "how the process ended"}, // the index does not know this ending
+			// the index does not know this ending
+		}, "the ending counts 16 events, but there are 15", "how the process ended"},
 		{"after the index", func(b []byte) []byte {
 			at := ofType(b, typeEnding)
 			extra := append([]byte(nil), b[at:at+blockHeader+int(binary.LittleEndian.Uint32(b[at+8:]))]...)
@@ -516,7 +518,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestEveryCut cuts the recording after every byte: there is never a problem in what is left.
+// TestEveryCut cuts the recording after every byte: what is left never has a problem.
 func TestEveryCut(t *testing.T) {
 	t.Parallel()
 	whole := honest().write(t)
@@ -531,8 +533,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestEveryBit inverts every bit: no change passes for whole. With the race detector it takes every seventh, which is
-// each of a byte in turn.
+// TestEveryBit inverts every bit: no change goes unnoticed. With the race detector it takes every seventh bit, which is
+// each bit of a byte in turn.
 func TestEveryBit(t *testing.T) {
 	t.Parallel()
 	b := honest().write(t)
@@ -543,13 +545,13 @@ func TestEveryBit(t *testing.T) {
 		b[i/8] ^= 1 << (i % 8)
 		r, err := Recording(bytes.NewReader(b), int64(len(b)), "x")
 		if err == nil && r.OK && len(r.Missing) == 0 {
-			t.Fatalf("bit %d of byte %d is another one, and nothing shows", i%8, i/8)
+			t.Fatalf("bit %d of byte %d was inverted, and no problem is reported", i%8, i/8)
 		}
 		b[i/8] ^= 1 << (i % 8)
 	}
 }
 
-// TestSummaries shows the events of another recording to the check: the answers of this one do not fit them.
+// TestSummaries compares the recording's answers with the events of another recording, which they do not fit.
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	b := honest().write(t)

@@ -50,7 +50,7 @@ const (
 	KMremap                 = 26
 	KBrk                    = 27
 	KStack                  = 28
-	KStacked                = 32 // | (a short kind & 31): a deallocation with its own stack
+	KStacked                = 32 // added to (a short kind & 31): a deallocation with its own stack
 )
 
 // Kinds of class short: deallocations.
@@ -94,7 +94,7 @@ const (
 	SampledCalls = uint64(1) << 63
 )
 
-// Kinds of class note: what is told, and is no allocation.
+// Kinds of class note: marks, regions, names and other notes that are not allocations.
 const (
 	KMark        = 192 + 1
 	KRegionBegin = 192 + 2
@@ -103,7 +103,7 @@ const (
 	KRangeName   = 192 + 5
 )
 
-// Modes, and what is counted in count mode.
+// Modes, and classes of count mode.
 const (
 	ModeExact   = 1
 	ModeSampled = 2

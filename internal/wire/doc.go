@@ -1,9 +1,9 @@
 // Package wire is the Go mirror of agent/src/wire.h: everything that the agent and the recorder share, to the bit.
 //
-// The header is the law. A test compiles it and compares every size, offset and constant with this package, so a change
-// of one side alone does not pass. The structs here are laid over mapped memory that another process writes at the same
-// time: fields that it may change are read with package sync/atomic by the users of this package (package spool), and
-// nothing read from them is to be trusted before it was copied and checked.
+// The header is authoritative. A test compiles it and compares every size, offset and constant with this package, so a
+// change of one side alone fails. The structs here are laid over mapped memory that another process writes at the same
+// time: the users of this package (package spool) read fields that may change with package sync/atomic, and trust
+// nothing before they have copied and checked it.
 //
-// What the numbers mean to a profiler is not known here; see package record for that.
+// The package does not know what the numbers mean to a profiler; see package record for that.
 package wire

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Record is one record, decoded. Value is word 1, Time word 2 or, of a short record, word 1; an extra has no time.
+// Record is one decoded record. Value is word 1. Time is word 2, or word 1 of a short record; an extra has no time.
 type Record struct {
 	Addr  uint64
 	Kind  uint8
@@ -18,7 +18,7 @@ func Class(kind uint8) int { return int(kind >> ClassShift) }
 
 // RecordSize returns the length of a record that begins with word 0, or 0 if there is no such class.
 func RecordSize(w0 uint64) int {
-	// Three bits of the kind select a byte: two for each class; class 3 has kinds up to 223.
+	// Three bits of the word select a byte: two bytes for each class; class 3 has kinds up to 223.
 	return int(uint64(0x0010_1010_1010_1818) >> (w0 >> (KindShift + ClassShift - 1) & 7 * 8) & 0xff)
 }
 
@@ -53,7 +53,7 @@ func Decode(b []byte, r *Record) int {
 	return 0
 }
 
-// Append appends a record to b; what the record's class does not store is left out.
+// Append appends a record to b. What the record's class does not store is left out.
 func Append(b []byte, r Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, Word0(r.Addr, r.Kind, r.Slack))
 	switch Class(r.Kind) {
@@ -78,7 +78,7 @@ func FirstTime(b []byte) uint64 {
 }
 
 // Events counts the events in b, a sequence of whole records: extras belong to the event that follows them. It stops at
-// the first thing that is no record and returns how far it came.
+// the first invalid record. bytes is the length up to there.
 func Events(b []byte) (events, bytes int) {
 	for len(b)-bytes >= 16 {
 		w0 := binary.LittleEndian.Uint64(b[bytes:])

@@ -18,11 +18,11 @@ var update = flag.Bool("update", false, "rewrite testdata/wire.golden from agent
 
 const headerFile = "../../agent/src/wire.h"
 
-// structs maps C's names to Go's types. Field names follow by rule (cField).
+// structs maps C's names to Go's types. Field names follow a rule (cField).
 var structs = map[string]any{
 	"ht_chunk": Chunk{}, "ht_stream": Stream{}, "ht_proc": Proc{}, "ht_pc": PC{}, "ht_node": Node{},
-	"ht_module": Module{}, "ht_meta": Meta{}, "ht_header": Header{}, "ht_counts_row": CountsRow{}, "ht_counts": Counts{},
-	"ht_name": Name{},
+	"ht_module": Module{}, "ht_meta": Meta{}, "ht_header": Header{}, "ht_counts_row": CountsRow{},
+	"ht_counts": Counts{}, "ht_name": Name{},
 }
 
 // constants maps C's names to Go's values.
@@ -32,12 +32,12 @@ var constants = map[string]uint64{
 	"HT_SLACK_EXTRA": SlackExtra, "HT_SIZE_EXTRA": SizeExtra, "HT_CLASS_SHIFT": ClassShift,
 	"HT_CLASS_STACK": ClassStack, "HT_CLASS_SHORT": ClassShort, "HT_CLASS_EXTRA": ClassExtra,
 	"HT_CLASS_NOTE": ClassNote, "HT_K_STACK": KStack, "HT_K_MARK": KMark, "HT_K_REGION_BEGIN": KRegionBegin,
-	"HT_K_REGION_END": KRegionEnd, "HT_K_THREAD_NAME": KThreadName, "HT_K_RANGE_NAME": KRangeName, "HT_X_SAMPLED": XSampled, "HT_X_ID": XID,
-	"HT_SAMPLED_CALLS": SampledCalls, "HT_BUSY_CONTROL": BusyControl, "HT_MODE_EXACT": ModeExact,
-	"HT_MODE_SAMPLED": ModeSampled, "HT_MODE_COUNT": ModeCount, "HT_MODE_OFF": ModeOff, "HT_MODE_MASK": ModeMask,
-	"HT_SIZE_CLASSES": SizeClasses, "HT_TIME_CLASSES": TimeClasses, "HT_SEG_COUNTS": SegCounts, "HT_SEG_NAMES": SegNames,
-	"HT_RECORD_MAX": RecordMax,
-	"HT_K_MALLOC":   KMalloc, "HT_K_CALLOC": KCalloc, "HT_K_REALLOC": KRealloc, "HT_K_REALLOCARRAY": KReallocarray,
+	"HT_K_REGION_END": KRegionEnd, "HT_K_THREAD_NAME": KThreadName, "HT_K_RANGE_NAME": KRangeName,
+	"HT_X_SAMPLED": XSampled, "HT_X_ID": XID, "HT_SAMPLED_CALLS": SampledCalls, "HT_BUSY_CONTROL": BusyControl,
+	"HT_MODE_EXACT": ModeExact, "HT_MODE_SAMPLED": ModeSampled, "HT_MODE_COUNT": ModeCount, "HT_MODE_OFF": ModeOff,
+	"HT_MODE_MASK": ModeMask, "HT_SIZE_CLASSES": SizeClasses, "HT_TIME_CLASSES": TimeClasses,
+	"HT_SEG_COUNTS": SegCounts, "HT_SEG_NAMES": SegNames, "HT_RECORD_MAX": RecordMax,
+	"HT_K_MALLOC": KMalloc, "HT_K_CALLOC": KCalloc, "HT_K_REALLOC": KRealloc, "HT_K_REALLOCARRAY": KReallocarray,
 	"HT_K_POSIX_MEMALIGN": KPosixMemalign, "HT_K_ALIGNED_ALLOC": KAlignedAlloc, "HT_K_MEMALIGN": KMemalign,
 	"HT_K_VALLOC": KValloc, "HT_K_PVALLOC": KPvalloc, "HT_K_NEW": KNew, "HT_K_NEW_ARRAY": KNewArray,
 	"HT_K_NEW_NOTHROW": KNewNothrow, "HT_K_NEW_ARRAY_NOTHROW": KNewArrayNothrow, "HT_K_NEW_ALIGNED": KNewAligned,
@@ -52,30 +52,31 @@ var constants = map[string]uint64{
 	"HT_K_DELETE_SIZED_ALIGNED": KDeleteSizedAligned, "HT_K_DELETE_ARRAY_SIZED_ALIGNED": KDeleteArraySizedAligned,
 	"HT_K_DELETE_ALIGNED_NOTHROW":       KDeleteAlignedNothrow,
 	"HT_K_DELETE_ARRAY_ALIGNED_NOTHROW": KDeleteArrayAlignedNothrow,
-	"HT_X_SIZE":                         XSize, "HT_X_USABLE": XUsable, "HT_X_ALIGN": XAlign, "HT_X_COUNT": XCount, "HT_X_OLD": XOld,
-	"HT_X_OLD_SIZE": XOldSize, "HT_X_POOL": XPool, "HT_K_POOL_ALLOC": KPoolAlloc, "HT_K_POOL_MOVE": KPoolMove, "HT_K_POOL_FREE": KPoolFree,
-	"HT_K_POOL_MOVE_BEGIN": KPoolMoveBegin, "HT_K_POOL_BACKING": KPoolBacking, "HT_K_POOL_CLEAR": KPoolClear,
-	"HT_K_POOL_DESTROY": KPoolDestroy, "HT_PC_POOL": PCPool,
-	"HT_CHUNK_SIZE": ChunkSize, "HT_CHUNK_HEADER": ChunkHeaderSize, "HT_STREAM_FREE": StreamFree,
+	"HT_X_SIZE":                         XSize, "HT_X_USABLE": XUsable, "HT_X_ALIGN": XAlign, "HT_X_COUNT": XCount,
+	"HT_X_OLD": XOld, "HT_X_OLD_SIZE": XOldSize, "HT_X_POOL": XPool, "HT_K_POOL_ALLOC": KPoolAlloc,
+	"HT_K_POOL_MOVE": KPoolMove, "HT_K_POOL_FREE": KPoolFree, "HT_K_POOL_MOVE_BEGIN": KPoolMoveBegin,
+	"HT_K_POOL_BACKING": KPoolBacking, "HT_K_POOL_CLEAR": KPoolClear, "HT_K_POOL_DESTROY": KPoolDestroy,
+	"HT_PC_POOL": PCPool, "HT_CHUNK_SIZE": ChunkSize, "HT_CHUNK_HEADER": ChunkHeaderSize, "HT_STREAM_FREE": StreamFree,
 	"HT_SEAL_FILL": SealFill, "HT_STREAM_LIVE": StreamLive, "HT_STREAM_ENDED": StreamEnded, "HT_POS_SHIFT": PosShift,
 	"HT_PROC_FREE": ProcFree, "HT_PROC_LIVE": ProcLive, "HT_PC_INTERRUPTED": PCInterrupted, "HT_PC_SMALL": PCSmall,
 	"HT_NODE_TRUNCATED": NodeTruncated, "HT_MODULE_LOAD": ModuleLoad, "HT_MODULE_UNLOAD": ModuleUnload,
-	"HT_MODULE_APART": ModuleApart, "HT_APART_MALLOC": ApartMalloc, "HT_APART_DEEPBIND": ApartDeepbind, "HT_APART_NAMESPACE": ApartNamespace,
-	"HT_SEG_NONE": SegNone, "HT_SEG_META": SegMeta, "HT_SEG_PROCS": SegProcs, "HT_SEG_STREAMS": SegStreams,
-	"HT_SEG_CHUNKS": SegChunks, "HT_SEG_PCS": SegPCs, "HT_SEG_NODES": SegNodes, "HT_SEG_MODULES": SegModules,
-	"HT_SEG_TYPES": SegTypes, "HT_LIST_EMPTY": ListEmpty,
+	"HT_MODULE_APART": ModuleApart, "HT_APART_MALLOC": ApartMalloc, "HT_APART_DEEPBIND": ApartDeepbind,
+	"HT_APART_NAMESPACE": ApartNamespace, "HT_SEG_NONE": SegNone, "HT_SEG_META": SegMeta, "HT_SEG_PROCS": SegProcs,
+	"HT_SEG_STREAMS": SegStreams, "HT_SEG_CHUNKS": SegChunks, "HT_SEG_PCS": SegPCs, "HT_SEG_NODES": SegNodes,
+	"HT_SEG_MODULES": SegModules, "HT_SEG_TYPES": SegTypes, "HT_LIST_EMPTY": ListEmpty,
 	"HT_C_LOST": CLost, "HT_C_TRUNCATED": CTruncated, "HT_C_BAD_CFI": CBadCFI, "HT_C_GUESSED": CGuessed,
 	"HT_C_TABLE_FULL": CTableFull, "HT_C_NO_THREAD": CNoThread, "HT_C_SPILLED": CSpilled, "HT_C_WAITS": CWaits,
 	"HT_C_FULL_STEPS": CFullSteps, "HT_C_BOOT": CBoot,
-	"HT_C_ALLOC_TICKS": CAllocTicks, "HT_C_ALLOC_TIMED": CAllocTimed, "HT_C_FREE_TICKS": CFreeTicks, "HT_C_FREE_TIMED": CFreeTimed,
-	"HT_C_FORBIDDEN": CForbidden, "HT_C_STOPPED": CStopped, "HT_COUNTERS": Counters,
+	"HT_C_ALLOC_TICKS": CAllocTicks, "HT_C_ALLOC_TIMED": CAllocTimed, "HT_C_FREE_TICKS": CFreeTicks,
+	"HT_C_FREE_TIMED": CFreeTimed, "HT_C_FORBIDDEN": CForbidden, "HT_C_STOPPED": CStopped, "HT_COUNTERS": Counters,
 	"HT_RECORDER_NONE": RecorderNone, "HT_RECORDER_EXPECTED": RecorderExpected, "HT_RECORDER_HERE": RecorderHere,
 	"HT_SEGMENTS": Segments, "HT_HEADER_SIZE": HeaderSize,
 }
 
 var fieldNames = map[string]string{
-	"ExeSize": "exe_size", "UID": "uid", "TID": "tid", "PID": "pid", "PC": "pc", "ID": "id", "BuildIDSize": "build_id_size",
-	"NextUID": "next_uid", "NextPC": "next_pc", "RecorderPID": "recorder_pid",
+	"ExeSize": "exe_size", "UID": "uid", "TID": "tid", "PID": "pid", "PC": "pc", "ID": "id",
+	"BuildIDSize": "build_id_size",
+	"NextUID":     "next_uid", "NextPC": "next_pc", "RecorderPID": "recorder_pid",
 }
 
 // cField turns a Go field name into C's: FirstChunk into first_chunk.
@@ -93,7 +94,7 @@ func cField(name string) string {
 	return b.String()
 }
 
-// goLines is the layout as Go has it, in the form that the C program prints.
+// goLines returns Go's layout in the form that the C program prints.
 func goLines() []string {
 	var lines []string
 	for name, v := range structs {
@@ -161,8 +162,8 @@ func cLines(t *testing.T) []string {
 	return lines
 }
 
-// TestLayout compares sizes, offsets and constants with what a C compiler makes of the header, or, where there is none,
-// with what one made of it before.
+// TestLayout compares sizes, offsets and constants with what a C compiler makes of the header, or, without a compiler,
+// with the golden file.
 func TestLayout(t *testing.T) {
 	golden := filepath.Join("testdata", "wire.golden")
 	want := cLines(t)
@@ -179,7 +180,8 @@ func TestLayout(t *testing.T) {
 		if err := os.WriteFile(golden, []byte(strings.Join(want, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if b, err := os.ReadFile(golden); err != nil || !bytes.Equal(bytes.TrimSpace(b), []byte(strings.Join(want, "\n"))) {
+	} else if b, err := os.ReadFile(golden); err != nil ||
+		!bytes.Equal(bytes.TrimSpace(b), []byte(strings.Join(want, "\n"))) {
 		t.Errorf("%s is not what the compiler says: run go test ./internal/wire -update", golden)
 	}
 	got := goLines()
@@ -205,7 +207,8 @@ func TestNothingForgotten(t *testing.T) {
 	}
 	text := regexp.MustCompile(`//[^\n]*`).ReplaceAllString(string(b), "")
 	text = strings.ReplaceAll(text, "\\\n", " ")
-	for _, m := range regexp.MustCompile(`(?m)^\s*(?:#define[ \t]+)?(HT_[A-Z0-9_]+)(?:[ \t]*=|[ \t]+[^ \t\n])`).FindAllStringSubmatch(text, -1) {
+	name := regexp.MustCompile(`(?m)^\s*(?:#define[ \t]+)?(HT_[A-Z0-9_]+)(?:[ \t]*=|[ \t]+[^ \t\n])`)
+	for _, m := range name.FindAllStringSubmatch(text, -1) {
 		if _, ok := constants[m[1]]; !ok && m[1] != "HT_WIRE_H" {
 			t.Errorf("%s defines %s, which Go does not have", headerFile, m[1])
 		}

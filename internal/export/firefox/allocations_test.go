@@ -39,7 +39,8 @@ func TestLotRows(t *testing.T) {
 func TestBreakpadID(t *testing.T) {
 	t.Parallel()
 	for build, want := range map[string]string{
-		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14": "0403020106050807090A0B0C0D0E0F100",
+		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a" +
+			"\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14": "0403020106050807090A0B0C0D0E0F100",
 		"": "000000000000000000000000000000000",
 	} {
 		if got := breakpadID([]byte(build)); got != want {

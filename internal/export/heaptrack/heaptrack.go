@@ -62,7 +62,7 @@ func write(ctx context.Context, out io.Writer, in *export.Input) error {
 	return packed.Close()
 }
 
-// compress returns a stream that compresses into out. Readers tell the compression from the file name's extension.
+// compress returns a stream that compresses into out. Readers recognise the compression by the file name's extension.
 func compress(out io.Writer, variant string) (io.WriteCloser, error) {
 	switch variant {
 	case "gz":

@@ -1,6 +1,7 @@
-// Package dhat reads data files of DHAT, Valgrind's heap profiler, in version 2 of their form: see package export/dhat.
+// Package dhat reads data files of DHAT, Valgrind's heap profiler, in version 2 of their format: see package
+// export/dhat.
 //
-// Lifetimes are left out: DHAT's are also those of blocks that were never freed.
+// Lifetimes are not imported: DHAT's include blocks that were never freed.
 package dhat
 
 import (
@@ -18,16 +19,16 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Is reports whether a file that begins so is one of DHAT's.
+// Is reports whether a file with this beginning is DHAT's.
 func Is(head []byte) bool {
 	head = bytes.TrimSpace(head)
 	return len(head) > 0 && head[0] == '{' && bytes.Contains(head, []byte(`"dhatFileVersion"`))
 }
 
-// allocator is in the names of the functions that Valgrind puts in malloc's place.
+// allocator is part of the names of the functions with which Valgrind replaces malloc.
 const allocator = "/vgpreload_"
 
-// point is one place in the program.
+// point is a call stack and its numbers.
 type point struct {
 	Bytes      uint64   `json:"tb"`
 	Blocks     uint64   `json:"tbk"`
@@ -39,7 +40,7 @@ type point struct {
 	Frames     []uint32 `json:"fs"`
 }
 
-// reader is what was read so far. The names of the frames come last, so that the points are kept until then: their
+// reader is the state of reading a file. The names of the frames come last, so the points are kept until then, their
 // frames in one list.
 type reader struct {
 	t       *merge.Imported
@@ -51,16 +52,16 @@ type reader struct {
 	peak    int64
 	points  []kept
 	frames  []uint32
-	pcs     []named // by frame
+	pcs     []named // by index of the frame
 }
 
-// kept is a point without its frames, which end at a place in the list of all.
+// kept is a point. Its frames end at an index of the list of all frames.
 type kept struct {
 	merge.Numbers
 	framesEnd int
 }
 
-// named is a frame. Those of the functions that Valgrind puts in malloc's place are the allocator's.
+// named is a frame. Functions with which Valgrind replaces malloc belong to the allocator.
 type named struct {
 	pc               int32
 	known, allocator bool
@@ -73,16 +74,17 @@ func Read(in io.Reader) (*merge.Imported, error) {
 		return func(d *json.Decoder) error { return d.Decode(v) }
 	}
 	err := whole.Object(in, map[string]func(*json.Decoder) error{
-		"dhatFileVersion": to(&r.version), "mode": to(&r.mode), "tu": to(&r.unit), "cmd": to(&r.command), "pid": to(&r.t.Process.PID),
-		"te": to(&r.end), "tg": to(&r.peak), "pps": r.readPoints, "ftbl": r.readFrames,
+		"dhatFileVersion": to(&r.version), "mode": to(&r.mode), "tu": to(&r.unit), "cmd": to(&r.command),
+		"pid": to(&r.t.Process.PID),
+		"te":  to(&r.end), "tg": to(&r.peak), "pps": r.readPoints, "ftbl": r.readFrames,
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case r.version != 2:
-		return nil, errors.New("dhatFileVersion: version 2 is expected")
+		return nil, errors.New("dhatFileVersion: expected version 2")
 	case r.mode != "heap":
-		return nil, fmt.Errorf("mode: %.40q tells of no allocations; heap is expected", r.mode)
+		return nil, fmt.Errorf("mode: %.40q has no allocations; expected heap", r.mode)
 	case len(r.pcs) == 0:
 		return nil, errors.New("ftbl: the names of the frames are missing")
 	}
@@ -108,7 +110,7 @@ func Read(in io.Reader) (*merge.Imported, error) {
 	return r.t, nil
 }
 
-// readPoints reads the list of points, none of which is shorter than the names of its fields.
+// readPoints reads the list of points. No point is shorter than the names of its fields.
 func (r *reader) readPoints(d *json.Decoder) error {
 	var p point
 	return whole.Each(d, 32, func(i int) error {
@@ -133,7 +135,7 @@ func (r *reader) readFrames(d *json.Decoder) error {
 			return err
 		}
 		n := named{allocator: strings.Contains(name, allocator)}
-		if i > 0 { // the first one stands for the root
+		if i > 0 { // the first one is the root
 			n.pc, n.known = valgrind.PC(r.t, name)
 		}
 		r.pcs = append(r.pcs, n)
@@ -141,7 +143,7 @@ func (r *reader) readFrames(d *json.Decoder) error {
 	})
 }
 
-// stack is the number of the call stack with these frames, from the leaf on.
+// stack returns the number of the call stack with these frames, leaf first.
 func (r *reader) stack(frames []uint32) (int32, error) {
 	if len(frames) > 1 && int64(frames[0]) < int64(len(r.pcs)) && r.pcs[frames[0]].allocator {
 		frames = frames[1:] // heaptap's call stacks begin with the caller of the allocator

@@ -1,8 +1,8 @@
-// Package folded reads folded stacks: a line for each call stack, its frames from the root on, parted by semicolons,
+// Package folded reads folded stacks: a line for each call stack, with its frames, root first, separated by semicolons,
 // and a number; or, as MallocProfiler writes them, several numbers, each after a $.
 //
-// One number may be anything. Unless it is told what it is, it is taken for bytes that are live, and so for bytes that
-// were allocated, and live at the peak.
+// A single number may be anything. By default it is taken for live bytes, and so also for bytes that were allocated,
+// and live at the peak.
 package folded
 
 import (
@@ -22,21 +22,21 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Root is the first frame of each of MallocProfiler's call stacks.
+// root is the first frame of each of MallocProfiler's call stacks.
 const root = "_mpTrace_"
 
-// unknown is how heaptap writes a call stack that is not known.
+// unknown is how heaptap writes an unknown call stack.
 const unknown = "[unknown]"
 
-// Is reports whether a file that begins so has folded stacks. Any line of text that ends in a number may be one: ask
-// for other formats first.
+// Is reports whether a file with this beginning has folded stacks. Any text whose lines end in numbers may be one:
+// check for other formats first.
 func Is(head []byte) bool {
 	text, err := io.ReadAll(plain(bytes.NewReader(head)))
 	if err != nil {
 		return false
 	}
 	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); silent(string(line)) {
+		if line = bytes.TrimSpace(line); ignored(string(line)) {
 			continue
 		}
 		if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
@@ -48,14 +48,14 @@ func Is(head []byte) bool {
 	return false
 }
 
-// silent reports whether a line says nothing of a call stack: it is empty, or a comment. A call stack that begins with
-// // has a semicolon.
-func silent(line string) bool {
+// ignored reports whether a line has no call stack: it is empty, or a comment. A call stack that begins with // has a
+// semicolon.
+func ignored(line string) bool {
 	return line == "" || line[0] == '#' || strings.HasPrefix(line, "//") &&
 		(line == "//" || line[2] == ' ' || !strings.Contains(line, ";"))
 }
 
-// meanings are what one number may be, by the names of the metrics.
+// meanings are what a single number may mean, by the names of the metrics.
 var meanings = map[string]func(n uint64) merge.Numbers{
 	"live":        func(n uint64) merge.Numbers { return merge.Numbers{Live: n} },
 	"leaked":      func(n uint64) merge.Numbers { return merge.Numbers{Live: n} },
@@ -65,16 +65,16 @@ var meanings = map[string]func(n uint64) merge.Numbers{
 	"temporary":   func(n uint64) merge.Numbers { return merge.Numbers{Allocations: n, Temporary: n} },
 }
 
-// Meanings are the metrics that one number may be, sorted.
+// Meanings returns the metrics that a single number may mean, sorted.
 func Meanings() []string { return slices.Sorted(maps.Keys(meanings)) }
 
-// Read reads folded stacks. meaning is what one number is, one of Meanings; "" if nobody knows.
+// Read reads folded stacks. meaning says what a single number means, one of Meanings; "" if unknown.
 func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 	t := merge.NewImported("folded")
 	one := meanings[cmp.Or(meaning, "live")]
 	stacks, columns, fractions := 0, 0, false
 	number, err := lines.Each(plain(in), func(text string) error {
-		if text = strings.TrimSpace(text); silent(text) {
+		if text = strings.TrimSpace(text); ignored(text) {
 			return nil
 		}
 		path, n, fraction, err := parse(text)
@@ -85,7 +85,7 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 		case columns == 0:
 			columns = len(n)
 		case columns != len(n):
-			return fmt.Errorf("%d numbers, and %d on lines before", len(n), columns)
+			return fmt.Errorf("%d numbers, but %d on earlier lines", len(n), columns)
 		}
 		stacks++
 		at := int32(0)
@@ -103,7 +103,7 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 		return t.Add(at, several(n).Stack())
 	})
 	if fractions {
-		t.Note("Numbers were no whole ones: they are rounded, each for itself.")
+		t.Note("Some numbers are not integers; each is rounded.")
 	}
 	switch {
 	case err != nil:
@@ -111,25 +111,25 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 	case stacks == 0:
 		return nil, fmt.Errorf("line %d: the file ends without a call stack", number)
 	case columns > 1 && meaning != "":
-		return nil, errors.New("what the numbers are is known: they are MallocProfiler's; leave --metric out")
+		return nil, errors.New("the numbers are MallocProfiler's, whose meaning is known; leave out --metric")
 	case columns == 1 && meaning != "":
-		t.Note(fmt.Sprintf("The file has one number for each call stack: as --metric says, %s. The others are the "+
-			"least that follows.", meaning))
+		t.Note(fmt.Sprintf("The file has one number for each call stack: %s, as --metric says. All other numbers are "+
+			"the least that this implies.", meaning))
 	case columns == 1:
-		t.Note("The file has one number for each call stack and does not say of what: it is taken for live bytes. " +
-			"Numbers of blocks are unknown.")
+		t.Note("The file has one number for each call stack and does not say what it means: it is taken for live " +
+			"bytes. Numbers of blocks are unknown.")
 	default:
 		t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	}
 	return t, nil
 }
 
-// several are MallocProfiler's four: calls, bytes, live bytes, and most live bytes of this stack.
+// several returns MallocProfiler's four numbers: calls, bytes, live bytes, and most live bytes of this stack.
 func several(n []uint64) merge.Numbers {
 	return merge.Numbers{Allocations: n[0], Bytes: n[1], Live: n[2], LiveBlocks: liveBlocks(n), OwnPeak: n[3]}
 }
 
-// liveBlocks is how many of the blocks are live, as far as that can be known: all, if all bytes are.
+// liveBlocks returns how many of the blocks are live, as far as that is known: all, if all bytes are.
 func liveBlocks(n []uint64) uint64 {
 	if n[1] == n[2] && n[1] > 0 {
 		return n[0]
@@ -137,11 +137,11 @@ func liveBlocks(n []uint64) uint64 {
 	return 0
 }
 
-// parse parts a line into its call stack and its numbers, and reports whether one was rounded.
+// parse splits a line into its call stack and its numbers, and reports whether one was rounded.
 func parse(text string) (path string, n []uint64, rounded bool, err error) {
 	i := strings.LastIndexByte(text, ' ')
 	if i <= 0 {
-		return "", nil, false, fmt.Errorf("%.80q: a call stack, a blank and a number are expected", text)
+		return "", nil, false, fmt.Errorf("%.80q: expected a call stack, a blank and a number", text)
 	}
 	path, end := strings.TrimSpace(text[:i]), text[i+1:]
 	rest, several := strings.CutPrefix(end, "$")
@@ -150,7 +150,7 @@ func parse(text string) (path string, n []uint64, rounded bool, err error) {
 		return path, []uint64{v}, !whole, err
 	}
 	if strings.Count(rest, "$") != 3 {
-		return "", nil, false, errors.New("four numbers are expected after the call stack, each after a $")
+		return "", nil, false, errors.New("expected four numbers after the call stack, each after a $")
 	}
 	for f := range strings.SplitSeq(rest, "$") {
 		v, whole, err := count(f)
@@ -162,19 +162,19 @@ func parse(text string) (path string, n []uint64, rounded bool, err error) {
 	return path, n, rounded, nil
 }
 
-// count reads a number, and rounds it if it is no whole one.
+// count reads a number, and rounds it if it is not an integer.
 func count(text string) (n uint64, whole bool, err error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return n, true, nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
-	// Which has other forms, too.
+	// ParseFloat also accepts other forms.
 	if err != nil || text[0] < '0' || text[0] > '9' || strings.Trim(text, "0123456789.eE+-") != "" {
 		return 0, false, fmt.Errorf("%.40q is not a number", text)
 	}
 	r := math.Round(v)
 	if r >= 1<<63 {
-		return 0, false, fmt.Errorf("%.40q is more than 63 bits hold", text)
+		return 0, false, fmt.Errorf("%.40q exceeds 63 bits", text)
 	}
 	return uint64(r), r == v, nil
 }

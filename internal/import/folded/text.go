@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// The marks with which text of Unicode begins in other encodings than plain UTF-8: PowerShell writes UTF-16.
+// The byte order marks of Unicode encodings: PowerShell writes UTF-16.
 var (
 	markUTF8   = []byte{0xef, 0xbb, 0xbf}
 	markLittle = []byte{0xff, 0xfe}
 	markBig    = []byte{0xfe, 0xff}
 )
 
-// plain returns text in UTF-8, without a mark.
+// plain returns text in UTF-8, without a byte order mark.
 func plain(in io.Reader) io.Reader {
 	b := bufio.NewReader(in)
 	head, _ := b.Peek(len(markUTF8))
@@ -34,11 +34,11 @@ func plain(in io.Reader) io.Reader {
 	return b
 }
 
-// wide reads UTF-16 as UTF-8. What is no pair becomes U+FFFD.
+// wide reads UTF-16 as UTF-8. An invalid surrogate becomes U+FFFD.
 type wide struct {
 	in    *bufio.Reader
 	order binary.ByteOrder
-	next  rune // that was read ahead; 0: none
+	next  rune // already read; 0: none
 	rest  []byte
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// endless is a text whose lines go on until somebody stops reading, or, so that a test ends, for some 100 MB.
+// endless is a text whose lines go on until the reader stops, or, so that a test ends, for some 100 MB.
 type endless struct {
 	line func(i int) string
 	i, n int
@@ -29,7 +29,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestCost reads what makes most of few bytes: it is refused as soon as there is more than a program has.
+// TestCost reads files that are small for what they describe: they are refused once they describe more than a program
+// has.
 func TestCost(t *testing.T) {
 	const goHead = "heap profile: 1: 2 [ 1: 2] @ heap/1\n1: 1 [1: 1] @ 0x1\n"
 	const gperftools = "heap profile: 1: 2 [ 1: 2] @ heapprofile\n"
@@ -66,7 +67,7 @@ func TestCost(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 3<<28 {
-				t.Errorf("it cost %d bytes", n)
+				t.Errorf("reading took %d bytes of memory", n)
 			}
 		})
 	}

@@ -1,14 +1,14 @@
 // Package heapprofile reads the heap profiles in text that gperftools, jemalloc and, with debug=1, Go's
-// /debug/pprof/heap write: for each call stack, blocks and bytes that are live, and, if that was counted, allocated;
-// then the lines of /proc/self/maps, or the shorter ones of a "Memory map". Go has no such lines, but names the
-// functions of each call stack behind it.
+// /debug/pprof/heap write: for each call stack, live blocks and bytes, and, if they were counted, allocated ones; then
+// the lines of /proc/self/maps, or the shorter ones of a "Memory map". Go has no such lines, but names the functions of
+// each call stack after it.
 //
-// gperftools counts all ("@ heapprofile") or, as jemalloc does, samples: with a mean of so many bytes between two
-// samples ("heap_v2/524288"). What was sampled is scaled up as pprof and jeprof do: n blocks of a mean size s, of which
-// each was sampled with a probability of 1 - exp(-s/period), stand for n divided by that.
+// gperftools counts everything ("@ heapprofile") or, as jemalloc does, samples ("heap_v2/524288": the mean number of
+// bytes between two samples). Samples are scaled up as in pprof and jeprof: n sampled blocks of a mean size s, each
+// sampled with a probability of 1 - exp(-s/period), stand for n divided by that probability.
 //
-// Functions that are not named are looked up in the modules' files, if they are there: whether these are still the ones
-// that ran is unknown.
+// Functions without names are looked up in the modules' files, if these exist. Whether they are the files that were
+// running is unknown.
 package heapprofile
 
 import (
@@ -28,32 +28,33 @@ import (
 )
 
 var (
-	gperftoolsHead = regexp.MustCompile(`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
-	jemallocHead   = regexp.MustCompile(`^heap_v2/(\d+)$`)
+	gperftoolsHead = regexp.MustCompile(
+		`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
+	jemallocHead = regexp.MustCompile(`^heap_v2/(\d+)$`)
 )
 
-// IsGperftools reports whether a file that begins so is one of gperftools'.
+// IsGperftools reports whether a file with this beginning is gperftools'.
 func IsGperftools(head []byte) bool { return bytes.HasPrefix(head, []byte("heap profile:")) }
 
-// IsJemalloc reports whether a file that begins so is one of jemalloc's.
+// IsJemalloc reports whether a file with this beginning is jemalloc's.
 func IsJemalloc(head []byte) bool { return bytes.HasPrefix(head, []byte("heap_v2/")) }
 
-// reader is what was read so far.
+// reader is the state of reading a file.
 type reader struct {
-	t      *merge.Imported
-	line   func(text string) error // reads the next line
-	period float64                 // bytes; 0: nothing was sampled
-	stacks stacks
-	has    bool // jemalloc's: there is a stack of which the line of all threads is still to come
-	any    bool // there was a stack
-	maps   maps
-	counts bool                     // what was allocated in sum is told
-	names  map[uint64][]event.Frame // that the file has, by where calls return to
-	block  map[uint64][]event.Frame // of the call stack that was read last, and not yet in names
-	named  int                      // how many functions are in block
+	t       *merge.Imported
+	line    func(text string) error // reads the next line
+	period  float64                 // bytes; 0: not sampled
+	stacks  stacks
+	pending bool // jemalloc: a call stack was read, and its line of all threads was not
+	any     bool // a call stack was read
+	maps    maps
+	counts  bool                     // the file has allocated blocks and bytes
+	names   map[uint64][]event.Frame // from the file, by return address
+	block   map[uint64][]event.Frame // of the latest call stack, not yet in names
+	named   int                      // number of functions in block
 }
 
-// Read reads a file of gperftools' or jemalloc's. names looks up functions; nil: they are left out.
+// Read reads a file of gperftools or jemalloc. names looks up functions; nil: functions stay unknown.
 func Read(in io.Reader, names Names) (*merge.Imported, error) {
 	r := &reader{stacks: stacks{numbers: make(map[uint64]uint32)}, names: make(map[uint64][]event.Frame),
 		block: make(map[uint64][]event.Frame)}
@@ -64,14 +65,14 @@ func Read(in io.Reader, names Names) (*merge.Imported, error) {
 		return nil, err
 	case r.t == nil:
 		return nil, fmt.Errorf("line %d: the file ends before it begins", number)
-	case r.has:
+	case r.pending:
 		return nil, fmt.Errorf("line %d: the file ends within a call stack", number)
 	}
 	if err := r.endBlock(); err != nil {
 		return nil, err
 	}
 	if r.maps.list == nil && len(r.names) == 0 {
-		r.t.Note("The file ends without the modules' addresses: functions are not known.")
+		r.t.Note("The file ends without the modules' addresses: functions are unknown.")
 	}
 	if err := r.finish(names); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (r *reader) head(text string) error {
 	}
 	m := gperftoolsHead.FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("%.80q: the head of a heap profile is expected", text)
+		return fmt.Errorf("%.80q: expected the header of a heap profile", text)
 	}
 	r.t, r.line = merge.NewImported("gperftools"), r.gperftools
 	r.counts = m[3] != "0" && (m[3] != m[1] || m[4] != m[2])
@@ -94,19 +95,19 @@ func (r *reader) head(text string) error {
 	case "heapprofile":
 		r.counts = true
 		return nil
-	case "heap": // whose number is twice the period
+	case "heap": // its number is twice the period
 		return r.sampled(m[6], 2)
 	case "heap_v2", "heapz_v2":
 		return r.sampled(m[6], 1)
 	case "growth", "growthz":
-		r.t.Note("A profile of growth: what counts is what the allocator took from the system, by the call that " +
-			"made it do so.")
+		r.t.Note("A growth profile: it counts the memory that the allocator took from the system, at the calls that " +
+			"caused it.")
 		return nil
 	}
 	return fmt.Errorf("@ %.40s: not a profile of live memory", m[5])
 }
 
-// sampled takes in the mean number of bytes between two samples, times something.
+// sampled takes the mean number of bytes between two samples, multiplied by times.
 func (r *reader) sampled(text string, times float64) error {
 	if text == "" {
 		return nil
@@ -121,7 +122,7 @@ func (r *reader) sampled(text string, times float64) error {
 	return nil
 }
 
-// unsampled are the numbers of blocks and bytes that those of samples stand for.
+// unsampled returns the numbers of blocks and bytes for which those of samples stand.
 func (r *reader) unsampled(blocks, bytes uint64) (uint64, uint64, error) {
 	if r.period <= 1 || blocks == 0 || bytes == 0 {
 		return blocks, bytes, nil
@@ -129,7 +130,7 @@ func (r *reader) unsampled(blocks, bytes uint64) (uint64, uint64, error) {
 	scale := -1 / math.Expm1(-float64(bytes)/float64(blocks)/r.period)
 	b, n := math.Round(float64(blocks)*scale), math.Round(float64(bytes)*scale)
 	if !(b < math.MaxInt64 && n < math.MaxInt64) {
-		return 0, 0, errors.New("the numbers stand for more than 63 bits hold")
+		return 0, 0, errors.New("the scaled numbers exceed 63 bits")
 	}
 	return uint64(b), uint64(n), nil
 }
@@ -147,7 +148,7 @@ func (r *reader) gperftools(text string) error {
 	numbers, rest, ok := fourNumbers(text)
 	stack, at := strings.CutPrefix(strings.TrimLeft(rest, " "), "@")
 	if !ok || !at {
-		return fmt.Errorf("%.80q: live blocks and bytes, allocated ones and a call stack are expected", text)
+		return fmt.Errorf("%.80q: expected live blocks and bytes, allocated ones and a call stack", text)
 	}
 	if err := r.stacks.begin(stack); err != nil {
 		return fmt.Errorf("%.80q: %w", text, err)
@@ -155,11 +156,11 @@ func (r *reader) gperftools(text string) error {
 	return r.add(numbers)
 }
 
-// maxInlined is how many functions may be named at the addresses of one call stack.
+// maxInlined limits the functions that may be named at the addresses of one call stack.
 const maxInlined = 1 << 16
 
-// comment takes in a line behind a call stack in which Go names one of its functions: the address of the call,
-// function, file and line.
+// comment takes a line after a call stack in which Go names one of its functions: the address of the call, function,
+// file and line.
 func (r *reader) comment(text string) error {
 	at, f, ok := goFrame(text)
 	if !ok {
@@ -167,7 +168,7 @@ func (r *reader) comment(text string) error {
 	}
 	address, err := strconv.ParseUint(at, 16, 64)
 	if err != nil || address == math.MaxUint64 {
-		return fmt.Errorf("%.80q: the address is none", text)
+		return fmt.Errorf("%.80q: invalid address", text)
 	}
 	returns := address + 1
 	if _, known := r.names[returns]; known {
@@ -210,7 +211,7 @@ func goFrame(text string) (address string, f event.Frame, ok bool) {
 		Line: uint32(line)}, true
 }
 
-// endBlock keeps the names of a call stack. Several functions at one address were inlined, but for the last one.
+// endBlock keeps the names of a call stack. Of several functions at one address, all but the last one were inlined.
 func (r *reader) endBlock() error {
 	r.named = 0
 	for at, frames := range r.block {
@@ -231,10 +232,10 @@ func (r *reader) jemalloc(text string) error {
 		return err
 	}
 	if stack, ok := strings.CutPrefix(text, "@"); ok {
-		if r.has {
-			return errors.New("the line of all threads (t*) is missing of the call stack before")
+		if r.pending {
+			return errors.New("the call stack before has no line of all threads (t*)")
 		}
-		r.has, r.any = true, true
+		r.pending, r.any = true, true
 		if err := r.stacks.begin(stack); err != nil {
 			return fmt.Errorf("%.80q: %w", text, err)
 		}
@@ -245,20 +246,20 @@ func (r *reader) jemalloc(text string) error {
 	_, err := strconv.ParseUint(strings.TrimPrefix(thread, "t"), 10, 64)
 	switch all := thread == "t*"; {
 	case !ok || thread == "" || thread[0] != 't' || !all && err != nil:
-		return fmt.Errorf("%.80q: a call stack, or blocks and bytes of a thread are expected", text)
-	case !all || !r.any: // a single thread's; the sums of all stacks
+		return fmt.Errorf("%.80q: expected a call stack, or blocks and bytes of a thread", text)
+	case !all || !r.any: // a line of one thread, or the sums of all stacks
 		return nil
-	case !r.has:
-		return errors.New("a second line of all threads (t*) of one call stack")
+	case !r.pending:
+		return errors.New("a second line of all threads (t*) for one call stack")
 	}
-	r.has = false
+	r.pending = false
 	if numbers[2] != "0" {
 		r.counts = true
 	}
 	return r.add(numbers)
 }
 
-// add takes in the live blocks and bytes, and the allocated ones, of the call stack that was begun.
+// add adds live and allocated blocks and bytes of the current call stack.
 func (r *reader) add(numbers [4]string) error {
 	var n [4]uint64
 	for i := range n {
@@ -274,7 +275,7 @@ func (r *reader) add(numbers [4]string) error {
 	return errors.Join(err, err2, r.stacks.end(s))
 }
 
-// libraries reports whether a line says nothing of call stacks. After the title come the modules.
+// libraries reports whether a line has nothing about call stacks. After a title, the modules follow.
 func (r *reader) libraries(text string) (bool, error) {
 	if strings.TrimSpace(text) == "" {
 		return true, nil
@@ -283,8 +284,8 @@ func (r *reader) libraries(text string) (bool, error) {
 	if text != "MAPPED_LIBRARIES:" && !brief {
 		return false, nil
 	}
-	if r.has {
-		return true, errors.New("the line of all threads (t*) is missing of the call stack before")
+	if r.pending {
+		return true, errors.New("the call stack before has no line of all threads (t*)")
 	}
 	r.line = r.maps.bounded(r.maps.line)
 	if brief {
@@ -302,7 +303,7 @@ func (r *reader) finish(names Names) error {
 	places := r.maps.places(r.t, r.stacks.addresses, r.names, names)
 	for stack, s := range r.stacks.all() {
 		named := slices.IndexFunc(stack, func(a uint32) bool { return places[a].named })
-		stack = stack[max(named, 0):] // Go names all but its allocator
+		stack = stack[max(named, 0):] // Go names all functions but its allocator's
 		// Heaptap's call stacks begin with the caller of the allocator.
 		for len(stack) > 1 && places[stack[0]].allocator {
 			stack = stack[1:]

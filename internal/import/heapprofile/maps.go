@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
-// Names looks up the functions at addresses, from the innermost on, as Symbolizer.Resolve does.
+// Names looks up the functions at addresses, the innermost first, as Symbolizer.Resolve does.
 type Names func(ctx context.Context, modules []event.Module, pcs []event.PC) (frames [][]event.Frame, notes []string)
 
 // FromFiles looks functions up in the modules' files.
@@ -29,8 +29,8 @@ func FromFiles(ctx context.Context, modules []event.Module, pcs []event.PC) ([][
 type maps struct {
 	lines   int // so far
 	list    []mapping
-	set     []string          // pairs of a name in texts, with its $, and what stands for it
-	replace *strings.Replacer // does it; nil: none is set
+	set     []string          // pairs of a variable, with its $, and its value
+	replace *strings.Replacer // of the variables; nil: none is set
 }
 
 type mapping struct {
@@ -38,10 +38,10 @@ type mapping struct {
 	path               string
 }
 
-// maxLines is how many lines a map may have, those that say nothing of files among them.
+// maxLines limits the lines of a map, including those without files.
 const maxLines = 1 << 20
 
-// bounded is a function that takes in lines, up to so many.
+// bounded returns a function that takes lines, up to maxLines.
 func (m *maps) bounded(take func(text string) error) func(text string) error {
 	return func(text string) error {
 		if m.lines++; m.lines > maxLines {
@@ -51,7 +51,7 @@ func (m *maps) bounded(take func(text string) error) func(text string) error {
 	}
 }
 
-// line takes in a line of /proc/PID/maps.
+// line takes a line of /proc/PID/maps.
 func (m *maps) line(text string) error {
 	f := strings.Fields(text)
 	if len(f) == 0 {
@@ -59,7 +59,7 @@ func (m *maps) line(text string) error {
 	}
 	low, high, ok := strings.Cut(f[0], "-")
 	if !ok || len(f) < 3 {
-		return fmt.Errorf("%.80q: a line of /proc/PID/maps is expected", text)
+		return fmt.Errorf("%.80q: expected a line of /proc/PID/maps", text)
 	}
 	start, err := strconv.ParseUint(low, 16, 64)
 	end, err2 := strconv.ParseUint(high, 16, 64)
@@ -70,11 +70,11 @@ func (m *maps) line(text string) error {
 	case len(f) < 6 || !strings.HasPrefix(f[5], "/") && f[5] != "[vdso]":
 		return nil
 	}
-	path := text[strings.Index(text, f[5]):] // which may have blanks
+	path := text[strings.Index(text, f[5]):] // may contain blanks
 	return m.add(mapping{start, end, offset, strings.TrimSuffix(path, " (deleted)")})
 }
 
-// maxMappings is how many mappings a file may tell of: Linux allows a process 65,530, if nobody asks for more.
+// maxMappings limits the mappings of a file: Linux allows a process 65,530 by default.
 const maxMappings = 1 << 17
 
 func (m *maps) add(v mapping) error {
@@ -86,21 +86,22 @@ func (m *maps) add(v mapping) error {
 }
 
 // briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
-var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
+var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?` +
+	`(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
 
-// setName is a name that a memory map sets.
+// setName matches the name of a variable in a memory map.
 var setName = regexp.MustCompile(`^\w{1,32}$`)
 
-// The most names that a memory map may set, how long what they stand for may be, and how many a file's name may have: a
-// forged map shall not make more of itself than it is.
+// The most variables of a memory map, the longest value, and the most variables in a file's name: values must not make
+// a forged map much larger.
 const (
 	maxSet   = 100
 	maxValue = 256
 	maxUsed  = 4
 )
 
-// briefLine takes in a line of a memory map, which may be one of /proc/PID/maps, too. A line NAME=VALUE has $NAME be
-// VALUE in those that follow. Others say nothing of mappings.
+// briefLine takes a line of a memory map, which may also be one of /proc/PID/maps. A line NAME=VALUE gives the variable
+// $NAME a value in the lines that follow. Other lines are ignored.
 func (m *maps) briefLine(text string) error {
 	b := briefMapping.FindStringSubmatch(text)
 	if b == nil {
@@ -115,7 +116,7 @@ func (m *maps) briefLine(text string) error {
 		if err := m.line(text); n == maxMappings {
 			return err
 		}
-		return nil // what is no mapping either says nothing
+		return nil // not a mapping: ignored, too
 	}
 	start, err := strconv.ParseUint(b[1], 16, 64)
 	end, err2 := strconv.ParseUint(b[2], 16, 64)
@@ -137,7 +138,7 @@ func (m *maps) briefLine(text string) error {
 	return nil
 }
 
-// modules are the files, each with where it lies.
+// modules returns the files, each with its addresses.
 func (m *maps) modules(addresses []uint64) (list []event.Module) {
 	byPath := make(map[string]int)
 	var first []*mapping
@@ -169,10 +170,10 @@ func (m *maps) modules(addresses []uint64) (list []event.Module) {
 	return list
 }
 
-// bias is the difference between addresses in the process and in a file. Without the file, it is taken for one that is
-// linked to 0.
+// bias returns the difference between addresses in the process and in a file. A missing file is assumed to be linked to
+// address 0.
 func bias(v *mapping) uint64 {
-	if !filepath.IsAbs(v.path) { // the file's name only
+	if !filepath.IsAbs(v.path) { // only the file's name is known
 		return v.start - v.offset
 	}
 	f, err := elfx.Open(v.path)
@@ -187,24 +188,25 @@ func bias(v *mapping) uint64 {
 	return v.start - address
 }
 
-// place is an address by its number in what is told, and whether it is the allocator's, and has a name in the file
-// itself.
+// place is an address: its number in the import, whether it belongs to the allocator, and whether the profile names its
+// function.
 type place struct {
 	id               int32
 	allocator, named bool
 }
 
-// allocator matches functions and files that profiles of these tools have at the inner ends of call stacks.
-var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
+// allocator matches functions and files of the allocator, which are at the leaves of these tools' call stacks.
+var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|` +
+	`(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
-// places finds addresses, which are distinct. told has the names that the file itself has.
-func (m *maps) places(t *merge.Imported, addresses []uint64, told map[uint64][]event.Frame, names Names) []place {
+// places looks up addresses, which are distinct. known has the names from the profile itself.
+func (m *maps) places(t *merge.Imported, addresses []uint64, known map[uint64][]event.Frame, names Names) []place {
 	var modules []event.Module
 	if names != nil {
 		modules = m.modules(addresses)
 	}
-	order := make([]uint32, len(addresses)) // addresses are looked up, and numbered, from the lowest on
+	order := make([]uint32, len(addresses)) // addresses are looked up, and numbered, in ascending order
 	for i := range order {
 		order[i] = uint32(i)
 	}
@@ -217,19 +219,19 @@ func (m *maps) places(t *merge.Imported, addresses []uint64, told map[uint64][]e
 		}
 	}
 	frames := make([][]event.Frame, len(pcs))
-	// Of a memory map that has the files' names only it is not known which files they are.
+	// If a memory map has only the files' names, the files are unknown.
 	files := slices.DeleteFunc(slices.Clone(modules),
 		func(m event.Module) bool { return m.Path[0] != '/' && m.Path[0] != '[' })
 	if len(files) > 0 {
 		frames, _ = names(context.Background(), files, pcs)
-		t.Note("Functions come from the modules' present files, since the build ids are unknown.")
+		t.Note("Function names come from the modules' current files, which may differ: their build ids are unknown.")
 	}
 	out := make([]place, len(addresses))
 	for i, n := range order {
 		a := addresses[n]
-		p := place{named: told[a] != nil}
+		p := place{named: known[a] != nil}
 		if p.named {
-			frames[i] = told[a]
+			frames[i] = known[a]
 		}
 		number, at := merge.NoModule, a
 		if k := moduleOf(modules, a); k >= 0 {
@@ -246,7 +248,7 @@ func (m *maps) places(t *merge.Imported, addresses []uint64, told map[uint64][]e
 	return out
 }
 
-// moduleOf is the place of the module that an address is in; -1: it is in none.
+// moduleOf returns the index of the module that contains an address; -1: none.
 func moduleOf(modules []event.Module, a uint64) int {
 	at, found := slices.BinarySearchFunc(modules, a,
 		func(m event.Module, a uint64) int { return cmp.Compare(m.Start, a) })

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// What is taken of a file. A short one that was made up may tell of more than any program has, and each takes memory.
+// Limits on a file. A short forged file may describe more than any program has, and each item takes memory.
 const (
-	maxAddresses = 1 << 20 // that differ
+	maxAddresses = 1 << 20 // distinct
 	maxFrames    = 1 << 24 // of all call stacks
 	maxStacks    = 1 << 21
 )
 
-// stacks are the call stacks that were read. Addresses are told by their numbers, in the order in which they came
-// first.
+// stacks are the call stacks that were read. Addresses are numbered in the order of their first occurrence.
 type stacks struct {
 	addresses []uint64
 	numbers   map[uint64]uint32
@@ -23,14 +22,14 @@ type stacks struct {
 	list      []sample
 }
 
-// sample is what is told of a call stack.
+// sample has the numbers of a call stack.
 type sample struct {
 	live, liveBlocks, bytes, allocations uint64
 
-	end int // of its frames
+	end int // index after its last frame
 }
 
-// begin reads the addresses of a call stack, from the innermost on.
+// begin reads the addresses of a call stack, the innermost first.
 func (s *stacks) begin(text string) error {
 	for {
 		field := strings.TrimLeft(text, " ")
@@ -64,7 +63,7 @@ func (s *stacks) begin(text string) error {
 	return nil
 }
 
-// end adds what is told of the call stack that was begun.
+// end adds the numbers of the current call stack.
 func (s *stacks) end(v sample) error {
 	if len(s.list) == maxStacks {
 		return fmt.Errorf("more than %d call stacks", maxStacks)
@@ -74,7 +73,7 @@ func (s *stacks) end(v sample) error {
 	return nil
 }
 
-// all are the call stacks, and what is told of them.
+// all yields the call stacks with their numbers.
 func (s *stacks) all() iter.Seq2[[]uint32, *sample] {
 	return func(yield func([]uint32, *sample) bool) {
 		begin := 0
@@ -88,7 +87,7 @@ func (s *stacks) all() iter.Seq2[[]uint32, *sample] {
 	}
 }
 
-// fourNumbers cuts what is told of a call stack off a text: live blocks and bytes, allocated ones in brackets.
+// fourNumbers cuts the numbers of a call stack off a text: live blocks and bytes, allocated ones in brackets.
 func fourNumbers(text string) (n [4]string, rest string, ok bool) {
 	for i, after := range [...]string{":", "", ":", "]"} {
 		text = strings.TrimLeft(text, " ")

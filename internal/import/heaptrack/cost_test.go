@@ -23,8 +23,8 @@ func repeated(n int, line func(i int) string) string {
 	return b.String()
 }
 
-// TestCost reads what makes most of few bytes. What is allocated is counted for each byte of a file, whether it is in
-// use at once or not: tables that grow by being copied count five times.
+// TestCost reads files that are small for what they describe. All allocated bytes are counted per byte of the file,
+// even if they are not in use at the same time: tables that grow by being copied count five times.
 func TestCost(t *testing.T) {
 	const lines = 1 << 18
 	for name, c := range map[string]struct {
@@ -50,16 +50,16 @@ func TestCost(t *testing.T) {
 			const writer = 32 << 20
 			n := after.TotalAlloc - before.TotalAlloc
 			if n > writer+c.most*uint64(len(text)) {
-				t.Errorf("%d bytes cost %d", len(text), n)
+				t.Errorf("reading %d bytes took %d bytes of memory", len(text), n)
 			}
 		})
 	}
 }
 
-// inlined are lines of which one in 256 is long.
+// inlined are lines, one in 256 of which is long.
 var inlined = [256]string{"i 10 1" + strings.Repeat(" 2 2 1", 400) + "\n"}
 
-// TestBirths holds that a block's birth is that of the allocation which it is taken for, the youngest.
+// TestBirths: a freed block has the time of the youngest allocation that it may be.
 func TestBirths(t *testing.T) {
 	const text = costHead + "a 20 1\n+ 0\nc 1\n+ 0\n+ 1\nc 3\n- 0\nc 4\n- 1\n+ 0\nc 6\n- 0\n- 0\n"
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -86,7 +86,7 @@ func TestBirths(t *testing.T) {
 	}
 }
 
-// TestManySamples holds that samples are kept to the last, and that the most of those that are left out is.
+// TestManySamples: samples are kept up to the last one, and the maximum of omitted samples is kept.
 func TestManySamples(t *testing.T) {
 	const lines = allSamples + 1000
 	text := repeated(lines, func(i int) string {
@@ -106,13 +106,13 @@ func TestManySamples(t *testing.T) {
 	defer r.Close()
 	list := r.Samples()
 	if n := len(list); n <= allSamples || n >= lines {
-		t.Errorf("%d samples", n)
+		t.Errorf("%d samples were kept", n)
 	}
 	most := int64(0)
 	for _, s := range list {
 		most = max(most, s.RSS)
 	}
 	if most != 0x1000000*0x1000 {
-		t.Errorf("the most is %d", most)
+		t.Errorf("the maximum is %d", most)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// FuzzImport holds that whatever is read gives an error, or a recording whose statistics are those of its events.
+// FuzzImport: any input gives an error, or a recording whose tally is that of its events.
 func FuzzImport(f *testing.F) {
 	const whole = "v 10400 3\nX ./a b\nI 1000 100\n# text\ns 4 /bin\ns 4 main\ns 1 f\ni 1000 1 2 0 0\ni 2000 1 3 0 " +
 		"7 2 0 9\nt 1 0\nt 2 1\na 0 2\na 10 2\n" +

@@ -1,10 +1,10 @@
-// Package heaptrack reads heaptrack's data files, interpreted, of versions 1 to 3, and writes what they tell as a
-// recording. See package export/heaptrack for their form.
+// Package heaptrack reads heaptrack's data files, interpreted, of versions 1 to 3, and writes them as a recording. See
+// package export/heaptrack for their format.
 //
-// They have no threads: all events are one thread's. They say of which size and call stack a deallocated block was, not
-// which block: of several, it is taken for the youngest, so that what is temporary is as close to the truth as can be
-// known. Live bytes, peaks and leaks do not depend on that. Which functions were called is unknown: they are taken for
-// malloc and free. Times are in ms.
+// They have no threads: all events belong to one thread. They have the size and call stack of a deallocated block, but
+// not which block it was: of several, the youngest is assumed, so that temporary allocations are as close to the truth
+// as possible. Live bytes, peaks and leaks do not depend on that. The functions that were called are unknown: malloc
+// and free are assumed. Times are in ms.
 package heaptrack
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Is reports whether a file, of which this is the beginning after decompression, is one of heaptrack's.
+// Is reports whether a file with this beginning, decompressed, is heaptrack's.
 func Is(head []byte) bool {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	fields := bytes.Fields(line)
@@ -36,8 +36,8 @@ func Is(head []byte) bool {
 	return true
 }
 
-// Import reads a file, decompressed, and makes a recording of it at path. recorder says in the recording who wrote it.
-// With an error, what is at path, if anything, is of no use.
+// Import reads a file, decompressed, and writes a recording of it to path. recorder is the program that the recording
+// names as its writer. After an error, path may hold an unusable file.
 func Import(in io.Reader, path, recorder string) (err error) {
 	r := reader{path: path, recorder: recorder}
 	defer func() {
@@ -50,12 +50,12 @@ func Import(in io.Reader, path, recorder string) (err error) {
 		return err
 	}
 	if r.w == nil {
-		return fmt.Errorf("line %d: the file ends before it says what was run", number)
+		return fmt.Errorf("line %d: the file ends before the command line (X)", number)
 	}
 	return r.finish()
 }
 
-// reader is what was read so far.
+// reader is the state of reading a file.
 type reader struct {
 	path, recorder string
 	w              *recording.Writer
@@ -65,11 +65,11 @@ type reader struct {
 	rss     rss
 	now     int64 // ns
 	page    uint64
-	bytes   int      // that were read
-	numbers []uint64 // of the line
+	bytes   int      // read so far
+	numbers []uint64 // of the current line
 }
 
-// line takes in a line.
+// line takes a line.
 func (r *reader) line(text []byte) error {
 	r.bytes += len(text) + 1
 	if len(text) == 0 || text[0] == '#' {
@@ -82,13 +82,13 @@ func (r *reader) line(text []byte) error {
 	case of == 'X':
 		return r.create(string(rest))
 	case r.w == nil:
-		return fmt.Errorf("%.40q before what was run is told (X)", text)
+		return fmt.Errorf("%.40q before the command line (X)", text)
 	case of == 's':
 		return r.name(rest)
-	case of == 'A', of == 'S': // attached to a process that ran already; leaks that are known
+	case of == 'A', of == 'S': // attached to a running process; known leaks
 		return nil
 	case of == 'x', of == 'm':
-		return errors.New("this is heaptrack's raw data; heaptrack_interpret makes of it what can be read")
+		return errors.New("this is raw data of heaptrack; convert it with heaptrack_interpret")
 	}
 	var err error
 	if r.numbers, err = hexNumbers(r.numbers[:0], rest); err != nil {
@@ -100,10 +100,10 @@ func (r *reader) line(text []byte) error {
 	return r.entry(of, r.numbers)
 }
 
-// least is how many numbers a line has at least, by its first character; 0: there is no such line.
+// least is the least number of numbers in a line, by its first character; 0: there is no such line.
 var least = [256]int{'i': 2, 't': 2, 'a': 2, '+': 1, '-': 1, 'c': 1, 'R': 1, 'I': 2}
 
-// entry takes in a line of numbers.
+// entry takes a line of numbers.
 func (r *reader) entry(of byte, n []uint64) error {
 	switch of {
 	case '+':
@@ -126,7 +126,7 @@ func (r *reader) entry(of byte, n []uint64) error {
 	return r.define(of, n)
 }
 
-// alloc takes in an allocation, of a size at a call stack by its number.
+// alloc takes an allocation; n is the number of its size and call stack.
 func (r *reader) alloc(n uint64) error {
 	i, err := r.info(n)
 	if err != nil {

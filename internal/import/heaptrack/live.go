@@ -6,12 +6,12 @@ import (
 	"sort"
 )
 
-// live holds the blocks that are live. Those of one size and call stack are a list, from the youngest on, whose
-// beginning is kept with these. A file may have an allocation in four bytes: a block takes twelve here.
+// live holds the live blocks. Those of one size and call stack are a list, youngest first; its head is kept with the
+// size and call stack. A file may have an allocation in four bytes: a block takes twelve here.
 type live struct {
 	allocs uint64        // allocations so far
 	blocks chunks[block] // 0: none
-	unused uint32        // the first of the blocks that ended
+	unused uint32        // the first of the freed entries
 	ticks  chunks[tick]
 }
 
@@ -21,13 +21,13 @@ type block struct {
 	older     uint32 // the next one of its list; 0: none
 }
 
-// tick says when allocations were made: those from first on, up to the next tick.
+// tick is the time of the allocations from first on, up to the next tick.
 type tick struct {
 	first uint64
 	at    int64
 }
 
-// push adds the allocation that comes next to a list.
+// push adds the next allocation to a list.
 func (l *live) push(list *uint32, now int64) error {
 	if n := l.ticks.n; n == 0 || l.ticks.at(n-1).at != now {
 		*l.ticks.add() = tick{l.allocs, now}
@@ -53,7 +53,7 @@ func (l *live) push(list *uint32, now int64) error {
 	return nil
 }
 
-// pop takes the youngest block off a list. It returns the number of its allocation, and when that was.
+// pop removes the youngest block from a list. It returns the number and the time of its allocation.
 func (l *live) pop(list *uint32) (ref uint64, born int64, ok bool) {
 	if *list == 0 {
 		return 0, 0, false
@@ -65,10 +65,10 @@ func (l *live) pop(list *uint32) (ref uint64, born int64, ok bool) {
 	return ref, l.born(ref), true
 }
 
-// born is when an allocation was made.
+// born returns the time of an allocation.
 func (l *live) born(ref uint64) int64 {
 	last := l.ticks.n - 1
-	if l.ticks.at(last).first > ref { // most are freed soon
+	if l.ticks.at(last).first > ref { // most blocks are freed soon
 		last = sort.Search(last, func(i int) bool { return l.ticks.at(i).first > ref }) - 1
 	}
 	return l.ticks.at(last).at
@@ -85,7 +85,7 @@ type chunks[T any] struct {
 
 func (c *chunks[T]) at(i int) *T { return &c.list[i/chunkSize][i%chunkSize] }
 
-// add appends a value, and returns its place.
+// add appends a value, and returns a pointer to it.
 func (c *chunks[T]) add() *T {
 	if c.n == len(c.list)*chunkSize {
 		c.list = append(c.list, new([chunkSize]T))

@@ -5,9 +5,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// heaptrack takes a sample of the resident set every 10 ms. The first allSamples are kept as they are: three hours.
-// After that a sample is the most of a 16,384th of the time so far: the shortest line of a file, R and a number, shall
-// not become a sample each.
+// heaptrack samples the resident set every 10 ms. The first allSamples are all kept: three hours. After that, one
+// sample is kept for each 16,384th of the time so far, with the maximum: the shortest line of a file, R and a number,
+// must not cost a sample each.
 const (
 	allSamples = 1 << 20
 	fineness   = 14
@@ -17,7 +17,7 @@ const (
 type rss struct {
 	kept int
 	last int64 // time of the latest sample, in ns
-	most int64 // since then, in bytes; 0: nothing was told
+	most int64 // maximum since then, in bytes; 0: no sample
 }
 
 func (s *rss) add(w *recording.Writer, now, size int64) {

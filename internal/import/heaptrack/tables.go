@@ -17,14 +17,14 @@ import (
 type tables struct {
 	names   []string
 	modules map[string]*event.Module // by path
-	grown   map[*event.Module]bool   // since they were written
+	grown   map[*event.Module]bool   // modules that have changed since they were written
 	frames  []frame                  // of all addresses
-	ends    []uint32                 // of each address's frames
+	ends    []uint32                 // by address: index after its last frame
 	stacks  uint64
 	infos   []info
 }
 
-// frame is a function at an address. Names are told by their numbers, 0 is none.
+// frame is a function at an address. Names are numbers; 0 is none.
 type frame struct{ function, file, line uint32 }
 
 // info is a size at a call stack.
@@ -35,34 +35,34 @@ type info struct {
 }
 
 const (
-	// maxEntries is how many names, addresses, call stacks and allocations at these a file may have, however short it
-	// is.
+	// maxEntries limits the names, addresses, call stacks, and sizes at call stacks of a file, however short it is.
 	maxEntries = 1 << 20
-	// maxModules is how many files may be mapped: Linux allows a process 65,530 mappings, if nobody asks for more.
+	// maxModules limits the mapped files: Linux allows a process 65,530 mappings by default.
 	maxModules = 1 << 17
-	// maxInlined is how many functions may be inlined at one address.
+	// maxInlined limits the functions inlined at one address.
 	maxInlined = 1 << 16
 )
 
-// proportionate holds that the tables do not get out of proportion to the file: most of one are events.
+// proportionate checks that the tables are in proportion to the file: most of a real file are events.
 func (r *reader) proportionate() error {
 	n := len(r.names) + len(r.infos) + len(r.ends) + len(r.frames)/4 + int(r.stacks)
 	if n > maxEntries+r.bytes/24 {
-		return fmt.Errorf("%d names, addresses and call stacks in %d bytes, as in no file of heaptrack's", n, r.bytes)
+		return fmt.Errorf("%d names, addresses and call stacks in %d bytes: no file of heaptrack has that many",
+			n, r.bytes)
 	}
 	return nil
 }
 
-// head takes in the versions.
+// head takes the line of versions.
 func (r *reader) head(text []byte) error {
 	n, err := hexNumbers(nil, text)
 	switch {
 	case err != nil:
 		return err
 	case len(n) != 2 || r.version != 0:
-		return errors.New("versions of heaptrack and of its form are expected, once")
+		return errors.New("expected one line with the versions of heaptrack and of its format")
 	case n[1] < 1 || n[1] > 3:
-		return fmt.Errorf("version %d of heaptrack's form; 1 to 3 are known", n[1])
+		return fmt.Errorf("version %d of heaptrack's format is unknown; 1 to 3 are known", n[1])
 	}
 	r.version = n[1]
 	return nil
@@ -71,7 +71,7 @@ func (r *reader) head(text []byte) error {
 // create begins the recording.
 func (r *reader) create(command string) (err error) {
 	if r.version == 0 || r.w != nil {
-		return errors.New("what was run (X) is expected once, after the version (v)")
+		return errors.New("expected one command line (X), after the version (v)")
 	}
 	p := event.Process{Args: strings.Fields(command), Recorder: r.recorder}
 	if len(p.Args) > 0 {
@@ -85,7 +85,7 @@ func (r *reader) create(command string) (err error) {
 	return nil
 }
 
-// name takes in a name.
+// name takes a name.
 func (r *reader) name(text []byte) error {
 	if r.version == 3 {
 		size, name, _ := bytes.Cut(text, []byte(" "))
@@ -107,7 +107,7 @@ func (r *reader) text(n uint64) string {
 	return r.names[n-1]
 }
 
-// known holds that a number is a name's.
+// known checks that a number is a name's.
 func (r *reader) known(n uint64) error {
 	if n > uint64(len(r.names)) {
 		return fmt.Errorf("name %x of %x", n, len(r.names))
@@ -115,7 +115,7 @@ func (r *reader) known(n uint64) error {
 	return nil
 }
 
-// define takes in an entry of a table.
+// define takes an entry of a table.
 func (r *reader) define(of byte, n []uint64) error {
 	var err error
 	switch of {
@@ -143,13 +143,13 @@ func (r *reader) info(n uint64) (*info, error) {
 	return &r.infos[n], nil
 }
 
-// address takes in an address: its module, and function, file and line of each frame, the innermost first.
+// address takes an address: its module, and function, file and line of each frame, the innermost first.
 func (r *reader) address(n []uint64) error {
 	if err := r.known(n[1]); err != nil {
 		return err
 	}
 	place := n[:2]
-	if n = n[2:]; len(n) == 1 { // a function whose file is not known
+	if n = n[2:]; len(n) == 1 { // a function without a file
 		n = append(n, 0, 0)
 	}
 	switch {
@@ -176,8 +176,8 @@ func (r *reader) address(n []uint64) error {
 	return nil
 }
 
-// module returns the id of a file, and notes that it has code at an address. Where a file begins and ends is unknown:
-// it is taken to be where its addresses are.
+// module returns the id of a file, and extends it to an address. Where files begin and end is unknown: they span their
+// addresses.
 func (r *reader) module(path string, address uint64) (uint32, error) {
 	if path == "" {
 		return 0, nil
@@ -197,7 +197,7 @@ func (r *reader) module(path string, address uint64) (uint32, error) {
 	return m.ID, nil
 }
 
-// stack takes in a call stack.
+// stack takes a call stack.
 func (r *reader) stack(address, parent uint64) error {
 	switch {
 	case address < 1 || address > uint64(len(r.ends)):
@@ -219,18 +219,18 @@ func (r *reader) finish() error {
 	}
 	for _, m := range slices.SortedFunc(maps.Keys(r.grown),
 		func(a, b *event.Module) int { return int(a.ID) - int(b.ID) }) {
-		r.w.Module(*m) // what is written later replaces what was written before
+		r.w.Module(*m) // replaces what was written before
 	}
 	return errors.Join(r.symbols(), r.w.Finish(recording.Ending{End: r.now, Status: "end unknown in heaptrack"}))
 }
 
-// What symbols hands over at once: a table's block of addresses, if these do not have too many frames.
+// Limits on what symbols writes at once: a table's block of addresses, unless these have too many frames.
 const (
 	symbolPCs    = 1 << 16
 	symbolFrames = 1 << 20
 )
 
-// symbols writes the functions, some at once: as the recording has them, they take many times what frames do.
+// symbols writes the functions, some at a time: the recording's form takes many times the memory of frames.
 func (r *reader) symbols() error {
 	list := make(map[uint32][]event.Frame)
 	count, begin := 0, uint32(0)

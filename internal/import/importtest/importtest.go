@@ -1,4 +1,4 @@
-// Package importtest holds what the tests of all importers share.
+// Package importtest has what the tests of all importers share.
 package importtest
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
-// Fuzz holds that whatever is read gives an error that says where, or a recording in which all sums agree.
+// Fuzz checks that any input gives an error that says where, or a recording in which all sums agree.
 func Fuzz(f *testing.F, read func(in io.Reader) (*merge.Imported, error), seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		told, err := read(strings.NewReader(string(text)))
+		imported, err := read(strings.NewReader(string(text)))
 		if err != nil {
 			return
 		}
-		Write(t, told)
+		Write(t, imported)
 	})
 }
 
-// Write writes what was read, and verifies it. It returns the recording's path; "" if what was read contradicts itself.
-func Write(t testing.TB, told *merge.Imported) string {
+// Write writes a recording and verifies it. It returns the recording's path; "" if the input is inconsistent.
+func Write(t testing.TB, imported *merge.Imported) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	if err := told.Write(path); err != nil {
+	if err := imported.Write(path); err != nil {
 		if strings.Contains(err.Error(), "the peak of") {
 			return ""
 		}

@@ -1,4 +1,4 @@
-// Package lines reads text line by line, and says where in it something is wrong.
+// Package lines reads text line by line, and says in which line an error is.
 package lines
 
 import (
@@ -7,20 +7,20 @@ import (
 	"io"
 )
 
-// maxLine is how long a line may be, in bytes: as long as a name or a command line.
+// maxLine limits the length of a line, in bytes: a name or a command line may be long.
 const maxLine = 16 << 20
 
-// manyLines is how many lines a text may have, however short they are: each takes time.
+// manyLines limits the number of short lines: each takes time.
 const manyLines = 1 << 22
 
-// Each hands over the lines of a text, without their ends. It returns their number. An error of take, or of reading,
-// gets the number of the line that it is about.
+// Each calls take with the lines of a text, without their ends. It returns the number of lines. An error of take, or of
+// reading, is prefixed with the number of its line.
 func Each(in io.Reader, take func(text string) error) (number int, err error) {
 	return EachBytes(in, 8, func(text []byte) error { return take(string(text)) })
 }
 
-// EachBytes is Each without a copy of each line: text is valid until take returns. Beyond manyLines, lines must have at
-// least so many bytes on average.
+// EachBytes is Each without a copy of each line: text is valid until take returns. If there are more than manyLines,
+// lines must have at least least bytes on average.
 func EachBytes(in io.Reader, least int, take func(text []byte) error) (number int, err error) {
 	s := bufio.NewScanner(in)
 	s.Buffer(nil, maxLine)

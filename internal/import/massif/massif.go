@@ -1,9 +1,9 @@
-// Package massif reads massif.out files: see package export/massif. Snapshots become the timeline; the tree of the peak
-// becomes what call stacks had live at the peak, that of the last snapshot, if it has one, what they had live at the
+// Package massif reads massif.out files: see package export/massif. Snapshots become the timeline. The tree of the peak
+// says what call stacks had live at the peak; the tree of the last snapshot, if it has one, what they had live at the
 // end.
 //
-// Numbers of blocks and sums of allocations are unknown. Memory beside requested bytes (mem_heap_extra_B,
-// stacks) is left out.
+// Numbers of blocks and sums of allocations are unknown. Memory other than requested bytes (mem_heap_extra_B, stacks)
+// is ignored.
 package massif
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Is reports whether a file that begins so is one of Massif's.
+// Is reports whether a file with this beginning is Massif's.
 func Is(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("desc: ")) && bytes.Contains(head, []byte("\ntime_unit: "))
 }
 
-// reader is what was read so far.
+// reader is the state of reading a file.
 type reader struct {
 	t        *merge.Imported
-	unit     int64 // ns; 0: not yet told
+	unit     int64 // ns; 0: not known yet
 	snapshot *snapshot
-	most     *snapshot // with the most live bytes; of several the first
-	peak     *snapshot // whose tree is that of the peak
+	most     *snapshot // with the most live bytes; of several the first one
+	peak     *snapshot // the snapshot with the tree of the peak
 	count    int
 	stacks   map[int32]*merge.Numbers
-	tree     *tree // that is being read
+	tree     *tree // being read
 }
 
 // snapshot is one moment.
@@ -113,7 +113,7 @@ func (r *reader) head(name, value string) error {
 			r.t.Note(map[string]string{"i": "Times are numbers of instructions, shown as nanoseconds.",
 				"B": "Times are allocated and freed bytes, shown as nanoseconds."}[value])
 		default:
-			return fmt.Errorf("time_unit %.40q is not known", value)
+			return fmt.Errorf("time_unit %.40q is unknown", value)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func (s *snapshot) field(r *reader, name, value string) error {
 			return nil
 		}
 		if value != "detailed" && value != "peak" {
-			return fmt.Errorf("heap_tree %.40q is not known", value)
+			return fmt.Errorf("heap_tree %.40q is unknown", value)
 		}
 		s.stacks = make(map[int32]uint64)
 		r.tree = &tree{stacks: s.stacks}
@@ -133,7 +133,7 @@ func (s *snapshot) field(r *reader, name, value string) error {
 	}
 	n, err := strconv.ParseUint(value, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%s: %.40q is not a whole number", name, value)
+		return fmt.Errorf("%s: %.40q is not an integer", name, value)
 	}
 	switch name {
 	case "time":
@@ -144,21 +144,21 @@ func (s *snapshot) field(r *reader, name, value string) error {
 	return nil
 }
 
-// maxSnapshots is how many snapshots a file may have; Massif keeps 100, if nobody asks for more.
+// maxSnapshots limits the snapshots of a file; Massif keeps 100 by default.
 const maxSnapshots = 1 << 16
 
-// endSnapshot takes in the snapshot that was read last.
+// endSnapshot adds the current snapshot.
 func (r *reader) endSnapshot() error {
 	s := r.snapshot
 	switch {
 	case s == nil:
 		return nil
 	case r.tree != nil:
-		return errors.New("the tree of the snapshot is not whole")
+		return errors.New("the tree of the snapshot is incomplete")
 	case r.unit == 0:
 		return errors.New("time_unit is missing")
 	case !s.hasTime || !s.hasLive || s.kind == "":
-		return fmt.Errorf("snapshot %d is not whole: time, mem_heap_B and heap_tree are needed", s.number)
+		return fmt.Errorf("snapshot %d is incomplete: it needs time, mem_heap_B and heap_tree", s.number)
 	}
 	if r.count++; r.count > maxSnapshots {
 		return fmt.Errorf("more than %d snapshots", maxSnapshots)
@@ -185,7 +185,7 @@ func (r *reader) of(stack int32) *merge.Numbers {
 	return n
 }
 
-// finish adds the stacks. What no tree tells is of the unknown stack.
+// finish adds the stacks. Bytes that are in no tree are added to the unknown stack.
 func (r *reader) finish() error {
 	r.t.Note("Numbers of blocks and sums of allocations are unknown: each call stack counts as one block, allocated " +
 		"once.")
@@ -204,7 +204,7 @@ func (r *reader) finish() error {
 	return nil
 }
 
-// share shares out bytes among the stacks of a snapshot's tree.
+// share distributes bytes among the stacks of a snapshot's tree.
 func (r *reader) share(s *snapshot, bytes uint64, of func(*merge.Numbers) *uint64) error {
 	sum := uint64(0)
 	if s != nil {
@@ -214,7 +214,7 @@ func (r *reader) share(s *snapshot, bytes uint64, of func(*merge.Numbers) *uint6
 		}
 	}
 	if sum > bytes {
-		return fmt.Errorf("snapshot %d has %d bytes, its tree %d", s.number, bytes, sum)
+		return fmt.Errorf("snapshot %d has %d bytes, but its tree has %d", s.number, bytes, sum)
 	}
 	if rest := bytes - sum; rest > 0 {
 		*of(r.of(0)) += rest

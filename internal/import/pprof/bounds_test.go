@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestBounds reads profiles of a few megabytes whose parts are the shortest that there can be: they are refused before
-// they take much.
+// TestBounds reads profiles of a few megabytes with the shortest possible parts: they are refused before they take much
+// memory.
 func TestBounds(t *testing.T) {
-	numbered := func(field protowire.Number) func(i int) []byte { // a message that has an id
+	numbered := func(field protowire.Number) func(i int) []byte { // a message with an id
 		return func(i int) []byte {
 			id := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(i))
 			return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), id)
@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 				t.Errorf("%v; expected %q", err, c.want)
 			}
 			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 {
-				t.Errorf("%d bytes cost %d", b.Len(), n)
+				t.Errorf("reading %d bytes took %d bytes of memory", b.Len(), n)
 			}
 		})
 	}

@@ -8,8 +8,7 @@ import (
 
 func FuzzRead(f *testing.F) { importtest.Fuzz(f, Read, seeds...) }
 
-// seeds are a profile of two stacks, with a mapping, an inlined function and a label, and one whose numbers are not
-// packed.
+// seeds are a profile of two stacks, with a mapping, an inlined function and a label; and one with unpacked numbers.
 var seeds = []string{
 	"\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04" + // inuse_objects/count, inuse_space/bytes
 		// Locations 1, 2; 3 blocks, 100 bytes; bytes: 100.

@@ -7,20 +7,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is one of a message in Protocol Buffers.
+// field is one field of a message of Protocol Buffers.
 type field struct {
 	number int
 	packed bool   // bytes is set; else value
 	value  uint64 //
 	bytes  []byte
-	at     int // where it begins in the file
+	at     int // offset in the file
 }
 
 var errEnds = errors.New("the message ends too early")
 
-// each hands over the fields of a message that begins at a byte of the file. An error says at which byte.
+// each calls take with the fields of a message that begins at a byte of the file. An error says at which byte.
 func each(b []byte, at int, take func(f *field) error) error {
-	var f field // of which nothing is kept
+	var f field // reused
 	for i := 0; i < len(b); {
 		f = field{at: at + i}
 		n, err := f.read(b[i:])
@@ -39,7 +39,7 @@ func each(b []byte, at int, take func(f *field) error) error {
 func (f *field) read(b []byte) (int, error) {
 	number, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
-		return 0, errors.New("a field of a message is expected")
+		return 0, errors.New("expected a field of a message")
 	}
 	f.number = int(number)
 	size := 0
@@ -57,7 +57,7 @@ func (f *field) read(b []byte) (int, error) {
 		f.packed = true
 		f.at += n + size - len(f.bytes)
 	default:
-		return 0, fmt.Errorf("a field of the type %d, which profiles do not have", typ)
+		return 0, fmt.Errorf("a field of type %d, which profiles do not have", typ)
 	}
 	if size < 0 {
 		return 0, errEnds
@@ -65,7 +65,7 @@ func (f *field) read(b []byte) (int, error) {
 	return n + size, nil
 }
 
-// numbers appends the numbers of a field, which is one, or several packed into one: up to so many in the list.
+// numbers appends the numbers of a field, one or several packed ones, as long as the list has at most most.
 func (f *field) numbers(list []uint64, most int) ([]uint64, error) {
 	if !f.packed {
 		list = append(list, f.value)
@@ -84,8 +84,7 @@ func (f *field) numbers(list []uint64, most int) ([]uint64, error) {
 	return list, nil
 }
 
-// numbersTo takes the fields of a message that are numbers: the first field to the first place, and so on. Others are
-// left out.
+// numbersTo stores the numeric fields of a message: the first field in the first place, and so on. Others are ignored.
 func (f *field) numbersTo(places ...*uint64) error {
 	return each(f.bytes, f.at, func(f *field) error {
 		if f.number <= len(places) {

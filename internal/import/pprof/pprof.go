@@ -1,7 +1,7 @@
-// Package pprof reads the profiles of memory of google/pprof, Go's and heaptap's among them: see package export/pprof.
+// Package pprof reads memory profiles of google/pprof, such as Go's and heaptap's: see package export/pprof.
 //
-// Values are told apart by the names of their types. Of values that were sampled it takes what is in the file, which Go
-// has scaled up.
+// The names of their types distinguish values. Sampled values are imported as they are in the file; Go has scaled them
+// up.
 package pprof
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Is reports whether a file that begins so, unpacked, is a profile: it is a message with the fields of one, a type of
-// values among them.
+// Is reports whether a file with this beginning, unpacked, is a profile: a message with a profile's fields, including a
+// type of values.
 func Is(head []byte) bool {
 	typed := false
 	for len(head) > 0 {
@@ -44,8 +44,7 @@ func Is(head []byte) bool {
 	return typed
 }
 
-// values are the names of types of values that are known, and what of the numbers they are. objects and space are those
-// of pprof's conversion of older profiles.
+// values maps the known types of values to numbers. objects and space are from pprof's conversion of older profiles.
 var values = map[string]func(*numbers) *uint64{
 	"alloc_objects":     func(n *numbers) *uint64 { return &n.Allocations },
 	"alloc_space":       func(n *numbers) *uint64 { return &n.Bytes },
@@ -61,23 +60,23 @@ var values = map[string]func(*numbers) *uint64{
 	"temporary_space":   func(n *numbers) *uint64 { return &n.TemporaryBytes },
 }
 
-// numbers are those of one sample. What is in use is what is leaked, unless that is told, too.
+// numbers are those of one sample. What is in use counts as leaked, unless the profile has leaked bytes or blocks, too.
 type numbers struct {
 	merge.Numbers
 	inuse, inuseBlocks uint64
 }
 
-// reader makes call stacks of a profile.
+// reader imports a profile.
 type reader struct {
 	*profile
 	t         *merge.Imported
-	of        []func(*numbers) *uint64 // by value; nil: not of memory
-	told      map[string]bool          // types of values
+	of        []func(*numbers) *uint64 // by index of the value; nil: not about memory
+	has       map[string]bool          // types of values
 	modules   map[uint64]int32
 	pcs       map[uint64]int32
-	unknown   map[uint64]bool // locations that say that nothing is known
-	threads   bool            // that allocated are told
-	shrinking bool            // more is live of something than was allocated of it
+	unknown   map[uint64]bool // locations that stand for unknown code
+	threads   bool            // samples have the allocating threads
+	shrinking bool            // a sample has more live than allocated
 }
 
 // Read reads a profile, unpacked.
@@ -90,7 +89,7 @@ func Read(in io.Reader) (*merge.Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{profile: p, t: merge.NewImported("pprof"), told: make(map[string]bool),
+	r := &reader{profile: p, t: merge.NewImported("pprof"), has: make(map[string]bool),
 		modules: make(map[uint64]int32),
 		pcs:     make(map[uint64]int32),
 		unknown: make(map[uint64]bool)}
@@ -113,7 +112,7 @@ func Read(in io.Reader) (*merge.Imported, error) {
 	return r.t, nil
 }
 
-// types finds out what the values are.
+// types determines what the values are.
 func (r *reader) types() error {
 	var names []string
 	known := false
@@ -121,7 +120,7 @@ func (r *reader) types() error {
 		name := r.text(t.name)
 		names = append(names, name+"/"+r.text(t.unit))
 		r.of = append(r.of, values[name])
-		r.told[name] = true
+		r.has[name] = true
 		known = known || values[name] != nil
 	}
 	if !known {
@@ -131,7 +130,7 @@ func (r *reader) types() error {
 	return nil
 }
 
-// process takes what is said of the process. heaptap's comments tell of it.
+// process takes what the profile says about the process. heaptap's comments do.
 func (r *reader) process() {
 	p := &r.t.Process
 	p.Started = max(r.time, 0)
@@ -150,7 +149,7 @@ func (r *reader) process() {
 		}
 	}
 	if m, ok := r.mappings[1]; ok && p.Exe == "" {
-		p.Exe = r.text(m.file) // of the first mapping: the program's, by convention
+		p.Exe = r.text(m.file) // the first mapping is the program's, by convention
 	}
 }
 
@@ -164,15 +163,15 @@ func (r *reader) sample(s *sample) error {
 			continue
 		}
 		if int64(v) < 0 {
-			return fmt.Errorf("%s is %d: a difference between profiles has no recording",
+			return fmt.Errorf("%s is %d: a difference of two profiles cannot be imported",
 				r.text(r.profile.types[i].name), int64(v))
 		}
 		*r.of[i](&n) = v
 	}
-	if !r.told["leaked_space"] && !r.told["leaked_objects"] {
+	if !r.has["leaked_space"] && !r.has["leaked_objects"] {
 		n.Live, n.LiveBlocks = n.inuse, n.inuseBlocks
 	}
-	n.PeakKnown = r.told["peak_space"]
+	n.PeakKnown = r.has["peak_space"]
 	at := int32(0)
 	for _, id := range slices.Backward(s.locations) {
 		pc, err := r.pc(id)
@@ -183,23 +182,23 @@ func (r *reader) sample(s *sample) error {
 			at = r.t.Node(at, pc)
 		}
 	}
-	r.shrinking = r.shrinking || r.told["alloc_space"] && (n.Live > n.Bytes || n.LiveBlocks > n.Allocations)
+	r.shrinking = r.shrinking || r.has["alloc_space"] && (n.Live > n.Bytes || n.LiveBlocks > n.Allocations)
 	stack := n.Stack()
 	thread := event.Thread{}
 	for _, l := range s.labels {
 		switch r.text(l.key) {
 		case "bytes":
-			if !r.told["peak_space"] { // Go's: all blocks of a sample have one size
+			if !r.has["peak_space"] { // Go's: all blocks of a sample have one size
 				stack.MinSize, stack.MaxSize = l.number, l.number
 			}
-		case "thread": // heaptap's, and some of other tools'
+		case "thread": // of heaptap and some other tools
 			thread.Name = r.text(l.text)
 		case "thread_id":
 			thread.TID = uint32(min(l.number, math.MaxUint32))
 		}
 	}
 	if thread != (event.Thread{}) {
-		if thread.Name == fmt.Sprintf("thread %d", thread.TID) { // as heaptap calls one without a name
+		if thread.Name == fmt.Sprintf("thread %d", thread.TID) { // heaptap's name for a thread without one
 			thread.Name = ""
 		}
 		thread.Name = strings.TrimSuffix(thread.Name, fmt.Sprintf(" (%d)", thread.TID))
@@ -208,7 +207,7 @@ func (r *reader) sample(s *sample) error {
 	return r.t.AddOf(r.t.Thread(thread), at, stack)
 }
 
-// pc is the number of a location.
+// pc returns the number of a location.
 func (r *reader) pc(id uint64) (int32, error) {
 	if pc, ok := r.pcs[id]; ok {
 		return pc, nil
@@ -248,7 +247,7 @@ func (r *reader) pc(id uint64) (int32, error) {
 		module = r.module(l.mapping, r.text(m.file), build, base)
 	}
 	if address != 0 {
-		address++ // from the call to where it returns to
+		address++ // from the call to its return address
 	}
 	for i := range frames {
 		if nameless(&frames[i], r.text(r.mappings[l.mapping].file), address) {
@@ -263,8 +262,8 @@ func (r *reader) pc(id uint64) (int32, error) {
 	return pc, nil
 }
 
-// nameless reports whether a function has no name but that of its place, module+0xoffset or 0xaddress, as heaptap's
-// profiles have it.
+// nameless reports whether a function's name is only its address, module+0xoffset or 0xaddress, as in heaptap's
+// profiles.
 func nameless(f *event.Frame, module string, address uint64) bool {
 	if f.Linkage != "" || f.File != "" {
 		return false
@@ -277,8 +276,8 @@ func nameless(f *event.Frame, module string, address uint64) bool {
 	return f.Function == fmt.Sprintf("%#x", address)
 }
 
-// positioned is where programs end that are linked to lie at an address: addresses in their files are those in the
-// process. Other code lies above.
+// positioned is the end of programs that are linked to a fixed address: their addresses in the file and in the process
+// are equal. Other code has higher addresses.
 const positioned = 1 << 32
 
 func (r *reader) module(id uint64, path string, build []byte, base uint64) int32 {
@@ -290,21 +289,21 @@ func (r *reader) module(id uint64, path string, build []byte, base uint64) int32
 	return m
 }
 
-// notes says what is not exact.
+// notes adds notes on what is inexact.
 func (r *reader) notes() {
 	if r.period > 1 && r.text(r.unit.name) == "space" {
 		r.t.Note(fmt.Sprintf("Sampled, one allocation in about %d bytes: numbers are estimates.", r.period))
 	}
-	if !r.told["peak_space"] {
+	if !r.has["peak_space"] {
 		r.t.Note("The peak is unknown: live bytes at the end are shown instead.")
 	}
-	if !r.told["alloc_space"] {
+	if !r.has["alloc_space"] {
 		r.t.Note("Only live memory is known, not what was allocated and freed.")
 	}
 	if r.threads {
 		r.t.Note("Deallocations count for the threads that allocated, since it is unknown which threads freed.")
 	}
 	if r.shrinking {
-		r.t.Note("Of some call stacks more is live than was allocated there: that much is taken for allocated.")
+		r.t.Note("Some call stacks have more live than allocated: what is live is taken for allocated, too.")
 	}
 }

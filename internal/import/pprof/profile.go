@@ -2,7 +2,7 @@ package pprof
 
 import "fmt"
 
-// profile is what is read of a profile, but for its samples. Texts are told by their numbers.
+// profile is a profile without its samples. Texts are numbers.
 type profile struct {
 	file      []byte
 	types     []valueType
@@ -35,13 +35,13 @@ type line struct {
 
 type function struct{ name, system, file uint64 }
 
-// text is where one lies in the file, and what it is once somebody asked for it.
+// text is the place of a text in the file, and the text once it was needed.
 type text struct {
 	begin, end int32
 	read       string
 }
 
-// sample is a call stack, the innermost location first, and values.
+// sample is a call stack, the innermost location first, and its values.
 type sample struct {
 	locations, values []uint64
 	labels            []label
@@ -49,10 +49,10 @@ type sample struct {
 
 type label struct{ key, text, number uint64 }
 
-// What is taken of a profile. Two bytes make an entry of a table, which takes many times that. No recording has more
-// addresses than maxLocations.
+// Limits on a profile. Two bytes make an entry of a table, which takes many times that. No recording has more addresses
+// than maxLocations.
 const (
-	maxSamples   = 1 << 20 // and one in minSample bytes
+	maxSamples   = 1 << 20 // and more if they have minSample bytes on average
 	minSample    = 16
 	maxTypes     = 1 << 10
 	maxMappings  = 1 << 17
@@ -66,14 +66,14 @@ const (
 	maxFrames    = 1 << 25 // of all call stacks
 )
 
-// parse reads a profile, unpacked, but for its samples.
+// parse reads a profile, unpacked, without its samples.
 func parse(b []byte) (*profile, error) {
 	p := &profile{file: b, mappings: make(map[uint64]mapping), locations: make(map[uint64]location),
 		functions: make(map[uint64]function)}
 	samples := 0
 	err := each(b, 0, func(f *field) error {
 		if f.isMessage() && !f.packed {
-			return fmt.Errorf("byte %d: field %d is not the profile's", f.at, f.number)
+			return fmt.Errorf("byte %d: field %d does not belong to a profile", f.at, f.number)
 		}
 		if f.number == 2 {
 			if samples++; samples > maxSamples+len(b)/minSample {
@@ -93,7 +93,7 @@ func parse(b []byte) (*profile, error) {
 // isMessage reports whether a field of a profile is a message or a text.
 func (f *field) isMessage() bool { return f.number >= 1 && f.number <= 6 || f.number == 11 }
 
-// field takes in a field that is no sample.
+// field takes a field that is not a sample.
 func (p *profile) field(f *field) (err error) {
 	switch f.number {
 	case 1:
@@ -122,7 +122,7 @@ func (p *profile) field(f *field) (err error) {
 	return err
 }
 
-// bounded holds that the tables are no larger than they may be.
+// bounded checks that the tables are within their limits.
 func (p *profile) bounded(at int) error {
 	for _, t := range [...]struct {
 		n, most int
@@ -157,7 +157,7 @@ func parseType(f *field) (v valueType, err error) {
 	return v, err
 }
 
-// samples hands over the samples, one after the other in the same place, and at which byte each begins.
+// samples calls take with one sample after the other, in the same memory, and the byte at which each begins.
 func (p *profile) samples(take func(s *sample, at int) error) error {
 	var s sample
 	frames := 0

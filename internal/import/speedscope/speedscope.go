@@ -1,9 +1,9 @@
 // Package speedscope reads the JSON of www.speedscope.app: profiles of call stacks with weights (sampled), and of
 // frames that open and close (evented).
 //
-// A profile that is named after a metric, as heaptap names them, is read as that. If none is, the first one in bytes is
-// taken for live bytes, else the first one in units of nothing for live blocks. A profile's time is not read: what lies
-// between two moments counts.
+// A profile that is named after a metric, as in heaptap's files, is read as that metric. If there is none, the first
+// one in bytes is taken for live bytes, or else the first one without a unit for live blocks. In evented profiles, the
+// difference between two times is the number.
 package speedscope
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// Is reports whether a file that begins so is one of speedscope's.
+// Is reports whether a file with this beginning is speedscope's.
 func Is(head []byte) bool {
 	head = bytes.TrimSpace(head)
 	return len(head) > 0 && head[0] == '{' && (bytes.Contains(head, []byte("speedscope.app/file-format-schema")) ||
@@ -34,12 +34,12 @@ type frame struct {
 	Line *float64 `json:"line"`
 }
 
-// profile is a profile. Its stacks are in one list.
+// profile is a profile. All its stacks are in one list.
 type profile struct {
 	kind, name, unit string
 	start, end       float64
 	frames           []uint32
-	ends             []int // of each sample's stack in frames
+	ends             []int // by sample: index after its last frame in frames
 	weights          []float64
 	events           []change
 }
@@ -51,7 +51,7 @@ type change struct {
 	open  bool
 }
 
-// metrics are the names of profiles that are known, and what their numbers are.
+// metrics maps the known names of profiles to numbers.
 var metrics = map[string]func(*merge.Numbers) *uint64{
 	"allocations":     func(n *merge.Numbers) *uint64 { return &n.Allocations },
 	"bytes":           func(n *merge.Numbers) *uint64 { return &n.Bytes },
@@ -65,14 +65,14 @@ var metrics = map[string]func(*merge.Numbers) *uint64{
 	"temporary-bytes": func(n *merge.Numbers) *uint64 { return &n.TemporaryBytes },
 }
 
-// reader is what was read so far. Frames may come after the profiles that name them.
+// reader is the state of reading a file. Frames may come after the profiles that refer to them.
 type reader struct {
 	t       *merge.Imported
 	name    string
 	list    []profile
 	frames  int     // of all call stacks
 	pcs     []int32 // by frame
-	unknown []bool  // by frame: it stands for a stack that is not known
+	unknown []bool  // by frame: it stands for an unknown stack
 	numbers map[int32]*merge.Numbers
 	order   []int32 // of the stacks
 	peak    bool
@@ -110,7 +110,7 @@ func Read(in io.Reader) (*merge.Imported, error) {
 	return r.t, nil
 }
 
-// to takes a value to a place.
+// to decodes a value into v.
 func to(v any) func(*json.Decoder) error {
 	return func(d *json.Decoder) error { return d.Decode(v) }
 }
@@ -127,13 +127,13 @@ func (r *reader) readFrames(d *json.Decoder) error {
 	})
 }
 
-// maxSamples is how many samples, and maxEvents how many events a profile may have.
+// maxSamples and maxEvents limit the samples and events of a profile.
 const (
 	maxSamples = 1 << 22
 	maxEvents  = 1 << 21
 )
 
-// readProfiles reads the profiles. How short many values may be follows from what tools write: stacks of more than one
+// readProfiles reads the profiles. The least size of values follows from what tools write: stacks of more than one
 // frame, numbers of more than one digit.
 func (r *reader) readProfiles(d *json.Decoder) error {
 	return whole.Each(d, 64, func(int) error {
@@ -141,7 +141,8 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 		p := &r.list[len(r.list)-1]
 		var stack []uint32
 		return whole.Fields(d, map[string]func(*json.Decoder) error{
-			"type": to(&p.kind), "name": to(&p.name), "unit": to(&p.unit), "startValue": to(&p.start), "endValue": to(&p.end),
+			"type": to(&p.kind), "name": to(&p.name), "unit": to(&p.unit), "startValue": to(&p.start),
+			"endValue": to(&p.end),
 			"samples": func(d *json.Decoder) error {
 				return whole.Each(d, 8, func(i int) error {
 					stack = stack[:0]
@@ -172,7 +173,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 						return err
 					}
 					if e.Type != "O" && e.Type != "C" {
-						return fmt.Errorf("events[%d]: type %.40q is not known", i, e.Type)
+						return fmt.Errorf("events[%d]: type %.40q is unknown", i, e.Type)
 					}
 					p.events = append(p.events, change{e.At, e.Frame, e.Type == "O"})
 					return whole.Most(i, maxEvents, "events")
@@ -182,7 +183,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 	})
 }
 
-// pc is the number of a frame. Its file may be a source file or, without a line, a module.
+// pc returns the number of a frame. Its file may be a source file or, without a line, a module.
 func (r *reader) pc(f *frame) int32 {
 	out := event.Frame{Function: f.Name}
 	module := merge.NoModule
@@ -197,12 +198,12 @@ func (r *reader) pc(f *frame) int32 {
 	return r.t.PC(module, 0, false, []event.Frame{out})
 }
 
-// profiles reads the profiles that are understood.
+// profiles reads the profiles that are known.
 func (r *reader) profiles() error {
 	known := false
 	for i := range r.list {
 		p := &r.list[i]
-		name, _, _ := strings.Cut(p.name, ", ") // heaptap puts a thread behind it
+		name, _, _ := strings.Cut(p.name, ", ") // heaptap appends a thread
 		if of := metrics[name]; of != nil {
 			known = true
 			r.peak = r.peak || strings.HasPrefix(name, "peak")
@@ -217,7 +218,7 @@ func (r *reader) profiles() error {
 	for _, wanted := range []struct{ unit, metric string }{{"bytes", "live"}, {"none", "live-blocks"}} {
 		for i := range r.list {
 			if p := &r.list[i]; p.unit == wanted.unit {
-				r.t.Note(fmt.Sprintf("The file does not say what %.80q is: it is taken for %s at the end.", p.name,
+				r.t.Note(fmt.Sprintf("The file does not say what %.80q means: it is taken for %s at the end.", p.name,
 					map[string]string{"live": "live bytes", "live-blocks": "live blocks"}[wanted.metric]))
 				if err := r.profile(p, metrics[wanted.metric]); err != nil {
 					return fmt.Errorf("profiles[%d]: %w", i, err)
@@ -236,7 +237,7 @@ func (r *reader) profile(p *profile, of func(*merge.Numbers) *uint64) error {
 	case "evented":
 		return r.evented(p, of)
 	}
-	return fmt.Errorf("type %.40q is not known", p.kind)
+	return fmt.Errorf("type %.40q is unknown", p.kind)
 }
 
 func (r *reader) sampled(p *profile, of func(*merge.Numbers) *uint64) error {
@@ -266,10 +267,10 @@ func (r *reader) evented(p *profile, of func(*merge.Numbers) *uint64) error {
 		frame uint32
 		stack int32
 	}
-	way := []open{{}}
+	stack := []open{{}}
 	last := p.start
 	for i, e := range p.events {
-		top := way[len(way)-1]
+		top := stack[len(stack)-1]
 		if err := r.add(top.stack, e.at-last, of); err != nil {
 			return fmt.Errorf("events[%d]: %w", i, err)
 		}
@@ -280,20 +281,20 @@ func (r *reader) evented(p *profile, of func(*merge.Numbers) *uint64) error {
 			if err != nil {
 				return fmt.Errorf("events[%d]: %w", i, err)
 			}
-			way = append(way, open{e.frame, at})
-		case len(way) == 1 || top.frame != e.frame:
-			return fmt.Errorf("events[%d]: frame %d closes and is not the one that is open", i, e.frame)
+			stack = append(stack, open{e.frame, at})
+		case len(stack) == 1 || top.frame != e.frame:
+			return fmt.Errorf("events[%d]: frame %d is closed, but is not the open one", i, e.frame)
 		default:
-			way = way[:len(way)-1]
+			stack = stack[:len(stack)-1]
 		}
 	}
-	if len(way) > 1 {
-		return fmt.Errorf("%d frames are never closed", len(way)-1)
+	if len(stack) > 1 {
+		return fmt.Errorf("%d frames are never closed", len(stack)-1)
 	}
 	return r.add(0, p.end-last, of)
 }
 
-// call is the stack of a frame that another stack calls. What stands for an unknown stack is none.
+// call returns the stack of a frame that another stack calls. A frame for an unknown stack adds nothing.
 func (r *reader) call(at int32, frame uint32) (int32, error) {
 	if int64(frame) >= int64(len(r.pcs)) {
 		return 0, fmt.Errorf("frame %d of %d", frame, len(r.pcs))

@@ -1,4 +1,4 @@
-// Package valgrind has what the formats of Valgrind's tools share: how they name a frame.
+// Package valgrind has what the formats of Valgrind's tools share: how they write a frame.
 package valgrind
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
-// frame is what a text of the form "0xADDRESS: FUNCTION (FILE:LINE)" or "0xADDRESS: FUNCTION (in MODULE)" tells; what
-// is in parentheses may be missing.
+// frame is a text of the form "0xADDRESS: FUNCTION (FILE:LINE)" or "0xADDRESS: FUNCTION (in MODULE)". The parentheses
+// may be missing.
 type frame struct{ address, function, module, file, line string }
 
 func parse(text string) (f frame, ok bool) {
@@ -33,14 +33,15 @@ func parse(text string) (f frame, ok bool) {
 	}
 	if module, in := strings.CutPrefix(inner, "in "); in && module != "" {
 		f.function, f.module = f.function[:open], module
-	} else if i := strings.LastIndexByte(inner, ':'); i > 0 && i+1 < len(inner) && strings.Trim(inner[i+1:], "0123456789") == "" {
+	} else if i := strings.LastIndexByte(inner, ':'); i > 0 && i+1 < len(inner) &&
+		strings.Trim(inner[i+1:], "0123456789") == "" {
 		f.function, f.file, f.line = f.function[:open], inner[:i], inner[i+1:]
 	}
 	return f, true
 }
 
-// PC returns the number of a frame, as Valgrind's tools write it. What is not written so is a function's name. False:
-// it says that nothing is known.
+// PC returns the number of a frame as Valgrind's tools write it. A text of another form is a function's name. False if
+// the frame is unknown.
 func PC(t *merge.Imported, text string) (int32, bool) {
 	m, ok := parse(text)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 // form is the form of a frame.
 var form = regexp.MustCompile(`^0x([0-9A-Fa-f]+): (.*?)(?: \(in ([^()]+)\)| \(([^()]+):(\d+)\))?$`)
 
-// TestParse compares what is parsed with the form, for texts made of its pieces.
+// TestParse compares parse with the form, for texts made of its pieces.
 func TestParse(t *testing.T) {
 	pieces := []string{"0x", "1aF", ": ", "f", " ", "(", ")", "in ", "/bin/a", "a.c", ":", "12", "operator()", "\n",
 		"???", " (in /lib/b)", " (a.c:3)"}
@@ -39,6 +39,6 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if matched < 1000 {
-		t.Errorf("%d texts were frames", matched)
+		t.Errorf("%d texts were frames, want more", matched)
 	}
 }

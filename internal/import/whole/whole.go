@@ -1,4 +1,4 @@
-// Package whole reads files that cannot be taken in piece by piece.
+// Package whole reads files that cannot be read piece by piece.
 package whole
 
 import (
@@ -8,24 +8,23 @@ import (
 	"io"
 )
 
-// maxSize is how much a file may be, unpacked, in bytes.
+// maxSize limits the unpacked size of a file, in bytes.
 const maxSize = 1 << 30
 
-// Bytes reads all there is.
+// Bytes reads everything.
 func Bytes(in io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("after byte %d: %w", len(b), err)
 	}
 	if len(b) > maxSize {
-		return nil, fmt.Errorf("more than %d bytes, which is the most that is read", maxSize)
+		return nil, fmt.Errorf("more than %d bytes, which is the limit", maxSize)
 	}
 	return b, nil
 }
 
-// Object reads one JSON object, which is all that there is: each field of a name that is known by its function, which
-// takes the value from the decoder; others are left out. No more of it than one value is in memory. An error says at
-// which byte.
+// Object reads one JSON object and nothing else. For each known field, its function takes the value from the decoder;
+// other fields are skipped. Only one value at a time is in memory. An error says at which byte.
 func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 	from := &source{in: in}
 	d := json.NewDecoder(from)
@@ -44,7 +43,7 @@ func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
 	case errors.As(err, &kind):
-		return fmt.Errorf("byte %d: %s: %s where %s is expected", d.InputOffset(), kind.Field, kind.Value, kind.Type)
+		return fmt.Errorf("byte %d: %s: %s, expected %s", d.InputOffset(), kind.Field, kind.Value, kind.Type)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("byte %d: the file ends too early", d.InputOffset())
 	case err != nil:
@@ -53,8 +52,8 @@ func Object(in io.Reader, fields map[string]func(d *json.Decoder) error) error {
 	return nil
 }
 
-// maxValue is how many bytes a value may have that is taken as one: not a list of which the elements are taken. It is
-// kept in memory until it ends.
+// maxValue limits the bytes of a value that is decoded at once, unlike a list whose elements are. Such a value is in
+// memory until it ends.
 const maxValue = 16 << 20
 
 // source is what a decoder reads.
@@ -73,13 +72,13 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxFrames is how many frames all call stacks of a file may have.
+// MaxFrames limits the frames of all call stacks of a file.
 const MaxFrames = 1 << 24
 
-// MaxEntries is how many frames a table of these may have, and how many call stacks a file: no more are kept.
+// MaxEntries limits the frames of a table, and the call stacks of a file.
 const MaxEntries = 1 << 20
 
-// Most holds that there are no more than so many of something.
+// Most returns an error if there are more than most items.
 func Most(n, most int, of string) error {
 	if n > most {
 		return fmt.Errorf("more than %d %s", most, of)
@@ -87,7 +86,7 @@ func Most(n, most int, of string) error {
 	return nil
 }
 
-// Fields reads the object that comes next.
+// Fields reads the next value, an object.
 func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) error {
 	if err := open(d, '{'); err != nil {
 		return err
@@ -100,7 +99,7 @@ func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) erro
 		if err != nil {
 			return err
 		}
-		take := fields[name.(string)] // the decoder sees to it that it is one
+		take := fields[name.(string)] // the decoder guarantees a string
 		if take == nil {
 			take = func(d *json.Decoder) error { return d.Decode(&json.RawMessage{}) }
 		}
@@ -112,19 +111,19 @@ func Fields(d *json.Decoder, fields map[string]func(d *json.Decoder) error) erro
 	return err
 }
 
-// What an array may have: so many values, and more if these take that many bytes each on average. Each value takes
-// memory and time, which for short ones is out of proportion to the file.
+// Limit on the number of an array's values, unless these have enough bytes on average. Each value takes memory and
+// time, which for short ones is out of proportion to the file.
 const manyValues = 1 << 18
 
-// Each reads the array that comes next: take takes a value from the decoder. Values are of least bytes on average, if
-// there are many. null is an empty array.
+// Each reads the next value, an array: take takes each element from the decoder. If there are many, they must have
+// least bytes on average. null is an empty array.
 func Each(d *json.Decoder, least int64, take func(i int) error) error {
 	token, err := d.Token()
 	if err != nil || token == nil {
 		return err
 	}
 	if token != json.Delim('[') {
-		return fmt.Errorf("%v where a list is expected", token)
+		return fmt.Errorf("%v, expected a list", token)
 	}
 	begin := d.InputOffset()
 	for i := 0; d.More(); i++ {
@@ -142,7 +141,7 @@ func Each(d *json.Decoder, least int64, take func(i int) error) error {
 func open(d *json.Decoder, with json.Delim) error {
 	token, err := d.Token()
 	if err == nil && token != with {
-		err = fmt.Errorf("%v where %v is expected", token, with)
+		err = fmt.Errorf("%v, expected %v", token, with)
 	}
 	return err
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// AddUnmatched has the server free what is not live, at two of its call stacks.
+// AddUnmatched makes the server free addresses that are not live, at two of its call stacks.
 func AddUnmatched(p *profile.Profile) {
 	p.Totals.Unmatched = 8
 	p.Unmatched = []profile.Unmatched{{Stack: p.Stacks[1].ID, Func: event.Delete, Count: 5},
 		{Stack: p.Stacks[2].ID, Func: event.FreeFunc, Count: 3}}
 }
 
-// AddMismatches has the server free blocks by wrong functions, at two pairs of its call stacks.
+// AddMismatches makes the server free blocks with wrong functions, at two pairs of its call stacks.
 func AddMismatches(p *profile.Profile) {
 	p.Mismatches = []event.Pair{
 		{Mismatch: event.MismatchSize, Alloc: event.New, Free: event.DeleteSizedAligned, Stack: p.Stacks[1].ID,

@@ -90,7 +90,7 @@ func (s *sample) free(thread uint32, ref uint64, flags event.Flags) {
 	s.t.Fatalf("no allocation %d", ref)
 }
 
-// Server writes a small recording that has something of everything that a report shows.
+// Server writes a small recording that has an example of everything that a report shows.
 func Server(t *testing.T, path string) {
 	t.Helper()
 	w, err := recording.Create(path, event.Process{PID: 4711, Exe: "/usr/bin/server", Dir: "/srv", Host: "build7",
