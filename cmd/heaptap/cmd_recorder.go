@@ -43,7 +43,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}()
 	var conditions []watch.Condition
 	for _, text := range link.Config.MarkWhen {
-		c, err := parseCondition(text)
+		c, err := watch.ParseCondition(text)
 		if err != nil {
 			return err
 		}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,18 +14,6 @@ import (
 	"github.com/heaptap/heaptap/internal/monitor"
 	"github.com/heaptap/heaptap/internal/summary"
 )
-
-// parseOutputMode reads permissions. Who owns a recording must be able to read and write it.
-func parseOutputMode(text string) (fs.FileMode, error) {
-	n, err := strconv.ParseUint(text, 8, 32)
-	if err != nil || n > 0o777 {
-		return 0, fmt.Errorf("%q is not a file's permissions in octal (for example 600, 640, 644)", text)
-	}
-	if n&0o600 != 0o600 {
-		return 0, fmt.Errorf("%s: the owner must be able to read and write (for example 600, 640, 644)", text)
-	}
-	return fs.FileMode(n), nil
-}
 
 // runFlags are the flags of heaptap run.
 type runFlags struct {
@@ -145,7 +130,7 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	if c.Output, err = launch.ResolveOutput(r.output); err != nil {
 		return c, &launch.StatusError{Status: launch.StatusFailed, Err: err}
 	}
-	if c.OutputMode, err = parseOutputMode(r.outputMode); err != nil {
+	if c.OutputMode, err = launch.ParseOutputMode(r.outputMode); err != nil {
 		return c, usagef("run: --output-mode: %w", err)
 	}
 	c.SpillLimit = launch.SpillLimit(c.Output.Dir)
