@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/livelog"
 	"github.com/heaptap/heaptap/internal/monitor"
 	"github.com/heaptap/heaptap/internal/summary"
 )
@@ -204,25 +205,25 @@ func (r *runFlags) run(cmd *cobra.Command, args []string) error {
 // launch runs the command while the log and the periodic monitors follow its recordings.
 func (r *runFlags) launch(config launch.Config, watching *monitor.Monitors) (result *launch.Result, err error) {
 	if r.logTo != "" {
-		log, err := openLog(r.logTo)
+		log, err := livelog.Open(r.logTo)
 		if err != nil {
 			return nil, &launch.StatusError{Status: launch.StatusFailed, Err: err}
 		}
-		config.Heard, config.Flush = log.heard, logDelay
+		config.OnRecording, config.Flush = log.OnRecording, livelog.Delay
 		defer func() {
-			if err := log.close(); err != nil {
-				config.Console.Warn("the log is not whole: %v", err)
+			if err := log.Close(); err != nil {
+				config.Console.Warn("the log is not complete: %v", err)
 			}
 		}()
 	}
 	if watching.Periodic() {
-		other := config.Heard
-		config.Flush = logDelay
-		config.Heard = func(rec launch.Recording, finished bool) {
-			if other != nil {
-				other(rec, finished)
+		logged := config.OnRecording
+		config.Flush = livelog.Delay
+		config.OnRecording = func(rec launch.Recording, finished bool) {
+			if logged != nil {
+				logged(rec, finished)
 			}
-			watching.Heard(rec, finished)
+			watching.OnRecording(rec, finished)
 		}
 	}
 	return launch.Run(config)
