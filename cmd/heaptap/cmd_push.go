@@ -167,7 +167,7 @@ func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
 			err = p.pushProfiles(cmd, in, to)
 		}
 	}
-	if err != nil && to.said(err) {
+	if err != nil && to.names(err) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return errors.Join(err, s.Close())
