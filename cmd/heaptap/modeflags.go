@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/flagfile"
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
@@ -56,7 +57,7 @@ func (m *modeFlags) variables(cmd *cobra.Command) ([]string, error) {
 		if err != nil {
 			return nil, usagef("run: --%s: %w", v.flag, err)
 		}
-		list = append(list, variableOf(v.flag)+"="+value)
+		list = append(list, flagfile.Variable(v.flag)+"="+value)
 	}
 	switch {
 	case cmd.Flags().Changed("sample") && cmd.Flags().Changed("sample-calls"):
