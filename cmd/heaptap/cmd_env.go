@@ -44,10 +44,3 @@ This is for programs that somebody else starts: services, test runners, batch sy
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too")
 	return cmd
 }
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s: unexpected argument %q", cmd.Name(), args[0])
-	}
-	return nil
-}

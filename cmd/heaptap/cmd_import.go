@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,12 +36,12 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := output
 			if to == "" {
-				to = importedName(args[0])
+				to = imports.OutputName(args[0])
 			}
 			if outfile.SameFile(args[0], to) {
 				return usagef("import: -o %s is the file itself; give another name", to)
 			}
-			if err := outputFree(to, args, force); err != nil {
+			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
 			if err := imports.File(args[0], to, version(), metric); err != nil {
@@ -67,17 +66,4 @@ func importHelp() string {
 		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Tool)
 	}
 	return b.String()
-}
-
-// importedName is what a recording made of a file is called: without the endings that say how the file is
-// compressed, and of what format it is.
-func importedName(file string) string {
-	name := filepath.Base(file)
-	for _, ending := range []string{".zst", ".gz", ".heaptrack", ".pb", ".json", ".dhat", ".speedscope", ".folded",
-		".mallocprofiler", ".heap"} {
-		if short := strings.TrimSuffix(name, ending); short != "" {
-			name = short
-		}
-	}
-	return name + ".htap"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/merge"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -57,7 +57,10 @@ number of different call stacks.`,
 		if err != nil {
 			return err
 		}
-		if err := outputFree(output, files, force); err != nil {
+		if slices.ContainsFunc(files, func(f string) bool { return outfile.SameFile(output, f) }) {
+			return usagef("merge: %s is one of the recordings to be merged", output)
+		}
+		if err := outfile.Free(output, force); err != nil {
 			return err
 		}
 		m := merge.New(by)
@@ -91,27 +94,6 @@ number of different call stacks.`,
 		return nil
 	}
 	return cmd
-}
-
-// outputFree holds that nothing is lost by writing the outcome.
-func outputFree(output string, files []string, force bool) error {
-	st, err := os.Stat(output)
-	if err != nil {
-		return nil
-	}
-	if st.IsDir() {
-		return fmt.Errorf("%s: is a folder; -o names a file", output)
-	}
-	if slices.ContainsFunc(files, func(f string) bool {
-		other, err := os.Stat(f)
-		return err == nil && os.SameFile(st, other)
-	}) {
-		return usagef("merge: %s is one of the recordings that shall be merged", output)
-	}
-	if !force {
-		return fmt.Errorf("%s: exists already (--force replaces it)", output)
-	}
-	return nil
 }
 
 func mergeFile(ctx context.Context, m *merge.Merger, file string) error {

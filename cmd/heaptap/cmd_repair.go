@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/record/symbols"
 	"github.com/heaptap/heaptap/internal/recording"
-	"github.com/heaptap/heaptap/internal/symbolize"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -59,26 +58,9 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
 	}
-	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})
+	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording})
 	if err != nil {
 		return false, err
 	}
 	return found.Incomplete, view.Repaired(w, from, to, found)
-}
-
-// lookUp finds the functions at a recording's addresses, as the end of a recording would have.
-func lookUp(r *recording.Reader) map[uint32][]event.Frame {
-	ids, pcs := make([]uint32, 0, r.PCs().Len()), make([]event.PC, 0, r.PCs().Len())
-	r.PCs().All(func(id uint32, p event.PC) bool {
-		ids, pcs = append(ids, id), append(pcs, p)
-		return true
-	})
-	found, _ := symbolize.New(symbolize.Options{}).Resolve(context.Background(), r.Modules(), pcs)
-	frames := make(map[uint32][]event.Frame, len(ids))
-	for i, f := range found {
-		if len(f) > 0 {
-			frames[ids[i]] = f
-		}
-	}
-	return frames
 }

@@ -43,7 +43,7 @@ run and export do the same with --scrub.`,
 			if outfile.SameFile(args[0], to) {
 				return usagef("scrub: -o %s is the recording itself; it is not changed, give another name", to)
 			}
-			if err := outputFree(to, args, force); err != nil {
+			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
 			if err := flags.scrub(args[0], to); err != nil {

@@ -159,15 +159,11 @@ func (g *gateFlags) readLimits(cmd *cobra.Command) error {
 		if text == "" {
 			continue
 		}
-		parse := humanize.ParseCount
-		if m.Unit() == query.ByteCount {
-			parse = humanize.ParseSize
-		}
-		n, err := parse(text)
+		limit, err := check.ParseLimit(m, text)
 		if err != nil {
 			return usagef("%s: --max-%s: %w", cmd.Name(), m, err)
 		}
-		g.Limits = append(g.Limits, check.Limit{Metric: m, Most: uint64(n)})
+		g.Limits = append(g.Limits, limit)
 	}
 	if g.baseline == "" {
 		for _, name := range []string{"tolerance", "stack-tolerance", "compare"} {

@@ -169,3 +169,11 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	}
 	return usagef("unknown command %q; to record a program: heaptap run %s", name, name)
 }
+
+// noArgs are the arguments of a command that has none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s: unexpected argument %q", cmd.Name(), args[0])
+	}
+	return nil
+}
