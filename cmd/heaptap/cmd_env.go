@@ -15,11 +15,12 @@ func newEnvCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env [--shell sh|fish|csh] [--free-stacks]",
 		Short: "Print shell lines that load the agent without heaptap run",
-		Long: `Env prints the shell lines after which every program that this shell starts is recorded without a recorder: each leaves a
-file NAME.PID.spool in HEAPTAP_DIR, or in its working directory. "heaptap report NAME.PID.spool" opens it.
+		Long: `Env prints shell lines. After them, every program that the shell starts is recorded without a
+recorder: it leaves a file NAME.PID.spool in HEAPTAP_DIR, or in its working directory. "heaptap
+report NAME.PID.spool" opens it.
 
-This is for programs that somebody else starts: services, test runners, batch systems. A spool takes far more space than a recording,
-16 to 24 bytes for each event; where you can, use "heaptap run".`,
+This is for programs that something else starts: services, test runners, batch systems. A spool is
+much larger than a recording, 16 to 24 bytes for each event. Use "heaptap run" where you can.`,
 		Example: `  eval "$(heaptap env)"; ./app; unset LD_PRELOAD; heaptap report app.*.spool
   heaptap env --shell fish | source`,
 		Args: noArgs,
@@ -40,7 +41,7 @@ This is for programs that somebody else starts: services, test runners, batch sy
 		},
 	}
 	cmd.Flags().StringVar(&shell, "shell", "",
-		"whose syntax: sh (also bash, zsh, dash, ksh), fish, csh (also tcsh); default: $SHELL's")
+		"print lines for this `SHELL`: sh (also bash, zsh, dash, ksh), fish, csh (also tcsh); default: that of $SHELL")
 	cmd.Flags().BoolVar(&freeStacks, "free-stacks", false, "record the call stack of each deallocation, too")
 	return cmd
 }

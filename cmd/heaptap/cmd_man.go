@@ -16,7 +16,7 @@ func newManCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "man -o DIR",
 		Short:   "Write manual pages",
-		Long:    "Man writes heaptap(1) and a page for each command, made of the same texts as --help.",
+		Long:    "Man writes heaptap(1) and a page for each command, with the texts of --help.",
 		Example: "  heaptap man -o /usr/local/share/man/man1",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

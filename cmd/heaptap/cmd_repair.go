@@ -17,15 +17,17 @@ func newRepairCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "repair [-o OUT] FILE",
-		Short: "Save what is whole of a damaged recording",
-		Long: `Repair reads a recording that is damaged, was cut short or was never finished, and writes a new one with everything in it that
-is whole: events, tables, statistics counted anew, an index, and a note in its ending that says what is missing. FILE is not changed.
+		Short: "Save what is intact in a damaged recording",
+		Long: `Repair reads a recording that is damaged, was cut short or was never finished, and writes a new one
+with everything that is intact: events, tables, newly computed statistics, an index, and a note in
+its ending that says what is missing. FILE is not changed.
 
-The new recording is right in itself: a deallocation whose allocation is missing becomes an unmatched one; a block whose deallocation
-is missing stays live. If the functions' names are missing, since they come last, they are looked up now.
+The new recording is consistent: a deallocation whose allocation is missing becomes an unmatched
+one; a block whose deallocation is missing stays live. Missing names of functions, which come last
+in a recording, are looked up now.
 
-Exit status: 0 if nothing was lost (at most the index or the statistics were damaged); 1 if something was, or if FILE cannot be
-read or OUT not be written.`,
+Exit status: 0 if nothing was lost (at most the index or the statistics were damaged); 1 if
+something was lost, FILE cannot be read, or OUT cannot be written.`,
 		Example: `  heaptap repair server.4711.htap                  writes server.4711.repaired.htap
   heaptap repair -o saved.htap server.4711.htap`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -56,7 +58,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	}
 	defer r.Close()
 	if outfile.SameFile(from, to) {
-		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
+		return false, usagef("repair: -o %s is the recording itself; give another name", to)
 	}
 	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording})
 	if err != nil {

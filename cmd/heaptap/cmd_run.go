@@ -43,19 +43,21 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program and record its allocations",
-		Long: `Run runs COMMAND as if heaptap were not there: stdin, stdout, stderr, signals, terminal and working directory are
-the command's own. Every program that it executes is recorded into a file of its own, NAME.PID.htap; when a process
-executes further programs of the same name, they go to NAME.PID.2.htap and so on. When COMMAND ends, a summary is printed on
-stderr. Daemons that it leaves behind go on being recorded until they end.
+		Long: `Run runs COMMAND as if heaptap were not there: stdin, stdout, stderr, signals, terminal and working
+directory are the command's own. Every program that it executes is recorded into a file of its own,
+NAME.PID.htap; when a process executes further programs of the same name, they go to NAME.PID.2.htap
+and so on. When COMMAND ends, a summary is printed on stderr. Daemons that it leaves behind are
+recorded until they end.
 
-With --check, every recording is then checked against the limits that are given, each recording for itself, as heaptap check does
-("heaptap help check" tells more); what comes of it is printed on stderr.
+With --check, every recording is then checked against the given limits, each on its own, as heaptap
+check does ("heaptap help check"); the result is printed on stderr.
 
-If heaptap fails, the command runs unrecorded, unless there is --require.
+If heaptap fails, the command runs unrecorded, unless --require is given.
 
-Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap was called wrongly, or
-failed and there is --require, 126 the command cannot be executed, 127 there is no such command. With --check, if the command's own is 0: 1 if a limit does not
-hold, 125 if that cannot be told.`,
+Exit status: the command's own; 128+N if signal N killed it. If the command did not run: 125 if
+heaptap was called wrongly, or failed with --require; 126 if the command cannot be executed; 127 if
+it does not exist. With --check, if the command's own is 0: 1 if a limit does not hold, 125 if that
+cannot be determined.`,
 		Example: `  heaptap run ./server --port 8080
   heaptap run -o /tmp/recordings -- make -j8
   heaptap run -q -o build.%n.%p.htap -- g++ -O2 -c big.cc

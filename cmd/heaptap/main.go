@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,8 +78,8 @@ func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "heaptap COMMAND",
 		Short: "Show where a program's memory goes",
-		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that made it. It needs no
-recompiling, no root and no change to the program.`,
+		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that
+made it. It needs no recompilation, no root and no change to the program.`,
 		Example: `  heaptap run ./server --port 8080        record; at the end: a summary, and server.4711.htap
   heaptap report server.4711.htap         peak, leaks, temporaries and hot spots as text
   heaptap report --json server.4711.htap  the same for programs`,
@@ -94,7 +95,8 @@ recompiling, no root and no change to the program.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.Replace(usageTemplate, "TOPICS", strings.Join(topicNames(), ", "), 1))
+	root.SetUsageTemplate(strings.NewReplacer("TOPICS", strings.Join(topicNames(), ", "),
+		"HELPWIDTH", strconv.Itoa(helpWidth)).Replace(usageTemplate))
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
@@ -125,9 +127,9 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped HELPWIDTH | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"heaptap help COMMAND" tells more about a command, "heaptap help TOPIC" about
+"heaptap help COMMAND" explains a command, "heaptap help TOPIC" one of these topics:
 TOPICS.{{end}}
 `
 
