@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -154,31 +155,31 @@ func (a *answerText) groupName(g *query.Group, width int) string {
 	case query.ByStack:
 		return a.chain(g.Stack, width)
 	case query.ByThread:
-		return middle(threadName(a.s, g.Thread), width)
+		return funcname.Middle(threadName(a.s, g.Thread), width)
 	case query.BySizeClass:
 		return classText(g.Class, func(n uint64) string { return a.size(n) })
 	case query.ByAllocation:
 		return g.Func.String()
 	case query.ByRegion, query.ByRegionName:
-		return middle(clean(g.Region), width)
+		return funcname.Middle(clean(g.Region), width)
 	case query.ByModule:
-		return middle(orNone(clean(g.Module)), width)
+		return funcname.Middle(orNone(clean(g.Module)), width)
 	case query.ByFile:
 		if g.File == "" {
-			return middle(orNone(base(g.Module))+" (no debug information)", width)
+			return funcname.Middle(orNone(base(g.Module))+" (no debug information)", width)
 		}
-		return middle(clean(g.File), width)
+		return funcname.Middle(clean(g.File), width)
 	case query.ByAddress:
 		place = strings.TrimSpace(address(f) + " " + place)
 	}
 	if g.Function == "" {
-		return middle(address(f), width)
+		return funcname.Middle(address(f), width)
 	}
 	if place == "" {
-		return FunctionName(g.Function, width)
+		return funcname.Short(g.Function, width)
 	}
-	place = middle(place, max(8, width/2))
-	name := FunctionName(g.Function, max(8, width-1-runes(place)))
+	place = funcname.Middle(place, max(8, width/2))
+	name := funcname.Short(g.Function, max(8, width-1-runes(place)))
 	return name + " " + a.place(place)
 }
 

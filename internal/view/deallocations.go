@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -115,7 +116,7 @@ func (r *report) unmatched() {
 	}
 	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
 	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
-		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)},
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{funcname.Middle(u.Func.String(), gutter-2)},
 			u.Stack)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {

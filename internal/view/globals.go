@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -39,7 +40,7 @@ func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions)
 	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
 	files, left := answer.Cut(g.Page, g.Files)
 	for i := range files {
-		rows = append(rows, g.sum(&files[i].Total, middle(clean(files[i].Path), g.renderer.Width-50)))
+		rows = append(rows, g.sum(&files[i].Total, funcname.Middle(clean(files[i].Path), g.renderer.Width-50)))
 	}
 	g.table(rows, 4)
 	g.more(left)
@@ -72,14 +73,14 @@ func (g *globalsText) list() {
 			}
 			place += " " + base(v.Path)
 		}
-		place = middle(clean(place), 40)
+		place = funcname.Middle(clean(place), 40)
 		room := max(nameWidth, g.renderer.Width-36-runes(place)-1)
 		name := v.Name
 		if name == "" {
 			name = fmt.Sprintf("%#x", v.Addr)
 		}
 		rows = append(rows, []string{g.size(v.Total), g.resident(v.Resident), v.Kind.String(),
-			middle(clean(name), room) + " " + g.place(place) + g.faint(g.times(v.Kind, v.Size))})
+			funcname.Middle(clean(name), room) + " " + g.place(place) + g.faint(g.times(v.Kind, v.Size))})
 	}
 	g.table(rows, 3)
 	g.more(left)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/timeref"
@@ -30,7 +31,7 @@ func (r *report) marks() {
 }
 
 func (r *report) mark(m *event.Mark, name string) {
-	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(middle(clean(name), 60), 40),
+	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(funcname.Middle(clean(name), 60), 40),
 		r.faint("by "+markedBy[m.Source]))
 }
 
@@ -59,7 +60,7 @@ func (a *answerText) markAxis(t *query.Series, n int) {
 	a.printf("%s %s\n", a.faint(padLeft("marks", labelWidth)), a.place(strings.TrimRight(string(line), " ")))
 	for i := range list[:min(len(list), maxMarks)] {
 		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)),
-			middle(clean(names[i]), a.renderer.Width-labelWidth-2))
+			funcname.Middle(clean(names[i]), a.renderer.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
 		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth),

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -13,7 +14,7 @@ import (
 
 // inputName is how people know an input.
 func inputName(i *recording.Input, width int) string {
-	return middle(clean(i.File), max(8, width))
+	return funcname.Middle(clean(i.File), max(8, width))
 }
 
 // together writes the peak of a merged recording.

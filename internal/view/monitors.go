@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -107,7 +108,7 @@ func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOpt
 func functionOf(f *profile.Frame) string {
 	switch {
 	case f.Function != "":
-		return FunctionName(f.Function, 60)
+		return funcname.Short(f.Function, 60)
 	case f.Address == 0:
 		return "(no call stack)"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -336,7 +337,7 @@ func (r *report) threads() {
 		if name == "" {
 			name = "-"
 		}
-		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID,
+		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(funcname.Middle(clean(name), 16), 16), t.TID,
 			humanize.Number(t.Counts.Allocations), r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations),
 			humanize.Number(t.Counts.Foreign))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -36,7 +37,7 @@ const sourceWidth = 80
 func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	title := clean(p.Whole.File)
 	if p.Whole.Function != "" {
-		title = FunctionName(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
+		title = funcname.Short(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
 	}
 	a.printf("%s\n", a.bold(title))
 	var parts []string

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
@@ -166,9 +167,9 @@ func (r *renderer) frame(f *profile.Level, module string) string {
 	}
 	name := ""
 	if f.Function != "" {
-		name = FunctionName(f.Function, wide-runes(more)) + more
+		name = funcname.Short(f.Function, wide-runes(more)) + more
 	} else {
-		name = middle(address(&f.Frame), wide)
+		name = funcname.Middle(address(&f.Frame), wide)
 	}
 	name = padRight(name, wide)
 	if f.Function == "" {
@@ -179,11 +180,11 @@ func (r *renderer) frame(f *profile.Level, module string) string {
 		where = base(f.File)
 		if f.Line > 0 {
 			number := fmt.Sprintf(":%d", f.Line)
-			where = middle(where, placeWidth-runes(number)) + number
+			where = funcname.Middle(where, placeWidth-runes(number)) + number
 		}
-		where = middle(where, placeWidth)
+		where = funcname.Middle(where, placeWidth)
 	}
-	return name + " " + r.place(padRight(where, placeWidth)) + " " + r.faint(middle(base(module), moduleWidth))
+	return name + " " + r.place(padRight(where, placeWidth)) + " " + r.faint(funcname.Middle(base(module), moduleWidth))
 }
 
 // address names code whose function is unknown.

@@ -12,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -53,7 +54,7 @@ func (a *answerText) stackMemory() {
 	for i := range list {
 		m := &list[i]
 		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12),
-			padLeft(a.orUnknown(m.Size), 12), padRight(middle(threadName(a.s, m.Thread), 22), 22),
+			padLeft(a.orUnknown(m.Size), 12), padRight(funcname.Middle(threadName(a.s, m.Thread), 22), 22),
 			a.chain(m.Stack, max(nameWidth, a.renderer.Width-66)))
 	}
 	a.more(left)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
@@ -103,12 +104,12 @@ func (r *renderer) label(f *profile.Frame, width int, place bool) label {
 		where = ""
 	}
 	if f.Function == "" {
-		s := middle(address(f), width)
+		s := funcname.Middle(address(f), width)
 		return label{s, s}
 	}
 	if where != "" {
-		where = " " + middle(where, max(8, width/2))
+		where = " " + funcname.Middle(where, max(8, width/2))
 	}
-	name := FunctionName(f.Function, max(8, width-runes(where)))
+	name := funcname.Short(f.Function, max(8, width-runes(where)))
 	return label{name + where, name + r.place(where)}
 }

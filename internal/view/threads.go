@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -57,14 +58,14 @@ func (a *answerText) matrix(m *query.Matrix) {
 	for _, c := range cells {
 		by := "nobody that was seen"
 		if !c.Unseen {
-			by = middle(threadName(a.s, c.Freed), 30)
+			by = funcname.Middle(threadName(a.s, c.Freed), 30)
 			if c.Freed == c.Allocated {
 				by = a.faint("itself")
 			}
 		}
 		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)),
 			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 12),
-			padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
+			padRight(funcname.Middle(threadName(a.s, c.Allocated), 30), 30), by)
 	}
 	if left > 0 {
 		a.more(left)
