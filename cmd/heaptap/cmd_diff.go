@@ -98,7 +98,7 @@ docs/queries.md says how rows are matched.`,
 	return cmd
 }
 
-// sides opens what is compared and makes the question about each. One file is opened once.
+// sides opens the two recordings, or one for both sides, and makes the query about each.
 func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error,
 	err error) {
 	var open []*query.Source
@@ -136,13 +136,13 @@ func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, af
 	return before, after, closeBoth, nil
 }
 
-// ranged makes the question about a range FROM..TO of a recording; "": that of the flags.
+// ranged makes the query about a range FROM..TO of a recording; "": the range of the flags.
 func (q *queryFlags) ranged(cmd *cobra.Command, s *query.Source, text, span string) (*query.Query, error) {
 	if span == "" {
 		return q.query(cmd, s)
 	}
 	if cmd.Flags().Changed("from") || cmd.Flags().Changed("to") {
-		return nil, usagef("diff: %s has a range of its own; --from and --to do not go with it", text)
+		return nil, usagef("diff: %s has its own range, which excludes --from and --to", text)
 	}
 	own := *q
 	from, to, _ := strings.Cut(span, "..")

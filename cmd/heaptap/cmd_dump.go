@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// dumpParts are what dump can write, by flag.
+// dumpParts are the parts of a recording that dump can print, by flag.
 var dumpParts = []struct {
 	flag, usage string
 	write       func(d *dump.Dumper) error
@@ -66,7 +66,7 @@ func newLogCommand() *cobra.Command {
 	return cmd
 }
 
-// dumpCommand has what dump and log have in common.
+// dumpCommand makes what dump and log have in common.
 func dumpCommand(name, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " [flags] FILE",

@@ -100,7 +100,7 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 type exporter struct {
 	queryFlags
 	flag         string // that named the format
-	done         string // what is done to recordings, in a word
+	done         string // the verb for messages: exported, pushed
 	name, output string
 	selected     []string // what was asked for, as it is written
 	format       *export.Format
@@ -118,11 +118,11 @@ func (e *exporter) find(cmd *cobra.Command) error {
 	fixed := e.variant.Fixed
 	switch {
 	case e.Metrics != nil && (f.Metrics == nil || fixed):
-		return usagef("%s: --metric: what %s has in it is fixed", cmd.Name(), e.name)
+		return usagef("%s: --metric: the content of %s is fixed", cmd.Name(), e.name)
 	case len(e.Metrics) > 1 && f.One:
 		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.Metrics, ","), f.Name)
 	case e.By != "" && (f.By == nil || fixed):
-		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
+		return usagef("%s: --by: the grouping of %s is fixed", cmd.Name(), e.name)
 	case e.By != "" && !slices.Contains(formats.Groupings(f), e.By):
 		return unknownWord(cmd, "by", e.By, formats.Groupings(f))
 	}
@@ -219,19 +219,19 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 		q.Metrics = e.format.Metrics
 	}
 	in := &export.Input{Source: s, Query: *q, Name: outfile.Name(path), Variant: e.variant.Name, Asked: e.selected}
-	told := false
+	warned := false
 	in.Missing = func(text string) {
-		if !told {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done,
+		if !warned {
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only the readable part was %s: %s\n", e.done,
 				escape.Terminal(text))
 		}
-		told = true
+		warned = true
 	}
 	cut := false
 	in.Cut = func() {
 		if !cut {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s whole: of "+
-				"the deepest, %s stands for the outer frames\n",
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s completely: "+
+				"%s stands for the outer frames of the deepest ones\n",
 				escape.Terminal(in.Name), e.done, export.CutName)
 		}
 		cut = true

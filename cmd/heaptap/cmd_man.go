@@ -97,7 +97,7 @@ func manPage(w io.Writer, c *cobra.Command) {
 	}
 }
 
-// roff makes text safe for troff: backslashes, hyphens that shall stay hyphens, and lines that would begin a request.
+// roff escapes text for troff: backslashes, hyphens that must stay hyphens, and lines that would begin a request.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

@@ -33,7 +33,7 @@ type runFlags struct {
 	configs            configFlags
 	scrub              scrubFlags
 	checked            bool
-	limits             *pflag.FlagSet // of gate
+	limits             *pflag.FlagSet // those of gate
 	gate               *gateFlags
 }
 
@@ -92,38 +92,38 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r "+
 		"rank, %h host) or into a folder; default %n.%p.htap")
 	f.StringVar(&r.outputMode, "output-mode", "600",
-		"permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default "+
-			"only their owner may read them")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
+		"permissions of the recordings, as an `OCTAL` number; recordings contain arguments, paths and names, so by "+
+			"default only their owner may read them")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are still printed")
 	f.IntVar(&r.top, "top", 5, "show `N` call stacks in the summary")
 	r.mode.add(f)
 	r.controls.add(f)
 	r.configs.add(f)
 	f.BoolVar(&r.freeStacks, "free-stacks", false,
-		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
-	f.BoolVar(&r.addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
-	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a "+
-		"file descriptor by its number")
-	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, "+
-		"to a file beside it; may be repeated (heaptap export --list)")
+		"record the call stack of each deallocation, too: it shows where memory is freed twice; costs time and disk")
+	f.BoolVar(&r.addresses, "addresses", false, "record the address of each block, too; costs up to a byte for each event")
+	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE` or to the "+
+		"file descriptor of that number")
+	f.StringSliceVar(&r.exportTo, "export", nil, "also export each complete recording in this `FORMAT`, to a file "+
+		"beside it; may be repeated (heaptap export --list)")
 	f.StringArrayVar(&r.monitorTexts, "monitor", nil,
-		"watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
-			", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+		"watch the program with a monitor, `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
+			", ")+", or your own library, ./mine.so; may be repeated (heaptap help monitors)")
 	f.BoolVar(&r.require, "require", false,
-		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
+		"if heaptap fails, do not run COMMAND unrecorded; end with status 125")
 	r.scrub.add(f)
-	f.DurationVar(&r.keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be "+
+	f.DurationVar(&r.keep, "keep", 0, "keep each event for this `TIME`, such as 90s, 10m or 24h; older events may be "+
 		"folded: totals, peaks and leaks stay exact, details are lost")
 	f.StringVar(&r.maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on "+
 		"disk, for example 2G")
-	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example "+
-		"512M; default 4G, or half of the free disk if that is less")
+	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while the recorder lags behind, for "+
+		"example 512M; default: 4G, or half of the free disk if that is less")
 	f.BoolVar(&r.checked, "check", false,
 		"check the recordings against the limits below, and end with status 1 if one does not hold")
 	f.AddFlagSet(r.limits)
 }
 
-// config is what launch.Run must know, but for what depends on other flags than these.
+// config returns the configuration of a run, as far as it depends on these flags.
 func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, err error) {
 	if r.top < 0 {
 		return c, usagef("run: --top %d: must not be negative", r.top)
@@ -154,7 +154,7 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	return c, err
 }
 
-// run runs the command, and does what is to be done with its recordings.
+// run runs the command, and then summarizes, scrubs, exports and checks its recordings.
 func (r *runFlags) run(cmd *cobra.Command, args []string) error {
 	config, err := r.config(cmd, args)
 	if err != nil {

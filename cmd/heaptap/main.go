@@ -36,7 +36,7 @@ func executeRoot(root *cobra.Command, args []string) int {
 	}
 	var exit *exitError
 	if errors.As(err, &exit) {
-		return exit.status // everything was said
+		return exit.status // the command has printed its messages
 	}
 	text := oneLine(err)
 	var status *launch.StatusError
@@ -58,7 +58,7 @@ type exitError struct{ status int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
-// usageError is a wrong command line.
+// usageError is an error of the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -67,13 +67,13 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// oneLine is an error in a line, for a terminal: errors name files, commands and functions, which may be called
-// anything.
+// oneLine returns the text of an error as one line that is safe for a terminal: errors contain names of files, commands
+// and functions, which may be any bytes.
 func oneLine(err error) string {
 	return escape.Terminal(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; "))
 }
 
-// newRootCommand makes the command that has these as its own.
+// newRootCommand makes the root command, with these below it.
 func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "heaptap COMMAND",

@@ -19,22 +19,23 @@ type modeFlags struct {
 
 func (m *modeFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.mode, "mode", "exact", "record `MODE`: exact, every event with its call stack; sampled, "+
-		"allocations chosen at random; count, only how many and how large; off, nothing until told (heaptap help modes)")
+		"allocations chosen at random; count, only how many and how large; off, nothing until heaptap ctl or the "+
+		"program starts it (heaptap help modes)")
 	f.StringVar(&m.sample, "sample", "512KiB", "with --mode sampled: one sample for each `SIZE` allocated, on average")
 	f.StringVar(&m.sampleCalls, "sample-calls", "",
-		"with --mode sampled: instead, one sample for each `N` allocations, on average")
+		"with --mode sampled: one sample for each `N` allocations instead, on average")
 	f.StringVar(&m.stackMin, "stack-min", "", "record call stacks only of allocations of at least `SIZE`; the "+
-		"others count as one")
-	f.StringVar(&m.stack, "stack", "unwind", "find call stacks by `WAY`: unwind; enter-exit, from what functions "+
-		"compiled with -finstrument-functions tell, without unwinding")
+		"others share one")
+	f.StringVar(&m.stack, "stack", "unwind", "find call stacks by `METHOD`: unwind; or enter-exit, without "+
+		"unwinding, from functions compiled with -finstrument-functions")
 	f.IntVar(&m.maxDepth, "max-depth", 0, "keep the `N` innermost frames of each call stack; 0: all")
 	f.BoolVar(&m.timeCalls, "time-calls", false,
-		"measure the time inside of the allocation functions, per function and thread")
-	f.StringVar(&m.start, "start", "on", "with `off`: record nothing until heaptap ctl, or the program, says so")
-	f.StringVar(&m.startAfter, "start-after", "", "begin to record after this `TIME`, as 500ms, 10s or 5m, or this "+
-		"number of allocations, as 20000 or 1M")
-	f.StringVar(&m.stopAfter, "stop-after", "", "stop recording this `TIME`, or this number of allocations, after "+
-		"it began")
+		"measure the time in the allocation functions, per function and thread")
+	f.StringVar(&m.start, "start", "on", "with `off`: record nothing until heaptap ctl or the program starts recording")
+	f.StringVar(&m.startAfter, "start-after", "", "begin to record after this `TIME`, such as 500ms, 10s or 5m, or "+
+		"this number of allocations, such as 20000 or 1M")
+	f.StringVar(&m.stopAfter, "stop-after", "", "stop recording after this `TIME`, or this number of allocations, "+
+		"counted from its beginning")
 }
 
 // variables returns the agent's variables for the flags that were given. The others keep the agent's own defaults.

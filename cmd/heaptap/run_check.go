@@ -53,7 +53,7 @@ func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console 
 	return g.finish(console, console.Warn)
 }
 
-// usageInParts shows some of a command's flags apart from the others.
+// usageInParts has the help show some flags of a command below their own title.
 func usageInParts(cmd *cobra.Command, part *pflag.FlagSet, title string) {
 	hide := func(hidden bool) { part.VisitAll(func(f *pflag.Flag) { f.Hidden = hidden }) }
 	cmd.SetUsageFunc(func(c *cobra.Command) error {

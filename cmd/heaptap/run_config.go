@@ -23,10 +23,11 @@ type configFlags struct {
 }
 
 func (c *configFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.file, "config", "", "take flags that are not given from this `FILE` (TOML: mark-every = "+
-		"\"10s\"); each flag is also a variable, HEAPTAP_MARK_EVERY")
+	f.StringVar(&c.file, "config", "", "take other flags from this `FILE` (TOML: mark-every = \"10s\"); "+
+		"each flag is also a variable, HEAPTAP_MARK_EVERY")
 	f.BoolVar(&c.print, "print-config", false,
-		"print the flags as they hold, by command line, environment and file, in the form of --config, and run nothing")
+		"print the flags with their values from command line, environment and file, in the form of --config, and run "+
+			"nothing")
 }
 
 // settable reports whether a flag may come from the environment and the file.
@@ -80,7 +81,7 @@ func setAll(f *pflag.FlagSet, flag *pflag.Flag, list []string) error {
 		return many.Replace(list)
 	}
 	if len(list) != 1 {
-		return fmt.Errorf("one value is wanted")
+		return errors.New("must have exactly one value")
 	}
 	return f.Set(flag.Name, list[0])
 }

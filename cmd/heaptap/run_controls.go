@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/watch"
 )
 
-// controlFlags are run's flags that say which programs are recorded, and when marks are set.
+// controlFlags are the flags of heaptap run that say which programs are recorded, and when marks are set.
 type controlFlags struct {
 	markEvery            time.Duration
 	markOn, markWhen     []string
@@ -23,24 +23,24 @@ type controlFlags struct {
 }
 
 func (c *controlFlags) add(f *pflag.FlagSet) {
-	f.DurationVar(&c.markEvery, "mark-every", 0, "set a mark each time that this `TIME` has passed, as 10s (heaptap "+
-		"help controls)")
-	f.StringSliceVar(&c.markOn, "mark-on", nil, "set a mark when heaptap run, or its recorder, gets this `SIGNAL`, "+
-		"as SIGUSR1; COMMAND does not get it then; may be repeated")
+	f.DurationVar(&c.markEvery, "mark-every", 0, "set a mark each time that this `TIME` has passed, such as 10s "+
+		"(heaptap help controls)")
+	f.StringSliceVar(&c.markOn, "mark-on", nil, "set a mark when heaptap run or its recorder gets this `SIGNAL`, "+
+		"such as SIGUSR1; COMMAND does not get it then; may be repeated")
 	f.StringSliceVar(&c.markWhen, "mark-when", nil,
-		"set a mark each time that this `CONDITION` becomes true, as 'rss>2GiB', 'live>1GiB' or 'system-free<5%'; "+
-			"may be repeated")
-	f.StringVar(&c.children, "children", "all", "record these of the programs that COMMAND executes: `all`, none, "+
-		"or those whose name matches a pattern with * and ?")
+		"set a mark each time that this `CONDITION` becomes true, such as 'rss>2GiB', 'live>1GiB' or "+
+			"'system-free<5%'; may be repeated")
+	f.StringVar(&c.children, "children", "all", "of the programs that COMMAND executes, record `all`, none, or "+
+		"those whose name matches a pattern with * and ?")
 	f.StringVar(&c.exe, "exe", "", "record only programs whose executable matches `PATTERN`: its name, or its path "+
-		"if there is a / in it")
-	f.StringVar(&c.ranks, "ranks", "", "of an MPI job, record only processes of these `RANKS`, as 0,4-7")
-	f.StringVar(&c.minEvents, "min-events", "", "keep no recording of a child that has fewer than `N` events")
+		"if the pattern has a /")
+	f.StringVar(&c.ranks, "ranks", "", "record only these `RANKS` of an MPI job, such as 0,4-7")
+	f.StringVar(&c.minEvents, "min-events", "", "keep no recording of a child with fewer than `N` events")
 	f.StringVar(&c.allocator, "allocator", "", "run COMMAND with this allocator: jemalloc, tcmalloc, mimalloc, or "+
 		"the path of a `LIBRARY`")
 }
 
-// apply puts the flags into what a run is to know.
+// apply checks the flags and puts them into the configuration of a run.
 func (c *controlFlags) apply(cmd *cobra.Command, config *launch.Config) error {
 	wrong := func(flag string, format string, args ...any) error {
 		return usagef("run: --%s: %w", flag, fmt.Errorf(format, args...))
@@ -65,7 +65,7 @@ func (c *controlFlags) apply(cmd *cobra.Command, config *launch.Config) error {
 	choose := func(flag, variable, value, all string, check func(string) error) error {
 		if value == all {
 			if cmd.Flags().Changed(flag) {
-				config.Agent = append(config.Agent, variable+"=") // whatever the environment says
+				config.Agent = append(config.Agent, variable+"=") // overrides the environment
 			}
 			return nil
 		}
