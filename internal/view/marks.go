@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// marks lists the moments that have names.
+// marks lists the marks.
 func (r *report) marks() {
 	list := r.p.Marks
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
@@ -43,7 +43,7 @@ var markedBy = [event.MarkSources]string{
 // maxMarks is how many marks are named below a graph.
 const maxMarks = 20
 
-// markAxis writes where the marks are below the axis of graphs of n columns, and then what they are called.
+// markAxis writes where the marks are, below the axis of graphs of n columns, and then their names.
 func (a *answerText) markAxis(t *query.Series, n int) {
 	list, names := t.Marks(a.s)
 	if len(list) == 0 {

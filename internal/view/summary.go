@@ -56,7 +56,7 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	return r.Flush()
 }
 
-// oneLine writes a stack as its leaf and as many callers as there is room for.
+// oneLine returns a stack as its leaf, and as many callers as fit.
 func (r *report) oneLine(g *profile.Group) {
 	levels := r.p.Fold(g.Stack, true, r.Width).List
 	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(humanize.Size(g.LiveAtPeakBytes), 10)),
@@ -79,7 +79,7 @@ func (r *report) oneLine(g *profile.Group) {
 			line += r.faint(" ← …")
 			break
 		}
-		// The program's own first function is told with its place.
+		// The first function of the program itself is shown with its place.
 		own := !placed && (!profile.StandardLibrary(f.Function) || i == len(levels)-1)
 		text := r.label(f, min(room, 48), own)
 		placed = placed || own
@@ -91,7 +91,7 @@ func (r *report) oneLine(g *profile.Group) {
 
 type label struct{ plain, styled string }
 
-// label names a frame on one line: function, then, with place, file and line or the module.
+// label returns a frame as one line: the function and, with place, file and line or the module.
 func (r *renderer) label(f *profile.Frame, width int, place bool) label {
 	where := base(f.Module)
 	if f.File != "" {

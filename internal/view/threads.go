@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Threads writes what each thread allocated, who freed it, and through which functions all was allocated.
+// Threads writes what each thread allocated, which threads freed it, and which functions were called.
 func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
@@ -50,7 +50,7 @@ func (a *answerText) plain(t *query.Table) (left int) {
 	return left
 }
 
-// matrix writes the pairs of threads, those that most passes between first.
+// matrix writes the pairs of allocating and freeing threads, those with most blocks first.
 func (a *answerText) matrix(m *query.Matrix) {
 	cells, left := answer.Cut(a.Page, m.Cells)
 	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by",
