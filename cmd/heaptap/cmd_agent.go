@@ -13,13 +13,14 @@ func newAgentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent -o FILE | --install DIR",
 		Short: "Write out the library that runs inside programs",
-		Long: `Agent writes libheaptap.so to a file, for images, packages and machines without heaptap. A program that is started with
-LD_PRELOAD set to that file leaves a spool NAME.PID.spool in HEAPTAP_DIR, or in its working directory;
-"heaptap report" opens it.
+		Long: `Agent writes libheaptap.so to a file, for images, packages and machines without heaptap. A program
+that is started with LD_PRELOAD set to that file leaves a spool NAME.PID.spool in HEAPTAP_DIR, or in
+its working directory. "heaptap report" opens it.
 
-With --install it unpacks the library into a folder where heaptap run looks for it before it makes a copy in the user's
-cache, /var/tmp or /tmp: PREFIX/lib/heaptap if heaptap is PREFIX/bin/heaptap, or the folder that heaptap is in. Programs
-in containers and sandboxes that show that folder, and not /tmp, are then recorded. "make install" does it.`,
+With --install it unpacks the library into a folder where heaptap run looks for it before it makes a
+copy in the user's cache, /var/tmp or /tmp: PREFIX/lib/heaptap if heaptap is PREFIX/bin/heaptap, or
+the folder that heaptap is in. Programs in containers and sandboxes that can see that folder, but
+not /tmp, are then recorded. "make install" does it.`,
 		Example: `  heaptap agent -o libheaptap.so
   LD_PRELOAD=$PWD/libheaptap.so ./app
   heaptap report app.*.spool

@@ -17,11 +17,13 @@ func newCacheCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Show what heaptap keeps between runs, or clear it",
-		Long: `Cache shows what heaptap keeps between runs: the names, files and lines of functions that recordings asked for, by the build
-id of the program or library. Without them the end of each run would have to read the debug information again. A debug file
-that is installed later is noticed. What was not used for the longest time is removed when the names take too much space.
+		Long: `Cache shows what heaptap keeps between runs: the names, files and lines of the functions that
+recordings needed, by the build id of the program or library. Without them each run would have to
+read the debug information again at its end. A debug file that is installed later is noticed. When
+the cache becomes too large, what was not used for the longest time is removed.
 
-The folder lies below XDG_CACHE_HOME, or ~/.cache. It is only used if it belongs to you and nobody else may write to it.`,
+The folder is below XDG_CACHE_HOME, or ~/.cache. It is used only if it belongs to you and nobody
+else may write to it.`,
 		Example: `  heaptap cache
   heaptap cache clear`,
 		Args: noArgs,

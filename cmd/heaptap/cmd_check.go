@@ -13,18 +13,21 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] FILE...",
 		Short: "Check recordings against limits, for continuous integration",
-		Long: `Check ends with status 0 if every recording keeps to every limit, and with 1 if not; then it prints the call stacks that make up the
-excess. With status 125 it could not tell: a recording cannot be read, or the command line is wrong.
+		Long: `Check ends with status 0 if every recording keeps to every limit. If one does not, it prints the
+call stacks that make up the excess and ends with status 1. Status 125 means that it could not be
+determined: a recording cannot be read, or the command line is wrong.
 
-What the loader and the language's runtime keep for themselves is not leaked, nor is what --suppressions name. With filters
-("heaptap help filters") the limits are those of what the filters select: --module libcache --max-leaked 0 says that nothing which this
-library asked for is leaked.
+What the loader and the language's runtime keep for themselves is not leaked, nor is what
+--suppressions name. Filters ("heaptap help filters") restrict what the limits are about: --module
+libcache --max-leaked 0 says that nothing is leaked that this library allocated.
 
-A recording in which events are missing (cut short, damaged, lost) does not pass, whatever its numbers, but with --allow-lost. One that has no
-allocation because recording was off, or none was sampled, could not be checked (status 125), but with --allow-empty.
+A recording in which events are missing (cut short, damaged, lost) does not pass, whatever its
+numbers are; --allow-lost lets it pass. A recording without allocations, because recording was off
+or none was sampled, could not be checked (status 125); --allow-empty lets it pass.
 
-With --baseline, peak, leaks, allocations, bytes and temporary allocations must not be more than those of a recording of before, by the
---tolerance. --format may be given several times; what has no =FILE goes to stdout, in place of text.`,
+With --baseline, peak, leaks, allocations, bytes and temporary allocations must not exceed those of
+an earlier recording by more than the --tolerance. --format may be given several times; a format
+without =FILE goes to stdout, instead of the text.`,
 		Example: `  heaptap check --max-peak 200MiB --max-leaked 0 server.4711.htap
   heaptap check --module libcache --max-leaked 0 --no-growth server.4711.htap
   heaptap check --baseline main.htap --tolerance 2% --format junit=heaptap.xml branch.htap

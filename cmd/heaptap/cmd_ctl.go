@@ -14,18 +14,18 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// ctlVerbs are what heaptap ctl does, and what each needs.
+// ctlVerbs are the commands of heaptap ctl.
 var ctlVerbs = []struct {
 	verb control.Verb
-	arg  string // "" needs nothing
+	arg  string // what it needs; "": nothing
 	text string
 }{
-	{control.Status, "", "tell how the recording stands"},
-	{control.Stop, "", "record no new allocations; blocks that were recorded are followed on"},
+	{control.Status, "", "show the state of the recording"},
+	{control.Stop, "", "record no new allocations; recorded blocks are still followed"},
 	{control.Start, "", "record again"},
-	{control.Mode, "sampled|exact", "go over to that mode"},
-	{control.Mark, "NAME", "set a mark, which --at, --from and --to take"},
-	{control.Flush, "", "write all that has happened so far into the recording"},
+	{control.Mode, "sampled|exact", "change to that mode"},
+	{control.Mark, "NAME", "set a mark, for --at, --from and --to"},
+	{control.Flush, "", "write everything so far into the recording"},
 }
 
 func newCtlCommand() *cobra.Command {
@@ -37,16 +37,18 @@ func newCtlCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ctl [--json] PID [COMMAND]",
 		Short: "Control a recording that is under way",
-		Long: `Ctl tells the recorder of a process what to do. PID is a process that heaptap run records, heaptap run itself, or its recorder; of
-the last two, all processes of the run are meant. Commands:
+		Long: `Ctl tells the recorder of a process what to do. PID is a process that heaptap run records, heaptap
+run itself, or its recorder; the last two stand for all processes of the run. Commands:
 
 ` + strings.Join(list, "\n") + `
 
-Without a command: status. Modes are those of a program and all that it has forked. A change takes effect with a thread's next
-allocation or deallocation, and is a mark itself: "mode off", "mode exact" ... While recording is off, new blocks are not
-recorded, and their deallocations count as nothing; blocks that were recorded before stay in the books.
+Without a command: status. A mode applies to a program and to all processes that it has forked. A
+change takes effect at a thread's next allocation or deallocation, and is a mark itself: "mode off",
+"mode exact" ... While recording is off, new blocks are not recorded, and their deallocations count
+as nothing; blocks that were recorded before are followed until they are freed.
 
-Exit status: 0; 1 if there is no such process, if it is not being recorded, or if its recorder cannot be reached.`,
+Exit status: 0; 1 if there is no such process, if it is not being recorded, or if its recorder
+cannot be reached.`,
 		Example: `  heaptap ctl 4711
   heaptap ctl 4711 mark "after warm-up"; heaptap top --from "after warm-up" server.4711.htap
   heaptap ctl 4711 flush && heaptap leaks server.4711.htap
@@ -90,12 +92,12 @@ Exit status: 0; 1 if there is no such process, if it is not being recorded, or i
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false,
-		"print one JSON object on the processes: pid, program, file, mode, events, live_bytes, live_blocks, "+
-			"lost_events, lag_ns")
+		"print one JSON object with pid, program, file, mode, events, live_bytes, live_blocks, lost_events "+
+			"and lag_ns of each process")
 	return cmd
 }
 
-// checkCtl says what is wrong with the arguments.
+// checkCtl checks the arguments.
 func checkCtl(args []string) error {
 	if len(args) == 0 {
 		return usagef("ctl: no process given; for example: heaptap ctl 4711 status")

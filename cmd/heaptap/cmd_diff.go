@@ -20,16 +20,17 @@ func newDiffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] BEFORE[@FROM..TO] AFTER[@FROM..TO]",
 		Short: "Show what changed between two recordings, or two ranges of one",
-		Long: `Diff compares two recordings: by call stack (or any other grouping) what is new, what is gone, what grew and what shrank.
-Call stacks are matched by the functions on them, not by addresses: the two may be of different builds, with code that has moved. All
-flags apply to both sides. @FROM..TO behind a file counts a range of its time only; a second @FROM..TO without a file is another
-range of the first file. What has not changed is only counted.
+		Long: `Diff compares two recordings: by call stack (or any other grouping) what is new, what is gone, what
+grew and what shrank. Call stacks are matched by the functions on them, not by addresses: the two
+recordings may be of different builds, with code that has moved. All flags apply to both sides.
+@FROM..TO after a file selects a range of its time; a second @FROM..TO without a file selects
+another range of the first file. Rows that have not changed are only counted.
 
-The first metric sorts, by how much it has changed. The changes of all rows sum up to the change of the whole (by function and the
-like, those of the selves do).
+The rows are sorted by the change of the first metric. The changes of all rows sum up to the change
+of the whole (by function and the like, the changes of self do).
 
 ` + metricHelp() + `
-docs/queries.md says what is matched with what.`,
+docs/queries.md says how rows are matched.`,
 		Example: `  heaptap diff old.4711.htap new.4712.htap
   heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
   heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
@@ -46,7 +47,7 @@ docs/queries.md says what is matched with what.`,
 	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
 	cmd.Flags().StringVar(&threshold, "threshold", threshold,
-		"with --tree: leave out functions below which less than this `SHARE` of all changes lies")
+		"with --tree: leave out functions that have less than this `SHARE` of all changes")
 	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory()
@@ -97,7 +98,7 @@ docs/queries.md says what is matched with what.`,
 	return cmd
 }
 
-// sides opens what is compared and makes the question about each. One file is opened once.
+// sides opens the two recordings, or one for both sides, and makes the query about each.
 func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, after diff.Side, closeBoth func() error,
 	err error) {
 	var open []*query.Source
@@ -135,13 +136,13 @@ func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, af
 	return before, after, closeBoth, nil
 }
 
-// ranged makes the question about a range FROM..TO of a recording; "": that of the flags.
+// ranged makes the query about a range FROM..TO of a recording; "": the range of the flags.
 func (q *queryFlags) ranged(cmd *cobra.Command, s *query.Source, text, span string) (*query.Query, error) {
 	if span == "" {
 		return q.query(cmd, s)
 	}
 	if cmd.Flags().Changed("from") || cmd.Flags().Changed("to") {
-		return nil, usagef("diff: %s has a range of its own; --from and --to do not go with it", text)
+		return nil, usagef("diff: %s has its own range, which excludes --from and --to", text)
 	}
 	own := *q
 	from, to, _ := strings.Cut(span, "..")

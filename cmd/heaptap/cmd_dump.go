@@ -13,35 +13,38 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// dumpParts are what dump can write, by flag.
+// dumpParts are the parts of a recording that dump can print, by flag.
 var dumpParts = []struct {
 	flag, usage string
 	write       func(d *dump.Dumper) error
 }{
 	{"events", "print the events, one a line", nil},
-	{"blocks", "print the blocks of the file", (*dump.Dumper).Blocks},
+	{"blocks", "print the blocks that the file is divided into", (*dump.Dumper).Blocks},
 	{"modules", "print the files that were mapped as code", (*dump.Dumper).Modules},
 	{"stacks", "print the call stacks, as a tree: one node a line", (*dump.Dumper).Stacks},
-	{"samples", "print what the kernel said of the process's memory", (*dump.Dumper).Samples},
+	{"samples", "print the samples of the process's resident memory", (*dump.Dumper).Samples},
 	{"threads", "print the threads", (*dump.Dumper).Threads},
-	{"stack-memory", "print how the threads' stacks have grown", (*dump.Dumper).StackMemory},
+	{"stack-memory", "print how the threads' stacks grew", (*dump.Dumper).StackMemory},
 	{"marks", "print the marks", (*dump.Dumper).Marks},
 	{"regions", "print where threads entered and left regions", (*dump.Dumper).Regions},
-	{"ranges", "print the names that the program has given to its memory", (*dump.Dumper).Ranges},
+	{"ranges", "print the names that the program gave to its memory", (*dump.Dumper).Ranges},
 }
 
 func newDumpCommand() *cobra.Command {
 	cmd := dumpCommand("dump", "Print what a recording holds, event by event")
-	cmd.Long = `Dump prints the content of a recording as text. Without a choice: a page on what is in the file and what takes its room.
+	cmd.Long = `Dump prints the content of a recording as text. Without a flag that says what: a page on what is in
+the file and what takes up its space.
 
-An event is a line: time in seconds, thread, the call with its arguments and result, the call stack's id, and what else is
-known. Blocks are named by the number of their allocation: malloc(100) = #12 ... free(#12). --stacks tells the functions of a
-stack id. docs/recording.md describes the lines, and the objects that --json prints instead.
+An event is a line: time in seconds, thread, the call with its arguments and result, the call
+stack's id, and what else is known. Blocks are named by the number of their allocation:
+malloc(100) = #12 ... free(#12). --stacks prints the functions of each stack id. docs/recording.md
+describes the lines, and the objects that --json prints instead.
 
---from and --to choose a range of time: ` + timeref.Help + `. Of a
-large file, only that range is read.
+` + wrapHelp("--from and --to select a range of time: "+timeref.Help+
+		". Of a large file, only that range is read.") + `
 
-Exit status: 0; 1 if FILE cannot be read, or if some of the events asked for are damaged (the others are printed).`
+Exit status: 0; 1 if FILE cannot be read, or if some of the requested events are damaged (the others
+are printed).`
 	cmd.Example = `  heaptap dump server.4711.htap
   heaptap dump --events --from 1.5s --to 1.6s server.4711.htap
   heaptap dump --events --from 99% --json server.4711.htap | jq 'select(.size > 1000000)'
@@ -63,7 +66,7 @@ func newLogCommand() *cobra.Command {
 	return cmd
 }
 
-// dumpCommand has what dump and log have in common.
+// dumpCommand makes what dump and log have in common.
 func dumpCommand(name, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " [flags] FILE",
@@ -85,7 +88,7 @@ func runDump(cmd *cobra.Command, path string, chosen []bool) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
 	for _, flag := range []string{"from", "to"} {
 		if cmd.Flags().Changed(flag) && !chosen[0] {
-			return usagef("%s: --%s chooses events: it needs --events", cmd.Name(), flag)
+			return usagef("%s: --%s selects events and needs --events", cmd.Name(), flag)
 		}
 	}
 	r, err := recording.Open(path)

@@ -27,15 +27,18 @@ func newExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export -f FORMAT [flags] FILE...",
 		Short: "Write a recording in another tool's format",
-		Long: `Export writes what a recording says in a form that another tool reads: ` + strings.Join(export.Names(formats.All), ", ") + `.
-With --list it says what each of them keeps and loses; docs/formats.md tells more.
+		Long: wrapHelp("Export writes recordings in the formats of other tools: "+
+			strings.Join(export.Names(formats.All), ", ")+".") + `
+--list says what each format keeps and loses; docs/formats.md has the details.
 
-Without -o, the output goes to stdout if that is a pipe or a file, else to NAME.EXT in the working directory, named after the recording. Of
-several recordings each gets a file of its own: NAME.EXT in the working directory, or in the folder that -o names. A file appears when it is
-complete: what is interrupted leaves nothing behind.
+Without -o, the output goes to stdout if that is a pipe or a file, else to NAME.EXT in the working
+directory, named after the recording. Each of several recordings gets a file of its own: NAME.EXT in
+the working directory, or in the folder of -o. A file appears when it is complete; an interrupted
+export leaves nothing behind.
 
---from, --to, --at and the filters select what counts ("heaptap help filters"), --metric and --by what is written of it where the
-format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub"); filters then match these.`,
+--from, --to, --at and the filters select what counts ("heaptap help filters"). --metric and --by
+select what is written of it, where the format leaves a choice. With --scrub, names are replaced by
+pseudonyms ("heaptap help scrub"), and filters match these.`,
 		Example: `  heaptap export -f pprof server.4711.htap
   heaptap export -f folded --metric peak server.4711.htap | flamegraph.pl > peak.svg
   heaptap export -f svg --by thread -o threads.svg server.4711.htap
@@ -61,7 +64,7 @@ format leaves a choice. With --scrub names are pseudonyms ("heaptap help scrub")
 	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
 	f.BoolVar(&asJSON, "json", false, "with --list: as JSON")
 	e.filters(f)
-	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; --list tells")
+	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; see --list")
 	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap "+
 		"help metrics\" lists them")
 	f.StringVar(&e.At, "at", "", "the `TIME` for what is live; default: that of --to")
@@ -97,7 +100,7 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 type exporter struct {
 	queryFlags
 	flag         string // that named the format
-	done         string // what is done to recordings, in a word
+	done         string // the verb for messages: exported, pushed
 	name, output string
 	selected     []string // what was asked for, as it is written
 	format       *export.Format
@@ -105,7 +108,7 @@ type exporter struct {
 	scrub        scrubFlags
 }
 
-// find finds the format, and holds that the question is one that it can answer.
+// find finds the format, and checks that it can hold the answer.
 func (e *exporter) find(cmd *cobra.Command) error {
 	var ok bool
 	if e.format, e.variant, ok = export.Find(formats.All, e.name); !ok {
@@ -115,11 +118,11 @@ func (e *exporter) find(cmd *cobra.Command) error {
 	fixed := e.variant.Fixed
 	switch {
 	case e.Metrics != nil && (f.Metrics == nil || fixed):
-		return usagef("%s: --metric: what %s has in it is fixed", cmd.Name(), e.name)
+		return usagef("%s: --metric: the content of %s is fixed", cmd.Name(), e.name)
 	case len(e.Metrics) > 1 && f.One:
 		return usagef("%s: --metric %s: %s holds one metric", cmd.Name(), strings.Join(e.Metrics, ","), f.Name)
 	case e.By != "" && (f.By == nil || fixed):
-		return usagef("%s: --by: %s leaves no choice", cmd.Name(), e.name)
+		return usagef("%s: --by: the grouping of %s is fixed", cmd.Name(), e.name)
 	case e.By != "" && !slices.Contains(formats.Groupings(f), e.By):
 		return unknownWord(cmd, "by", e.By, formats.Groupings(f))
 	}
@@ -216,19 +219,19 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 		q.Metrics = e.format.Metrics
 	}
 	in := &export.Input{Source: s, Query: *q, Name: outfile.Name(path), Variant: e.variant.Name, Asked: e.selected}
-	told := false
+	warned := false
 	in.Missing = func(text string) {
-		if !told {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only what could be read is %s: %s\n", e.done,
+		if !warned {
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: only the readable part was %s: %s\n", e.done,
 				escape.Terminal(text))
 		}
-		told = true
+		warned = true
 	}
 	cut := false
 	in.Cut = func() {
 		if !cut {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s whole: of "+
-				"the deepest, %s stands for the outer frames\n",
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the call stacks of %s have too many frames to be %s completely: "+
+				"%s stands for the outer frames of the deepest ones\n",
 				escape.Terminal(in.Name), e.done, export.CutName)
 		}
 		cut = true

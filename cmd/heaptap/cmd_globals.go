@@ -14,12 +14,13 @@ func newGlobalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "globals [flags] FILE",
 		Short: "Show the largest static and thread-local variables",
-		Long: `Globals prints what a program has in memory besides the heap: the largest static and thread-local variables of the program and
-its libraries, with their sizes, sections, and where they are declared; and what all static data comes to, by section and by file.
-What is thread-local is counted once for each thread of the recording.
+		Long: `Globals prints what a program has in memory besides the heap: the largest static and thread-local
+variables of the program and its libraries, with their sizes, sections and declarations; and the
+size of all static data, by section and by file. Thread-local variables count once for each thread
+of the recording.
 
-"In memory" is how much of a variable that the program may write to was resident when it was last looked at while the program ran.
-What lives for less than some 50 ms is never looked at.`,
+"In memory" is how much of a writable variable was resident when it was last sampled while the
+program ran. Programs that run for less than about 50 ms are never sampled.`,
 		Example: `  heaptap globals server.4711.htap
   heaptap globals --module server --limit 0 server.4711.htap
   heaptap globals --json server.4711.htap | jq '.total.total_bytes'`,

@@ -2,14 +2,38 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
+// helpWidth is how many columns the lines of help texts have at most, except examples.
+const helpWidth = 100
+
+// wrapHelp breaks a paragraph into lines.
+func wrapHelp(text string) string {
+	var out strings.Builder
+	width := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case width+1+len(word) > helpWidth:
+			out.WriteByte('\n')
+			width = 0
+		default:
+			out.WriteByte(' ')
+			width++
+		}
+		out.WriteString(word)
+		width += len(word)
+	}
+	return out.String()
+}
+
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
-		Short: "Tell more about a command or a topic",
+		Short: "Explain a command or a topic",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			if len(args) == 1 {

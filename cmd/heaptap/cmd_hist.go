@@ -18,11 +18,12 @@ func newHistCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hist [flags] FILE",
 		Short: "Show how sizes and lifetimes are distributed",
-		Long: `Hist prints histograms: the requested sizes of the allocations by powers of two, the sizes that were requested most, the
-lifetimes of the blocks that were freed, by how much reallocations changed the size of blocks, and the slack: what the allocator reserved beyond
-what was asked for.
+		Long: `Hist prints histograms: the requested sizes of the allocations by powers of two, the most frequent
+requested sizes, the lifetimes of the freed blocks, by how much reallocations changed the size of
+blocks, and the slack: what the allocator reserved beyond the requested size.
 
-With --by it prints tables instead: pairs of the sizes before and after reallocations, sizes by time, lifetimes by size. --json has all of them.`,
+With --by it prints tables instead: pairs of the sizes before and after reallocations, sizes by
+time, lifetimes by size. --json prints all of them.`,
 		Example: `  heaptap hist server.4711.htap
   heaptap hist --by pairs,lifetime server.4711.htap
   heaptap hist --show exact --limit 50 --focus 'std::vector' server.4711.htap`,

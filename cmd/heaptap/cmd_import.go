@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,14 +16,16 @@ func newImportCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "import [flags] FILE",
-		Short: "Make a recording of what another tool recorded",
-		Long: `Import reads another tool's file and writes a recording, which all commands open. The format is told by what is in the file, which may be
-compressed by gzip or zstd:
+		Short: "Convert another tool's file to a recording",
+		Long: `Import reads another tool's file and writes a recording, which all commands open. The format is
+detected from the content of the file, which may be compressed with gzip or zstd:
 
 ` + importHelp() + `
-Of heaptrack's files it makes a recording with all events; of the others one that has sums only, as "heaptap merge" makes: questions that
-need events say so. What such files do not tell, recordings made of them do not have: the recording's notes and docs/formats.md say what
-that is. Commands that ask something (report, top, tree, diff, leaks, export, check and others) take such files directly, too.`,
+A file of heaptrack becomes a recording with all events. The others become recordings of sums, like
+those of "heaptap merge": questions that need events say so. What such a file does not contain, its
+recording does not have either; the recording's notes and docs/formats.md say what that is. Commands
+that ask a recording (report, top, tree, diff, leaks, export, check and others) also take such files
+directly.`,
 		Example: `  heaptap import heaptrack.server.4711.zst              writes heaptrack.server.4711.htap
   heaptap import -o server.htap massif.out.4711
   heaptap report heap.pb.gz                             without a recording`,
@@ -37,12 +38,12 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to := output
 			if to == "" {
-				to = importedName(args[0])
+				to = imports.OutputName(args[0])
 			}
 			if outfile.SameFile(args[0], to) {
-				return usagef("import: -o %s is the file itself; give another name", to)
+				return usagef("import: -o %s is the input file; give another name", to)
 			}
-			if err := outputFree(to, args, force); err != nil {
+			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
 			if err := imports.File(args[0], to, version(), metric); err != nil {
@@ -54,7 +55,7 @@ that is. Commands that ask something (report, top, tree, diff, leaks, export, ch
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "",
 		"write the recording to `OUT`; default: the file's name with .htap, in the working directory")
-	cmd.Flags().StringVar(&metric, "metric", "", "what the one number of folded stacks is: `METRIC` is allocations, "+
+	cmd.Flags().StringVar(&metric, "metric", "", "the `METRIC` that the numbers of folded stacks are: allocations, "+
 		"bytes, live, leaked, peak or temporary; default: live")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	return cmd
@@ -67,17 +68,4 @@ func importHelp() string {
 		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Tool)
 	}
 	return b.String()
-}
-
-// importedName is what a recording made of a file is called: without the endings that say how the file is
-// compressed, and of what format it is.
-func importedName(file string) string {
-	name := filepath.Base(file)
-	for _, ending := range []string{".zst", ".gz", ".heaptrack", ".pb", ".json", ".dhat", ".speedscope", ".folded",
-		".mallocprofiler", ".heap"} {
-		if short := strings.TrimSuffix(name, ending); short != "" {
-			name = short
-		}
-	}
-	return name + ".htap"
 }

@@ -17,12 +17,14 @@ func newLeaksCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "leaks [flags] FILE",
 		Short: "Show what was never freed, and what keeps growing",
-		Long: `Leaks prints the call stacks whose blocks were allocated in the range and never freed, largest first, and the call stacks
-whose live bytes rose steadily: a leak in a program that frees everything when it ends.
+		Long: `Leaks prints the call stacks whose blocks were allocated in the range and never freed, largest
+first, and the call stacks whose live bytes rose steadily: that is how a program leaks that frees
+everything when it ends.
 
---suppressions leaves known leaks out. The file has lines "leak:PATTERN", as LeakSanitizer and heaptrack read them: the pattern
-is searched for in the functions, source files and modules of a stack; * stands for anything, ^ and $ tie it to the beginning and
-the end. --suggest prints such lines for what is leaked.
+--suppressions leaves out known leaks. The file has lines "leak:PATTERN", as for LeakSanitizer and
+heaptrack: the pattern is searched for in the functions, source files and modules of a stack;
+* stands for anything, ^ and $ match the beginning and the end. --suggest prints such lines for what
+is leaked.
 
 What the loader and the language's runtime keep for themselves is left out; --runtime shows it.`,
 		Example: `  heaptap leaks server.4711.htap

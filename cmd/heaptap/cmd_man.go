@@ -16,7 +16,7 @@ func newManCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "man -o DIR",
 		Short:   "Write manual pages",
-		Long:    "Man writes heaptap(1) and a page for each command, made of the same texts as --help.",
+		Long:    "Man writes heaptap(1) and a page for each command, with the texts of --help.",
 		Example: "  heaptap man -o /usr/local/share/man/man1",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,7 +97,7 @@ func manPage(w io.Writer, c *cobra.Command) {
 	}
 }
 
-// roff makes text safe for troff: backslashes, hyphens that shall stay hyphens, and lines that would begin a request.
+// roff escapes text for troff: backslashes, hyphens that must stay hyphens, and lines that would begin a request.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

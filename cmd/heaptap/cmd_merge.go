@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/merge"
+	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -21,13 +21,15 @@ func newMergeCommand() *cobra.Command {
 	var keepGoing, force bool
 	cmd := &cobra.Command{
 		Use:   "merge [flags] -o OUT.htap FILE...",
-		Short: "Make one recording of many: ranks, processes, repeated runs",
-		Long: `Merge adds recordings up: totals, call stacks and threads, and how all processes developed together. Which has least and
-most, of the whole and of each call stack, is kept. What comes out is a recording that report, top, tree, leaks, timeline and diff open; it has no
-single events, and says so when asked for what needs them. It may be merged again.
+		Short: "Merge recordings into one: ranks, processes, repeated runs",
+		Long: `Merge adds recordings up: totals, call stacks, threads, and how live memory developed in all
+processes together. For the whole and for each call stack it keeps which recordings have the least
+and the most. The result is a recording that report, top, tree, leaks, timeline and diff open. It
+has no single events; commands that need them say so. It can be merged again.
 
-FILE may be a folder: all recordings (.htap) in it; or another tool's file ("heaptap help import"). Recordings are read one after the other, as many as there are; memory grows with the
-number of different call stacks.`,
+FILE may be a folder, which stands for all recordings (.htap) in it, or another tool's file
+("heaptap help import"). Recordings are read one after the other, any number of them; memory grows
+with the number of different call stacks.`,
 		Example: `  heaptap merge -o all.htap rank-*/app.*.htap
   heaptap merge -o build.htap --align clock recordings/
   heaptap report all.htap`,
@@ -38,12 +40,11 @@ number of different call stacks.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the outcome to `FILE`")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the merged recording to `FILE`")
 	cmd.Flags().StringVar(&align, "align", "start",
-		"moments that are the same: those as long after each process's start (start), or those of the wall clock "+
-			"(clock)")
+		"align times by `WHAT`: start, each process's start; clock, the wall clock")
 	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false,
-		"leave out recordings that are damaged or cannot be read; the exit status is 1 then")
+		"leave out recordings that are damaged or cannot be read; the exit status is then 1")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		by, ok := map[string]merge.Align{"start": merge.ByStart, "clock": merge.ByClock}[align]
@@ -57,7 +58,10 @@ number of different call stacks.`,
 		if err != nil {
 			return err
 		}
-		if err := outputFree(output, files, force); err != nil {
+		if slices.ContainsFunc(files, func(f string) bool { return outfile.SameFile(output, f) }) {
+			return usagef("merge: %s is one of the recordings to be merged", output)
+		}
+		if err := outfile.Free(output, force); err != nil {
 			return err
 		}
 		m := merge.New(by)
@@ -91,27 +95,6 @@ number of different call stacks.`,
 		return nil
 	}
 	return cmd
-}
-
-// outputFree holds that nothing is lost by writing the outcome.
-func outputFree(output string, files []string, force bool) error {
-	st, err := os.Stat(output)
-	if err != nil {
-		return nil
-	}
-	if st.IsDir() {
-		return fmt.Errorf("%s: is a folder; -o names a file", output)
-	}
-	if slices.ContainsFunc(files, func(f string) bool {
-		other, err := os.Stat(f)
-		return err == nil && os.SameFile(st, other)
-	}) {
-		return usagef("merge: %s is one of the recordings that shall be merged", output)
-	}
-	if !force {
-		return fmt.Errorf("%s: exists already (--force replaces it)", output)
-	}
-	return nil
 }
 
 func mergeFile(ctx context.Context, m *merge.Merger, file string) error {

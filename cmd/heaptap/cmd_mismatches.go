@@ -13,11 +13,12 @@ func newMismatchesCommand() *cobra.Command {
 	frames, status := 8, 0
 	cmd := &cobra.Command{
 		Use:   "mismatches [flags] FILE",
-		Short: "Show blocks that were freed by a function that does not belong to the one that allocated them",
-		Long: `Mismatches prints allocations and deallocations that do not belong together: free of what operator new has made, operator delete of
-what malloc or operator new[] has made, a deallocation that was told another size or another alignment than the allocation. Each pair
-of call stacks is told once, with how often it occurred. The call stack of the deallocation is there if it was recorded
-(heaptap run --free-stacks).`,
+		Short: "Show blocks that were freed by the wrong function",
+		Long: `Mismatches prints allocations and deallocations that do not belong together: free of a block from
+operator new, operator delete of a block from malloc or operator new[], a deallocation with another
+size or alignment than the allocation. Each pair of call stacks is shown once, with how often it
+occurred. The call stack of the deallocation is shown if it was recorded (heaptap run
+--free-stacks).`,
 		Example: `  heaptap run --free-stacks -- ./tests && heaptap mismatches --exit-status 1 tests.4711.htap
   heaptap mismatches --json tests.4711.htap | jq '.mismatches[].mismatch'`,
 		Args: oneRecording("mismatches"),

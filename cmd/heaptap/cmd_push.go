@@ -23,16 +23,19 @@ func newPushCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push --clickhouse URL|--pyroscope URL|--parca ADDR|--otlp ADDR [flags] FILE...",
 		Short: "Send recordings to ClickHouse, Pyroscope, Parca or an OpenTelemetry collector",
-		Long: `Push sends what recordings say to a server that keeps it; docs/push.md tells more.
+		Long: `Push sends recordings to a server that stores them. docs/push.md has the details.
 
-ClickHouse gets tables: recordings, stacks, frames, timeline, and with --events every event. They are made if they are not there. Pushing the same
-recording again changes nothing, and a push that was interrupted is ended by repeating it. The URL is http://HOST:8123/DATABASE; user and password
-are in it (http://USER:PASSWORD@HOST...) or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD.
+ClickHouse gets tables: recordings, stacks, frames, timeline, and with --events every event. They
+are created if they do not exist. Pushing the same recording again changes nothing, and repeating an
+interrupted push completes it. The URL is http://HOST:8123/DATABASE. User and password are in it
+(http://USER:PASSWORD@HOST...) or in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD.
 
-Pyroscope, Parca and OpenTelemetry collectors get profiles: of the whole recording, or with --every of slices of it, each with what was allocated in
-that time and what was live at its end. An ADDR is HOST:PORT (gRPC), grpcs://HOST:PORT (gRPC over TLS), and for --otlp also a URL of http or https.
+Pyroscope, Parca and OpenTelemetry collectors get profiles: one of the whole recording, or with
+--every one of each slice of it, with what was allocated in that time and what was live at its end.
+ADDR is HOST:PORT (gRPC), grpcs://HOST:PORT (gRPC over TLS), and for --otlp also an http or https
+URL.
 
-What fails for now is tried again for as long as --retry says.`,
+Temporary failures are retried for as long as --retry says.`,
 		Example: `  heaptap push --clickhouse http://localhost:8123 server.4711.htap
   heaptap push --pyroscope http://localhost:4040 --every 10s --label env=test server.4711.htap
   heaptap push --parca localhost:7070 server.4711.htap
@@ -50,16 +53,17 @@ What fails for now is tried again for as long as --retry says.`,
 	f.StringVar(&p.pyroscope, "pyroscope", "", "send profiles to the Pyroscope server at this `URL`")
 	f.StringVar(&p.parca, "parca", "", "send profiles to the Parca server at this `ADDR`")
 	f.StringVar(&p.otlp, "otlp", "", "send profiles to the OpenTelemetry collector at this `ADDR`")
-	f.StringVar(&p.release, "otlp-version", "", "the `VERSION` of OpenTelemetry's profiles: "+strings.Join(releases(),
-		", ")+"; default: what the collector reads")
+	f.StringVar(&p.release, "otlp-version", "", "the `VERSION` of OpenTelemetry's profiles: "+
+		strings.Join(releases(), ", ")+"; default: the one that the collector reads")
 	f.BoolVar(&p.events, "events", false, "with --clickhouse: every event, too")
 	f.DurationVar(&p.every, "every", 0, "cut the recording into slices of this `DURATION`, a profile each")
-	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: leave "+
-		"it out; may be repeated")
+	f.StringArrayVar(&p.labels, "label", nil, "add the label `NAME=VALUE` to the profiles; without a value: "+
+		"remove it; may be repeated")
 	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
-	f.DurationVar(&p.patience, "retry", 30*time.Second, "try again what fails for now for this `DURATION`; 0: do not")
+	f.DurationVar(&p.patience, "retry", 30*time.Second, "retry temporary failures for this `DURATION`; 0: never")
 	p.filters(f)
-	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+strings.Join(formats.Groupings(&pprof.Format), ", "))
+	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+
+		strings.Join(formats.Groupings(&pprof.Format), ", "))
 	f.StringSliceVar(&p.Metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
 	f.StringVar(&p.At, "at", "", "the `TIME` for what is live; default: that of --to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -113,7 +117,7 @@ func (p *pusher) push(cmd *cobra.Command, files []string) error {
 	return nil
 }
 
-// check holds that the flags make sense together.
+// check checks that the flags make sense together.
 func (p *pusher) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	if changed("otlp-version") && !slices.Contains(releases(), p.release) {
@@ -132,11 +136,11 @@ func (p *pusher) check(cmd *cobra.Command) error {
 	case changed("otlp-version") && p.otlp == "":
 		return usagef("push: --otlp-version is for --otlp")
 	case changed("every") && p.every <= 0:
-		return usagef("push: --every %v: a slice has to last some time", p.every)
+		return usagef("push: --every %v: must be positive", p.every)
 	case p.every > 0 && p.At != "":
-		return usagef("push: --at and --every: what is live is told at the end of each slice")
+		return usagef("push: --at and --every exclude each other: slices show what is live at their end")
 	case p.patience < 0:
-		return usagef("push: --retry %v: is negative", p.patience)
+		return usagef("push: --retry %v: must not be negative", p.patience)
 	}
 	for _, text := range p.labels {
 		name, value, ok := strings.Cut(text, "=")
@@ -167,7 +171,7 @@ func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
 			err = p.pushProfiles(cmd, in, to)
 		}
 	}
-	if err != nil && to.said(err) {
+	if err != nil && to.names(err) {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return errors.Join(err, s.Close())

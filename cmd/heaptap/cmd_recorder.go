@@ -16,7 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/reply"
 )
 
-// newRecorderCommand is the process that `heaptap run` starts to drain the spools.
+// newRecorderCommand is the command of the recorder, which `heaptap run` starts.
 func newRecorderCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    launch.RecorderCommand,
@@ -26,7 +26,7 @@ func newRecorderCommand() *cobra.Command {
 	}
 }
 
-// recordRun carries words between package record and package launch, which do not know each other.
+// recordRun connects packages record and launch, which do not import each other.
 func recordRun(ctx context.Context, link *launch.Link) error {
 	main, ended := make(chan int, 1), make(chan record.Status, 1)
 	go func() {
@@ -43,7 +43,7 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	}()
 	var conditions []watch.Condition
 	for _, text := range link.Config.MarkWhen {
-		c, err := parseCondition(text)
+		c, err := watch.ParseCondition(text)
 		if err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 	})
 }
 
-// cachedNames opens the user's cache of names. Nil if it cannot be used, which costs only time ("heaptap cache"
-// says why).
+// cachedNames opens the user's cache of names; nil if it cannot be used, which only costs time ("heaptap cache" says
+// why).
 func cachedNames() *namecache.Cache {
 	c, err := namecache.Open(namecache.Dir())
 	if err != nil {
@@ -91,9 +91,9 @@ func cachedNames() *namecache.Cache {
 	return c
 }
 
-// debugFiles is a record.Config.Fetch: it asks the servers that the user names in DEBUGINFOD_URLS, and tells of
-// each download. Nil if there are none.
-func debugFiles(tell func(text string)) func(context.Context, []byte) (string, error) {
+// debugFiles returns a function for record.Config.Fetch: it asks the servers in DEBUGINFOD_URLS, and reports each
+// download. It is nil if there are no servers.
+func debugFiles(report func(text string)) func(context.Context, []byte) (string, error) {
 	c := debuginfod.FromEnvironment()
 	if c == nil {
 		return nil
@@ -103,7 +103,7 @@ func debugFiles(tell func(text string)) func(context.Context, []byte) (string, e
 		if bytes >= 0 {
 			size = humanize.Size(uint64(bytes)) + " of "
 		}
-		tell("downloading " + size + "debug information: " + url)
+		report("downloading " + size + "debug information: " + url)
 	}
 	return c.DebugFile
 }
@@ -124,7 +124,7 @@ func recordingOf(r record.Report) *launch.Recording {
 	return rec
 }
 
-// rescue completes the recordings of a spool that a dead recorder left.
+// rescue completes the recordings of a spool whose recorder died.
 func rescue(ctx context.Context, spool string, config launch.RecorderConfig, main bool,
 	end *launch.MainEnd) ([]launch.Recording, error) {
 	var list []launch.Recording

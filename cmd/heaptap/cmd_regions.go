@@ -16,11 +16,13 @@ func newRegionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "regions [flags] FILE",
 		Short: "Show what threads did in each region that the program has named",
-		Long: `Regions prints a line for each time that a thread was in a region (heaptap_region_begin, see docs/api.md): what this thread allocated and freed
-meanwhile, regions within included. Requested bytes are those of the allocations. Added, highest and lowest are of the balance of usable bytes, which
-begins with 0; largest is the largest single allocation.
+		Long: `Regions prints a line for each time that a thread was in a region (heaptap_region_begin, see
+docs/api.md): what the thread allocated and freed meanwhile, nested regions included. Requested is
+the bytes of the allocations. Added, highest and lowest are of the balance of usable bytes, which
+begins at 0; largest is the largest single allocation.
 
-Other questions take regions, too: --region counts what was allocated in some, --by region sums up.`,
+Other commands know regions, too: --region selects what was allocated in some, --by region groups by
+them.`,
 		Example: `  heaptap regions server.4711.htap
   heaptap regions --region 'event/*' --sort highest server.4711.htap
   heaptap regions --trace server.4711.htap > trace.json`,

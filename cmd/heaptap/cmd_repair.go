@@ -7,10 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/record/symbols"
 	"github.com/heaptap/heaptap/internal/recording"
-	"github.com/heaptap/heaptap/internal/symbolize"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -18,15 +17,17 @@ func newRepairCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "repair [-o OUT] FILE",
-		Short: "Save what is whole of a damaged recording",
-		Long: `Repair reads a recording that is damaged, was cut short or was never finished, and writes a new one with everything in it that
-is whole: events, tables, statistics counted anew, an index, and a note in its ending that says what is missing. FILE is not changed.
+		Short: "Save what is intact in a damaged recording",
+		Long: `Repair reads a recording that is damaged, was cut short or was never finished, and writes a new one
+with everything that is intact: events, tables, newly computed statistics, an index, and a note in
+its ending that says what is missing. FILE is not changed.
 
-The new recording is right in itself: a deallocation whose allocation is missing becomes an unmatched one; a block whose deallocation
-is missing stays live. If the functions' names are missing, since they come last, they are looked up now.
+The new recording is consistent: a deallocation whose allocation is missing becomes an unmatched
+one; a block whose deallocation is missing stays live. Missing names of functions, which come last
+in a recording, are looked up now.
 
-Exit status: 0 if nothing was lost (at most the index or the statistics were damaged); 1 if something was, or if FILE cannot be
-read or OUT not be written.`,
+Exit status: 0 if nothing was lost (at most the index or the statistics were damaged); 1 if
+something was lost, FILE cannot be read, or OUT cannot be written.`,
 		Example: `  heaptap repair server.4711.htap                  writes server.4711.repaired.htap
   heaptap repair -o saved.htap server.4711.htap`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -57,28 +58,11 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	}
 	defer r.Close()
 	if outfile.SameFile(from, to) {
-		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
+		return false, usagef("repair: -o %s is the recording itself; give another name", to)
 	}
-	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})
+	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording})
 	if err != nil {
 		return false, err
 	}
 	return found.Incomplete, view.Repaired(w, from, to, found)
-}
-
-// lookUp finds the functions at a recording's addresses, as the end of a recording would have.
-func lookUp(r *recording.Reader) map[uint32][]event.Frame {
-	ids, pcs := make([]uint32, 0, r.PCs().Len()), make([]event.PC, 0, r.PCs().Len())
-	r.PCs().All(func(id uint32, p event.PC) bool {
-		ids, pcs = append(ids, id), append(pcs, p)
-		return true
-	})
-	found, _ := symbolize.New(symbolize.Options{}).Resolve(context.Background(), r.Modules(), pcs)
-	frames := make(map[uint32][]event.Frame, len(ids))
-	for i, f := range found {
-		if len(f) > 0 {
-			frames[ids[i]] = f
-		}
-	}
-	return frames
 }

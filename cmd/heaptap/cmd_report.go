@@ -17,15 +17,18 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [flags] FILE...",
 		Short: "Show where a recording's memory went",
-		Long: `Report shows what a recording says: the peak, what was leaked, how much was allocated and how much of it was temporary,
-and for each of these the call stacks that stand out. Stacks begin with the function that called the allocator.
+		Long: `Report shows the peak, what was leaked, how much was allocated and how much of it was temporary, and
+for each of these the call stacks that stand out. Stacks begin with the function that called the
+allocator.
 
-FILE is a recording (.htap), also one that is damaged or was cut short: what is whole is shown, and what is missing is
-said. It may also be the .spool file of a process that ran with the agent preloaded and without a recorder. With --json everything is printed for programs, every call stack with all of its frames; docs/report-json.md
-describes the fields.
+FILE is a recording (.htap). It may be damaged or cut short: the report then shows what is intact
+and says what is missing. It may also be the .spool file of a process that ran with the agent
+preloaded and without a recorder. --json prints everything, with every call stack and all of its
+frames; docs/report-json.md describes the fields.
 
-With --from, --to or a filter, every number is of what these select ("heaptap help filters"): the peak is the process's within the
-range, and what was live then of the selected; leaked is what was allocated in the range and never freed.`,
+With --from, --to or a filter, every number is about what these select ("heaptap help filters"): the
+peak is the process's within the range, with what was then live of the selection; leaked is what was
+allocated in the range and never freed.`,
 		Example: `  heaptap report server.4711.htap
   heaptap report --top 20 --frames 30 server.4711.htap
   heaptap report --from 50% --thread worker server.4711.htap

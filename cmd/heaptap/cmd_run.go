@@ -2,10 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,22 +11,11 @@ import (
 
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/livelog"
 	"github.com/heaptap/heaptap/internal/monitor"
 	"github.com/heaptap/heaptap/internal/spill"
 	"github.com/heaptap/heaptap/internal/summary"
 )
-
-// parseOutputMode reads permissions. Who owns a recording must be able to read and write it.
-func parseOutputMode(text string) (fs.FileMode, error) {
-	n, err := strconv.ParseUint(text, 8, 32)
-	if err != nil || n > 0o777 {
-		return 0, fmt.Errorf("%q is not a file's permissions in octal (for example 600, 640, 644)", text)
-	}
-	if n&0o600 != 0o600 {
-		return 0, fmt.Errorf("%s: the owner must be able to read and write (for example 600, 640, 644)", text)
-	}
-	return fs.FileMode(n), nil
-}
 
 // runFlags are the flags of heaptap run.
 type runFlags struct {
@@ -48,7 +34,7 @@ type runFlags struct {
 	configs            configFlags
 	scrub              scrubFlags
 	checked            bool
-	limits             *pflag.FlagSet // of gate
+	limits             *pflag.FlagSet // those of gate
 	gate               *gateFlags
 }
 
@@ -58,19 +44,21 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program and record its allocations",
-		Long: `Run runs COMMAND as if heaptap were not there: stdin, stdout, stderr, signals, terminal and working directory are
-the command's own. Every program that it executes is recorded into a file of its own, NAME.PID.htap; when a process
-executes further programs of the same name, they go to NAME.PID.2.htap and so on. When COMMAND ends, a summary is printed on
-stderr. Daemons that it leaves behind go on being recorded until they end.
+		Long: `Run runs COMMAND as if heaptap were not there: stdin, stdout, stderr, signals, terminal and working
+directory are the command's own. Every program that it executes is recorded into a file of its own,
+NAME.PID.htap; when a process executes further programs of the same name, they go to NAME.PID.2.htap
+and so on. When COMMAND ends, a summary is printed on stderr. Daemons that it leaves behind are
+recorded until they end.
 
-With --check, every recording is then checked against the limits that are given, each recording for itself, as heaptap check does
-("heaptap help check" tells more); what comes of it is printed on stderr.
+With --check, every recording is then checked against the given limits, each on its own, as heaptap
+check does ("heaptap help check"); the result is printed on stderr.
 
-If heaptap fails, the command runs unrecorded, unless there is --require.
+If heaptap fails, the command runs unrecorded, unless --require is given.
 
-Exit status: the command's own; 128+N if signal N killed it. If the command did not run at all: 125 heaptap was called wrongly, or
-failed and there is --require, 126 the command cannot be executed, 127 there is no such command. With --check, if the command's own is 0: 1 if a limit does not
-hold, 125 if that cannot be told.`,
+Exit status: the command's own; 128+N if signal N killed it. If the command did not run: 125 if
+heaptap was called wrongly, or failed with --require; 126 if the command cannot be executed; 127 if
+it does not exist. With --check, if the command's own is 0: 1 if a limit does not hold, 125 if that
+cannot be determined.`,
 		Example: `  heaptap run ./server --port 8080
   heaptap run -o /tmp/recordings -- make -j8
   heaptap run -q -o build.%n.%p.htap -- g++ -O2 -c big.cc
@@ -105,38 +93,38 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&r.output, "output", "o", "", "write the recording to `FILE` (%p process id, %n program's name, %r "+
 		"rank, %h host) or into a folder; default %n.%p.htap")
 	f.StringVar(&r.outputMode, "output-mode", "600",
-		"permissions of the recordings, as `OCTAL` number: they hold arguments, paths and names, so that by default "+
-			"only their owner may read them")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are printed all the same")
+		"permissions of the recordings, as an `OCTAL` number; recordings contain arguments, paths and names, so by "+
+			"default only their owner may read them")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "print no summary; errors and warnings are still printed")
 	f.IntVar(&r.top, "top", 5, "show `N` call stacks in the summary")
 	r.mode.add(f)
 	r.controls.add(f)
 	r.configs.add(f)
 	f.BoolVar(&r.freeStacks, "free-stacks", false,
-		"record the call stack of each deallocation, too: shows where memory is freed twice; costs time and disk")
-	f.BoolVar(&r.addresses, "addresses", false, "record where each block lay, too; costs up to a byte an event")
-	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE`, or to a "+
-		"file descriptor by its number")
-	f.StringSliceVar(&r.exportTo, "export", nil, "write each recording in this `FORMAT`, too, when it is complete, "+
-		"to a file beside it; may be repeated (heaptap export --list)")
+		"record the call stack of each deallocation, too: it shows where memory is freed twice; costs time and disk")
+	f.BoolVar(&r.addresses, "addresses", false, "record the address of each block, too; costs up to a byte for each event")
+	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE` or to the "+
+		"file descriptor of that number")
+	f.StringSliceVar(&r.exportTo, "export", nil, "also export each complete recording in this `FORMAT`, to a file "+
+		"beside it; may be repeated (heaptap export --list)")
 	f.StringArrayVar(&r.monitorTexts, "monitor", nil,
-		"watch the program by `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
-			", ")+", or a library of yours, ./mine.so; may be repeated (heaptap help monitors)")
+		"watch the program with a monitor, `NAME[:KEY=VALUE,...]`: "+strings.Join(monitor.Names,
+			", ")+", or your own library, ./mine.so; may be repeated (heaptap help monitors)")
 	f.BoolVar(&r.require, "require", false,
-		"do not run COMMAND if it cannot be recorded because heaptap fails; end with status 125")
+		"if heaptap fails, do not run COMMAND unrecorded; end with status 125")
 	r.scrub.add(f)
-	f.DurationVar(&r.keep, "keep", 0, "keep each event for this long, as 90s, 10m or 24h; what is older may be "+
+	f.DurationVar(&r.keep, "keep", 0, "keep each event for this `TIME`, such as 90s, 10m or 24h; older events may be "+
 		"folded: totals, peaks and leaks stay exact, details are lost")
 	f.StringVar(&r.maxSize, "max-size", "", "fold the oldest events when a recording takes more than `SIZE` on "+
 		"disk, for example 2G")
-	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while recording lags behind, for example "+
-		"512M; default 4G, or half of the free disk if that is less")
+	f.StringVar(&r.limit, "spill-limit", "", "use at most `SIZE` of disk while the recorder lags behind, for "+
+		"example 512M; default: 4G, or half of the free disk if that is less")
 	f.BoolVar(&r.checked, "check", false,
 		"check the recordings against the limits below, and end with status 1 if one does not hold")
 	f.AddFlagSet(r.limits)
 }
 
-// config is what launch.Run must know, but for what depends on other flags than these.
+// config returns the configuration of a run, as far as it depends on these flags.
 func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, err error) {
 	if r.top < 0 {
 		return c, usagef("run: --top %d: must not be negative", r.top)
@@ -146,7 +134,7 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	if c.Output, err = launch.ResolveOutput(r.output); err != nil {
 		return c, &launch.StatusError{Status: launch.StatusFailed, Err: err}
 	}
-	if c.OutputMode, err = parseOutputMode(r.outputMode); err != nil {
+	if c.OutputMode, err = launch.ParseOutputMode(r.outputMode); err != nil {
 		return c, usagef("run: --output-mode: %w", err)
 	}
 	c.SpillLimit = spill.DefaultLimit(c.Output.Dir)
@@ -167,7 +155,7 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	return c, err
 }
 
-// run runs the command, and does what is to be done with its recordings.
+// run runs the command, and then summarizes, scrubs, exports and checks its recordings.
 func (r *runFlags) run(cmd *cobra.Command, args []string) error {
 	config, err := r.config(cmd, args)
 	if err != nil {
@@ -220,25 +208,25 @@ func (r *runFlags) run(cmd *cobra.Command, args []string) error {
 // launch runs the command while the log and the periodic monitors follow its recordings.
 func (r *runFlags) launch(config launch.Config, watching *monitor.Monitors) (result *launch.Result, err error) {
 	if r.logTo != "" {
-		log, err := openLog(r.logTo)
+		log, err := livelog.Open(r.logTo)
 		if err != nil {
 			return nil, &launch.StatusError{Status: launch.StatusFailed, Err: err}
 		}
-		config.Heard, config.Flush = log.heard, logDelay
+		config.OnRecording, config.Flush = log.OnRecording, livelog.Delay
 		defer func() {
-			if err := log.close(); err != nil {
-				config.Console.Warn("the log is not whole: %v", err)
+			if err := log.Close(); err != nil {
+				config.Console.Warn("the log is not complete: %v", err)
 			}
 		}()
 	}
 	if watching.Periodic() {
-		other := config.Heard
-		config.Flush = logDelay
-		config.Heard = func(rec launch.Recording, finished bool) {
-			if other != nil {
-				other(rec, finished)
+		logged := config.OnRecording
+		config.Flush = livelog.Delay
+		config.OnRecording = func(rec launch.Recording, finished bool) {
+			if logged != nil {
+				logged(rec, finished)
 			}
-			watching.Heard(rec, finished)
+			watching.OnRecording(rec, finished)
 		}
 	}
 	return launch.Run(config)

@@ -22,14 +22,16 @@ func newScrubCommand() *cobra.Command {
 	flags := &scrubFlags{}
 	cmd := &cobra.Command{
 		Use:   "scrub [flags] FILE",
-		Short: "Make a recording that can be handed to others",
-		Long: `Scrub writes a recording in which names are pseudonyms: the parts of paths (of programs, libraries and source files), the host, the
-arguments, the working directory, values of the environment, names of threads, marks, regions, pools and memory, and, with --functions,
-functions and static variables. Numbers, times, addresses and build ids stay, and so does what every Linux has: usual folders as /usr/lib, the
-C and C++ runtime.
+		Short: "Replace names in a recording, to share it",
+		Long: `Scrub writes a recording in which names are replaced by pseudonyms: the parts of paths (of programs,
+libraries and source files), the host, the arguments, the working directory, values of the
+environment, names of threads, marks, regions, pools and memory, and with --functions also functions
+and static variables. Numbers, times, addresses and build ids stay, and so do names that every Linux
+has: common folders such as /usr/lib, the C and C++ runtime.
 
-With the same --salt, a name has the same pseudonym in every recording, so that scrubbed recordings can be compared and merged; keep the salt
-to yourself, since with it names can be guessed. Without --salt, there is a new one each time, which nobody knows.
+With the same --salt, a name has the same pseudonym in every recording, so that scrubbed recordings
+can be compared and merged. Keep the salt to yourself: whoever has it can guess names. Without
+--salt, a new random one is used each time.
 
 run and export do the same with --scrub.`,
 		Example: `  heaptap scrub server.4711.htap                  writes server.4711.scrubbed.htap
@@ -41,9 +43,9 @@ run and export do the same with --scrub.`,
 				to = outfile.Name(args[0]) + ".scrubbed.htap"
 			}
 			if outfile.SameFile(args[0], to) {
-				return usagef("scrub: -o %s is the recording itself; it is not changed, give another name", to)
+				return usagef("scrub: -o %s is the recording itself; give another name", to)
 			}
-			if err := outputFree(to, args, force); err != nil {
+			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
 			if err := flags.scrub(args[0], to); err != nil {
@@ -57,13 +59,13 @@ run and export do the same with --scrub.`,
 	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: FILE with .scrubbed before .htap, in the "+
 		"working directory")
 	f.BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
-	f.BoolVar(&flags.functions, "functions", false, "give functions and static variables pseudonyms, too")
+	f.BoolVar(&flags.functions, "functions", false, "replace functions and static variables, too")
 	f.StringVar(&flags.salt, "salt", "", "make pseudonyms with this `TEXT`: the same ones for the same names; "+
 		"default: new ones each time")
 	return cmd
 }
 
-// scrubFlags say whether and how names become pseudonyms.
+// scrubFlags say whether and how names are replaced by pseudonyms.
 type scrubFlags struct {
 	on, functions bool
 	salt          string
@@ -72,12 +74,12 @@ type scrubFlags struct {
 
 // add declares the flags for a command that does something else, too.
 func (s *scrubFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&s.on, "scrub", false, "give paths, host, arguments, threads and marks pseudonyms, as heaptap scrub does")
+	f.BoolVar(&s.on, "scrub", false, "replace paths, host, arguments, threads and marks by pseudonyms, as heaptap scrub does")
 	f.BoolVar(&s.functions, "scrub-functions", false, "with --scrub: functions and static variables, too")
 	f.StringVar(&s.salt, "salt", "", "with --scrub: make pseudonyms with this `TEXT`; default: new ones each time")
 }
 
-// check holds that the flags make sense together.
+// check checks that the flags make sense together.
 func (s *scrubFlags) check(cmd *cobra.Command) error {
 	if !s.on && (s.functions || s.salt != "") {
 		return usagef("%s: --scrub-functions and --salt are for --scrub", cmd.Name())
@@ -103,7 +105,7 @@ func (s *scrubFlags) scrub(from, to string) error {
 	return recording.Rename(r, to, s.scrubber)
 }
 
-// temporary makes a scrubbed recording for as long as it takes. Its name tells nothing.
+// temporary makes a scrubbed copy of a recording, which remove removes. Its name reveals nothing.
 func (s *scrubFlags) temporary(from string) (path string, remove func(), err error) {
 	if !s.on {
 		return from, func() {}, nil
@@ -120,7 +122,7 @@ func (s *scrubFlags) temporary(from string) (path string, remove func(), err err
 	return path, remove, nil
 }
 
-// run scrubs the recordings of a run where they are. What fails is told: the exit status is the program's.
+// run scrubs the recordings of a run in place. It warns of what fails: the exit status is the program's.
 func (s *scrubFlags) run(result *launch.Result, console *launch.Console) {
 	if !s.on {
 		return

@@ -19,23 +19,24 @@ func newSourceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "source [flags] FILE [SOURCE[:LINE]|FUNCTION]",
 		Short: "Show the lines of a source file or a function with what they allocate",
-		Long: `Source prints the lines of a source file, or of a function, with what is allocated there: for each metric the total of all call
-stacks on which the line is, and self, of those on which it calls the allocator. A line that was inlined into several functions, or
-of which a template has many instances, is one. Lines without numbers are folded, but for a few around those that have some.
+		Long: `Source prints the lines of a source file, or of a function, with what is allocated there: for each
+metric the total of all call stacks that contain the line, and self, of those in which it calls the
+allocator. A line that was inlined into several functions, or a template with many instances, counts
+as one. Lines without numbers are folded, except a few around lines that have some.
 
-SOURCE is the end of a path: parser.c, src/parser.c, or all of it. FUNCTION is a name as in the output of top, or without return
-type, parameters, template arguments and what encloses it: parse stands for every a::B<int>::parse(char const*). Without either, the source
-files of the recording are listed.
+SOURCE is the end of a path: parser.c, src/parser.c, or all of it. FUNCTION is a name as in the
+output of top, or without return type, parameters, template arguments and enclosing scopes: parse
+stands for every a::B<int>::parse(char const*). Without either, the source files of the recording
+are listed.
 
-The text is read from the recorded path if it is there, else as --source-path and --source-map tell. Without it, and if it has changed
-since the program was recorded, the numbers are shown all the same, and a line says so.
+The text is read from the recorded path if it exists, or else from where --source-path and
+--source-map say. If the text is missing, or has changed since the program was recorded, the numbers
+are shown all the same, and a line says so.
 
-Since a recording may name any file, not every one is read: only what is below folders that --source-path and --source-map name, below
-` + strings.Join(source.SystemDirs, ", ") + `, and files of which a
-program or library on this machine, with the build id that is in the recording, says that it was made of them. Links do not lead out of
-these folders.
-
-` + metricHelp(),
+` + wrapHelp("A recording may name any file, so not every file is read: only files below the folders of "+
+			"--source-path and --source-map, files below "+strings.Join(source.SystemDirs, ", ")+
+			", and files that a program or library on this machine, with the build id in the recording, names as "+
+			"its source. Links that lead out of these folders are not followed.") + "\n\n" + metricHelp(),
 		Example: `  heaptap source server.4711.htap parser.c
   heaptap source server.4711.htap parser.c:120 --context 10
   heaptap source --metric leaked,leaked-blocks server.4711.htap Parser::parse
@@ -53,7 +54,7 @@ these folders.
 		q.Metrics = append(q.Metrics, m.String())
 	}
 	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics,
-		"show these `METRICS`. \"heaptap help source\" lists them")
+		"show these `METRICS`; \"heaptap help source\" lists them")
 	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
 	cmd.Flags().StringArrayVar(&paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
 	cmd.Flags().StringArrayVar(&maps, "source-map", nil,

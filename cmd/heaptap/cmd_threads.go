@@ -14,8 +14,9 @@ func newThreadsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "threads [flags] FILE",
 		Short: "Show what each thread allocated, and who freed it",
-		Long: `Threads prints a line for each thread: how often it allocated and how much, what of that is live at the end of the range and
-was most at any moment, how deep its call stacks were; the same by function that was called; and which threads freed what which threads had allocated.`,
+		Long: `Threads prints a line for each thread: how often it allocated and how much, how much of that is live
+at the end of the range and was at most at any moment, and how deep its call stacks were; the same
+by the function that was called; and which threads freed what other threads had allocated.`,
 		Example: `  heaptap threads server.4711.htap
   heaptap threads --focus cache --from 50% server.4711.htap`,
 		Args: oneRecording("threads"),

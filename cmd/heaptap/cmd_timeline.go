@@ -16,12 +16,14 @@ func newTimelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "timeline [flags] FILE",
 		Short: "Show how live memory developed over time",
-		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of allocation. A column is a
-step of equal time; its height is the most that was live at any moment of the step, so that no peak is missed. With --top, the groups
-that count most have a line each: by default call stacks, by what was live of them at the peak.
+		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of
+allocation. A column is a step of equal time; its height is the most that was live at any moment of
+the step, so that no peak is missed. With --top, the groups that count most have a line each: by
+default call stacks, by what was live of them at the peak.
 
-With --stack, it draws the memory of each thread's stack instead, as deep as it had become by then: at events, with the call stacks at which it
-became deeper (it is told in steps of 4 KiB), and down to the lowest page that any call has touched.`,
+With --stack, it draws the memory of each thread's stack instead, as deep as it has been so far: at
+events, with the call stacks at which it grew (in steps of 4 KiB), and down to the lowest page that
+any call touched.`,
 		Example: `  heaptap timeline server.4711.htap
   heaptap timeline --top 8 --from 10s --to 20s server.4711.htap
   heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv
@@ -33,12 +35,12 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 	cmd.Flags().Lookup("metric").Usage = "the `METRIC` by which --top chooses"
 	cmd.Flags().Lookup("at").Hidden = true // what is live is shown at all times
 	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
-	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: as wide as the text; with "+
+	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: one for each column; with "+
 		"--csv and --json 200")
 	cmd.Flags().BoolVar(&csv, "csv", false, "print comma-separated values, a line for each step")
 	cmd.Flags().BoolVar(&stack, "stack", false,
-		"show the memory of the threads' stacks; --top is how many threads (8), --csv has a line for each time that "+
-			"one grew")
+		"show the memory of the threads' stacks; --top is how many threads (8), --csv prints a line for each "+
+			"time that one grew")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case top < 0 || top > 1000:
@@ -78,12 +80,12 @@ became deeper (it is told in steps of 4 KiB), and down to the lowest page that a
 	return cmd
 }
 
-// stackTimeline is --stack.
+// stackTimeline answers with --stack.
 func stackTimeline(cmd *cobra.Command, q *queryFlags, file string, top, steps int, csv bool) error {
 	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric",
 		"at"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("timeline: --%s is not for --stack: --from, --to and --thread are", name)
+			return usagef("timeline: --%s does not go with --stack; --from, --to and --thread do", name)
 		}
 	}
 	if !cmd.Flags().Changed("top") {

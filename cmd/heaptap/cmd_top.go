@@ -14,13 +14,14 @@ func newTopCommand() *cobra.Command {
 	var self bool
 	cmd := &cobra.Command{
 		Use:   "top [flags] FILE",
-		Short: "Show which functions, lines, modules, threads ... count most",
-		Long: `Top prints a table of a recording: a row for each function, source line, address, source file, module, call stack,
-thread, size class or allocation function, and any metrics of them. Functions have two values of each metric: the total of all call
-stacks on which they are, and self, of those on which they are the caller of the allocator.
+		Short: "Show which functions, lines, modules, threads ... allocate most",
+		Long: `Top prints a table: a row for each function, source line, address, source file, module, call stack,
+thread, size class or allocation function, and any metrics of them. Functions have two values of
+each metric: total, of all call stacks that contain them, and self, of those in which they call the
+allocator.
 
 ` + metricHelp() + `
-docs/queries.md defines them precisely.`,
+docs/queries.md has the exact definitions.`,
 		Example: `  heaptap top server.4711.htap
   heaptap top --by line --metric leaked,leaked-blocks server.4711.htap
   heaptap top --by thread --metric allocations,bytes,own-peak server.4711.htap

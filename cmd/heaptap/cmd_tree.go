@@ -19,9 +19,10 @@ func newTreeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree [flags] FILE",
 		Short: "Show the call tree: who calls what that allocates",
-		Long: `Tree prints the call tree of a recording: from main down to the functions that allocate, or, with --up, from those
-up to main. Each line has the total of the first metric below that function. Functions with less than --threshold of the whole are left
-out; a line says how many they are and what they have. With --of: the callers and the callees of the functions that match.
+		Long: `Tree prints the call tree of a recording: from main down to the functions that allocate, or with
+--up from those up to main. Each line has the total of the first metric below that function.
+Functions with less than --threshold of the whole are left out; a line says how many they are and
+what they have. With --of: the callers and the callees of the functions that match.
 
 ` + metricHelp(),
 		Example: `  heaptap tree server.4711.htap
@@ -42,7 +43,7 @@ out; a line says how many they are and what they have. With --of: the callers an
 			return usage(cmd, err)
 		}
 		if up && of != "" {
-			return usagef("tree: --of shows callers and callees; --up does not go with it")
+			return usagef("tree: --of and --up exclude each other: --of shows callers and callees")
 		}
 		pattern, err := regexp.Compile(of)
 		if err != nil {

@@ -13,15 +13,17 @@ func newVerifyCommand() *cobra.Command {
 	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE...",
-		Short: "Check that recordings are whole and consistent",
-		Long: `Verify checks a recording against itself: checksums and index, that every number refers to something that exists, that
-times never go back, that every deallocation ends a block that is live, that call stacks were there when they were seen, and that all
-sums add up: allocated minus freed is live, live at the peak sums to the peak, the stored statistics are those of the events.
+		Short: "Check that recordings are complete and consistent",
+		Long: `Verify checks that a recording is consistent: checksums and index are right, every number refers to
+something that exists, times never go back, every deallocation ends a live block, call stacks exist
+before they are used, and all sums agree: allocated minus freed is live, live at the peak sums to
+the peak, the stored statistics are those of the events.
 
-With --json there is an object for each FILE: "file", "ok", "missing" (sentences) and "checks", each with "name", "what" was looked at,
-the "count" of problems and the first "problems" (sentences).
+With --json it prints an object for each FILE: "file", "ok", "missing" (sentences) and "checks",
+each with "name", "what" was checked, the "count" of problems and the first "problems" (sentences).
 
-A recording that was cut short is checked as far as it goes; what is missing is said, and is no problem in itself.
+A recording that was cut short is checked as far as it goes. What is missing is reported, but is not
+a problem in itself.
 
 Exit status: 0 if there is no problem, 1 if there is one or a FILE cannot be read.`,
 		Example: `  heaptap verify server.4711.htap

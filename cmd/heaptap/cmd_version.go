@@ -12,7 +12,7 @@ import (
 // release is set by the linker for released binaries: -ldflags "-X main.release=1.2.3".
 var release string
 
-// version tells the release, or the commit that the binary was built from.
+// version returns the release, or the commit that the binary was built from.
 func version() string {
 	if release != "" {
 		return release

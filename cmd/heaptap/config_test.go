@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/flagfile"
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
@@ -114,11 +115,11 @@ func TestFlagsFromElsewhere(t *testing.T) {
 		arg := "--" + flag.Name + "=" + e.value
 		all = append(all, arg)
 		want := given(loaded(t, "", arg), flag.Name)
-		t.Setenv(variableOf(flag.Name), e.value)
+		t.Setenv(flagfile.Variable(flag.Name), e.value)
 		if got := given(loaded(t, ""), flag.Name); got != want {
-			t.Errorf("%s=%s: %s, want %s", variableOf(flag.Name), e.value, got, want)
+			t.Errorf("%s=%s: %s, want %s", flagfile.Variable(flag.Name), e.value, got, want)
 		}
-		t.Setenv(variableOf(flag.Name), "")
+		t.Setenv(flagfile.Variable(flag.Name), "")
 	})
 	print := func(cmd *cobra.Command) string {
 		var b bytes.Buffer
@@ -174,7 +175,7 @@ func TestVariablesAlone(t *testing.T) {
 	}
 	var all []string
 	eachFlag(t, func(flag *pflag.Flag, e elsewhere) {
-		v := variableOf(flag.Name)
+		v := flagfile.Variable(flag.Name)
 		same(v, "", said(v+"="), "")
 		if !e.alone {
 			all = append(all, v+"="+e.value)

@@ -19,11 +19,11 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// gateFlags are the flags that say what recordings must keep to: of `heaptap check` and `heaptap run --check`.
+// gateFlags are the flags of `heaptap check` and `heaptap run --check` that set limits.
 type gateFlags struct {
 	gate.Gate
 	q                 queryFlags
-	limits            []string // by number in check.Limited
+	limits            []string // in the order of check.Limited
 	files             []string // of suppressions
 	baseline          string
 	compare           []string
@@ -46,21 +46,21 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 	f.BoolVar(&g.NoGrowth, "no-growth", false,
 		"allow no call stack whose live bytes rise steadily over the whole range")
 	f.BoolVar(&g.NoMismatches, "no-mismatches", false,
-		"allow no deallocation that does not belong to the function that allocated the block")
-	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, and the tolerance")
-	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate so much more, a `SHARE` of the "+
+		"allow no block to be freed by a function that does not belong to the one that allocated it")
+	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, plus the tolerance")
+	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate an excess of this `SHARE` of the "+
 		"baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this "+
-		"`SHARE` of the baseline's value of all")
+		"`SHARE` of the baseline's total")
 	f.StringSliceVar(&g.compare, "compare", question.MetricNames(check.Compared),
 		"with --baseline: compare these `METRICS`")
 	f.StringArrayVar(&g.files, "suppressions", nil,
-		"known leaks, which do not count: what the rules in `FILE` match; may be repeated")
-	f.BoolVar(&g.Known.Runtime, "runtime", false, "count what the runtime keeps for itself as leaked, too")
-	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings pass in which events are missing")
+		"do not count known leaks, which the rules in `FILE` match; may be repeated")
+	f.BoolVar(&g.Known.Runtime, "runtime", false, "also count what the runtime keeps for itself as leaked")
+	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings with missing events pass")
 	f.BoolVar(&g.AllowEmpty, "allow-empty", false,
-		"let recordings pass that have no allocation because recording was off, or none was sampled")
-	f.StringSliceVar(&g.Programs, "program", nil, "check the recordings of this `PROGRAM` only: its name, with * "+
+		"let recordings without allocations pass, if recording was off or none was sampled")
+	f.StringSliceVar(&g.Programs, "program", nil, "check only the recordings of this `PROGRAM`: its name, with * "+
 		"and ?; may be repeated")
 	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), "+
 		"or FORMAT=FILE to write it to a file; may be repeated")
@@ -70,13 +70,13 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 
 var limitText = map[query.Metric]string{
 	query.Peak:           "live at the process's peak",
-	query.OwnPeak:        "live at any one moment: of what filters select, the most there ever was",
+	query.OwnPeak:        "live at any one moment, of what the filters select",
 	query.Leaked:         "leaked bytes",
 	query.LeakedBlocks:   "leaked blocks",
 	query.Allocations:    "allocations",
-	query.Bytes:          "allocated in all",
+	query.Bytes:          "allocated in total",
 	query.Temporary:      "temporary allocations",
-	query.TemporaryBytes: "of temporary allocations in all",
+	query.TemporaryBytes: "of temporary allocations in total",
 }
 
 // complete has shells complete the values of flags.
@@ -90,8 +90,8 @@ func (g *gateFlags) complete(cmd *cobra.Command) {
 	}
 }
 
-// prepare reads the flags and opens the baseline. top is how many stacks are shown for each limit. Errors end with
-// the status of those that could not tell.
+// prepare reads the flags and opens the baseline. top is how many stacks are shown for each limit. Its errors end the
+// program with status 125: nothing was checked.
 func (g *gateFlags) prepare(cmd *cobra.Command, top int) error {
 	err := g.read(cmd, top)
 	var usage *usageError
@@ -152,27 +152,23 @@ func (g *gateFlags) each(set func(o *gate.Output)) {
 	}
 }
 
-// readLimits reads what must hold.
+// readLimits reads the limits.
 func (g *gateFlags) readLimits(cmd *cobra.Command) error {
 	for i, m := range check.Limited {
 		text := g.limits[i]
 		if text == "" {
 			continue
 		}
-		parse := humanize.ParseCount
-		if m.Unit() == query.ByteCount {
-			parse = humanize.ParseSize
-		}
-		n, err := parse(text)
+		limit, err := check.ParseLimit(m, text)
 		if err != nil {
 			return usagef("%s: --max-%s: %w", cmd.Name(), m, err)
 		}
-		g.Limits = append(g.Limits, check.Limit{Metric: m, Most: uint64(n)})
+		g.Limits = append(g.Limits, limit)
 	}
 	if g.baseline == "" {
 		for _, name := range []string{"tolerance", "stack-tolerance", "compare"} {
 			if cmd.Flags().Changed(name) {
-				return usagef("%s: --%s is for a --baseline", cmd.Name(), name)
+				return usagef("%s: --%s needs --baseline", cmd.Name(), name)
 			}
 		}
 	} else if err := g.readBaseline(cmd); err != nil {
@@ -206,7 +202,7 @@ func (g *gateFlags) readBaseline(cmd *cobra.Command) error {
 	return nil
 }
 
-// finish writes the results, to out if no file is named, and returns what the command ends with: nil if everything
+// finish writes the results, to out if no file is named, and returns what the command ends with: nil if every limit
 // holds.
 func (g *gateFlags) finish(out io.Writer, complain func(format string, args ...any)) error {
 	ok, complaints := g.Finish(out)

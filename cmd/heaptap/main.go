@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func executeRoot(root *cobra.Command, args []string) int {
 	}
 	var exit *exitError
 	if errors.As(err, &exit) {
-		return exit.status // everything was said
+		return exit.status // the command has printed its messages
 	}
 	text := oneLine(err)
 	var status *launch.StatusError
@@ -57,7 +58,7 @@ type exitError struct{ status int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
-// usageError is a wrong command line.
+// usageError is an error of the command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -66,19 +67,19 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// oneLine is an error in a line, for a terminal: errors name files, commands and functions, which may be called
-// anything.
+// oneLine returns the text of an error as one line that is safe for a terminal: errors contain names of files, commands
+// and functions, which may be any bytes.
 func oneLine(err error) string {
 	return escape.Terminal(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; "))
 }
 
-// newRootCommand makes the command that has these as its own.
+// newRootCommand makes the root command, with these below it.
 func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "heaptap COMMAND",
 		Short: "Show where a program's memory goes",
-		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that made it. It needs no
-recompiling, no root and no change to the program.`,
+		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that
+made it. It needs no recompilation, no root and no change to the program.`,
 		Example: `  heaptap run ./server --port 8080        record; at the end: a summary, and server.4711.htap
   heaptap report server.4711.htap         peak, leaks, temporaries and hot spots as text
   heaptap report --json server.4711.htap  the same for programs`,
@@ -94,7 +95,8 @@ recompiling, no root and no change to the program.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.Replace(usageTemplate, "TOPICS", strings.Join(topicNames(), ", "), 1))
+	root.SetUsageTemplate(strings.NewReplacer("TOPICS", strings.Join(topicNames(), ", "),
+		"HELPWIDTH", strconv.Itoa(helpWidth)).Replace(usageTemplate))
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
@@ -125,9 +127,9 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped HELPWIDTH | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"heaptap help COMMAND" tells more about a command, "heaptap help TOPIC" about
+"heaptap help COMMAND" explains a command, "heaptap help TOPIC" one of these topics:
 TOPICS.{{end}}
 `
 
@@ -168,4 +170,12 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		return usagef("unknown command %q; did you mean %q?", name, near)
 	}
 	return usagef("unknown command %q; to record a program: heaptap run %s", name, name)
+}
+
+// noArgs are the arguments of a command that has none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s: unexpected argument %q", cmd.Name(), args[0])
+	}
+	return nil
 }

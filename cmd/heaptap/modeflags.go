@@ -1,16 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/flagfile"
+	"github.com/heaptap/heaptap/internal/launch"
 )
 
 // modeFlags are run's flags that say what the agent records.
@@ -24,92 +19,52 @@ type modeFlags struct {
 
 func (m *modeFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.mode, "mode", "exact", "record `MODE`: exact, every event with its call stack; sampled, "+
-		"allocations chosen at random; count, only how many and how large; off, nothing until told (heaptap help modes)")
+		"allocations chosen at random; count, only how many and how large; off, nothing until heaptap ctl or the "+
+		"program starts it (heaptap help modes)")
 	f.StringVar(&m.sample, "sample", "512KiB", "with --mode sampled: one sample for each `SIZE` allocated, on average")
 	f.StringVar(&m.sampleCalls, "sample-calls", "",
-		"with --mode sampled: instead, one sample for each `N` allocations, on average")
+		"with --mode sampled: one sample for each `N` allocations instead, on average")
 	f.StringVar(&m.stackMin, "stack-min", "", "record call stacks only of allocations of at least `SIZE`; the "+
-		"others count as one")
-	f.StringVar(&m.stack, "stack", "unwind", "find call stacks by `WAY`: unwind; enter-exit, from what functions "+
-		"compiled with -finstrument-functions tell, without unwinding")
+		"others share one")
+	f.StringVar(&m.stack, "stack", "unwind", "find call stacks by `METHOD`: unwind; or enter-exit, without "+
+		"unwinding, from functions compiled with -finstrument-functions")
 	f.IntVar(&m.maxDepth, "max-depth", 0, "keep the `N` innermost frames of each call stack; 0: all")
 	f.BoolVar(&m.timeCalls, "time-calls", false,
-		"measure the time inside of the allocation functions, per function and thread")
-	f.StringVar(&m.start, "start", "on", "with `off`: record nothing until heaptap ctl, or the program, says so")
-	f.StringVar(&m.startAfter, "start-after", "", "begin to record after this `TIME`, as 500ms, 10s or 5m, or this "+
-		"number of allocations, as 20000 or 1M")
-	f.StringVar(&m.stopAfter, "stop-after", "", "stop recording this `TIME`, or this number of allocations, after "+
-		"it began")
+		"measure the time in the allocation functions, per function and thread")
+	f.StringVar(&m.start, "start", "on", "with `off`: record nothing until heaptap ctl or the program starts recording")
+	f.StringVar(&m.startAfter, "start-after", "", "begin to record after this `TIME`, such as 500ms, 10s or 5m, or "+
+		"this number of allocations, such as 20000 or 1M")
+	f.StringVar(&m.stopAfter, "stop-after", "", "stop recording after this `TIME`, or this number of allocations, "+
+		"counted from its beginning")
 }
 
-// variables is what the agent's environment must say; only what was given, so that its own defaults hold.
+// variables returns the agent's variables for the flags that were given. The others keep the agent's own defaults.
 func (m *modeFlags) variables(cmd *cobra.Command) ([]string, error) {
+	timeCalls := func(string) (string, error) { return map[bool]string{false: "0", true: "1"}[m.timeCalls], nil }
 	var list []string
-	var wrong error
-	set := func(flag, variable string, value func() (string, error)) {
-		if !cmd.Flags().Changed(flag) || wrong != nil {
-			return
+	for _, v := range []struct {
+		flag, text string
+		read       func(string) (string, error)
+	}{
+		{"mode", m.mode, launch.AgentMode}, {"sample", m.sample, launch.AgentSample},
+		{"sample-calls", m.sampleCalls, launch.AgentSampleCalls}, {"stack-min", m.stackMin, launch.AgentSize},
+		{"stack", m.stack, launch.AgentStack}, {"time-calls", "", timeCalls}, {"start", m.start, launch.AgentStart},
+		{"start-after", m.startAfter, launch.AgentMoment}, {"stop-after", m.stopAfter, launch.AgentMoment},
+	} {
+		if !cmd.Flags().Changed(v.flag) {
+			continue
 		}
-		text, err := value()
+		value, err := v.read(v.text)
 		if err != nil {
-			wrong = usagef("run: --%s: %w", flag, err)
-			return
+			return nil, usagef("run: --%s: %w", v.flag, err)
 		}
-		list = append(list, variable+"="+text)
+		list = append(list, flagfile.Variable(v.flag)+"="+value)
 	}
-	set("mode", "HEAPTAP_MODE", func() (string, error) { return oneOf(m.mode, "exact", "sampled", "count", "off") })
-	set("sample", "HEAPTAP_SAMPLE", func() (string, error) { return positive(humanize.ParseSize(m.sample)) })
-	set("sample-calls", "HEAPTAP_SAMPLE_CALLS",
-		func() (string, error) { return positive(humanize.ParseCount(m.sampleCalls)) })
-	set("stack-min", "HEAPTAP_STACK_MIN", func() (string, error) {
-		n, err := humanize.ParseSize(m.stackMin)
-		return strconv.FormatInt(n, 10), err
-	})
-	set("stack", "HEAPTAP_STACK", func() (string, error) { return oneOf(m.stack, "unwind", "enter-exit") })
-	set("time-calls", "HEAPTAP_TIME_CALLS", func() (string,
-		error) {
-		return map[bool]string{false: "0", true: "1"}[m.timeCalls], nil
-	})
-	set("start", "HEAPTAP_START", func() (string, error) { return oneOf(m.start, "on", "off") })
-	set("start-after", "HEAPTAP_START_AFTER", func() (string, error) { return timeOrCount(m.startAfter) })
-	set("stop-after", "HEAPTAP_STOP_AFTER", func() (string, error) { return timeOrCount(m.stopAfter) })
 	switch {
-	case wrong != nil:
 	case cmd.Flags().Changed("sample") && cmd.Flags().Changed("sample-calls"):
-		wrong = usagef("run: --sample and --sample-calls exclude each other")
+		return nil, usagef("run: --sample and --sample-calls exclude each other")
 	case m.maxDepth < 0:
-		wrong = usagef("run: --max-depth %d: must not be negative", m.maxDepth)
+		return nil, usagef("run: --max-depth %d: must not be negative", m.maxDepth)
 	}
-	return list, wrong
-}
-
-func oneOf(value string, choices ...string) (string, error) {
-	if slices.Contains(choices, value) {
-		return value, nil
-	}
-	last := len(choices) - 1
-	return "", fmt.Errorf("%q: must be %s or %s", value, strings.Join(choices[:last], ", "), choices[last])
-}
-
-// largestSample is the largest mean, in bytes or calls, that the agent takes.
-const largestSample = 1 << 46
-
-func positive(n int64, err error) (string, error) {
-	if err == nil && (n < 1 || n > largestSample) {
-		err = fmt.Errorf("%d: must be between 1 and %d", n, int64(largestSample))
-	}
-	return strconv.FormatInt(n, 10), err
-}
-
-// timeOrCount reads a time or a number of allocations, and returns it as the agent takes it.
-func timeOrCount(text string) (string, error) {
-	if n, err := humanize.ParseCount(text); err == nil {
-		return strconv.FormatInt(n, 10), nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return "", fmt.Errorf("%q is neither a time, as 500ms, 10s or 5m, nor a number of allocations, as 20000 or 1M",
-			text)
-	}
-	return strconv.FormatInt(d.Milliseconds(), 10) + "ms", nil
+	return list, nil
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/push/pyroscope"
 )
 
-// destinations are where push may send to; one is chosen.
+// destinations are the servers that push may send to; one is chosen.
 type destinations struct {
 	clickhouse, pyroscope, parca, otlp string
 	release                            string // of OpenTelemetry's profiles
@@ -27,61 +25,28 @@ type destinations struct {
 	patience                           time.Duration
 }
 
-// sender is the one that was chosen: tables or store.
+// sender is the chosen server. It takes tables, or it is a store of profiles.
 type sender struct {
 	name   string // without a password
 	tables *clickhouse.Server
 	store  push.Store
 }
 
-// headerText is a header as --header has it.
-var headerText = regexp.MustCompile(`^[0-9A-Za-z_-]+=[^\x00-\x1f\x7f]*$`)
+// names reports whether an error names the server.
+func (s *sender) names(err error) bool { return strings.Contains(err.Error(), s.name) }
 
-// said reports whether an error is about the server: it names it.
-func (s *sender) said(err error) bool { return strings.Contains(err.Error(), s.name) }
-
-// open makes ready to send. Nothing is sent yet.
+// open prepares to send. Nothing is sent yet.
 func (d *destinations) open(cmd *cobra.Command) (sender, error) {
-	chosen := 0
-	for _, text := range []string{d.clickhouse, d.pyroscope, d.parca, d.otlp} {
-		if text != "" {
-			chosen++
-		}
-	}
-	if chosen != 1 {
-		return sender{}, usagef("push: to where? One of --clickhouse URL, --pyroscope URL, --parca ADDR, --otlp " +
-			"ADDR is needed")
-	}
-	client := func(grpc bool) (*call.Client, error) {
-		c := call.New()
-		if grpc {
-			c = call.NewGRPC()
-		}
-		c.Patience = d.patience
-		c.OnRetry = func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", escape.Terminal(text)) }
-		for _, text := range d.headers {
-			name, value, _ := strings.Cut(text, "=")
-			if !headerText.MatchString(text) { // the value may be a secret
-				return nil, usagef("push: --header %q: write NAME=VALUE, as in X-Scope-OrgID=team", name)
-			}
-			c.Header.Set(name, value)
-		}
-		return c, nil
-	}
-	flag, text := "clickhouse", d.clickhouse
-	switch {
-	case d.pyroscope != "":
-		flag, text = "pyroscope", d.pyroscope
-	case d.parca != "":
-		flag, text = "parca", d.parca
-	case d.otlp != "":
-		flag, text = "otlp", d.otlp
-	}
-	to, grpc, err := address(flag, text)
+	flag, text, err := d.chosen()
 	if err != nil {
 		return sender{}, err
 	}
-	c, err := client(grpc)
+	schemes := call.Schemes{HTTP: flag != "parca", GRPC: flag == "parca" || flag == "otlp"}
+	to, grpc, err := call.ParseAddress(text, schemes)
+	if err != nil {
+		return sender{}, usagef("push: --%s: %w", flag, err)
+	}
+	c, err := d.client(cmd, grpc)
 	if err != nil {
 		return sender{}, err
 	}
@@ -101,37 +66,36 @@ func (d *destinations) open(cmd *cobra.Command) (sender, error) {
 	return out, err
 }
 
-// address reads where a server is: a URL of http or https, or for gRPC HOST:PORT, grpc://HOST:PORT or
-// grpcs://HOST:PORT, which become http and https.
-func address(flag, text string) (u *url.URL, grpc bool, err error) {
-	grpcs, https := flag == "parca" || flag == "otlp", flag != "parca"
-	form := "http://HOST:PORT"
-	if grpcs {
-		form = "HOST:PORT or grpcs://HOST:PORT"
+// chosen returns the flag that says where to send to, and its value.
+func (d *destinations) chosen() (flag, address string, err error) {
+	n := 0
+	for _, f := range []struct{ name, value string }{{"clickhouse", d.clickhouse}, {"pyroscope", d.pyroscope},
+		{"parca", d.parca}, {"otlp", d.otlp}} {
+		if f.value != "" {
+			flag, address = f.name, f.value
+			n++
+		}
 	}
-	if grpcs && https {
-		form += ", or over HTTP http://HOST:PORT"
+	if n != 1 {
+		err = usagef("push: to where? One of --clickhouse URL, --pyroscope URL, --parca ADDR, --otlp ADDR is needed")
 	}
-	if grpcs && !strings.Contains(text, "://") {
-		text = "grpc://" + text
+	return flag, address, err
+}
+
+// client makes the client of the server.
+func (d *destinations) client(cmd *cobra.Command, grpc bool) (*call.Client, error) {
+	c := call.New()
+	if grpc {
+		c = call.NewGRPC()
 	}
-	u, err = url.Parse(text)
-	if err != nil || u.Host == "" || u.Hostname() == "" { // the error may have a password in it
-		return nil, false, usagef("push: --%s: that is not an address; write %s", flag, form)
+	c.Patience = d.patience
+	c.OnRetry = func(text string) { fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", escape.Terminal(text)) }
+	for _, text := range d.headers {
+		name, value, err := call.ParseHeader(text)
+		if err != nil {
+			return nil, usagef("push: --header %w", err)
+		}
+		c.Header.Set(name, value)
 	}
-	scheme := u.Scheme
-	if grpcs && strings.HasPrefix(scheme, "grpc") {
-		grpc = true
-		scheme = strings.Replace(scheme, "grpc", "http", 1)
-	}
-	switch {
-	case scheme != "http" && scheme != "https", !grpc && !https:
-		return nil, false, usagef("push: --%s: %s:// is not one of its schemes; write %s", flag, u.Scheme, form)
-	case grpc && u.Port() == "":
-		return nil, false, usagef("push: --%s %s: the port is missing; write %s", flag, u.Host, form)
-	case grpc && strings.Trim(u.Path, "/") != "":
-		return nil, false, usagef("push: --%s %s: an address of gRPC has no path", flag, u.Host)
-	}
-	u.Scheme = scheme
-	return u, grpc, nil
+	return c, nil
 }

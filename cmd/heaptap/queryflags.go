@@ -22,7 +22,7 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// queryFlags are the flags of all commands that ask something of a recording.
+// queryFlags are the flags of the commands that ask a recording a question.
 type queryFlags struct {
 	question.Question
 	limit, skip int
@@ -30,14 +30,14 @@ type queryFlags struct {
 	color       string
 }
 
-// newQuestion declares the flags. limit is the default of --limit; less than 0: the command has no rows.
+// newQuestion declares the flags. limit is the default of --limit; a negative one means that the command has no rows.
 func newQuestion(cmd *cobra.Command, limit int) *queryFlags {
 	q := &queryFlags{}
 	f := cmd.Flags()
 	q.filters(f)
 	if limit >= 0 {
-		f.IntVar(&q.limit, "limit", limit, "show `N` rows at most; 0: all")
-		f.IntVar(&q.skip, "skip", 0, "leave out the first `N` rows")
+		f.IntVar(&q.limit, "limit", limit, "show at most `N` rows; 0: all")
+		f.IntVar(&q.skip, "skip", 0, "skip the first `N` rows")
 	}
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
 	q.looks(f)
@@ -49,25 +49,25 @@ var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "
 
 // filters declares them.
 func (q *queryFlags) filters(f *pflag.FlagSet) {
-	f.StringVar(&q.From, "from", "start", "count events later than `TIME`: "+timeref.Help)
+	f.StringVar(&q.From, "from", "start", "count events after `TIME`: "+timeref.Help)
 	f.StringVar(&q.To, "to", "end", "count events up to `TIME`")
 	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name "+
 		"with * and ?; may be repeated")
-	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, and in those "+
-		"within: load, load/7 with its number, load/*; may be repeated")
+	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, nested regions "+
+		"included: load, load/7 with its number, load/*; may be repeated")
 	f.StringSliceVar(&q.Modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or "+
 		"a path, with * and ?; may be repeated")
-	f.StringVar(&q.Sizes, "size", "", "count blocks of so many requested bytes: a `RANGE` as 64, 100..4k, ..16, "+
+	f.StringVar(&q.Sizes, "size", "", "count blocks whose requested bytes are in this `RANGE`: 64, 100..4k, ..16, "+
 		"1M.. (k, M and G are powers of 1024)")
-	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks that lived so long: a `RANGE` as ..1ms, 10us..2s, 5s.. "+
-		"(which has those never freed)")
+	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks whose lifetime is in this `RANGE`: ..1ms, 10us..2s, "+
+		"5s.. (includes blocks that were never freed)")
 	f.StringVar(&q.Focus, "focus", "", "count call stacks with a frame whose function, file or module matches this "+
 		"`REGEXP`")
-	f.StringVar(&q.Ignore, "ignore", "", "count no call stack with a frame that matches `REGEXP`")
-	f.StringVar(&q.Hide, "hide", "", "take frames that match `REGEXP` out of the call stacks")
+	f.StringVar(&q.Ignore, "ignore", "", "count no call stacks with a frame that matches `REGEXP`")
+	f.StringVar(&q.Hide, "hide", "", "remove frames that match `REGEXP` from the call stacks")
 }
 
-// asked are the filters that were given, as they are written.
+// asked returns the filters that were given, as they were written.
 func (q *queryFlags) asked(f *pflag.FlagSet) []string {
 	var list []string
 	for _, name := range filterFlags {
@@ -85,9 +85,9 @@ func (q *queryFlags) asked(f *pflag.FlagSet) []string {
 	return list
 }
 
-// looks declares the flags that say how text looks.
+// looks declares the flags for the appearance of text.
 func (q *queryFlags) looks(f *pflag.FlagSet) {
-	f.BoolVar(&q.exact, "exact", false, "print numbers in full: bytes and nanoseconds")
+	f.BoolVar(&q.exact, "exact", false, "print exact numbers: bytes and nanoseconds")
 	f.StringVar(&q.color, "color", "auto", "`WHEN` to use colours: auto (on terminals, unless NO_COLOR is set), "+
 		"always, never")
 }
@@ -104,7 +104,7 @@ func (q *queryFlags) grouped(cmd *cobra.Command, by query.By, metrics ...query.M
 	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
 }
 
-// metricHelp lists the metrics for a command's help.
+// metricHelp lists the metrics for the help of a command.
 func metricHelp() string {
 	text := "Metrics:\n"
 	for _, m := range query.Metrics() {
@@ -123,7 +123,7 @@ func oneRecording(name string) cobra.PositionalArgs {
 	}
 }
 
-// options are how the answer is to look.
+// options returns how the answer is to be shown.
 func (q *queryFlags) options(cmd *cobra.Command) (view.QueryOptions, error) {
 	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit},
 		Options: view.Options{Width: 100}}
@@ -135,7 +135,7 @@ func (q *queryFlags) options(cmd *cobra.Command) (view.QueryOptions, error) {
 	return o, err
 }
 
-// colors says whether text has colours.
+// colors reports whether text has colours.
 func (q *queryFlags) colors(cmd *cobra.Command) (bool, error) {
 	switch q.color {
 	case "auto":
@@ -166,7 +166,8 @@ func (q *queryFlags) query(cmd *cobra.Command, s *query.Source) (*query.Query, e
 	return out, nil
 }
 
-// usage makes a wrong command line of a text that is not understood. It leaves other errors alone.
+// usage turns the error of a text that cannot be read into one of the command line. It returns other errors as they
+// are.
 func usage(cmd *cobra.Command, err error) error {
 	var wrong *question.Error
 	if errors.As(err, &wrong) {
@@ -175,20 +176,20 @@ func usage(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// unknownWord is the error of a flag whose value is none of the known words.
+// unknownWord returns the error of a flag whose value is not one of the known words.
 func unknownWord(cmd *cobra.Command, flag, word string, known []string) error {
 	return usage(cmd, question.UnknownWord(flag, word, known))
 }
 
-// openSource opens what a command asks.
+// openSource opens the recording that a command asks.
 func openSource(ctx context.Context, file string) (*query.Source, error) {
 	return input.Open(ctx, file, version())
 }
 
-// progress tells on a terminal how far a long question is; nil if stderr is none.
+// progress shows the progress of a long question; nil if stderr is not a terminal.
 func progress(cmd *cobra.Command) func(done, total uint64) { return progressOf(cmd, "reading events") }
 
-// progressOf tells on a terminal how far something is that takes long; nil if stderr is none.
+// progressOf shows the progress of what takes long; nil if stderr is not a terminal.
 func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 	w := cmd.ErrOrStderr()
 	if !isTerminal(w) {
@@ -207,7 +208,7 @@ func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 	}
 }
 
-// ask opens a recording, makes the question and hands both over.
+// ask opens a recording, makes the query, and calls show with both.
 func (q *queryFlags) ask(cmd *cobra.Command, file string,
 	show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
 	o, err := q.options(cmd)

@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/outfile"
 )
 
-// forRun prepares the gate of a run, before the target starts.
+// forRun prepares the check of a run's recordings, before the target starts.
 func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bool, top int,
 	console *launch.Console) error {
 	if !checked {
@@ -32,12 +32,12 @@ func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bo
 	return nil
 }
 
-// coloured says whether what a run prints has colours.
+// coloured reports whether the output of a run has colours.
 func coloured(console *launch.Console) bool {
 	return console.Terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// checkRun checks what a run has recorded, and says what it has not checked.
+// checkRun checks the recordings of a run, and warns of what is not checked.
 func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
 	g.OfRun = true
 	for _, r := range result.Recordings {
@@ -53,14 +53,14 @@ func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console 
 	return g.finish(console, console.Warn)
 }
 
-// usageInParts shows some of a command's flags apart from the others.
+// usageInParts has the help show some flags of a command below their own title.
 func usageInParts(cmd *cobra.Command, part *pflag.FlagSet, title string) {
 	hide := func(hidden bool) { part.VisitAll(func(f *pflag.Flag) { f.Hidden = hidden }) }
 	cmd.SetUsageFunc(func(c *cobra.Command) error {
 		hide(true)
 		err := c.Parent().UsageFunc()(c)
 		hide(false)
-		fmt.Fprintf(c.OutOrStderr(), "\n%s:\n%s", title, part.FlagUsages())
+		fmt.Fprintf(c.OutOrStderr(), "\n%s:\n%s", title, part.FlagUsagesWrapped(helpWidth))
 		return err
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/heaptap/heaptap/internal/outfile"
 )
 
-// runExports are the formats that heaptap run writes at its end.
+// runExports are the formats to which heaptap run exports.
 type runExports []*exporter
 
-// exportsOf finds the formats of that name, before the target starts.
+// exportsOf finds the formats by name, before the target starts.
 func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	var list runExports
 	taken := make(map[string]string)
@@ -27,8 +27,8 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 		}
 		ending := e.format.FileExtension(e.variant)
 		if other, ok := taken[ending]; ok {
-			return nil, usagef("%s: --export %s and %s would go to one file; choose one, and heaptap export the "+
-				"other one later", cmd.Name(), other, name)
+			return nil, usagef("%s: --export %s and %s would write the same file; choose one, and write the "+
+				"other later with heaptap export", cmd.Name(), other, name)
 		}
 		taken[ending] = name
 		list = append(list, e)
@@ -36,7 +36,7 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	return list, nil
 }
 
-// write writes a file for each process and format, beside the recording. What fails is told: the exit status is the
+// write exports each recording in each format, beside the recording. It warns of what fails: the exit status is the
 // program's.
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
 	for _, e := range list {

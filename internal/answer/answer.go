@@ -2,11 +2,11 @@ package answer
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Version is the version of the answers as JSON: it grows when a field changes its meaning or goes away, not when
-// fields are added.
+// Version is the version of the JSON. It grows when a field changes its meaning or is removed, not when fields are
+// added.
 const Version = 1
 
-// Head is what the answer to every query begins with; docs/queries.md describes it.
+// Head begins the answer to every query; docs/queries.md describes it.
 type Head struct {
 	FormatVersion int       `json:"format_version"`
 	Recording     Recording `json:"recording"`
@@ -18,7 +18,7 @@ type Head struct {
 	Sampling      *Sampling `json:"sampling,omitempty"`
 }
 
-// Range is what part of the events was counted.
+// Range is the range of the events that were counted.
 type Range struct {
 	FromEvent uint64 `json:"from_event"`
 	ToEvent   uint64 `json:"to_event"`
@@ -71,7 +71,7 @@ func newRange(a *query.Answer) Range { return Range{a.From, a.To, a.Begin, a.Spa
 // Page is a part of a list: at most Limit rows after the first Skip ones. Limit 0: all.
 type Page struct{ Skip, Limit int }
 
-// Cut cuts a page out of a list, and says how many rows follow it.
+// Cut returns a page of a list, and how many rows follow it.
 func Cut[T any](p Page, list []T) (rows []T, more int) {
 	list = list[min(max(p.Skip, 0), len(list)):]
 	if p.Limit <= 0 || len(list) <= p.Limit {

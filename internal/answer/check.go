@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// CheckResult is one thing that must hold, and whether it does.
+// CheckResult is one condition, and whether it holds.
 type CheckResult struct {
 	Name     string       `json:"name"`
 	OK       bool         `json:"ok"`
@@ -14,14 +14,14 @@ type CheckResult struct {
 	Unit     string       `json:"unit,omitempty"`
 	Value    uint64       `json:"value"`
 	Limit    uint64       `json:"limit"`
-	Error    float64      `json:"standard_error,omitempty"` // of a value that is estimated
+	Error    float64      `json:"standard_error,omitempty"` // of an estimated value
 	Baseline *uint64      `json:"baseline,omitempty"`
 	Missing  []string     `json:"missing,omitempty"`
 	Stacks   []CheckStack `json:"stacks"`
 	More     int          `json:"more"`
 }
 
-// CheckStack is a call stack's part in a value.
+// CheckStack is the part of a value that a call stack has.
 type CheckStack struct {
 	Value      uint64  `json:"value"`
 	Baseline   *uint64 `json:"baseline,omitempty"`
@@ -30,7 +30,7 @@ type CheckStack struct {
 	Stack      []Frame `json:"stack"`
 }
 
-// Check is what came of checking a recording; docs/queries.md describes it.
+// Check is the result of checking a recording; docs/queries.md describes it.
 type Check struct {
 	FormatVersion int           `json:"format_version"`
 	File          string        `json:"file"`

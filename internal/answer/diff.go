@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// DiffHead is what every difference begins with; docs/queries.md describes it.
+// DiffHead begins every comparison; docs/queries.md describes it.
 type DiffHead struct {
 	FormatVersion int      `json:"format_version"`
 	By            string   `json:"by"`
@@ -18,12 +18,12 @@ type DiffHead struct {
 // Changes are the changes of metrics, by name.
 type Changes map[string]Change
 
-// Change is what a metric was and is.
+// Change is the value of a metric on both sides.
 type Change struct {
 	Before  any      `json:"before"`
 	After   any      `json:"after"`
 	Change  any      `json:"change"`
-	Percent *float64 `json:"percent"` // of what was before; null: that was nothing
+	Percent *float64 `json:"percent"` // of the value before; null: that was 0
 }
 
 // differ compares the values of two answers.
@@ -97,7 +97,7 @@ type DiffNode struct {
 	Folded int     `json:"folded"` // children that are not in the list
 }
 
-// DiffTree is a call tree with what each node was and is. Parents come before their children.
+// DiffTree is a call tree with the values of each node on both sides. Parents come before their children.
 type DiffTree struct {
 	DiffHead
 	Nodes []DiffNode `json:"nodes"`

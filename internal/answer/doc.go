@@ -2,8 +2,8 @@
 // server get.
 //
 // For each question there is a type, whose fields are the documented JSON (docs/report-json.md, docs/queries.md),
-// and a function New... that makes it of the result of package query, diff or check. It needs nothing else: no
+// and a function New... that makes it from the result of package query, diff or check. It needs nothing else: no
 // terminal, no flags. Write writes an answer as JSON.
 //
-// All answers bear Version. Package view shows the same results as text.
+// All answers contain Version. Package view shows the same results as text.
 package answer

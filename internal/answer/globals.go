@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// DataSum is what static data comes to.
+// DataSum is the size of static data.
 type DataSum struct {
 	Section   string  `json:"section,omitempty"`
 	Bytes     uint64  `json:"bytes"`

@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Group names what a row is of. Which fields it has depends on the grouping.
+// Group names what a row is about. Its fields depend on the grouping.
 type Group struct {
 	By       string  `json:"by"`
 	Unknown  bool    `json:"unknown,omitempty"`

@@ -2,7 +2,7 @@ package answer
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Hist says how sizes and lifetimes are distributed.
+// Hist is the distributions of sizes and lifetimes.
 type Hist struct {
 	Head
 	Sizes         []Bucket        `json:"sizes"`
@@ -60,7 +60,7 @@ type Count struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Bucket is what lies between two bounds.
+// Bucket is the values between two bounds.
 type Bucket struct {
 	Bounds
 	Count
@@ -81,7 +81,7 @@ type Slack struct {
 	Slack     uint64 `json:"slack"`
 }
 
-// NewHist makes the answer. Classes without anything are left out.
+// NewHist makes the answer. Empty classes are left out.
 func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 	exact, more := Cut(page, h.Exact)
 	pairs, morePairs := Cut(page, h.Pairs)

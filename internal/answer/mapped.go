@@ -34,7 +34,7 @@ func newMaps(m *tally.Maps) *Maps {
 	return j
 }
 
-// Mapped is what the program has mapped itself.
+// Mapped is the memory that the program mapped itself.
 type Mapped struct {
 	PeakBytes   uint64        `json:"peak_bytes"`
 	PeakTimeNS  int64         `json:"peak_time_ns"`

@@ -17,7 +17,7 @@ type MergePeak struct {
 	AtMost  uint64 `json:"together_at_most_bytes"`
 }
 
-// Spread says how much the inputs differ in a number.
+// Spread is how much the inputs differ in a number.
 type Spread struct {
 	Min      uint64  `json:"min"`
 	Mean     float64 `json:"mean"`
@@ -87,13 +87,13 @@ func newMerge(p *profile.Profile) *Merge {
 	return j
 }
 
-// StackSpread says how much the inputs differ in a call stack.
+// StackSpread is how much the inputs differ in a call stack.
 type StackSpread struct {
 	Inputs uint64            `json:"inputs"` // that have the stack
 	Spread map[string]Spread `json:"spread"` // over all inputs
 }
 
-// newStackSpread is nil if the recording is not a merged one.
+// newStackSpread returns nil if the recording is not a merged one.
 func newStackSpread(p *profile.Profile, s *profile.Stack) *StackSpread {
 	if p.Merged == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// Report is what a recording says in sum. docs/report-json.md describes every field.
+// Report sums a recording up. docs/report-json.md describes every field.
 type Report struct {
 	FormatVersion   int               `json:"format_version"`
 	Recording       Recording         `json:"recording"`
@@ -142,7 +142,7 @@ type Stack struct {
 	Frames    []Frame         `json:"frames"`
 }
 
-// Selection is what a report is of, if it is not of the whole recording.
+// Selection is what a report is about, if that is not the whole recording.
 type Selection struct {
 	Flags   []string `json:"flags"`
 	Plan    string   `json:"plan"`
@@ -150,9 +150,8 @@ type Selection struct {
 	Missing string   `json:"missing"`
 }
 
-// NewReport makes the report of a profile. If top is more than 0, its call stacks are those that are among the
-// first top by any metric; if it is less, there are none. of says what the profile is of; nil: of the whole
-// recording.
+// NewReport makes the report of a profile. It has the call stacks that are among the first top ones by any metric; all
+// if top is 0, none if it is negative. of is the selection that the profile is about; nil: the whole recording.
 func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 	t, h := &p.Totals, &p.Ending.Health
 	r := &Report{
@@ -229,7 +228,7 @@ func newThreadCounts(p *profile.Profile, of *query.Selection) []ThreadCounts {
 	return list
 }
 
-// stack is a call stack without its frames.
+// stack returns a call stack without its frames.
 func (r *Report) stack(i int) Stack {
 	p, s := r.profile, r.list[i]
 	return Stack{
@@ -324,7 +323,7 @@ func newSelection(of *query.Selection) *Selection {
 	return &Selection{of.Asked, a.Plan.String(), newRange(a), a.Missing}
 }
 
-// unlessSelected is null in the report of a selection, of which the number is not known.
+// unlessSelected returns null in the report of a selection, for which the number is not known.
 func unlessSelected(of *query.Selection, n uint64) *uint64 {
 	if of != nil {
 		return nil
@@ -332,7 +331,7 @@ func unlessSelected(of *query.Selection, n uint64) *uint64 {
 	return &n
 }
 
-// unlessSampled is null in a sampled recording, from which the number cannot be estimated.
+// unlessSampled returns null for a sampled recording, from which the number cannot be estimated.
 func unlessSampled(p *profile.Profile, n uint64) *uint64 {
 	if p.Sampled() {
 		return nil

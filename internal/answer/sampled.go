@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Sampling says how a recording was sampled.
+// Sampling is how a recording was sampled.
 type Sampling struct {
 	MeanBytes uint64          `json:"mean_bytes,omitempty"` // from one sample to the next
 	MeanCalls uint64          `json:"mean_calls,omitempty"`

@@ -17,7 +17,7 @@ type StackMemory struct {
 	Growth    []StackGrowth `json:"growth"`
 }
 
-// StackGrowth is a time at which a stack was deeper than ever before.
+// StackGrowth is a time at which a stack reached a new depth.
 type StackGrowth struct {
 	TimeNS  int64  `json:"time_ns"`
 	Measure string `json:"measure"`
@@ -62,7 +62,7 @@ type StackTimelineThread struct {
 	Growth  []StackGrowthFrames `json:"growth"`
 }
 
-// StackGrowthFrames is a StackGrowth with the call stack at which it was.
+// StackGrowthFrames is a StackGrowth with its call stack.
 type StackGrowthFrames struct {
 	StackGrowth
 	Frames []Frame `json:"frames,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rows is a list whose elements are made when they are asked for: each may have a call stack with all of its frames.
+// Rows is a list whose elements are made on demand: each may have a call stack with all of its frames.
 type Rows[T any] struct {
 	n  int
 	at func(i int) T
@@ -50,7 +50,7 @@ func (r Rows[T]) write(w io.Writer) error {
 	return out.Flush()
 }
 
-// Write writes an answer as one JSON object. It needs no memory for all rows of a large answer at once.
+// Write writes an answer as one JSON object. It never holds all rows of a large answer in memory.
 func Write(w io.Writer, answer any) error {
 	if a, ok := answer.(interface{ write(io.Writer) error }); ok {
 		return a.write(w)

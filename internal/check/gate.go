@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -25,6 +26,16 @@ type Gate struct {
 type Limit struct {
 	Metric query.Metric
 	Most   uint64
+}
+
+// ParseLimit reads the limit of a metric: a size, or a number.
+func ParseLimit(m query.Metric, text string) (Limit, error) {
+	parse := humanize.ParseCount
+	if m.Unit() == query.ByteCount {
+		parse = humanize.ParseSize
+	}
+	n, err := parse(text)
+	return Limit{m, uint64(n)}, err
 }
 
 // Limited are the metrics that may have a limit.

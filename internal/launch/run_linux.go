@@ -39,10 +39,10 @@ type Config struct {
 	FreeStacks bool // record the call stack of each deallocation, too
 	Addresses  bool // keep where each block lay
 	Console    *Console
-	// Heard is called when a recording was begun, and when it is finished; it may be nil. It must not wait for
+	// OnRecording is called when a recording was begun, and when it is finished; it may be nil. It must not wait for
 	// anything.
-	Heard func(rec Recording, finished bool)
-	Flush time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
+	OnRecording func(rec Recording, finished bool)
+	Flush       time.Duration // how long what was recorded may stay in memory; 0: the recorder decides
 	// Keep and MaxSize say what of a long run is kept in detail, see RecorderConfig.
 	Keep    time.Duration
 	MaxSize int64
@@ -398,8 +398,8 @@ func (s *session) hear(m fromRecorder) {
 	if m.Started != nil {
 		s.begun = append(s.begun, *m.Started)
 	}
-	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.config.Heard != nil {
-		s.config.Heard(*rec, m.Finished != nil)
+	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.config.OnRecording != nil {
+		s.config.OnRecording(*rec, m.Finished != nil)
 	}
 	switch {
 	case m.Finished != nil && m.Finished.Dropped:

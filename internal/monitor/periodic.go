@@ -61,7 +61,7 @@ type livePeriod struct {
 	path string
 }
 
-// Periodic reports whether a table is written while the program runs: then Heard must be called.
+// Periodic reports whether a table is written while the program runs: then OnRecording must be called.
 func (all *Monitors) Periodic() bool {
 	for _, m := range all.list {
 		if m.library == "" && m.name == "periodic" {
@@ -71,8 +71,8 @@ func (all *Monitors) Periodic() bool {
 	return false
 }
 
-// Heard is launch.Config.Heard: a recording begins, or is complete.
-func (all *Monitors) Heard(rec launch.Recording, finished bool) {
+// OnRecording is for launch.Config.OnRecording: a recording begins, or is complete.
+func (all *Monitors) OnRecording(rec launch.Recording, finished bool) {
 	l := &all.live
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,6 +23,20 @@ func SameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
+// Free reports an error if a file may not be written: it is a folder, or it exists and force is not given.
+func Free(path string, force bool) error {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil
+	case st.IsDir():
+		return fmt.Errorf("%s: is a folder; -o names a file", path)
+	case !force:
+		return fmt.Errorf("%s: exists already (--force replaces it)", path)
+	}
+	return nil
+}
+
 func fillBuffered(w io.Writer, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := fill(b); err != nil {

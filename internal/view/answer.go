@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// QueryOptions say how the answer to a query looks.
+// QueryOptions say how the answer to a query is shown.
 type QueryOptions struct {
 	Options
 	answer.Page
@@ -36,7 +37,7 @@ func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answerText {
 	return a
 }
 
-// answerHeading says what was asked of what, and what is wrong with the data.
+// answerHeading writes what the answer is about, and what is wrong with the data.
 func (a *answerText) answerHeading(q *query.Answer) {
 	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
 	what := "all of " + a.duration(a.p.Duration)
@@ -112,7 +113,7 @@ func (a *answerText) plainValue(m query.Metric, v *query.Values, span int64) str
 	return humanize.Short(n)
 }
 
-// share writes a value's part of the whole, "" if the metric's values do not sum up.
+// share returns a value's share of the whole; "" if the metric's values do not sum up.
 func (a *answerText) share(m query.Metric, v, whole *query.Values) string {
 	if !m.Sums() {
 		return ""
@@ -125,7 +126,7 @@ func (a *answerText) share(m query.Metric, v, whole *query.Values) string {
 	return humanize.Percent(part, all)
 }
 
-// unitNote says what exact numbers are of.
+// unitNote returns the unit of exact numbers.
 func (a *answerText) unitNote(m query.Metric) string {
 	if u := m.Unit(); a.Exact && u != query.Count && u != query.Ratio {
 		return " (" + u.String() + ")"
@@ -133,7 +134,7 @@ func (a *answerText) unitNote(m query.Metric) string {
 	return ""
 }
 
-// groupName names a group in at most width columns.
+// groupName returns the name of a group in at most width columns.
 func (a *answerText) groupName(g *query.Group, width int) string {
 	if g.Unknown && g.By.OfBlocks() {
 		return "(no region)"
@@ -154,31 +155,31 @@ func (a *answerText) groupName(g *query.Group, width int) string {
 	case query.ByStack:
 		return a.chain(g.Stack, width)
 	case query.ByThread:
-		return middle(threadName(a.s, g.Thread), width)
+		return funcname.Middle(threadName(a.s, g.Thread), width)
 	case query.BySizeClass:
 		return classText(g.Class, func(n uint64) string { return a.size(n) })
 	case query.ByAllocation:
 		return g.Func.String()
 	case query.ByRegion, query.ByRegionName:
-		return middle(clean(g.Region), width)
+		return funcname.Middle(clean(g.Region), width)
 	case query.ByModule:
-		return middle(orNone(clean(g.Module)), width)
+		return funcname.Middle(orNone(clean(g.Module)), width)
 	case query.ByFile:
 		if g.File == "" {
-			return middle(orNone(base(g.Module))+" (no debug information)", width)
+			return funcname.Middle(orNone(base(g.Module))+" (no debug information)", width)
 		}
-		return middle(clean(g.File), width)
+		return funcname.Middle(clean(g.File), width)
 	case query.ByAddress:
 		place = strings.TrimSpace(address(f) + " " + place)
 	}
 	if g.Function == "" {
-		return middle(address(f), width)
+		return funcname.Middle(address(f), width)
 	}
 	if place == "" {
-		return FunctionName(g.Function, width)
+		return funcname.Short(g.Function, width)
 	}
-	place = middle(place, max(8, width/2))
-	name := FunctionName(g.Function, max(8, width-1-runes(place)))
+	place = funcname.Middle(place, max(8, width/2))
+	name := funcname.Short(g.Function, max(8, width-1-runes(place)))
 	return name + " " + a.place(place)
 }
 
@@ -189,7 +190,7 @@ func orNone(s string) string {
 	return s
 }
 
-// size writes a number of bytes as the options want it.
+// size formats a number of bytes as the options say.
 func (a *answerText) size(n uint64) string {
 	if a.Exact {
 		return humanize.Number(n)
@@ -204,7 +205,7 @@ func (a *answerText) count(n uint64) string {
 	return humanize.Short(n)
 }
 
-// classText names a power of two.
+// classText returns the name of a class of sizes, a power of two.
 func classText(class uint8, text func(uint64) string) string {
 	lo, hi := query.SizeClass(class)
 	if lo == hi {
@@ -226,7 +227,7 @@ func threadName(s *query.Source, i uint32) string {
 	return fmt.Sprintf("%s (%d)", name, list[i].TID)
 }
 
-// chain writes a stack as its leaf and as many callers as there is room for.
+// chain returns a stack as one line: its leaf, and as many callers as fit.
 func (a *answerText) chain(stack uint32, width int) string {
 	levels := a.p.Fold(stack, true, width).List
 	if len(levels) == 0 {
@@ -249,7 +250,7 @@ func (a *answerText) chain(stack uint32, width int) string {
 	return line
 }
 
-// more says how many rows are not shown.
+// more writes how many rows are not shown.
 func (a *answerText) more(left int) {
 	if left > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("and %s (--skip %d)", humanize.Plural(uint64(left), "more row"),

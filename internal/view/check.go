@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 )
 
-// Checks writes what came of a recording for people: one line if all is well, else one for each check, and the call
-// stacks that make up an excess, Limit of them for each check.
+// Checks writes the result of checking a recording: one line if every limit holds, else one for each check, with at
+// most Limit call stacks that make up the excess.
 func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 	if r.Err != nil {
 		_, err := fmt.Fprintf(w, "ERROR  %s: not checked\n", clean(r.File))
@@ -56,7 +56,7 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 	return a.Flush()
 }
 
-// suppressed says what the rules for known leaks have left out.
+// suppressed writes what the rules for known leaks left out.
 func (a *answerText) suppressed(r *check.Result) {
 	for _, rule := range r.Suppressed {
 		if rule.Blocks > 0 {

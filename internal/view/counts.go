@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// counts writes what was counted and not recorded: by function, and by thread if there are several; then how long
-// the calls took, where that was measured.
+// counts writes the calls that were counted but not recorded: by function, and by thread if there are several; then
+// how long they took, if that was measured.
 func (r *report) counts() {
 	c := r.p.Counts
 	if c == nil || r.Selection != nil {
@@ -32,7 +32,7 @@ func (r *report) counts() {
 	}
 }
 
-// countedThreads writes what was counted by thread; false if nothing was.
+// countedThreads writes the counts by thread; false if there are none.
 func (a *answerText) countedThreads() bool {
 	c := a.p.Counts
 	if c == nil || !anyCalls(c.Rows) {
@@ -49,10 +49,10 @@ func anyCalls(list []event.Count) bool {
 	return slices.ContainsFunc(list, func(n event.Count) bool { return n.Calls+n.Failed > 0 })
 }
 
-// onlyCounted says what is not to be had of a recording of counts.
+// onlyCounted writes what a recording of counts does not have.
 const onlyCounted = "counted, not recorded: nothing is known of single blocks"
 
-// byCalls puts what was called most first.
+// byCalls sorts the most frequent calls first.
 func byCalls(list []event.Count) []event.Count {
 	slices.SortStableFunc(list, func(a, b event.Count) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Timed, a.Timed))
@@ -60,7 +60,7 @@ func byCalls(list []event.Count) []event.Count {
 	return list
 }
 
-// countedBy names a function; realloc has two rows.
+// countedBy returns the name of a function; realloc has two rows.
 func countedBy(c *event.Count) string {
 	if c.Frees && c.Func == event.ReallocFunc {
 		return "realloc (of old blocks)"
@@ -114,8 +114,8 @@ func (r *report) sizeClasses(functions []event.Count) {
 	}
 }
 
-// timedRows writes how long calls took, longest in all first, at most so many rows (0: all); false if no call was
-// timed.
+// timedRows writes how long calls took, the longest total first, in at most so many rows (0: all); false if no call
+// was timed.
 func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, name func(*event.Count) string,
 	most int) bool {
 	list = slices.DeleteFunc(slices.Clone(list), func(n event.Count) bool { return n.Timed == 0 })

@@ -8,12 +8,13 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// mismatches lists allocations and deallocations that do not belong together, at most so many.
+// mismatches lists at most so many pairs of allocations and deallocations that do not belong together.
 func (r *report) mismatches(most int) {
 	list := r.p.Mismatches
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
@@ -31,7 +32,7 @@ func (r *report) mismatches(most int) {
 	r.printf("\n")
 }
 
-// mismatch writes a pair: what was done, then both call stacks.
+// mismatch writes a pair: the calls, then both call stacks.
 func (r *renderer) mismatch(x *event.Pair) {
 	times := ""
 	if x.Count > 1 {
@@ -54,7 +55,7 @@ func (r *renderer) labelled(label string, lines []string) {
 	}
 }
 
-// mismatchText says in one line what does not belong together. Sizes are in full: small differences matter here.
+// mismatchText returns one line on what does not belong together. Sizes are exact: small differences matter here.
 func mismatchText(x *event.Pair) string {
 	what := fmt.Sprintf("%s / %s", x.Alloc, x.Free)
 	switch {
@@ -93,8 +94,8 @@ func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	return a.Flush()
 }
 
-// notJudged says which deallocations nobody can say of whether they belong to the function that allocated the
-// block; "" if there are none.
+// notJudged returns which deallocations could not be checked against the function that allocated the block; "" if
+// there are none.
 func notJudged(p *profile.Profile) string {
 	if n := p.Totals.Inherited; n > 0 {
 		return humanize.Plural(n, "deallocation") + " of blocks of the parent process"
@@ -107,7 +108,7 @@ func freeStacks(p *profile.Profile) bool {
 	return slices.ContainsFunc(p.Unmatched, func(u profile.Unmatched) bool { return u.Stack != 0 })
 }
 
-// unmatched lists the deallocations that ended no block, if it is known where they were made.
+// unmatched lists the deallocations that ended no block, if their call stacks are known.
 func (r *report) unmatched() {
 	total := r.p.Totals.Unmatched
 	if r.Top < 0 || !freeStacks(r.p) {
@@ -115,7 +116,7 @@ func (r *report) unmatched() {
 	}
 	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
 	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
-		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{middle(u.Func.String(), gutter-2)},
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{funcname.Middle(u.Func.String(), gutter-2)},
 			u.Stack)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {

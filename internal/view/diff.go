@@ -15,10 +15,10 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// difference writes what two answers differ in. It names groups as its second side does, and those that are gone as
-// the first.
+// difference writes how two answers differ. Groups have their names of the second side; those that are gone, of the
+// first.
 type difference struct {
-	*answerText // of the second side, to whose writer everything goes
+	*answerText // of the second side; everything goes to its writer
 	before      *answerText
 	a, b        *query.Answer
 }
@@ -34,7 +34,7 @@ func newDifference(w io.Writer, before, after *query.Source, a, b *query.Answer,
 	return d
 }
 
-// side says what one side is.
+// side writes what one side is.
 func (d *difference) side(word string, a *answerText, q *query.Answer) {
 	what := "all of " + humanize.Duration(a.p.Duration)
 	if q.To-q.From != a.events() {
@@ -44,7 +44,7 @@ func (d *difference) side(word string, a *answerText, q *query.Answer) {
 	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.renderer.Width-8-runes(text)))), d.faint(text))
 }
 
-// of is the side that names a row.
+// of returns the side that names a row.
 func (d *difference) of(s diff.Status) *answerText {
 	if s == diff.Gone {
 		return d.before
@@ -52,7 +52,7 @@ func (d *difference) of(s diff.Status) *answerText {
 	return d.answerText
 }
 
-// change writes by how much a metric has changed.
+// change returns by how much a metric has changed.
 func (d *difference) change(m query.Metric, p *diff.Pair) string {
 	if before, ok := m.Integer(&p.Before); ok {
 		after, _ := m.Integer(&p.After)
@@ -73,7 +73,7 @@ func (d *difference) change(m query.Metric, p *diff.Pair) string {
 	return "0"
 }
 
-// amount writes a value that is not negative.
+// amount formats a value that is not negative.
 func (d *difference) amount(m query.Metric, v float64) string {
 	n := uint64(math.Round(v))
 	switch u := m.Unit(); {
@@ -93,7 +93,7 @@ func (d *difference) amount(m query.Metric, v float64) string {
 	return humanize.Short(n)
 }
 
-// percent writes a change as a share of what was before.
+// percent formats a change as a share of the value before.
 func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 	before, after := m.Of(&p.Before, d.a.Span), m.Of(&p.After, d.b.Span)
 	switch share := 100 * (after - before) / before; {
@@ -203,7 +203,7 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 	}
 	type work struct {
 		n      *diff.Node
-		folded int // branches that are left out, instead of a node
+		folded int // not 0: instead of a node, so many branches that are left out
 		indent int
 		mark   string
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Globals writes the largest static variables, and what they come to by file and by section.
+// Globals writes the largest static variables, and the size of all static data by file and by section.
 func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions) error {
 	g := &globalsText{newAnswer(w, s, o), found}
 	g.printf("%s\n", g.bold(command(g.p, g.renderer.Width)))
@@ -39,7 +40,7 @@ func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions)
 	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
 	files, left := answer.Cut(g.Page, g.Files)
 	for i := range files {
-		rows = append(rows, g.sum(&files[i].Total, middle(clean(files[i].Path), g.renderer.Width-50)))
+		rows = append(rows, g.sum(&files[i].Total, funcname.Middle(clean(files[i].Path), g.renderer.Width-50)))
 	}
 	g.table(rows, 4)
 	g.more(left)
@@ -72,20 +73,20 @@ func (g *globalsText) list() {
 			}
 			place += " " + base(v.Path)
 		}
-		place = middle(clean(place), 40)
+		place = funcname.Middle(clean(place), 40)
 		room := max(nameWidth, g.renderer.Width-36-runes(place)-1)
 		name := v.Name
 		if name == "" {
 			name = fmt.Sprintf("%#x", v.Addr)
 		}
 		rows = append(rows, []string{g.size(v.Total), g.resident(v.Resident), v.Kind.String(),
-			middle(clean(name), room) + " " + g.place(place) + g.faint(g.times(v.Kind, v.Size))})
+			funcname.Middle(clean(name), room) + " " + g.place(place) + g.faint(g.times(v.Kind, v.Size))})
 	}
 	g.table(rows, 3)
 	g.more(left)
 }
 
-// threadsText says how many threads there were.
+// threadsText returns how many threads there were.
 func threadsText(g *query.Globals) string {
 	switch {
 	case !g.Counted:
@@ -96,7 +97,7 @@ func threadsText(g *query.Globals) string {
 	return fmt.Sprintf("%s at once, %s at last", humanize.Plural(g.Threads, "thread"), humanize.Number(g.Now))
 }
 
-// times says that each thread has a copy.
+// times returns a note that each thread has a copy.
 func (g *globalsText) times(k event.DataKind, bytes uint64) string {
 	if !k.PerThread() || g.Threads == 1 {
 		return ""
@@ -115,7 +116,7 @@ func (g *globalsText) sum(s *query.GlobalSum, name string) []string {
 	return []string{g.size(s.Total), g.resident(s.Resident), g.count(s.Variables), g.size(s.Named), name}
 }
 
-// globalTable writes rows, the first being the heads: columns up to last are numbers, what follows is text.
+// globalTable writes rows, the heads first. Columns up to last are numbers, the others are text.
 func (g *globalsText) table(rows [][]string, last int) {
 	widths := make([]int, last)
 	for _, r := range rows {

@@ -20,23 +20,23 @@ const (
 	HistSlack     = "slack"
 )
 
-// HistParts are all parts, in their order.
+// HistParts are all parts, in the order of the output.
 var HistParts = []string{HistSizes, HistExact, HistLifetimes, HistReallocs, HistSlack}
 
-// What a histogram may be divided by further.
+// The tables that divide a histogram further.
 const (
 	HistByPairs    = "pairs"
 	HistByTime     = "time"
 	HistByLifetime = "lifetime"
 )
 
-// HistDivisions are all of these.
+// HistDivisions are all of them.
 var HistDivisions = []string{HistByPairs, HistByTime, HistByLifetime}
 
-// barWidth is that of the longest bar.
+// barWidth is the width of the longest bar.
 const barWidth = 40
 
-// Hist writes the parts of a histogram that are asked for.
+// Hist writes the requested parts of a histogram.
 func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o QueryOptions) error {
 	text := &histText{newAnswer(w, s, o), h}
 	text.answerHeading(&h.Answer)
@@ -118,7 +118,7 @@ func (h *histText) jumps() {
 	h.printf("\n")
 }
 
-// pairs writes how often reallocations gave blocks of one size another one.
+// pairs writes how often reallocations changed one size to another.
 func (h *histText) pairs() {
 	rows, left := answer.Cut(h.Page, h.Pairs)
 	h.printf("%s  %s\n", h.title("SIZES BEFORE AND AFTER REALLOCATIONS"),
@@ -140,16 +140,16 @@ func (h *histText) pairs() {
 	h.printf("\n")
 }
 
-// The columns of tables by size and by lifetime: up to the highest of these classes, and all beyond.
+// The columns of tables by size and by lifetime: each has the classes up to one of these, and the last one all others.
 var (
 	sizeColumns = []int{4, 6, 8, 10, 12, 14, 16, 20}
 	ageColumns  = []int{10, 14, 18, 22, 26, 30, 34}
 )
 
-// tableFurther is the width of what comes behind the columns.
+// tableFurther is the width of what follows the columns.
 const tableFurther = 14
 
-// columns sums the counts of classes up.
+// columns sums the counts of the classes of each column.
 func columns(list []query.Bucket, ends []int) []uint64 {
 	sums := make([]uint64, len(ends)+1)
 	for class, b := range list {
@@ -159,7 +159,7 @@ func columns(list []query.Bucket, ends []int) []uint64 {
 	return sums
 }
 
-// tableHead writes what stands above the columns, behind the text above the rows.
+// tableHead writes the head of a table: the text above the rows, then those above the columns.
 func (h *histText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
 	line := padLeft(rows, 28) + padLeft("count", 12)
 	for _, class := range ends {
@@ -226,7 +226,7 @@ func (a *answerText) time(ns uint64) string {
 	return humanize.Duration(int64(min(ns, 1<<63-1)))
 }
 
-// bars writes the classes from the first to the last that has anything.
+// bars writes the classes from the first to the last that are not empty.
 func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
 	first, last, most := len(list), 0, uint64(0)
 	for i, b := range list {
@@ -246,7 +246,7 @@ func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint64) str
 	}
 }
 
-// bar is a line behind two spaces whose length is a share of barWidth; what is more than nothing is visible.
+// bar returns two spaces and a line whose length is a share of barWidth. A share above 0 is always visible.
 func (a *answerText) bar(n, most uint64) string {
 	if n == 0 {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Leaks writes the stacks whose blocks were never freed, what is suppressed, and whose live bytes kept rising.
+// Leaks writes the stacks whose blocks were never freed, what is suppressed, and the stacks whose live bytes kept
+// rising.
 func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&l.Leaks.Answer)
@@ -55,7 +56,7 @@ func Leaks(w io.Writer, s *query.Source, l *query.LeakTables, o QueryOptions) er
 	return a.Flush()
 }
 
-// leftOut says what is not in the list of leaks.
+// leftOut writes what the list of leaks does not contain.
 func (a *answerText) leftOut(l *query.LeakTables) {
 	if l.Left.Blocks > 0 {
 		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no leak (--runtime)",
@@ -69,7 +70,7 @@ func (a *answerText) leftOut(l *query.LeakTables) {
 	}
 }
 
-// Suggestions writes a rule for each leak, and what it would leave out.
+// Suggestions writes a suppression for each leak, and what it would leave out.
 func Suggestions(w io.Writer, list []query.Suggestion) error {
 	out := bufio.NewWriter(w)
 	for _, x := range list {

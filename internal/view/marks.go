@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// marks lists the moments that have names.
+// marks lists the marks.
 func (r *report) marks() {
 	list := r.p.Marks
 	if len(list) == 0 || r.Top < 0 || r.Selection != nil {
@@ -30,7 +31,7 @@ func (r *report) marks() {
 }
 
 func (r *report) mark(m *event.Mark, name string) {
-	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(middle(clean(name), 60), 40),
+	r.printf("  %s  %s  %s\n", padLeft(r.duration(m.Time), 10), padRight(funcname.Middle(clean(name), 60), 40),
 		r.faint("by "+markedBy[m.Source]))
 }
 
@@ -42,7 +43,7 @@ var markedBy = [event.MarkSources]string{
 // maxMarks is how many marks are named below a graph.
 const maxMarks = 20
 
-// markAxis writes where the marks are below the axis of graphs of n columns, and then what they are called.
+// markAxis writes where the marks are, below the axis of graphs of n columns, and then their names.
 func (a *answerText) markAxis(t *query.Series, n int) {
 	list, names := t.Marks(a.s)
 	if len(list) == 0 {
@@ -59,7 +60,7 @@ func (a *answerText) markAxis(t *query.Series, n int) {
 	a.printf("%s %s\n", a.faint(padLeft("marks", labelWidth)), a.place(strings.TrimRight(string(line), " ")))
 	for i := range list[:min(len(list), maxMarks)] {
 		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)),
-			middle(clean(names[i]), a.renderer.Width-labelWidth-2))
+			funcname.Middle(clean(names[i]), a.renderer.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
 		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth),

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// inputName is how people know an input.
+// inputName returns the name of an input, cut to a width.
 func inputName(i *recording.Input, width int) string {
-	return middle(clean(i.File), max(8, width))
+	return funcname.Middle(clean(i.File), max(8, width))
 }
 
 // together writes the peak of a merged recording.
@@ -27,7 +28,7 @@ func (r *report) together() {
 	r.line("peak", fmt.Sprintf("%s in %s, the sum of the processes' peaks", r.bold(r.size(t.Peak.Bytes)),
 		humanize.Plural(t.Peak.Blocks, "block")))
 	if r.Selection != nil || len(r.p.Merged.Inputs) == 0 {
-		return // the bounds are not of the selected, or not known
+		return // the bounds are of the whole recording, or not known
 	}
 	how := "counted from each one's start"
 	if r.p.Merged.Clock {
@@ -43,7 +44,7 @@ func (r *report) together() {
 // inputs lists what was merged: first how much the inputs differ, then those with the largest peaks.
 func (r *report) inputs() {
 	m := r.p.Merged
-	// none: the list is damaged, as a warning says
+	// without inputs, the list is damaged, and a warning says so
 	if m == nil || r.Top < 0 || m.Imported() != "" || len(m.Inputs) == 0 {
 		return
 	}

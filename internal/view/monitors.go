@@ -5,18 +5,19 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// monitorHeading says of which program and process a monitor's text is.
+// monitorHeading writes which program and process the output of a monitor is about.
 func (a *answerText) monitorHeading(what string) {
 	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.renderer.Width-20),
 		a.p.Process.PID)))
 }
 
-// MonitorSummary writes what a process allocated in all.
+// MonitorSummary writes the totals of a process.
 func MonitorSummary(w io.Writer, s *query.Source) error {
 	a := newAnswer(w, s, QueryOptions{})
 	t := &a.p.Totals
@@ -30,8 +31,8 @@ func MonitorSummary(w io.Writer, s *query.Source) error {
 	return a.Flush()
 }
 
-// MonitorHistogram writes how many allocations there were of each power of two, by what was requested, and how many
-// of these were freed.
+// MonitorHistogram writes how many allocations of each power of two there were, by requested and by usable size, and
+// how many of them were freed.
 func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	a := newAnswer(w, s, QueryOptions{})
 	a.monitorHeading("HISTOGRAM")
@@ -72,7 +73,7 @@ func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
 	return a.Flush()
 }
 
-// Stack writes the functions of a call stack, a line each, from the innermost one on.
+// Stack writes the functions of a call stack, a line each, the leaf first.
 func Stack(w io.Writer, s *query.Source, stack uint32) error {
 	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
 	levels := a.p.Fold(stack, true, 0).List
@@ -107,7 +108,7 @@ func Transients(w io.Writer, s *query.Source, list []query.Transient, o QueryOpt
 func functionOf(f *profile.Frame) string {
 	switch {
 	case f.Function != "":
-		return FunctionName(f.Function, 60)
+		return funcname.Short(f.Function, 60)
 	case f.Address == 0:
 		return "(no call stack)"
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 )
 
-// lagShown is from how long a lag of a recorder is shown.
+// lagShown is the shortest lag of a recorder that is shown.
 const lagShown = 100 * time.Millisecond
 
-// Processes writes how the recordings of processes stand that are under way.
+// Processes writes the state of the recordings that are under way.
 func Processes(w io.Writer, list []control.Process) error {
 	out := bufio.NewWriter(w)
 	for _, p := range list {

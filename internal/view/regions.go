@@ -24,8 +24,8 @@ func (a *answerText) regionValue(c *query.RegionColumn, r *query.RegionRow) stri
 	return sign + a.count(magnitude)
 }
 
-// Regions writes a line for each region. While they are in the order in which they were entered, those within
-// others are indented.
+// Regions writes a line for each region. If they are in the order in which they were entered, nested regions are
+// indented.
 func Regions(w io.Writer, s *query.Source, t *query.RegionTable, indented bool, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Answer)

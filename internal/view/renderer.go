@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// style colours text if that is wanted.
+// style colours text, unless colours are off.
 type style bool
 
 func (s style) paint(code, text string) string {
@@ -27,8 +27,8 @@ func (s style) place(t string) string { return s.paint("36", t) }
 func (s style) warn(t string) string  { return s.paint("1;33", t) }
 func (s style) title(t string) string { return s.paint("1;34", t) }
 
-// renderer writes what all texts have in common: lines, numbers, call stacks. Errors of writing are kept by the
-// bufio.Writer until the end.
+// renderer has what all texts share: lines, numbers, call stacks. The bufio.Writer keeps errors of writing until the
+// end.
 type renderer struct {
 	*bufio.Writer
 	style
@@ -73,7 +73,7 @@ func (r *renderer) line(label, text string) {
 	r.printf("  %s %s\n", r.faint(padRight(label, 12)), text)
 }
 
-// size, short and duration write numbers as the options want them.
+// size, short and duration format numbers as the options say.
 func (r *renderer) size(n uint64) string {
 	if r.Exact {
 		return humanize.Number(n) + " B"
@@ -95,7 +95,7 @@ func (r *renderer) duration(ns int64) string {
 	return humanize.Duration(ns)
 }
 
-// runes is the width of s on a terminal, as far as its characters are one column wide.
+// runes returns the width of s on a terminal if its characters are one column wide.
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
 func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-runes(s))) + s }

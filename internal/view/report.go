@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Options say how a report looks.
+// Options say how a report is shown.
 type Options struct {
 	Top    int  // stacks per ranking; 0: 5, negative: none
 	Frames int  // lines per stack at most; 0: 8, negative: all
@@ -76,7 +77,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	return r.Flush()
 }
 
-// command is the command line, cut to width.
+// command returns the command line, cut to width.
 func command(p *profile.Profile, width int) string {
 	var words []string
 	for _, a := range p.Process.Args {
@@ -138,7 +139,7 @@ func (r *report) heading() {
 	r.printf("\n")
 }
 
-// ending says how the process ended.
+// ending returns how the process ended.
 func ending(p *profile.Profile) string {
 	if !p.Ended {
 		return ""
@@ -148,7 +149,7 @@ func ending(p *profile.Profile) string {
 
 func (r *report) overview() {
 	p, t, v := r.p, &r.p.Totals, r.variances()
-	imported := p.Merged.Imported() != "" // then what is 0 may not have been told
+	imported := p.Merged.Imported() != "" // then a 0 may mean that the number is not known
 	rss := ""
 	if s, ok := p.PeakRSS(); ok && s.RSS >= 0 {
 		rss = r.faint(fmt.Sprintf("   resident: %s at most", r.size(uint64(s.RSS))))
@@ -245,7 +246,7 @@ func leaked(r *report, p *profile.Profile) string {
 	return text
 }
 
-// functions lists what was called, as far as there is room.
+// functions lists the functions that were called, as many as fit.
 func (r *report) functions(width int) string {
 	type called struct {
 		f event.Func
@@ -279,7 +280,7 @@ func (r *report) functions(width int) string {
 	return text
 }
 
-// mappings is the line of the program's own mapping changes, "" if there are none.
+// mappings returns the line on the program's own mapping changes; "" if there are none.
 func (r *report) mappings() string {
 	m := &r.p.Totals.Maps
 	var parts []string
@@ -295,7 +296,7 @@ func (r *report) mappings() string {
 	return strings.Join(parts, ", ")
 }
 
-// mapped lists the call stacks that have mapped memory, those with most of the peak first.
+// mapped lists the call stacks that mapped memory, those with most at the peak first.
 func (r *report) mapped() {
 	m := r.p.Mapped
 	if r.Top < 1 || r.Selection != nil || m == nil {
@@ -336,7 +337,7 @@ func (r *report) threads() {
 		if name == "" {
 			name = "-"
 		}
-		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(middle(clean(name), 16), 16), t.TID,
+		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(funcname.Middle(clean(name), 16), 16), t.TID,
 			humanize.Number(t.Counts.Allocations), r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations),
 			humanize.Number(t.Counts.Foreign))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// sampled says how a sampled recording came about: all of its numbers are estimates.
+// sampled writes how a recording was sampled: all of its numbers are then estimates.
 func (r *renderer) sampled() {
 	if !r.p.Sampled() {
 		return
@@ -26,7 +26,7 @@ func (r *renderer) sampled() {
 	r.printf("\n")
 }
 
-// howSampled says how allocations were chosen.
+// howSampled returns how allocations were chosen.
 func howSampled(s event.Sampling, size func(uint64) string) string {
 	switch {
 	case s.Calls > 0:
@@ -37,7 +37,7 @@ func howSampled(s event.Sampling, size func(uint64) string) string {
 	return "in a way that is not known"
 }
 
-// pmSize and pmCount write a standard error behind its estimate; nothing where there is none.
+// pmSize and pmCount format a standard error, to follow its estimate; "" if there is none.
 func (r *renderer) pmSize(variance float64) string {
 	if variance <= 0 {
 		return ""
@@ -52,7 +52,7 @@ func (r *renderer) pmCount(variance float64) string {
 	return " ± " + r.short(uint64(math.Round(tally.StandardError(variance))))
 }
 
-// variances are those of the totals; all 0 where nothing is estimated.
+// variances returns those of the totals; all are 0 if nothing is estimated.
 func (r *report) variances() *tally.Variances {
 	if v := r.p.Variances; v != nil {
 		return v
@@ -60,7 +60,7 @@ func (r *report) variances() *tally.Variances {
 	return &tally.Variances{}
 }
 
-// counted writes a number of things with its standard error.
+// counted formats a number of things with its standard error.
 func (r *report) counted(n uint64, noun string, variance float64) string {
 	pm := r.pmCount(variance)
 	if pm == "" {
@@ -69,7 +69,7 @@ func (r *report) counted(n uint64, noun string, variance float64) string {
 	return humanize.Number(n) + pm + " " + noun + "s"
 }
 
-// errorNote is the standard error among a stack's notes; "" if there is none.
+// errorNote returns the standard error for a stack's notes; "" if there is none.
 func (r *report) errorNote(m *profile.Metric, g *profile.Group) string {
 	if m.Variance == nil || g.Variances == nil {
 		return ""
@@ -80,7 +80,7 @@ func (r *report) errorNote(m *profile.Metric, g *profile.Group) string {
 	return r.pmCount(m.Variance(g.Variances))
 }
 
-// pm writes a metric's standard error behind its value.
+// pm formats the standard error of a metric, to follow its value.
 func (a *answerText) pm(m query.Metric, v *query.Values, span int64) string {
 	e, ok := m.StandardError(v, span)
 	if !ok || e <= 0 {

@@ -2,7 +2,7 @@ package view
 
 import "strings"
 
-// selection says what the report is of.
+// selection writes what the report is about, if that is not the whole recording.
 func (r *report) selection() {
 	s := r.Selection
 	if s == nil {
@@ -19,13 +19,13 @@ func (r *report) selection() {
 	r.printf("\n")
 }
 
-// ranged reports whether the selection is of a part of the time.
+// ranged reports whether the selection covers only a part of the time.
 func (r *report) ranged() bool {
 	a := r.Selection.Answer
 	return a.Begin > 0 || a.Span != r.p.Duration
 }
 
-// span is the length of what is reported on, in ns.
+// span returns the length of the reported time, in ns.
 func (r *report) span() int64 {
 	if r.Selection != nil {
 		return r.Selection.Answer.Span
@@ -33,7 +33,7 @@ func (r *report) span() int64 {
 	return r.p.Duration
 }
 
-// atPeak leads to the peak's time. A selection has no peak of its own: it is the process's within the range.
+// atPeak returns the words before the time of the peak. A selection shows the process's peak within the range.
 func (r *report) atPeak() string {
 	if r.Selection != nil {
 		return "at the process's peak after"
@@ -41,8 +41,8 @@ func (r *report) atPeak() string {
 	return "after"
 }
 
-// threadsKnown reports whether it is known what threads did and which functions they called. It is not for a selection
-// whose events were folded, and for other tools' files.
+// threadsKnown reports whether it is known what threads did and which functions they called. It is not known for a
+// selection of folded events, and for other tools' files.
 func (r *report) threadsKnown() bool {
 	return (r.Selection == nil || len(r.p.Threads) > 0) && r.p.Merged.Imported() == ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -30,13 +31,13 @@ func Source(w io.Writer, s *query.Source, l *annotate.Tables, o QueryOptions) er
 	return a.Flush()
 }
 
-// sourceWidth is what is left at least for the text of lines.
+// sourceWidth is the least width for the text of lines.
 const sourceWidth = 80
 
 func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	title := clean(p.Whole.File)
 	if p.Whole.Function != "" {
-		title = FunctionName(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
+		title = funcname.Short(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
 	}
 	a.printf("%s\n", a.bold(title))
 	var parts []string
@@ -65,7 +66,7 @@ func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	a.printf("%s\n", a.faint(head+"    line"))
 	room := max(sourceWidth, a.renderer.Width-used-10)
 	blank := strings.Repeat(" ", used)
-	inFile := p.File != nil && l.Line == 0 && p.Whole.Function == "" // all of the file is told of
+	inFile := p.File != nil && l.Line == 0 && p.Whole.Function == "" // the page is about the whole file
 	next, shown := 0, uint32(0)
 	for _, s := range l.Sections(p) {
 		if (shown > 0 || inFile) && s.From > shown+1 {
@@ -94,7 +95,7 @@ func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	}
 }
 
-// cutEnd cuts what is too wide.
+// cutEnd cuts a text that is too wide.
 func cutEnd(s string, width int) string {
 	if runes(s) <= width {
 		return s
@@ -102,13 +103,13 @@ func cutEnd(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// hidden says how many lines are not shown.
+// hidden writes how many lines are not shown.
 func (a *answerText) hidden(used int, n uint32) {
 	a.printf("%s%s\n", strings.Repeat(" ", used),
 		a.faint(fmt.Sprintf("       …  %s without numbers", humanize.Plural(uint64(n), "line"))))
 }
 
-// sourceCells are the numbers of the rows, total and self of each metric, and the columns' widths.
+// sourceCells returns the numbers of the rows, total and self of each metric, and the widths of the columns.
 func (a *answerText) sourceCells(l *annotate.Tables, p *annotate.Page) (lines []string, widths []int) {
 	t := l.Lines
 	cells := make([][]string, len(p.Rows))

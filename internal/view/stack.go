@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
@@ -20,7 +21,7 @@ const (
 	moduleWidth = 15
 )
 
-// ranking writes the stacks that come first by a metric.
+// ranking writes the stacks with the largest values of a metric.
 func (r *report) ranking(m *profile.Metric) {
 	total := m.Total(r.p)
 	if r.Top < 0 || total == 0 || m == &profile.Temporary && r.p.Sampled() {
@@ -58,7 +59,7 @@ func (r *report) stack(m *profile.Metric, g *profile.Group, total uint64) {
 	r.columns(text, humanize.Percent(value, total), r.notes(m, g), g.Stack)
 }
 
-// columns writes a value, its share and notes at the left of a stack's frames.
+// columns writes a value, its share and notes to the left of a stack's frames.
 func (r *renderer) columns(value, share string, notes []string, stack uint32) {
 	left := []string{padLeft(value, 9) + padLeft(share, 8)}
 	styled := []string{r.bold(padLeft(value, 9)) + padLeft(share, 8)}
@@ -67,7 +68,7 @@ func (r *renderer) columns(value, share string, notes []string, stack uint32) {
 		left = append(left, note)
 		styled = append(styled, r.faint(note))
 	}
-	width := gutter // numbers in full may need more
+	width := gutter // exact numbers may need more
 	for _, text := range left {
 		width = max(width, runes(text)+2)
 	}
@@ -86,7 +87,7 @@ func (r *renderer) columns(value, share string, notes []string, stack uint32) {
 	}
 }
 
-// notes are the further numbers of a stack, one a line.
+// notes returns the other numbers of a stack, one for each line.
 func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 	var list []string
 	if pm := r.errorNote(m, g); pm != "" {
@@ -117,7 +118,7 @@ func (r *report) notes(m *profile.Metric, g *profile.Group) []string {
 	return list
 }
 
-// frames are the lines of a stack, leaf first.
+// frames returns the lines of a stack, leaf first.
 func (r *renderer) frames(stack uint32) []string {
 	l := r.p.Fold(stack, r.Frames > 0, max(r.Frames, 0))
 	list := l.List
@@ -166,9 +167,9 @@ func (r *renderer) frame(f *profile.Level, module string) string {
 	}
 	name := ""
 	if f.Function != "" {
-		name = FunctionName(f.Function, wide-runes(more)) + more
+		name = funcname.Short(f.Function, wide-runes(more)) + more
 	} else {
-		name = middle(address(&f.Frame), wide)
+		name = funcname.Middle(address(&f.Frame), wide)
 	}
 	name = padRight(name, wide)
 	if f.Function == "" {
@@ -179,12 +180,12 @@ func (r *renderer) frame(f *profile.Level, module string) string {
 		where = base(f.File)
 		if f.Line > 0 {
 			number := fmt.Sprintf(":%d", f.Line)
-			where = middle(where, placeWidth-runes(number)) + number
+			where = funcname.Middle(where, placeWidth-runes(number)) + number
 		}
-		where = middle(where, placeWidth)
+		where = funcname.Middle(where, placeWidth)
 	}
-	return name + " " + r.place(padRight(where, placeWidth)) + " " + r.faint(middle(base(module), moduleWidth))
+	return name + " " + r.place(padRight(where, placeWidth)) + " " + r.faint(funcname.Middle(base(module), moduleWidth))
 }
 
-// address names code whose function is unknown.
+// address returns a name for code whose function is unknown.
 func address(f *profile.Frame) string { return clean(f.AddressName()) }

@@ -12,12 +12,13 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// stackLine is the overview's line on stacks: the thread whose stack was deepest, and where.
+// stackLine writes the overview's line on stacks: the thread whose stack was deepest, and where.
 func (r *report) stackLine() {
 	if len(r.p.StackMemory) == 0 || r.Selection != nil {
 		return
@@ -53,7 +54,7 @@ func (a *answerText) stackMemory() {
 	for i := range list {
 		m := &list[i]
 		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12),
-			padLeft(a.orUnknown(m.Size), 12), padRight(middle(threadName(a.s, m.Thread), 22), 22),
+			padLeft(a.orUnknown(m.Size), 12), padRight(funcname.Middle(threadName(a.s, m.Thread), 22), 22),
 			a.chain(m.Stack, max(nameWidth, a.renderer.Width-66)))
 	}
 	a.more(left)
@@ -66,10 +67,10 @@ func (a *answerText) orUnknown(n uint64) string {
 	return a.size(n)
 }
 
-// deepestShown are so many of the call stacks at which a thread's stack became deeper than ever before.
+// deepestShown is how many call stacks are shown of those at which a thread's stack reached a new depth.
 const deepestShown = 3
 
-// StackTimeline draws how deep threads' stacks became over time, and says where the deepest were.
+// StackTimeline draws how deep threads' stacks became over time, and shows where the deepest were.
 func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
@@ -120,7 +121,7 @@ func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack
 	a.printf("\n")
 }
 
-// stackCell is a character of the graph: the deepest event's part of it, or else of what was touched.
+// stackCell returns a character of the graph: the depth at events, or else the depth that was touched.
 func stackCell(deepest, touched, most uint64, line int) rune {
 	part := func(v uint64) int {
 		if most == 0 {
@@ -138,8 +139,7 @@ func stackCell(deepest, touched, most uint64, line int) rune {
 	return eighths[k]
 }
 
-// StackTimelineCSV writes a line for each reading: a time in seconds at which a stack was seen to be deeper than
-// ever before.
+// StackTimelineCSV writes a line for each time, in seconds, at which a stack reached a new depth.
 func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error {
 	out := bufio.NewWriter(w)
 	c := csv.NewWriter(out)
@@ -169,7 +169,7 @@ func StackTimelineCSV(w io.Writer, s *query.Source, t *query.StackSeries) error 
 	return out.Flush()
 }
 
-// foldedFrames are the functions of a call stack, the root first, as in folded stacks.
+// foldedFrames returns the functions of a call stack, the root first, as in folded stacks.
 func foldedFrames(p *profile.Profile, stack uint32) string {
 	var names []string
 	for _, f := range p.AppendFrames(nil, stack) {

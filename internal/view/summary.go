@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
@@ -55,7 +56,7 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	return r.Flush()
 }
 
-// oneLine writes a stack as its leaf and as many callers as there is room for.
+// oneLine returns a stack as its leaf, and as many callers as fit.
 func (r *report) oneLine(g *profile.Group) {
 	levels := r.p.Fold(g.Stack, true, r.Width).List
 	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(humanize.Size(g.LiveAtPeakBytes), 10)),
@@ -78,7 +79,7 @@ func (r *report) oneLine(g *profile.Group) {
 			line += r.faint(" ← …")
 			break
 		}
-		// The program's own first function is told with its place.
+		// The first function of the program itself is shown with its place.
 		own := !placed && (!profile.StandardLibrary(f.Function) || i == len(levels)-1)
 		text := r.label(f, min(room, 48), own)
 		placed = placed || own
@@ -90,7 +91,7 @@ func (r *report) oneLine(g *profile.Group) {
 
 type label struct{ plain, styled string }
 
-// label names a frame on one line: function, then, with place, file and line or the module.
+// label returns a frame as one line: the function and, with place, file and line or the module.
 func (r *renderer) label(f *profile.Frame, width int, place bool) label {
 	where := base(f.Module)
 	if f.File != "" {
@@ -103,12 +104,12 @@ func (r *renderer) label(f *profile.Frame, width int, place bool) label {
 		where = ""
 	}
 	if f.Function == "" {
-		s := middle(address(f), width)
+		s := funcname.Middle(address(f), width)
 		return label{s, s}
 	}
 	if where != "" {
-		where = " " + middle(where, max(8, width/2))
+		where = " " + funcname.Middle(where, max(8, width/2))
 	}
-	name := FunctionName(f.Function, max(8, width-runes(where)))
+	name := funcname.Short(f.Function, max(8, width-runes(where)))
 	return label{name + where, name + r.place(where)}
 }

@@ -5,11 +5,12 @@ import (
 	"io"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Threads writes what each thread allocated, who freed it, and through which functions all was allocated.
+// Threads writes what each thread allocated, which threads freed it, and which functions were called.
 func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
@@ -49,7 +50,7 @@ func (a *answerText) plain(t *query.Table) (left int) {
 	return left
 }
 
-// matrix writes the pairs of threads, those that most passes between first.
+// matrix writes the pairs of allocating and freeing threads, those with most blocks first.
 func (a *answerText) matrix(m *query.Matrix) {
 	cells, left := answer.Cut(a.Page, m.Cells)
 	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by",
@@ -57,14 +58,14 @@ func (a *answerText) matrix(m *query.Matrix) {
 	for _, c := range cells {
 		by := "nobody that was seen"
 		if !c.Unseen {
-			by = middle(threadName(a.s, c.Freed), 30)
+			by = funcname.Middle(threadName(a.s, c.Freed), 30)
 			if c.Freed == c.Allocated {
 				by = a.faint("itself")
 			}
 		}
 		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)),
 			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 12),
-			padRight(middle(threadName(a.s, c.Allocated), 30), 30), by)
+			padRight(funcname.Middle(threadName(a.s, c.Allocated), 30), 30), by)
 	}
 	if left > 0 {
 		a.more(left)

@@ -18,7 +18,7 @@ const (
 	labelWidth  = 10
 )
 
-// TimelineSteps is how many steps a text graph of the given width has.
+// TimelineSteps returns how many steps a text graph of a width has.
 func TimelineSteps(width int) int { return max(width-labelWidth-2, 20) }
 
 // Timeline draws what was live, the resident set and the rate of allocation over time, and a line for each group.
@@ -84,7 +84,7 @@ func (a *answerText) graph(title string, v []float64, height int, text func(floa
 			}
 			k := int(min(max(full-float64(line*8), 0), 8))
 			if line == 0 && x > 0 {
-				k = max(k, 1) // something is more than nothing
+				k = max(k, 1) // values above 0 are visible
 			}
 			b.WriteRune(eighths[k])
 		}
@@ -110,7 +110,7 @@ func (a *answerText) axis(t *query.Series, n int) {
 	a.printf("%s %s\n", strings.Repeat(" ", labelWidth), a.faint(left+padLeft(right, n-runes(left))))
 }
 
-// spark writes a group's largest value, its name and, below, its development in one line.
+// spark writes a group's largest value and its name, and below them its values over time in one line.
 func (a *answerText) spark(r *query.SeriesRow, name string) {
 	live := make([]float64, len(r.Points)-1)
 	for i := range live {

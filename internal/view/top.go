@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// nameWidth is what a table leaves at least for the names of its rows.
+// nameWidth is the least width for the names of the rows of a table.
 const nameWidth = 36
 
 // Top writes a table: a row for each group, with self and total of each metric where they differ.
@@ -50,8 +50,8 @@ func Top(w io.Writer, s *query.Source, t *query.Table, o QueryOptions) error {
 	return a.Flush()
 }
 
-// afterStart leaves out the functions that run before main and allocate nothing themselves: they have the total of
-// everything.
+// afterStart removes the functions that run before main and do not allocate themselves: their total is that of the
+// whole.
 func afterStart(rows []query.Row) []query.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r query.Row) bool {
 		return profile.BeforeMain(r.Function) && r.Self == (query.Values{})
@@ -67,7 +67,7 @@ type column struct {
 	text func(*query.Row) string
 }
 
-// table writes columns of numbers, right-aligned, and the names of the rows behind them.
+// table writes right-aligned columns of numbers, followed by the names of the rows.
 func (a *answerText) table(cols []column, rows []query.Row) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(cols))
@@ -101,7 +101,7 @@ func (a *answerText) table(cols []column, rows []query.Row) {
 	}
 }
 
-// whole writes what all rows are of.
+// whole writes the values of the whole.
 func (a *answerText) whole(t *query.Table) {
 	var parts []string
 	for _, m := range t.Metrics {

@@ -12,8 +12,8 @@ import (
 // maxIndent is how far branches are indented; deeper ones stay there.
 const maxIndent = 30
 
-// Tree writes a tree: for each node its total by the first metric and its share. A node that is its parent's only
-// child stands below it without indentation, and a function that only calls itself is one line.
+// Tree writes a tree: for each node its total of the first metric and its share. An only child is not indented, and a
+// function that only calls itself takes one line.
 func Tree(w io.Writer, s *query.Source, t *query.Tree, trim query.Trim, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Answer)
@@ -53,7 +53,7 @@ type branches struct {
 	trim  query.Trim
 	lines int
 	cut   int // lines that were left out
-	wider int // so much are the columns of numbers
+	wider int // by how much the columns of numbers are wider than usual
 }
 
 func (b *branches) root(root *query.Node, name string) {
@@ -71,7 +71,7 @@ func (b *branches) root(root *query.Node, name string) {
 	type work struct {
 		n      *query.Node
 		parent *query.Node
-		folded bool // the line that tells what of parent is left out
+		folded bool // this line says what of parent is left out
 		indent int
 		mark   string
 	}
@@ -137,7 +137,7 @@ func (b *branches) line(v *query.Values, prefix, name string) {
 	b.printf("%s  %s%s\n", text, b.faint(prefix), name)
 }
 
-// folded says what of a node's children is left out.
+// folded writes which children of a node are left out.
 func (b *branches) folded(n *query.Node, indent int) {
 	why := "deeper"
 	if b.trim.Depth == 0 || b.trim.Share > 0 && len(n.Children) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// warnings says first what is wrong with the data; usually nothing.
+// warnings writes what is wrong with the data; usually nothing.
 func (r *report) warnings() {
 	list := problems(r)
 	for _, s := range list {
@@ -19,7 +19,7 @@ func (r *report) warnings() {
 	}
 }
 
-// problems are sentences about what is missing of the data or not exact.
+// problems returns sentences about data that are missing or not exact.
 func problems(r *report) []string {
 	p, h := r.p, r.p.Ending.Health
 	var list []string
@@ -59,7 +59,7 @@ func problems(r *report) []string {
 	return list
 }
 
-// foldedBy names the flags of heaptap run that bounded the recording.
+// foldedBy returns the flags of heaptap run that limited the recording.
 func foldedBy(f *recording.Folded) string {
 	var flags []string
 	if f.Keep > 0 {

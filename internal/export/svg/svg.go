@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/export"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 // Format is the flame graph.
@@ -201,7 +201,7 @@ func (p *picture) frame(f *frame) {
 	}
 	y := f.depth * rowHeight
 	p.printf(`<g class="%s" data-b="%d" data-v="%d" data-d="%d"`, class, f.begin, f.value, f.depth)
-	if short := view.FunctionName(name, longest); short != name {
+	if short := funcname.Short(name, longest); short != name {
 		p.printf(` data-n="%s"`, escape(short))
 	}
 	p.printf(`><title>%s</title><rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2"/>`, escape(title), x, y,
@@ -226,7 +226,7 @@ func label(name string, wide float64) string {
 	if n < 1 {
 		return ""
 	}
-	if text := view.FunctionName(name, n); n >= 5 || !strings.Contains(text, "…") {
+	if text := funcname.Short(name, n); n >= 5 || !strings.Contains(text, "…") {
 		return text
 	}
 	return "" // too short to be useful

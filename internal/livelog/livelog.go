@@ -1,4 +1,6 @@
-package main
+// Package livelog prints the events of a run while its programs run, as heaptap log prints those of a recording:
+// heaptap run --log.
+package livelog
 
 import (
 	"errors"
@@ -15,20 +17,20 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
-// logDelay is how long the events of a run that is logged may stay in the recorder's memory.
-const logDelay = 500 * time.Millisecond
+// Delay is how long recorded events may stay in the recorder's memory while they are logged.
+const Delay = 500 * time.Millisecond
 
-// liveLog writes a run's events while the program runs.
-type liveLog struct {
+// Log prints the events of a run's recordings.
+type Log struct {
 	file   *os.File
 	follow *dump.Follower
 }
 
-// openLog opens what --log names: a file descriptor that was inherited, or else a file.
-func openLog(target string) (*liveLog, error) {
+// Open opens where the events go to: the inherited file descriptor of that number, or else a file of that name.
+func Open(target string) (*Log, error) {
 	var file *os.File
 	if fd, err := strconv.Atoi(target); err == nil && fd >= 0 {
-		// A copy: closing it leaves the program's own alone.
+		// A copy: the program keeps its own when the log is closed.
 		fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 		if err != nil {
 			return nil, fmt.Errorf("--log %s: no such file descriptor is open; for a file of that name: ./%s", target,
@@ -38,19 +40,20 @@ func openLog(target string) (*liveLog, error) {
 	} else if file, err = os.Create(target); err != nil {
 		return nil, fmt.Errorf("--log: %w", err)
 	}
-	return &liveLog{file, dump.NewFollower(file)}, nil
+	return &Log{file, dump.NewFollower(file)}, nil
 }
 
-// heard is launch.Config.Heard.
-func (l *liveLog) heard(rec launch.Recording, finished bool) {
+// OnRecording is for launch.Config.OnRecording: it follows a recording that begins, up to its end.
+func (l *Log) OnRecording(rec launch.Recording, finished bool) {
 	l.follow.Begin(rec.Path)
 	if finished {
 		l.follow.End(rec.Path)
 	}
 }
 
-// close writes the rest. That nobody reads any more is no error; if somebody reads slowly, signals end the wait.
-func (l *liveLog) close() error {
+// Close prints what is left. That nobody reads any more is not an error. If somebody reads slowly, a signal ends the
+// program, and so the wait.
+func (l *Log) Close() error {
 	signal.Reset(unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP)
 	err := l.follow.Close()
 	if closing := l.file.Close(); err == nil {

@@ -1,22 +1,29 @@
-package view
+// Package funcname shortens demangled names of functions to the width that a table or a picture has for them.
+package funcname
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
 
-// FunctionName shortens a demangled name to width columns. Arguments go first, then the best-known spellings of the
-// standard library, then template arguments from the innermost on; only then is the middle cut out.
-func FunctionName(name string, width int) string {
-	name = stripRustHash(clean(name))
+	"github.com/heaptap/heaptap/internal/escape"
+)
+
+// Short shortens a demangled name to width columns, and escapes what would disturb a terminal. It first removes the
+// arguments, then writes well-known types of the standard library by their usual names, then folds template arguments,
+// the innermost ones first. What is still too long loses its middle.
+func Short(name string, width int) string {
+	name = stripRustHash(escape.Terminal(name))
 	name = strings.TrimPrefix(name, "__GI_") // glibc's own name for what it exports
 	name = stripArguments(name)
 	name = wellKnown.Replace(name)
-	for runes(name) > width {
+	for utf8.RuneCountInString(name) > width {
 		shorter := foldTemplates(name)
 		if shorter == name {
 			break
 		}
 		name = shorter
 	}
-	return middle(name, width)
+	return Middle(name, width)
 }
 
 var wellKnown = strings.NewReplacer(
@@ -178,9 +185,9 @@ func stripRustHash(s string) string {
 	return s[:len(s)-length]
 }
 
-// middle cuts the middle out of s, so that its beginning and its end stay, the end more than the beginning.
-func middle(s string, width int) string {
-	if runes(s) <= width {
+// Middle cuts the middle out of a text that has more than width columns. Its end keeps more than its beginning.
+func Middle(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
 	if width < 5 {
