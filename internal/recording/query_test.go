@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"cmp"
@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // model answers questions by going through all events.
 type model []event.Event
 
-func (m model) changes(from, to uint64) []Change {
-	at := map[uint32]*Change{}
+func (m model) changes(from, to uint64) []recording.Change {
+	at := map[uint32]*recording.Change{}
 	for i := from; i < to; i++ {
 		e := &m[i]
 		if e.Kind != event.Alloc && e.Kind != event.Free {
@@ -23,7 +24,7 @@ func (m model) changes(from, to uint64) []Change {
 		}
 		c := at[e.Stack]
 		if c == nil {
-			c = &Change{Stack: e.Stack}
+			c = &recording.Change{Stack: e.Stack}
 			at[e.Stack] = c
 		}
 		if e.Kind == event.Alloc {
@@ -38,16 +39,16 @@ func (m model) changes(from, to uint64) []Change {
 			c.Temporary++
 		}
 	}
-	list := []Change{}
+	list := []recording.Change{}
 	for _, c := range at {
 		list = append(list, *c)
 	}
 	return byStack(list)
 }
 
-func byStack(list []Change) []Change {
-	list = slices.DeleteFunc(slices.Clone(list), func(c Change) bool { return c.Allocs|c.Frees == 0 })
-	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Stack, b.Stack) })
+func byStack(list []recording.Change) []recording.Change {
+	list = slices.DeleteFunc(slices.Clone(list), func(c recording.Change) bool { return c.Allocs|c.Frees == 0 })
+	slices.SortFunc(list, func(a, b recording.Change) int { return cmp.Compare(a.Stack, b.Stack) })
 	return list
 }
 
@@ -71,7 +72,7 @@ func TestQueries(t *testing.T) {
 			lifo:    .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150)), odd: false}
 		events := model(p.run(seed, n))
 		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := Create(path, event.Process{}, Options{Addresses: true})
+		w, err := recording.Create(path, event.Process{}, recording.Options{Addresses: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +93,12 @@ func TestQueries(t *testing.T) {
 				err = w.Abort()
 			}
 		} else {
-			err = w.Finish(Ending{})
+			err = w.Finish(recording.Ending{})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(path)
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,10 +119,10 @@ func TestQueries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[uint32]Live{}
+			want := map[uint32]recording.Live{}
 			for _, c := range events.changes(0, b) {
 				if c.Allocs != c.Frees || c.Net() != 0 {
-					want[c.Stack] = Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())}
+					want[c.Stack] = recording.Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())}
 				}
 			}
 			for _, l := range live {
@@ -156,7 +157,7 @@ func TestQueries(t *testing.T) {
 				cut, err := r.CutAt(x)
 				wantCut := uint64(0)
 				for i := range events {
-					if x >= 0 && events[i].Time/Quantum <= x/Quantum {
+					if x >= 0 && events[i].Time/recording.Quantum <= x/recording.Quantum {
 						wantCut = uint64(i) + 1
 					}
 				}
@@ -189,9 +190,9 @@ func TestQueries(t *testing.T) {
 					t.Fatalf("seed %d: level at %d: %+v, want %d", seed, l.Cut, l, events.live(l.Cut))
 				}
 			}
-			var all Changes
+			var all recording.Changes
 			lastCut := uint64(0)
-			if err := r.Series(ctx, a, b, steps, func(cut uint64, list []Change) {
+			if err := r.Series(ctx, a, b, steps, func(cut uint64, list []recording.Change) {
 				if cut < lastCut {
 					t.Fatalf("seed %d: series goes back from %d to %d", seed, lastCut, cut)
 				}

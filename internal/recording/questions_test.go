@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestQuestionsAtOnce: a reader may be asked by many at once, and answers each as if it were alone.
 func TestQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +45,9 @@ func TestQuestionsAtOnce(t *testing.T) {
 func TestQuestionsOddEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
-		events := model(OddEvents(seed, 500))
+		events := model(oddEvents(seed, 500))
 		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := Create(path, event.Process{}, Options{Addresses: true})
+		w, err := recording.Create(path, event.Process{}, recording.Options{Addresses: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +63,10 @@ func TestQuestionsOddEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Finish(Ending{}); err != nil {
+		if err := w.Finish(recording.Ending{}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(path)
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestQuestionsOddEvents(t *testing.T) {
 func TestQuestionsCanceled(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestQuestionsCanceled(t *testing.T) {
 	_, changes := r.Changes(ctx, 0, n)
 	_, live := r.LiveAt(ctx, n/2-1)
 	_, levels := r.Levels(ctx, 0, n, 1000)
-	series := r.Series(ctx, 0, n, 3, func(uint64, []Change) {})
+	series := r.Series(ctx, 0, n, 3, func(uint64, []recording.Change) {})
 	for what, err := range map[string]error{"changes": changes, "live": live, "levels": levels, "series": series,
 		"events": r.EventsBetween(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),
 		"walk":   r.Walk(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),

@@ -19,7 +19,7 @@ import (
 
 // consistent makes events that could have happened: addresses are given out again only after they were freed.
 func consistent(seed uint64, n int) []event.Event {
-	events := recording.ProgramEvents(seed, n)
+	events := programEvents(seed, n)
 	var idle, at []uint64 // addresses
 	for i := range events {
 		e := &events[i]
@@ -259,7 +259,8 @@ func compare(t *testing.T, what string, events []event.Event, kept []bool, got [
 				if g.Kind != event.Unmatched {
 					t.Fatalf("%s: event %d is %+v, expected unmatched", what, n, g)
 				}
-			} else if g.Kind != event.Free || g.Ref != ref || g.Size != e.Size || g.Stack != e.Stack || g.Born != e.Born || g.BornBy != e.BornBy {
+			} else if g.Kind != event.Free || g.Ref != ref || g.Size != e.Size || g.Stack != e.Stack ||
+				g.Born != e.Born || g.BornBy != e.BornBy {
 				t.Fatalf("%s: event %d is %+v, was %+v", what, n, g, e)
 			}
 		}
