@@ -3,6 +3,7 @@ package query
 import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // count makes cells of events.
@@ -82,7 +83,7 @@ func (k *count) fields() (f recording.Fields) {
 // openLive opens the cells of what is live when the range begins: it counts in own peaks, though nothing may happen to
 // it.
 func (k *count) openLive() error {
-	list, err := k.Reader.LiveAt(k.ctx, k.From)
+	list, err := timetravel.LiveAt(k.ctx, k.Reader, k.From)
 	for _, l := range list {
 		k.c.at(l.Stack, 0).now = int64(l.Bytes)
 		if k.stacks.keep(l.Stack) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // peaks finds own peaks. A group's is not the sum of its stacks': they need not have been at their peaks at the same
@@ -80,7 +81,7 @@ func (p *peaks) held(all int32) (bool, error) {
 		*p.out[all] = p.a.sum.Totals.Peak.Bytes
 		return true, nil
 	}
-	bytes, _, err := p.a.Reader.PeakBetween(p.a.ctx, p.a.From, p.a.To)
+	bytes, _, err := timetravel.PeakBetween(p.a.ctx, p.a.Reader, p.a.From, p.a.To)
 	if p.a.From == p.a.To {
 		bytes = 0
 		for i := range p.c.list {
@@ -173,7 +174,7 @@ func (p *peaks) follow(all int32) error {
 	if a.perBlock {
 		begin = a.first
 	} else {
-		before, err := a.Reader.LiveAt(a.ctx, begin)
+		before, err := timetravel.LiveAt(a.ctx, a.Reader, begin)
 		if err != nil {
 			return err
 		}

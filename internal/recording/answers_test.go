@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -92,21 +93,21 @@ func questions(r *recording.Reader, n uint64) (list []reply) {
 	}
 	for _, c := range [][2]uint64{{0, n}, {1, n}, {n / 5, n - n/7}, {n / 2, n/2 + 1}} {
 		from, to := c[0], c[1]
-		changes, err := r.Changes(ctx, from, to)
+		changes, err := timetravel.Changes(ctx, r, from, to)
 		add(byStack(changes.List()), err, "changes %d to %d", from, to)
-		bytes, cut, err := r.PeakBetween(ctx, from, to)
+		bytes, cut, err := timetravel.PeakBetween(ctx, r, from, to)
 		add([2]uint64{bytes, cut}, err, "peak between %d and %d", from, to)
-		levels, err := r.Levels(ctx, from, to, 3)
+		levels, err := timetravel.Levels(ctx, r, from, to, 3)
 		add(levels, err, "levels %d to %d", from, to)
 		var series [][]recording.Change
-		err = r.Series(ctx, from, to, 2, func(cut uint64, l []recording.Change) {
+		err = timetravel.Series(ctx, r, from, to, 2, func(cut uint64, l []recording.Change) {
 			series = append(series, append(byStack(l), recording.Change{Allocs: cut}))
 		})
 		add(series, err, "series %d to %d", from, to)
 	}
 	for _, cut := range []uint64{n / 3, n - n/4, n} {
-		live, err := r.LiveAt(ctx, cut)
-		sum := map[uint32]recording.Live{}
+		live, err := timetravel.LiveAt(ctx, r, cut)
+		sum := map[uint32]timetravel.Live{}
 		for _, l := range live {
 			sum[l.Stack] = l
 		}
@@ -119,11 +120,11 @@ func questions(r *recording.Reader, n uint64) (list []reply) {
 		add(cut, err, "cut at %d ns", at)
 	}
 	var blocks []event.Block
-	err := r.BlocksAt(ctx, n/2, func(b *event.Block) bool { blocks = append(blocks, *b); return true })
+	err := timetravel.BlocksAt(ctx, r, n/2, func(b *event.Block) bool { blocks = append(blocks, *b); return true })
 	add(blocks, err, "blocks at %d", n/2)
-	born, died, bornAt, diedAt, err := r.History(ctx, n/8)
+	born, died, bornAt, diedAt, err := timetravel.History(ctx, r, n/8)
 	add([]any{born, died, bornAt, diedAt}, err, "history of %d", n/8)
-	levels, err := r.Levels(ctx, 0, n, 1000)
+	levels, err := timetravel.Levels(ctx, r, 0, n, 1000)
 	add(levels, err, "levels in many steps")
 	return list
 }

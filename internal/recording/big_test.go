@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // BenchmarkBig asks a large recording, which it makes of one of a real program, named by HEAPTAP_RECORDING: its events
@@ -58,22 +59,22 @@ func BenchmarkBig(b *testing.B) {
 	}
 	for b.Loop() {
 		ask("live", 200, func(_, to uint64) {
-			if _, err := r.LiveAt(b.Context(), to); err != nil {
+			if _, err := timetravel.LiveAt(b.Context(), r, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("between", 200, func(from, to uint64) {
-			if _, err := r.Changes(b.Context(), from, to); err != nil {
+			if _, err := timetravel.Changes(b.Context(), r, from, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("peak", 200, func(from, to uint64) {
-			if _, _, err := r.PeakBetween(b.Context(), from, to); err != nil {
+			if _, _, err := timetravel.PeakBetween(b.Context(), r, from, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("levels", 50, func(from, to uint64) {
-			if _, err := r.Levels(b.Context(), from, to, 200); err != nil {
+			if _, err := timetravel.Levels(b.Context(), r, from, to, 200); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -237,7 +238,7 @@ func TestForgedBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, last := r.Cuts()
-		_, err = r.Changes(t.Context(), 0, last)
+		_, err = timetravel.Changes(t.Context(), r, 0, last)
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -1,6 +1,10 @@
 package recording
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // What the tests need to make damaged and forged files.
 
@@ -56,8 +60,6 @@ func (f Fold) ToTheByte() Fold {
 
 // What the tests of reading need.
 
-var Ahead = ahead
-
 // Grows lets Refresh learn the file's length, as Open does.
 func (r *Reader) Grows(length func() (int64, error)) { r.measure = length }
 
@@ -65,10 +67,10 @@ func (r *Reader) Grows(length func() (int64, error)) { r.measure = length }
 func (r *Reader) Symbols() map[uint32][]event.Frame { return r.frames }
 
 // WithoutEventBlock leaves a block of events out, as if it were damaged.
-func (r *Reader) WithoutEventBlock(i int) { r.events = append(r.events[:i:i], r.events[i+1:]...) }
+func (r *Reader) WithoutEventBlock(i int) { r.events.list = slices.Delete(r.events.list, i, i+1) }
 
 // TrustPayload makes a block of events pass whatever its checksum says, if its payload is p.
-func (r *Reader) TrustPayload(i int, p []byte) { r.events[i].checksum = checksum(p) }
+func (r *Reader) TrustPayload(i int, p []byte) { r.events.list[i].checksum = checksum(p) }
 
 var (
 	DataSectionTable = &dataSectionTable

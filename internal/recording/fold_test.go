@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -274,14 +275,14 @@ func (x *inquiry) refusal(err error, want bool, what string) {
 // range_ asks about what is between two cuts, and reports whether there are answers.
 func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	t, r, events := x.t, x.r, x.events
-	got, err := r.Changes(ctx, a, b)
+	got, err := timetravel.Changes(ctx, r, a, b)
 	var folded *recording.FoldedError
 	if errors.As(err, &folded) {
 		if folded.Before >= folded.After || folded.Cut == 0 ||
 			!(folded.Before < a && a < folded.After || folded.Before < b && b < folded.After) {
 			t.Fatalf("seed %d: changes %d to %d: %+v", x.seed, a, b, folded)
 		}
-		if _, err := r.Changes(ctx, folded.Before, folded.After); err != nil {
+		if _, err := timetravel.Changes(ctx, r, folded.Before, folded.After); err != nil {
 			t.Fatalf("seed %d: no changes %d to %d either: %v", x.seed, folded.Before, folded.After, err)
 		}
 		return false
@@ -295,7 +296,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	x.live(ctx, b)
 	detail, _ := r.DetailFrom()
 	best, at := events.highest(a, b)
-	if bytes, cut, err := r.PeakBetween(ctx, a, b); a < b {
+	if bytes, cut, err := timetravel.PeakBetween(ctx, r, a, b); a < b {
 		if errors.As(err, &folded) && at <= detail && bytes == best && cut >= at {
 			err, cut = nil, at
 		}
@@ -305,7 +306,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 		}
 	}
 	steps := 1 + x.rng.IntN(20)
-	levels, err := r.Levels(ctx, a, b, steps)
+	levels, err := timetravel.Levels(ctx, r, a, b, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +323,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	}
 	var all recording.Changes
 	last = 0
-	if err := r.Series(ctx, a, b, steps, func(cut uint64, list []recording.Change) {
+	if err := timetravel.Series(ctx, r, a, b, steps, func(cut uint64, list []recording.Change) {
 		for j := range list {
 			all.Add(&list[j])
 		}
@@ -348,17 +349,17 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 }
 
 func (x *inquiry) live(ctx context.Context, cut uint64) {
-	live, err := x.r.LiveAt(ctx, cut)
+	live, err := timetravel.LiveAt(ctx, x.r, cut)
 	if err != nil {
 		x.t.Fatalf("seed %d: live at %d: %v", x.seed, cut, err)
 	}
-	var got []recording.Live
+	var got []timetravel.Live
 	for _, c := range x.events.changes(0, cut) {
 		if c.Allocs != c.Frees || c.Net() != 0 {
-			got = append(got, recording.Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())})
+			got = append(got, timetravel.Live{Stack: c.Stack, Blocks: c.Allocs - c.Frees, Bytes: uint64(c.Net())})
 		}
 	}
-	slices.SortFunc(live, func(a, b recording.Live) int { return int(a.Stack) - int(b.Stack) })
+	slices.SortFunc(live, func(a, b timetravel.Live) int { return int(a.Stack) - int(b.Stack) })
 	if !slices.Equal(got, live) {
 		x.t.Fatalf("seed %d: live at %d: %+v, want %+v", x.seed, cut, live, got)
 	}
@@ -366,7 +367,7 @@ func (x *inquiry) live(ctx context.Context, cut uint64) {
 
 // peak asks about the peak of the whole recording, which is known wherever it is.
 func (x *inquiry) peak(ctx context.Context, p *tally.Peak) {
-	bytes, cut, err := x.r.PeakBetween(ctx, 0, uint64(len(x.events)))
+	bytes, cut, err := timetravel.PeakBetween(ctx, x.r, 0, uint64(len(x.events)))
 	if err != nil || bytes != p.Bytes || cut != p.Event {
 		x.t.Fatalf("seed %d: the peak is %d at %d, want %+v: %v", x.seed, bytes, cut, *p, err)
 	}
@@ -550,12 +551,12 @@ func TestFoldPeakAgain(t *testing.T) {
 	_, from := r.Around(1)
 	_, from = r.Around(from + 1)
 	_, to := r.Around(from + 1)
-	bytes, cut, err := r.PeakBetween(t.Context(), from, to)
+	bytes, cut, err := timetravel.PeakBetween(t.Context(), r, from, to)
 	var folded *recording.FoldedError
 	if !errors.As(err, &folded) || bytes != 100 || cut <= from || cut > to {
 		t.Errorf("the peak between %d and %d: %d at %d, %v", from, to, bytes, cut, err)
 	}
-	if bytes, cut, err = r.PeakBetween(t.Context(), 0, to); err != nil || bytes != 100 || cut != 1 {
+	if bytes, cut, err = timetravel.PeakBetween(t.Context(), r, 0, to); err != nil || bytes != 100 || cut != 1 {
 		t.Errorf("the peak up to %d: %d at %d, %v", to, bytes, cut, err)
 	}
 }

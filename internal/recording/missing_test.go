@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestFirstBlockMissing: blocks keep their numbers if the events before them are damaged.
@@ -28,8 +29,8 @@ func TestFirstBlockMissing(t *testing.T) {
 	}
 	_, last := r.Cuts()
 	n := 0
-	if err := r.BlocksAt(t.Context(), last, func(b *event.Block) bool {
-		born, _, _, _, err := r.History(t.Context(), b.Ref)
+	if err := timetravel.BlocksAt(t.Context(), r, last, func(b *event.Block) bool {
+		born, _, _, _, err := timetravel.History(t.Context(), r, b.Ref)
 		if err != nil || born == nil || born.Size != b.Size || b.Ref < firstAlloc {
 			t.Errorf("block %+v was born by %+v, %v", *b, born, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // model answers questions by going through all events.
@@ -108,21 +109,21 @@ func TestQueries(t *testing.T) {
 		for range 30 {
 			a, b := rng.Uint64N(uint64(n)+1), rng.Uint64N(uint64(n)+1)
 			a, b = min(a, b), max(a, b)
-			got, err := r.Changes(ctx, a, b)
+			got, err := timetravel.Changes(ctx, r, a, b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := events.changes(a, b); !slices.Equal(byStack(got.List()), want) {
 				t.Fatalf("seed %d: changes %d to %d:\n%+v\n%+v", seed, a, b, byStack(got.List()), want)
 			}
-			live, err := r.LiveAt(ctx, b)
+			live, err := timetravel.LiveAt(ctx, r, b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[uint32]recording.Live{}
+			want := map[uint32]timetravel.Live{}
 			for _, c := range events.changes(0, b) {
 				if c.Allocs != c.Frees || c.Net() != 0 {
-					want[c.Stack] = recording.Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())}
+					want[c.Stack] = timetravel.Live{Stack: c.Stack, Blocks: c.Allocs - c.Frees, Bytes: uint64(c.Net())}
 				}
 			}
 			for _, l := range live {
@@ -134,7 +135,7 @@ func TestQueries(t *testing.T) {
 				t.Fatalf("seed %d: live at %d: %d stacks, want %d", seed, b, len(live), len(want))
 			}
 			// The peak between two cuts, which may be one.
-			if bytes, cut, err := r.PeakBetween(ctx, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
+			if bytes, cut, err := timetravel.PeakBetween(ctx, r, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
 				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut,
 					events.live(a), err)
 			}
@@ -145,7 +146,7 @@ func TestQueries(t *testing.T) {
 				}
 			}
 			if n > 0 {
-				bytes, cut, err := r.PeakBetween(ctx, a, b)
+				bytes, cut, err := timetravel.PeakBetween(ctx, r, a, b)
 				if err != nil || a < b && (bytes != uint64(best) || cut != at) {
 					t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", seed, a, b, bytes, cut,
 						best, at, err)
@@ -181,7 +182,7 @@ func TestQueries(t *testing.T) {
 			}
 			// Levels and series.
 			steps := 1 + rng.IntN(20)
-			levels, err := r.Levels(ctx, a, b, steps)
+			levels, err := timetravel.Levels(ctx, r, a, b, steps)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +193,7 @@ func TestQueries(t *testing.T) {
 			}
 			var all recording.Changes
 			lastCut := uint64(0)
-			if err := r.Series(ctx, a, b, steps, func(cut uint64, list []recording.Change) {
+			if err := timetravel.Series(ctx, r, a, b, steps, func(cut uint64, list []recording.Change) {
 				if cut < lastCut {
 					t.Fatalf("seed %d: series goes back from %d to %d", seed, lastCut, cut)
 				}
@@ -219,7 +220,7 @@ func TestQueries(t *testing.T) {
 						wantDied = uint64(j)
 					}
 				}
-				born, died, at, diedAt, err := r.History(ctx, ref)
+				born, died, at, diedAt, err := timetravel.History(ctx, r, ref)
 				if err != nil || born == nil || at != uint64(i) || diedAt != wantDied ||
 					(died != nil) != (wantDied != 0) {
 					t.Fatalf("seed %d: history of %d: %v %v %d %d %v, want %d %d", seed, ref, born, died, at, diedAt,
@@ -230,7 +231,7 @@ func TestQueries(t *testing.T) {
 		}
 		cut := rng.Uint64N(uint64(n) + 1)
 		var sum int64
-		if err := r.BlocksAt(ctx, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
+		if err := timetravel.BlocksAt(ctx, r, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
 			sum != events.live(cut) {
 			t.Fatalf("seed %d: blocks at %d have %d bytes, want %d: %v", seed, cut, sum, events.live(cut), err)
 		}

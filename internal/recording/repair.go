@@ -40,7 +40,7 @@ type RepairOptions struct {
 // realloc did becomes an allocation where its first half is missing, and what is temporary is decided by the events
 // that are left. Blocks whose deallocation is missing stay live.
 func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repaired, error) {
-	if err := r.hasEvents(); err != nil {
+	if err := r.NeedEvents(); err != nil {
 		return nil, err
 	}
 	if cut, _ := r.DetailFrom(); cut > 0 {
@@ -66,8 +66,8 @@ func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repa
 }
 
 func (r *Reader) addresses() bool {
-	for i := range r.events {
-		if r.events[i].head.HasAddresses() {
+	for i := range r.events.Len() {
+		if r.events.Head(i).HasAddresses() {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -128,7 +129,7 @@ func weighedChanges(t *testing.T, r *recording.Reader, weights [][2]uint64, even
 					bytes -= int64(weights[k][1])
 				}
 			}
-			c, err := r.Changes(t.Context(), uint64(from), uint64(to))
+			c, err := timetravel.Changes(t.Context(), r, uint64(from), uint64(to))
 			if err != nil {
 				t.Fatal(err)
 			}

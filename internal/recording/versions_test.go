@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/dump"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 var update = flag.Bool("update", false, "make the recording of this version anew; only for a version that is not "+
@@ -110,7 +111,7 @@ func summaries(t *testing.T, r *recording.Reader) {
 	}
 	for from := uint64(0); from <= last; from += 7 {
 		for to := from; to <= last; to += 11 {
-			c, err := r.Changes(t.Context(), from, to)
+			c, err := timetravel.Changes(t.Context(), r, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestWhole: bounds move by less than half a step, to the end of a block of events, or stay.
@@ -44,12 +45,12 @@ func TestWhole(t *testing.T) {
 	}
 	defer r.Close()
 	for _, n := range []int{1, 3, 7, 13, 20, 40} {
-		var got []recording.Bound
+		var got []timetravel.Bound
 		for i := range n + 1 {
-			got = append(got, recording.Bound{Time: now * int64(i) / int64(n)})
+			got = append(got, timetravel.Bound{Time: now * int64(i) / int64(n)})
 		}
 		before := slices.Clone(got)
-		r.Whole(got)
+		timetravel.Align(r, got)
 		moved := 0
 		for i, b := range got {
 			if b.Cut == 0 && b.Time == before[i].Time {
@@ -63,7 +64,7 @@ func TestWhole(t *testing.T) {
 				t.Errorf("%d steps: %d is not the end of the block before event %d", n, b.Time, b.Cut)
 			}
 		}
-		rising := slices.IsSortedFunc(got, func(a, b recording.Bound) int { return cmp.Compare(a.Time, b.Time) })
+		rising := slices.IsSortedFunc(got, func(a, b timetravel.Bound) int { return cmp.Compare(a.Time, b.Time) })
 		if !rising || n <= 20 && moved < n-2 {
 			t.Errorf("%d steps: %v became %v", n, before, got)
 		}
@@ -72,7 +73,7 @@ func TestWhole(t *testing.T) {
 }
 
 // tellsOfSteps: the steps of bounds have the events that they should.
-func tellsOfSteps(t *testing.T, r *recording.Reader, bounds []recording.Bound) {
+func tellsOfSteps(t *testing.T, r *recording.Reader, bounds []timetravel.Bound) {
 	t.Helper()
 	n := len(bounds) - 1
 	want := make([]uint64, n)
@@ -86,7 +87,7 @@ func tellsOfSteps(t *testing.T, r *recording.Reader, bounds []recording.Bound) {
 		return true
 	})
 	got := make([]uint64, n)
-	steps := r.Steps(t.Context(), 0, 200, bounds[1:n], func(p recording.Piece) {
+	steps := timetravel.Steps(t.Context(), r, 0, 200, bounds[1:n], func(p timetravel.Piece) {
 		for i := range p.Changes {
 			got[p.Step] += p.Changes[i].Allocs
 		}
