@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/symbolize"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -39,7 +40,7 @@ read or OUT not be written.`,
 			if output == "" {
 				output = strings.TrimSuffix(args[0], ".htap") + ".repaired.htap"
 			}
-			lost, err := repair(cmd.Context(), cmd.OutOrStdout(), args[0], output)
+			lost, err := runRepair(cmd.Context(), cmd.OutOrStdout(), args[0], output)
 			if err == nil && lost {
 				err = &exitError{status: 1}
 			}
@@ -50,7 +51,7 @@ read or OUT not be written.`,
 	return cmd
 }
 
-func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err error) {
+func runRepair(ctx context.Context, w io.Writer, from, to string) (lost bool, err error) {
 	r, err := recording.Open(from)
 	if err != nil {
 		return false, err
@@ -59,7 +60,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; it is not changed, give another name", to)
 	}
-	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: lookUp})
+	found, err := repair.Write(ctx, r, to, repair.Options{Version: version(), Symbols: lookUp})
 	if err != nil {
 		return false, err
 	}

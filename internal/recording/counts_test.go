@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
@@ -33,7 +34,7 @@ func TestCounts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{}); err != nil {
+	if _, err := repair.Write(t.Context(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := recording.Open(mended)

@@ -1,10 +1,6 @@
 package recording
 
-import (
-	"slices"
-
-	"github.com/heaptap/heaptap/internal/event"
-)
+import "slices"
 
 // What the tests need to make damaged and forged files.
 
@@ -62,9 +58,6 @@ func (f Fold) ToTheByte() Fold {
 
 // Grows lets Refresh learn the file's length, as Open does.
 func (r *Reader) Grows(length func() (int64, error)) { r.measure = length }
-
-// Symbols returns all that the recording has.
-func (r *Reader) Symbols() map[uint32][]event.Frame { return r.frames }
 
 // WithoutEventBlock leaves a block of events out, as if it were damaged.
 func (r *Reader) WithoutEventBlock(i int) { r.events.list = slices.Delete(r.events.list, i, i+1) }

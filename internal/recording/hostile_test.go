@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 // TestDamage flips and cuts every byte of small recordings: every question gets the same answer, or an error, or the
@@ -137,7 +138,7 @@ func repaired(t *testing.T, b []byte) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "r.htap")
-	x, err := recording.Repair(t.Context(), r, path, recording.RepairOptions{})
+	x, err := repair.Write(t.Context(), r, path, repair.Options{})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

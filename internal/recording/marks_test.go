@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 var someMarks = []event.Mark{
@@ -94,7 +95,7 @@ func TestRepairedMarks(t *testing.T) {
 	})
 	r.WithoutEventBlock(1)
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := recording.Repair(context.Background(), r, mended, recording.RepairOptions{}); err != nil {
+	if _, err := repair.Write(context.Background(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := recording.Open(mended)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -220,6 +221,16 @@ func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) =
 
 // Damage says in sentences what is missing.
 func (r *Reader) Damage() []string { return slices.Concat(r.damage, r.open) }
+
+// LostContents reports whether something within the file is damaged that cannot be counted anew, as statistics can.
+func (r *Reader) LostContents() bool {
+	return slices.ContainsFunc(r.damage, func(s string) bool {
+		return !strings.HasPrefix(s, "the block of "+blockTally.String())
+	})
+}
+
+// PromisedEvents is how many events the recorder wrote, as the ending says; 0 without an ending.
+func (r *Reader) PromisedEvents() uint64 { return r.promised }
 
 // Close closes the file.
 func (r *Reader) Close() error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
@@ -182,14 +183,14 @@ type saved struct {
 }
 
 // repairOf repairs a file and has the result judged.
-func repairOf(t *testing.T, what string, file []byte) (saved, *recording.Repaired) {
+func repairOf(t *testing.T, what string, file []byte) (saved, *repair.Result) {
 	t.Helper()
 	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "a.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "b.htap")
-	x, err := recording.Repair(t.Context(), r, path, recording.RepairOptions{Version: "9.9"})
+	x, err := repair.Write(t.Context(), r, path, repair.Options{Version: "9.9"})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -219,7 +220,7 @@ func repairOf(t *testing.T, what string, file []byte) (saved, *recording.Repaire
 }
 
 // compare checks that the events are those that were kept, with what they are in their new surroundings.
-func compare(t *testing.T, what string, events []event.Event, kept []bool, got []event.Event, x *recording.Repaired) {
+func compare(t *testing.T, what string, events []event.Event, kept []bool, got []event.Event, x *repair.Result) {
 	t.Helper()
 	number := map[uint64]uint64{} // new number of an allocation that was kept, by the old one
 	var old, now, unmatched, unseen uint64
@@ -279,13 +280,13 @@ func TestRepairErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := recording.Repair(t.Context(), r, filepath.Join(path, "x"), recording.RepairOptions{}); err == nil {
+	if _, err := repair.Write(t.Context(), r, filepath.Join(path, "x"), repair.Options{}); err == nil {
 		t.Error("a recording in a folder that is none")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	half := filepath.Join(t.TempDir(), "half.htap")
-	if _, err := recording.Repair(ctx, r, half, recording.RepairOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := repair.Write(ctx, r, half, repair.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 	if _, err := os.Stat(half); err == nil {
@@ -352,7 +353,7 @@ func TestRepairedRegions(t *testing.T) {
 		t.Fatal(err)
 	}
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{}); err != nil {
+	if _, err := repair.Write(t.Context(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := recording.Open(mended)
@@ -429,7 +430,7 @@ func TestRepairedPools(t *testing.T) {
 	}
 	defer r.Close()
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	did, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{})
+	did, err := repair.Write(t.Context(), r, mended, repair.Options{})
 	if err != nil || did.Unseen != 0 || did.Unmatched != 0 || did.Events != uint64(len(events)) {
 		t.Errorf("%v: %+v", err, did)
 	}
