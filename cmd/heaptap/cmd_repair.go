@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/record/symbols"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
@@ -40,7 +41,7 @@ something was lost, FILE cannot be read, or OUT cannot be written.`,
 			if output == "" {
 				output = strings.TrimSuffix(args[0], ".htap") + ".repaired.htap"
 			}
-			lost, err := repair(cmd.Context(), cmd.OutOrStdout(), args[0], output)
+			lost, err := runRepair(cmd.Context(), cmd.OutOrStdout(), args[0], output)
 			if err == nil && lost {
 				err = &exitError{status: 1}
 			}
@@ -51,7 +52,7 @@ something was lost, FILE cannot be read, or OUT cannot be written.`,
 	return cmd
 }
 
-func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err error) {
+func runRepair(ctx context.Context, w io.Writer, from, to string) (lost bool, err error) {
 	r, err := recording.Open(from)
 	if err != nil {
 		return false, err
@@ -60,7 +61,7 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; give another name", to)
 	}
-	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording})
+	found, err := repair.Write(ctx, r, to, repair.Options{Version: version(), Symbols: symbols.OfRecording})
 	if err != nil {
 		return false, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // maxSteps limits the steps of a timeline's finest level. The steps of a level have a power of two as length and begin
@@ -98,7 +99,7 @@ func (b *builder) event(e *event.Event) {
 // folded reads the heads of blocks whose events were folded. The maximum of a block counts for all steps that it
 // touches.
 func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint64) error {
-	levels, err := r.Levels(ctx, from, to, 1<<30)
+	levels, err := timetravel.Levels(ctx, r, from, to, 1<<30)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (b *builder) folded(ctx context.Context, r *recording.Reader, from, to uint
 		}
 	}
 	counts := builder{level: b.level, offset: b.offset}
-	return r.Series(ctx, from, to, 1<<30, func(cut uint64, list []recording.Change) {
+	return timetravel.Series(ctx, r, from, to, 1<<30, func(cut uint64, list []recording.Change) {
 		t, err := r.TimeAt(cut)
 		if err != nil {
 			return // every cut of a series has a time

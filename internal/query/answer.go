@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // Plan is where an answer comes from.
@@ -107,7 +108,7 @@ func (a *ask) peakCut() (uint64, error) {
 	case a.From == a.To:
 		return a.From, nil
 	}
-	_, cut, err := a.Reader.PeakBetween(a.ctx, a.From, a.To)
+	_, cut, err := timetravel.PeakBetween(a.ctx, a.Reader, a.From, a.To)
 	return cut, err
 }
 
@@ -216,13 +217,13 @@ func (a *ask) fromTally(c *cells) {
 
 // fromChanges takes the summaries of a range.
 func (a *ask) fromChanges(c *cells) error {
-	changes, err := a.Reader.Changes(a.ctx, a.From, a.To)
+	changes, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
 	if err != nil {
 		return err
 	}
 	if a.ownPeaks {
 		a.peaksHeld = true
-		before, err := a.Reader.LiveAt(a.ctx, a.From)
+		before, err := timetravel.LiveAt(a.ctx, a.Reader, a.From)
 		if err != nil {
 			return err
 		}
@@ -243,7 +244,7 @@ func (a *ask) fromChanges(c *cells) error {
 func (a *ask) moments(c *cells) error {
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
-		list, err := a.Reader.LiveAt(a.ctx, a.At)
+		list, err := timetravel.LiveAt(a.ctx, a.Reader, a.At)
 		if err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func (a *ask) moments(c *cells) error {
 		}
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
-		list, err := a.Reader.LiveAt(a.ctx, a.PeakAt)
+		list, err := timetravel.LiveAt(a.ctx, a.Reader, a.PeakAt)
 		if err != nil {
 			return err
 		}

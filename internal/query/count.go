@@ -3,6 +3,7 @@ package query
 import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // count turns events into cells.
@@ -84,7 +85,7 @@ func (k *count) fields() (f recording.Fields) {
 // openLive creates the cells of what is live when the range begins: it counts in own peaks even if nothing happens to
 // it.
 func (k *count) openLive() error {
-	list, err := k.Reader.LiveAt(k.ctx, k.From)
+	list, err := timetravel.LiveAt(k.ctx, k.Reader, k.From)
 	for _, l := range list {
 		k.c.at(l.Stack, 0).now = int64(l.Bytes)
 		if k.stacks.keep(l.Stack) {

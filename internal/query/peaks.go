@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // peaks determines own peaks. A group's own peak is not the sum of those of its stacks, which may be at different
@@ -81,7 +82,7 @@ func (p *peaks) held(all int32) (bool, error) {
 		*p.out[all] = p.a.sum.Totals.Peak.Bytes
 		return true, nil
 	}
-	bytes, _, err := p.a.Reader.PeakBetween(p.a.ctx, p.a.From, p.a.To)
+	bytes, _, err := timetravel.PeakBetween(p.a.ctx, p.a.Reader, p.a.From, p.a.To)
 	if p.a.From == p.a.To {
 		bytes = 0
 		for i := range p.c.list {
@@ -173,7 +174,7 @@ func (p *peaks) follow(all int32) error {
 	if a.perBlock {
 		begin = a.first
 	} else {
-		before, err := a.Reader.LiveAt(a.ctx, begin)
+		before, err := timetravel.LiveAt(a.ctx, a.Reader, begin)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // Series says how groups developed over a range, in steps of equal time. Where events were folded, a step ends at the
@@ -121,17 +122,17 @@ func (a *ask) cuts(out *Series) error {
 
 func (a *ask) developChanges(out *Series, c *choice, roughly bool) error {
 	a.Plan = FromSummaries
-	bounds := make([]recording.Bound, len(out.Times))
+	bounds := make([]timetravel.Bound, len(out.Times))
 	for i, t := range out.Times {
 		bounds[i].Time = t
 	}
 	if roughly && a.To-a.From > uint64(len(out.Times)-1)*recording.BlockEvents {
-		a.Reader.Whole(bounds)
+		timetravel.Align(a.Reader, bounds)
 	}
 	for i := range bounds {
 		out.Times[i] = bounds[i].Time
 	}
-	before, err := a.Reader.LiveAt(a.ctx, a.From)
+	before, err := timetravel.LiveAt(a.ctx, a.Reader, a.From)
 	if err != nil {
 		return err
 	}
@@ -160,10 +161,10 @@ func (a *ask) developChanges(out *Series, c *choice, roughly bool) error {
 }
 
 // stepsOfPieces decodes each block of events at most once.
-func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []recording.Bound) error {
+func (a *ask) stepsOfPieces(out *Series, c *choice, bounds []timetravel.Bound) error {
 	last := len(out.Cuts) - 1
 	at := 1 // steps before this one have a cut at their end
-	err := a.Reader.Steps(a.ctx, a.From, a.To, bounds[1:last], func(p recording.Piece) {
+	err := timetravel.Steps(a.ctx, a.Reader, a.From, a.To, bounds[1:last], func(p timetravel.Piece) {
 		for ; at <= p.Step; at++ {
 			out.Cuts[at] = p.First
 		}
@@ -188,7 +189,7 @@ func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 		if out.Cuts[i] == out.Cuts[i-1] {
 			continue
 		}
-		changes, err := a.Reader.Changes(a.ctx, out.Cuts[i-1], out.Cuts[i])
+		changes, err := timetravel.Changes(a.ctx, a.Reader, out.Cuts[i-1], out.Cuts[i])
 		if err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 		for k := range list {
 			c.change(i, &list[k])
 		}
-		out.Top[i], _, err = a.Reader.PeakBetween(a.ctx, out.Cuts[i-1], out.Cuts[i])
+		out.Top[i], _, err = timetravel.PeakBetween(a.ctx, a.Reader, out.Cuts[i-1], out.Cuts[i])
 		if err != nil && !folded(err) { // if folded, only the moment is not known
 			return err
 		}
@@ -209,7 +210,7 @@ func (a *ask) developEvents(out *Series, c *choice) error {
 	d := &developing{ask: a, out: out, rows: c, begin: a.first}
 	if !a.perBlock {
 		d.begin = a.From
-		before, err := a.Reader.LiveAt(a.ctx, a.From)
+		before, err := timetravel.LiveAt(a.ctx, a.Reader, a.From)
 		if err != nil {
 			return err
 		}

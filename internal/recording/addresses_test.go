@@ -1,6 +1,7 @@
-package recording
+package recording_test
 
 import (
+	"github.com/heaptap/heaptap/internal/recording"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +16,7 @@ func TestAddressesAreCheap(t *testing.T) {
 		var size [2]int64
 		for i, addresses := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "a.htap")
-			write(t, path, p.run(1, n), Options{Addresses: addresses})
+			write(t, path, p.run(1, n), recording.Options{Addresses: addresses})
 			st, err := os.Stat(path)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sort"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -22,7 +25,7 @@ type answer struct {
 	Samples []event.Sample
 	Counts  *event.Counts
 	Frames  map[uint32][]event.Frame
-	Ending  Ending
+	Ending  recording.Ending
 	Ended   bool
 	Tally   *tally.Summary
 	Events  []event.Event
@@ -40,7 +43,7 @@ type reply struct {
 // ask reads everything, and asks questions about a recording of n events. whole says whether the reader says that it
 // is.
 func ask(b []byte, n uint64) (a answer, whole bool, err error) {
-	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 	if err != nil {
 		return a, false, err
 	}
@@ -48,8 +51,8 @@ func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 	return a, r.Complete(), err
 }
 
-func askReader(r *Reader, n uint64) (a answer, err error) {
-	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.frames,
+func askReader(r *recording.Reader, n uint64) (a answer, err error) {
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.Symbols(),
 		Counts: r.Counts()}
 	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
 	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })
@@ -64,7 +67,7 @@ func askReader(r *Reader, n uint64) (a answer, err error) {
 }
 
 // everything is what a reader of a whole recording, or the beginning of one, says.
-func everything(t *testing.T, r *Reader) answer {
+func everything(t *testing.T, r *recording.Reader) answer {
 	t.Helper()
 	_, last := r.Cuts()
 	a, err := askReader(r, last)
@@ -80,7 +83,7 @@ func everything(t *testing.T, r *Reader) answer {
 }
 
 // questions asks all kinds of questions, so that all summaries are asked.
-func questions(r *Reader, n uint64) (list []reply) {
+func questions(r *recording.Reader, n uint64) (list []reply) {
 	ctx := context.Background()
 	add := func(v any, err error, question string, args ...any) {
 		if err != nil {
@@ -90,21 +93,21 @@ func questions(r *Reader, n uint64) (list []reply) {
 	}
 	for _, c := range [][2]uint64{{0, n}, {1, n}, {n / 5, n - n/7}, {n / 2, n/2 + 1}} {
 		from, to := c[0], c[1]
-		changes, err := r.Changes(ctx, from, to)
+		changes, err := timetravel.Changes(ctx, r, from, to)
 		add(byStack(changes.List()), err, "changes %d to %d", from, to)
-		bytes, cut, err := r.PeakBetween(ctx, from, to)
+		bytes, cut, err := timetravel.PeakBetween(ctx, r, from, to)
 		add([2]uint64{bytes, cut}, err, "peak between %d and %d", from, to)
-		levels, err := r.Levels(ctx, from, to, 3)
+		levels, err := timetravel.Levels(ctx, r, from, to, 3)
 		add(levels, err, "levels %d to %d", from, to)
-		var series [][]Change
-		err = r.Series(ctx, from, to, 2, func(cut uint64, l []Change) {
-			series = append(series, append(byStack(l), Change{Allocs: cut}))
+		var series [][]recording.Change
+		err = timetravel.Series(ctx, r, from, to, 2, func(cut uint64, l []recording.Change) {
+			series = append(series, append(byStack(l), recording.Change{Allocs: cut}))
 		})
 		add(series, err, "series %d to %d", from, to)
 	}
 	for _, cut := range []uint64{n / 3, n - n/4, n} {
-		live, err := r.LiveAt(ctx, cut)
-		sum := map[uint32]Live{}
+		live, err := timetravel.LiveAt(ctx, r, cut)
+		sum := map[uint32]timetravel.Live{}
 		for _, l := range live {
 			sum[l.Stack] = l
 		}
@@ -117,11 +120,11 @@ func questions(r *Reader, n uint64) (list []reply) {
 		add(cut, err, "cut at %d ns", at)
 	}
 	var blocks []event.Block
-	err := r.BlocksAt(ctx, n/2, func(b *event.Block) bool { blocks = append(blocks, *b); return true })
+	err := timetravel.BlocksAt(ctx, r, n/2, func(b *event.Block) bool { blocks = append(blocks, *b); return true })
 	add(blocks, err, "blocks at %d", n/2)
-	born, died, bornAt, diedAt, err := r.History(ctx, n/8)
+	born, died, bornAt, diedAt, err := timetravel.History(ctx, r, n/8)
 	add([]any{born, died, bornAt, diedAt}, err, "history of %d", n/8)
-	levels, err := r.Levels(ctx, 0, n, 1000)
+	levels, err := timetravel.Levels(ctx, r, 0, n, 1000)
 	add(levels, err, "levels in many steps")
 	return list
 }
@@ -131,7 +134,7 @@ func questions(r *Reader, n uint64) (list []reply) {
 func levels(t testing.TB, blocks int, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "levels.htap")
-	w, err := Create(path, event.Process{PID: 7}, Options{})
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,7 @@ func levels(t testing.TB, blocks int, finish bool) []byte {
 		}
 	}
 	if finish {
-		err = w.Finish(Ending{End: 1e6, Exited: true})
+		err = w.Finish(recording.Ending{End: 1e6, Exited: true})
 	} else {
 		err = w.Abort()
 	}
@@ -169,4 +172,25 @@ func levels(t testing.TB, blocks int, finish bool) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// eventBlocks returns the blocks of events of a recording.
+func eventBlocks(r *recording.Reader) (list []recording.Block) {
+	for _, b := range r.Blocks() {
+		if b.Type == "events" {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// blockOf returns the first block of events that ends after a cut.
+func blockOf(r *recording.Reader, cut uint64) int {
+	list := eventBlocks(r)
+	return sort.Search(len(list), func(i int) bool { return list[i].FirstEvent+list[i].Events > cut })
+}
+
+// payload is that of a block in a file.
+func payload(file []byte, b recording.Block) []byte {
+	return file[b.Offset+recording.HeaderLength : b.Offset+b.Size]
 }

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
@@ -15,7 +16,7 @@ func TestPlacesAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var events []event.Event
 	add := func(e event.Event) {
-		e.Time = int64(len(events)) * Quantum
+		e.Time = int64(len(events)) * recording.Quantum
 		events = append(events, e)
 	}
 	for i := range uint64(block.BatchEvents) {
@@ -29,7 +30,7 @@ func TestPlacesAreUsedAgain(t *testing.T) {
 		add(event.Event{Kind: event.Unrecorded, Func: event.FreeFunc, Ref: event.NoRef})
 	}
 	path := filepath.Join(t.TempDir(), "a.htap")
-	write(t, path, events, Options{Addresses: true})
+	write(t, path, events, recording.Options{Addresses: true})
 	got := read(t, path)
 	if len(got) != len(events) {
 		t.Fatal(len(got), "events")

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"maps"
@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 var shapes = []string{"loop", "cc1plus", "python", "threads4"}
 
-const benchEvents = 4 * BlockEvents
+const benchEvents = 4 * recording.BlockEvents
 
 // BenchmarkWrite writes synthetic programs, and the recordings in the folder HEAPTAP_RECORDINGS, to disk, as a recorder
 // does.
@@ -25,29 +26,32 @@ func BenchmarkWrite(b *testing.B) {
 				label += "/addresses"
 			}
 			b.Run(label, func(b *testing.B) {
-				benchmarkWrite(b, programs[name].run(1, benchEvents), Options{Addresses: addresses})
+				benchmarkWrite(b, programs[name].run(1, benchEvents), recording.Options{Addresses: addresses})
 			})
 		}
 	}
 	found, _ := filepath.Glob(filepath.Join(os.Getenv("HEAPTAP_RECORDINGS"), "*.htap"))
 	for _, path := range found {
 		b.Run(filepath.Base(path), func(b *testing.B) {
-			r, err := Open(path)
+			r, err := recording.Open(path)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer r.Close()
 			var events []event.Event
-			if err := r.Events(func(e *event.Event) bool { events = append(events, *e); return len(events) < 8*BlockEvents }); err != nil {
+			if err := r.Events(func(e *event.Event) bool {
+				events = append(events, *e)
+				return len(events) < 8*recording.BlockEvents
+			}); err != nil {
 				b.Fatal(err)
 			}
-			benchmarkWrite(b, events, Options{})
+			benchmarkWrite(b, events, recording.Options{})
 		})
 	}
 }
 
-func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
-	var script chunk
+func benchmarkWrite(b *testing.B, events []event.Event, opts recording.Options) {
+	var script script
 	short := 0
 	for i := range events {
 		if script.plain(&events[i]) {
@@ -58,14 +62,14 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 	from := cpu()
 	b.ResetTimer()
 	for range b.N {
-		w, err := Create(path, event.Process{}, opts)
+		w, err := recording.Create(path, event.Process{}, opts)
 		if err != nil {
 			b.Fatal(err)
 		}
 		if err := script.play(w); err != nil {
 			b.Fatal(err)
 		}
-		if err := w.Finish(Ending{}); err != nil {
+		if err := w.Finish(recording.Ending{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -82,8 +86,14 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 	b.ReportMetric(float64(short)/n*100, "%plain")
 }
 
+// script is calls of a Writer.
+type script struct {
+	list   []event.Plain
+	others []event.Event // those that are not plain
+}
+
 // plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
-func (s *chunk) plain(e *event.Event) bool {
+func (s *script) plain(e *event.Event) bool {
 	p := plainOf(e)
 	if p.Way == event.NotPlain {
 		s.others = append(s.others, *e)
@@ -93,7 +103,7 @@ func (s *chunk) plain(e *event.Event) bool {
 }
 
 // play makes the calls, with plain events in batches as the recorder has them.
-func (s *chunk) play(w *Writer) error {
+func (s *script) play(w *recording.Writer) error {
 	const batch = 256
 	others := s.others
 	for list := s.list; len(list) > 0; {
@@ -133,11 +143,11 @@ func BenchmarkRead(b *testing.B) {
 	for _, name := range shapes {
 		b.Run(name, func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "a.htap")
-			write(b, path, programs[name].run(1, benchEvents), Options{})
+			write(b, path, programs[name].run(1, benchEvents), recording.Options{})
 			from := cpu()
 			b.ResetTimer()
 			for range b.N {
-				r, err := Open(path)
+				r, err := recording.Open(path)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -159,15 +169,15 @@ func TestColumnBytes(t *testing.T) {
 	}
 	for _, name := range shapes {
 		path := filepath.Join(t.TempDir(), "a.htap")
-		write(t, path, programs[name].run(1, benchEvents), Options{})
-		r, err := Open(path)
+		write(t, path, programs[name].run(1, benchEvents), recording.Options{})
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
 		raw, packed := map[string]int64{}, map[string]int64{}
 		for i, b := range r.Blocks() {
-			if b.Type != blockEvents.String() {
+			if b.Type != "events" {
 				continue
 			}
 			list, err := r.Columns(i)

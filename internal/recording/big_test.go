@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"math/rand/v2"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // BenchmarkBig asks a large recording, which it makes of one of a real program, named by HEAPTAP_RECORDING: its events
@@ -29,7 +31,7 @@ func BenchmarkBig(b *testing.B) {
 	repeat(b, source, path, want)
 	before := heap()
 	began := time.Now()
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,22 +59,22 @@ func BenchmarkBig(b *testing.B) {
 	}
 	for b.Loop() {
 		ask("live", 200, func(_, to uint64) {
-			if _, err := r.LiveAt(b.Context(), to); err != nil {
+			if _, err := timetravel.LiveAt(b.Context(), r, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("between", 200, func(from, to uint64) {
-			if _, err := r.Changes(b.Context(), from, to); err != nil {
+			if _, err := timetravel.Changes(b.Context(), r, from, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("peak", 200, func(from, to uint64) {
-			if _, _, err := r.PeakBetween(b.Context(), from, to); err != nil {
+			if _, _, err := timetravel.PeakBetween(b.Context(), r, from, to); err != nil {
 				b.Fatal(err)
 			}
 		})
 		ask("levels", 50, func(from, to uint64) {
-			if _, err := r.Levels(b.Context(), from, to, 200); err != nil {
+			if _, err := timetravel.Levels(b.Context(), r, from, to, 200); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -95,12 +97,12 @@ func heap() uint64 {
 
 // repeat writes the events of a recording again and again.
 func repeat(b *testing.B, from, to string, events uint64) {
-	r, err := Open(from)
+	r, err := recording.Open(from)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	w, err := Create(to, r.Process(), Options{})
+	w, err := recording.Create(to, r.Process(), recording.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func repeat(b *testing.B, from, to string, events uint64) {
 		shift = last
 		allocs += n
 	}
-	if err := w.Finish(Ending{End: last}); err != nil {
+	if err := w.Finish(recording.Ending{End: last}); err != nil {
 		b.Fatal(err)
 	}
 }

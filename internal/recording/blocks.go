@@ -28,18 +28,18 @@ type Block struct {
 // Blocks returns the file's blocks, as far as their headers are whole.
 func (r *Reader) Blocks() []Block {
 	list := make([]Block, len(r.blocks))
-	q := int64(r.header.quantum)
 	for i := range r.blocks {
 		e := &r.blocks[i]
-		b := Block{Number: e.seq, Type: e.typ.String(), Offset: e.offset, Size: e.end() - e.offset, Folded: r.folded(e)}
+		b := Block{Number: e.seq, Type: e.typ.String(), Offset: e.offset, Size: e.end() - e.offset,
+			Folded: r.events.folded(e)}
 		switch e.typ {
 		case blockEvents:
 			h := &e.head
-			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, int64(h.Begin)*q, int64(h.End)*q
+			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, r.ns(h.Begin), r.ns(h.End)
 			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Threads = h.Live, h.LiveCount, h.Peak, h.Stacks, h.Threads
 		case blockSummary:
 			h := &e.sum
-			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, int64(h.Begin)*q, int64(h.End)*q
+			b.Events, b.FirstEvent, b.Begin, b.End = h.Events, h.FirstEvent, r.ns(h.Begin), r.ns(h.End)
 			b.Live, b.LiveBlocks, b.Peak, b.Stacks, b.Level = h.Live, h.LiveCount, h.Peak, h.Changes, int(h.Level)
 		}
 		list[i] = b
@@ -58,7 +58,7 @@ type Column struct {
 // what was folded.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].header
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.events.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)

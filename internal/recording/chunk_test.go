@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"path/filepath"
@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestFlushLater: a writer that has nothing yet can be flushed as well, and then may be nil.
 func TestFlushLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{}, Options{})
+	w, err := recording.Create(path, event.Process{}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func TestFlushLater(t *testing.T) {
 	w.FlushLater(func() { done <- true })
 	<-done
 	e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-	const flushes = 2 * maxChunks
+	const flushes = 2 * recording.MaxChunks
 	for range flushes {
 		for range 10 {
 			if err := w.Event(&e); err != nil {
@@ -30,15 +31,15 @@ func TestFlushLater(t *testing.T) {
 		}
 		w.FlushLater(nil)
 	}
-	if err := w.Finish(Ending{}); err != nil {
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if n := len(r.events); n != flushes {
+	if n := len(eventBlocks(r)); n != flushes {
 		t.Errorf("%d blocks of events, want %d", n, flushes)
 	}
 }
@@ -48,18 +49,18 @@ func TestNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "a.htap"), filepath.Join(dir, "none", "a.htap")} {
-		for _, end := range []func(*Writer) error{func(w *Writer) error { return w.Finish(Ending{}) },
-			(*Writer).Abort} {
-			w, failed := Create(path, event.Process{}, Options{})
+		finish := func(w *recording.Writer) error { return w.Finish(recording.Ending{}) }
+		for _, end := range []func(*recording.Writer) error{finish, (*recording.Writer).Abort} {
+			w, failed := recording.Create(path, event.Process{}, recording.Options{})
 			e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-			for range 2 * chunkEvents {
+			for range 2 * recording.ChunkEvents {
 				_ = w.Event(&e)
 			}
 			w.FlushLater(func() {})
 			if err := end(w); failed == nil && err != nil {
 				t.Error(err)
 			}
-			if w.Handed() != 2*chunkEvents {
+			if w.Handed() != 2*recording.ChunkEvents {
 				t.Errorf("%d events", w.Handed())
 			}
 		}

@@ -103,7 +103,7 @@ func (t *Tables) complete() (damage []string) {
 func (t *Tables) setThreads(list []entry[event.Thread]) (damage []string) {
 	top := len(t.threads)
 	for _, x := range list {
-		if uint64(x.id) > maxGap*uint64(len(t.threads)+len(list))+4096 {
+		if uint64(x.id) > MaxGap*uint64(len(t.threads)+len(list))+4096 {
 			damage = append(damage, fmt.Sprintf("thread %d of %d has an impossible number", x.id, len(list)))
 			continue
 		}
@@ -196,6 +196,9 @@ func (t *Tables) Frames(pc uint32) []event.Frame {
 	}
 	return t.frames[pc]
 }
+
+// Symbols returns the functions at each pc, leaf to root, as the recording has them. They must not be changed.
+func (t *Tables) Symbols() map[uint32][]event.Frame { return t.frames }
 
 // known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
 func (t *Tables) known(id uint32) bool {

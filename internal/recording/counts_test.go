@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"errors"
@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
@@ -25,17 +27,17 @@ var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	first := &event.Counts{Tick: 1, Rows: []event.Count{{TID: 1, Func: event.Malloc, Calls: 1}}}
-	r := written(t, func(w *Writer) error {
+	r := written(t, func(w *recording.Writer) error {
 		return errors.Join(w.Counts(first), w.Counts(someCounts), w.Counts(&event.Counts{}))
 	})
 	if got := r.Counts(); !reflect.DeepEqual(got, someCounts) {
 		t.Errorf("%+v", got)
 	}
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := Repair(t.Context(), r, mended, RepairOptions{}); err != nil {
+	if _, err := repair.Write(t.Context(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(mended)
+	m, err := recording.Open(mended)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +61,12 @@ func TestCountsForged(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Reset()
-		encodeCounts(p, &event.Counts{Rows: []event.Count{row}})
+		recording.EncodeCounts(p, &event.Counts{Rows: []event.Count{row}})
 		var s column.Set
 		if err := s.Parse(p.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := decodeCounts(&s); err == nil {
+		if c, err := recording.DecodeCounts(&s); err == nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -19,8 +21,8 @@ import (
 func small(t testing.TB, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.htap")
-	w, err := Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}},
-		Options{Addresses: true})
+	w, err := recording.Create(path, event.Process{PID: 7, Args: []string{"a", "b"}, Env: []string{"X=1"}},
+		recording.Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func small(t testing.TB, finish bool) []byte {
 		t.Fatal(err)
 	}
 	if finish {
-		err = w.Finish(Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}},
+		err = w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}},
 			Tally: sum})
 	} else {
 		err = w.Abort()
@@ -89,33 +91,33 @@ func small(t testing.TB, finish bool) []byte {
 func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	t.Parallel()
 	good := small(t, true)
-	r, err := NewReader(bytes.NewReader(good), int64(len(good)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(good), int64(len(good)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := r.events[1]
-	a, whole, err := ask(good[:second.end()], 80)
+	second := eventBlocks(r)[1]
+	a, whole, err := ask(good[:second.Offset+second.Size], 80)
 	if err != nil || whole || len(a.Events) != 80 {
 		t.Errorf("cut after the second block: %d events, whole %v, %v", len(a.Events), whole, err)
 	}
 	if a.Tally.Totals.Events != 80 {
 		t.Errorf("counted %d events", a.Tally.Totals.Events)
 	}
-	a, whole, err = ask(good[:second.end()-1], 80)
+	a, whole, err = ask(good[:second.Offset+second.Size-1], 80)
 	if err != nil || whole || len(a.Events) != 50 {
 		t.Errorf("cut within the second block: %d events, whole %v, %v", len(a.Events), whole, err)
 	}
 	// A block in the middle is lost: the one after it is read all the same, and the loss is told.
 	b := bytes.Clone(good)
-	b[r.events[0].offset+headerLength+10] ^= 1
+	b[eventBlocks(r)[0].Offset+recording.HeaderLength+10] ^= 1
 	a, _, err = ask(b, 80)
-	var damage *DamageError
+	var damage *recording.DamageError
 	if !errors.As(err, &damage) || len(a.Events) != 30 {
 		t.Errorf("first block damaged: %d events, %v", len(a.Events), err)
 	}
 	// It is told also if the range ends within a block, and not to who has had enough.
 	for _, enough := range []bool{false, true} {
-		d, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+		d, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +135,8 @@ func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	good := small(t, true)
-	newer := fileHeader{major: 7, quantum: 100}.encode()
-	flags := fileHeader{major: 1, quantum: 100, flags: 4}.encode()
+	newer := recording.FileHeader(7, 0)
+	flags := recording.FileHeader(1, 4)
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		data []byte
@@ -153,12 +155,12 @@ func TestOpenErrors(t *testing.T) {
 		if err := os.WriteFile(path, c.data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Open(path)
+		_, err := recording.Open(path)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := recording.Open(dir); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("directory: %v", err)
 	}
 }
@@ -177,14 +179,13 @@ func TestForgedLengths(t *testing.T) {
 	p.Column(2, zeros)
 	p.Column(3, zeros)
 	bomb := p.Bytes()
-	file := fileHeader{major: 1, quantum: 100}.encode()
+	file := recording.FileHeader(1, 0)
 	for i := range 200 {
-		b := header{typ: blockNodes, seq: uint32(i), length: uint32(len(bomb)), checksum: checksum(bomb)}
-		file = append(b.encode(file), bomb...)
+		file = append(recording.AppendBlockHeader(file, recording.BlockNodes, uint32(i), bomb), bomb...)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "bomb.htap")
+	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "bomb.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,21 +203,20 @@ func TestForgedBlocks(t *testing.T) {
 	t.Parallel()
 	const huge = 4 << 20
 	zeros := make([]byte, huge)
-	forge := func(typ blockType, build func(p *column.Payload)) []byte {
+	forge := func(typ recording.BlockType, build func(p *column.Payload)) []byte {
 		file := levels(t, 1, false)
 		p, err := column.NewPayload()
 		if err != nil {
 			t.Fatal(err)
 		}
 		build(p)
-		b := header{typ: typ, seq: 99, length: uint32(len(p.Bytes())), checksum: checksum(p.Bytes())}
-		return append(b.encode(file), p.Bytes()...)
+		return append(recording.AppendBlockHeader(file, typ, 99, p.Bytes()), p.Bytes()...)
 	}
 	for name, c := range map[string]struct {
 		file []byte
 		want string
 	}{
-		"summary": {forge(blockSummary, func(p *column.Payload) {
+		"summary": {forge(recording.BlockSummary, func(p *column.Payload) {
 			h := block.SummaryHead{Level: 1, Blocks: 1, Changes: huge, Events: 6}
 			p.Fields(h.Fields)
 			p.Column(1, bytes.Repeat([]byte{2}, huge))
@@ -224,21 +224,21 @@ func TestForgedBlocks(t *testing.T) {
 				p.Column(id, zeros)
 			}
 		}), "summary would unpack to more than"},
-		"threads": {forge(blockEvents, func(p *column.Payload) {
-			h := block.Head{Events: BlockEvents, FirstEvent: 6, FirstAlloc: 6, Begin: 1 << 40, End: 1 << 40,
-				Threads: BlockEvents}
+		"threads": {forge(recording.EventsBlock, func(p *column.Payload) {
+			h := block.Head{Events: recording.BlockEvents, FirstEvent: 6, FirstAlloc: 6, Begin: 1 << 40, End: 1 << 40,
+				Threads: recording.BlockEvents}
 			p.Fields(h.Fields)
-			p.Column(1, bytes.Repeat(zeros, 4)[:25*BlockEvents])
+			p.Column(1, bytes.Repeat(zeros, 4)[:25*recording.BlockEvents])
 		}), "its head is invalid"},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r, err := NewReader(bytes.NewReader(c.file), int64(len(c.file)), "forged.htap")
+		r, err := recording.NewReader(bytes.NewReader(c.file), int64(len(c.file)), "forged.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, last := r.Cuts()
-		_, err = r.Changes(t.Context(), 0, last)
+		_, err = timetravel.Changes(t.Context(), r, 0, last)
 		runtime.ReadMemStats(&after)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -253,7 +253,7 @@ func TestForgedBlocks(t *testing.T) {
 func TestUnknownBlocks(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{PID: 7}, Options{})
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,8 +262,8 @@ func TestUnknownBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Flush()
-	w.app.block(77, []byte("from the future"))
-	if err := w.Finish(Ending{}); err != nil {
+	w.AppendBlock(77, []byte("from the future"))
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, path); len(got) != len(events) {
@@ -274,19 +274,18 @@ func TestUnknownBlocks(t *testing.T) {
 // fixChecksums makes the blocks of b valid, as far as their lengths make sense.
 func fixChecksums(b []byte) []byte {
 	b = bytes.Clone(b)
-	if len(b) < fileHeaderLength {
+	if len(b) < recording.FileHeaderLength {
 		return b
 	}
-	copy(b, fileHeader{major: 1, quantum: 100}.encode())
-	for at := fileHeaderLength; at+headerLength <= len(b); {
+	copy(b, recording.FileHeader(1, 0))
+	for at := recording.FileHeaderLength; at+recording.HeaderLength <= len(b); {
 		h := b[at:]
-		typ := blockType(h[4]) | blockType(h[5])<<8
+		typ := recording.BlockType(h[4]) | recording.BlockType(h[5])<<8
 		length := uint32(h[8]) | uint32(h[9])<<8 | uint32(h[10])<<16 | uint32(h[11])<<24
-		rest := uint32(len(b) - at - headerLength)
+		rest := uint32(len(b) - at - recording.HeaderLength)
 		length = min(length, rest)
-		x := header{typ: typ, length: length, seq: uint32(h[12]), checksum: checksum(b[at+headerLength:][:length])}
-		copy(h, x.encode(nil))
-		at += headerLength + int(length)
+		copy(h, recording.AppendBlockHeader(nil, typ, uint32(h[12]), b[at+recording.HeaderLength:][:length]))
+		at += recording.HeaderLength + int(length)
 	}
 	return b
 }

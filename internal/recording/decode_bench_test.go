@@ -1,6 +1,7 @@
-package recording
+package recording_test
 
 import (
+	"github.com/heaptap/heaptap/internal/recording"
 	"os"
 	"testing"
 )
@@ -11,7 +12,7 @@ func BenchmarkDecode(b *testing.B) {
 	if path == "" {
 		b.Skip("HEAPTAP_RECORDING names no recording")
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -20,7 +21,10 @@ func BenchmarkDecode(b *testing.B) {
 	from := cpu()
 	b.ResetTimer()
 	for b.Loop() {
-		if err := r.Batches(b.Context(), 0, 20e6, func(list *Batch) bool { n += len(list.Events); return true }); err != nil {
+		if err := r.Batches(b.Context(), 0, 20e6, func(list *recording.Batch) bool {
+			n += len(list.Events)
+			return true
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

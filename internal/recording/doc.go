@@ -2,14 +2,16 @@
 //
 // A recording is one process's events (package event) and the tables that they refer to: threads, modules, addresses on
 // call stacks (pcs), the calling-context tree (nodes), samples of the process's memory, the functions at the addresses
-// (symbols), and what all events sum up to. It is self-contained: nothing of the machine that it was made on is needed
-// to read it.
+// (symbols), and statistics of all events. It is self-contained: a reader needs nothing of the machine on which it was
+// made.
 //
 // A Writer appends blocks and never changes one. A crash or a full disk costs what was not yet written; a Reader opens
-// what is whole and says what is not. Events come back exactly as they were given to the Writer, in the same order,
-// with these exceptions: times are kept in units of 100 ns (Quantise), and addresses of blocks only if
-// Options.Addresses asks for them. An address that is kept always: of a mapping change, and of a deallocation that
-// matched nothing.
+// what is whole and says what is not. Events come back exactly as the Writer got them, in the same order, with these
+// exceptions: times are kept in units of 100 ns (Quantise), and addresses of blocks only if Options.Addresses asks for
+// them. Two kinds of addresses are always kept: that of a mapping change, and that of a deallocation that matched
+// nothing.
+//
+// Package timetravel answers questions about a moment of a recording, or about the time between two.
 //
 // This text specifies the format, version 1.0.
 //
@@ -58,13 +60,14 @@
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs,
-// 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges. Process
-// comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id. What an
-// events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks for the
-// next magic that begins a header with a right checksum, and goes on there.
+// 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges.
 //
-// The payload of process and ending is a JSON object: event.Process with its Go names, which may come again when more
-// is known, in the place of what was told before, and
+// Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id.
+// What an events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks
+// for the next magic that begins a header with a right checksum, and goes on there.
+//
+// The payload of process and of ending is a JSON object. That of process is event.Process with its Go names. It may
+// come again when more is known; then it replaces the one before. That of ending is
 //
 //	{"end": ns, "exited": bool, "code": exit status, "signal": number, "status": text,
 //	 "health": event.Health with its Go names, "events": number of events in the file}
@@ -76,8 +79,8 @@
 //	varint  length of the head
 //	head    varints, by type of block
 //	varint  number of columns
-//	then for each column: a byte, its id; a byte, 0 stored as it is, 1 one zstd frame; varint, its length unpacked (more
-//	than 0, at most 16 MiB); varint, its length as stored
+//	then for each column: a byte, its id; a byte, 0 if it is stored as it is, 1 if as one zstd frame; varint, its length
+//	unpacked (more than 0, at most 16 MiB); varint, its length as stored
 //	then the columns' bytes in the same order, up to the end of the payload
 //
 // A column that is empty is left out. All tables of a file together unpack to no more than 4 MiB and 64 times the
@@ -106,46 +109,51 @@
 //	          1 zigzag module id, as difference; 2 varints kind, address, length; 3 varints number of variables, bytes of
 //	          these
 //	resident pages
-//	          1 zigzag module id, as difference; 2 zigzag time, varint page size; 3 varint number of ranges that were looked
-//	          at, varint number of those that were resident; 4 these ranges, the one kind after the other: varint address
-//	          minus the end of the range before (before the first of a kind: 0), varint length
-//	marks     1 zigzag time minus the time before (before the first: 0); 2 varint source (0 program, 1 heaptap ctl, 2 timer, 3
-//	          signal, 4 condition, 5 change of mode; others are to be skipped), varint thread (of source 0, else 0); 3 varint
-//	          number of events before it plus 1, 0: those up to and including its time; 9 text name
-//	regions   in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, number of
-//	          allocations before it, each minus that of the entry before (before the first: 0); 3 varint name; 4 varint number of
-//	          regions that the thread left, from the innermost on, and, if it is 0, since it entered one: varint how many numbers
-//	          (up to 4), zigzag each; 9 texts, as for symbols. Name is of the region entered, or of the outermost one left. 5 and 6
-//	          numbers say instead that the thread's event which comes next, an Alloc (5) or a Free (6), happened earlier: varint
-//	          how many of the thread's latest entries, without such ones, came after it
-//	ranges    in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it, each minus
-//	          that of the entry before (before the first: 0); 3 varint name; 4 zigzag address, as difference, varint bytes; 9
-//	          texts, as for symbols
+//	          1 zigzag module id, as difference; 2 zigzag time, varint page size; 3 varint number of ranges that were
+//	          looked at, varint number of those that were resident; 4 these ranges, first all that were looked at, then
+//	          all that were resident: varint address minus the end of the range before (before the first of each kind:
+//	          0), varint length
+//	marks     1 zigzag time minus the time before (before the first: 0); 2 varint source (0 program, 1 heaptap ctl,
+//	          2 timer, 3 signal, 4 condition, 5 change of mode; a reader skips others), varint thread (of source 0,
+//	          else 0); 3 varint number of events before it plus 1; 0: the events before it are those up to and
+//	          including its time; 9 text name
+//	regions   in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it,
+//	          number of allocations before it, each minus that of the entry before (before the first: 0); 3 varint name:
+//	          of the region entered, or of the outermost one left; 4 varint number of regions that the thread left, from
+//	          the innermost on. If it is 0, the thread entered a region, and column 4 has, too: varint how many numbers
+//	          (up to 4), zigzag each. 9 texts, as for symbols. Instead of how many numbers, 5 or 6 says that the
+//	          thread's next event, an Alloc (5) or a Free (6), happened earlier; then follows a varint: how many of the
+//	          thread's latest entries, not counting such ones, came after that event
+//	ranges    in the order of the events: 1 zigzag thread, as difference; 2 zigzags time, number of events before it,
+//	          each minus that of the entry before (before the first: 0); 3 varint name; 4 zigzag address, as difference,
+//	          varint bytes; 9 texts, as for symbols
 //	stack memory
-//	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint measure (0
-//	          deepest at an event, 1 touched, 2 size, as in package event; others are to be skipped), varint bytes; 4 varint
-//	          stack id, 0 but of measure 0
+//	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint
+//	          measure (0 deepest at an event, 1 touched, 2 size, as in package event; a reader skips others), varint
+//	          bytes; 4 varint stack id (of measure 0, else 0)
 //	mismatches
-//	          1 zigzag thread that freed, as difference; 2 zigzag time, likewise; 3 varints mismatch (as in package event),
-//	          function that allocated, function that freed, stack id, stack id of the deallocation; 4 varints number of
-//	          blocks; of the first one: size, size that the deallocation was told, alignment, alignment that it was told
+//	          1 zigzag thread that freed, as difference; 2 zigzag time, likewise; 3 varints mismatch (as in package
+//	          event), function that allocated, function that freed, stack id, stack id of the deallocation; 4 varints
+//	          number of blocks, and of the first one: size, size that the deallocation was given, alignment, alignment
+//	          that it was given
+//	pools     2 varints: bytes that serve the pool, the most that ever did, bytes in it, the most that ever were, blocks
+//	          in it, allocations, deallocations, bytes allocated; 3 varint text: the name; 9 texts, as for symbols
+//	counts    The head has a second varint, the unit of the classes of time in femtoseconds. A block replaces the ones
+//	          before. 1 zigzag kernel's thread id, as difference; 2 varints function << 1 | deallocations, calls, failed
+//	          calls, bytes requested, usable bytes, ns inside of the allocator, timed calls; 3 varint text: the thread's
+//	          name; 4 classes of sizes, then of times: varint how many follow, and for each varint its number minus that
+//	          of the one before (before the first: 0), varint calls; 9 texts, as for symbols. Package event says what
+//	          the classes are.
 //
-//	pools     2 varints of each: bytes that serve it, the most that did, bytes in it, the most that were, blocks in it,
-//	          allocations, deallocations, bytes allocated; 3 varint text: the name; 9 texts, as for symbols
+// Functions 38 to 44 of events are those of the program's own pools: pool_alloc and pool_move allocate in a pool;
+// pool_free, pool_move, pool_clear, pool_destroy and "pool memory freed" end such blocks; pool_backing ends any block
+// that serves a pool from then on. The leaf of such an allocation's call stack is a pc without a module, with the
+// address 7001 0000 0000 0000 plus a number; symbols name it. Two live blocks may have the same address if one or both
+// are in pools.
 //
-//	counts    The head has a second varint, the unit of the classes of time in femtoseconds. A block replaces the ones before. 1 zigzag
-//	          kernel's thread id, as difference; 2 varints function << 1 | deallocations, calls, failed calls, bytes requested, usable
-//	          bytes, ns inside of the allocator, timed calls; 3 varint text: the thread's name; 4 classes of sizes, then of times: varint
-//	          how many follow, for each varint its number minus that of the one before (before the first: 0), varint calls; 9 texts,
-//	          as for symbols. Package event says what the classes are.
-//
-// Functions 38 to 44 of events are those of the program's own pools: pool_alloc and pool_move allocate in one;
-// pool_free, pool_move, pool_clear, pool_destroy and "pool memory freed" end such blocks, pool_backing any that serves
-// a pool from then on. The leaf of such an allocation's call stack is a pc without a module, with the address 7001 0000
-// 0000 0000 plus a number, which symbols name. Two live blocks may have one address if one or both are in pools.
-//
-// But for counts, all from variables on have no ids: nothing replaces them. Variables, data sections and resident pages
-// are only told of modules of which they are known, and of variables the largest ones.
+// Of the tables from variables on, only counts can replace what came before; the others have no ids. Variables, data
+// sections and resident pages are there only for modules of which they are known, and variables only for the largest
+// ones.
 //
 // The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are
 // those of the events; a reader that has them need not read the events.
@@ -157,32 +165,33 @@
 //	events in the block; number of its first event in the recording; Alloc events in the block; number of the first one
 //	in the recording; time of the first event; time of the last minus that; zigzag bytes live before the block; zigzag
 //	blocks live before it; zigzag largest number of live bytes after any of its events, or before the first;
-//	threads, stacks and shapes in the block; flags (1: addresses are stored; 2: changes are stored; a reader refuses others)
+//	threads, stacks and shapes in the block; flags (1: addresses are stored; 2: changes are stored; a reader refuses
+//	others)
 //
 // Within a block, each thread has a part of its own in every column from 16 on; the parts follow one another in the
 // threads' order. A decoder keeps a position in each part and goes through the events in their order. Columns:
 //
 //	1   threads: for each thread of the block, in order of first appearance, varint index, and the length of its part of
-//	    columns 16 to 40, 25 varints
-//	2   runs: nibbles, thread (its place in column 1) in the high one, number of events of it until another thread comes in
-//	    the low one; then, where a nibble is 15, varint the rest: of the number, of the thread
-//	3   times before events of class 0: for each a nibble, the difference to the event before, of any class; the block's first
-//	    event's is 0. Two events share a byte, the first has the low nibble
+//	    each of columns 16 to 40, 25 varints
+//	2   runs: nibbles, thread (its place in column 1) in the high one, number of its events until another thread follows
+//	    in the low one; then, where a nibble is 15, varint the rest: first of the number, then of the thread
+//	3   times before events of class 0: for each a nibble, the difference to the event before, of any class; that of the
+//	    block's first event is 0. Two events share a byte, the first has the low nibble
 //	14  times before other events, likewise
 //	15  for each nibble of columns 3 and 14 that is 15, in the order of the events: varint the rest
 //	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
 //	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
-//	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are named from 1. At most 254. Flag 32 says
-//	    that the event was sampled, see below
+//	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are numbered from 1; there are at
+//	    most 254. Flag 32 says that the event was sampled, see below
 //	6   sparse: entries of varint events since the entry before (before the first: since the block's first event), varint
 //	    mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address, old size,
-//	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They replace
-//	    what the event has without them, after all else about it is known.
+//	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They
+//	    replace what the other columns say of the event.
 //	7   with addresses: zigzag distances, where a code of column 36 asks for one, in the order of the events
 //	8 to 13  with flag 2: changes of each stack, see below
-//	16  runs of classes: nibbles, number of events of class 0 in the low one (only the first may be 0), number of events of other
-//	    classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, 1 is Free, 2 is Unmatched,
-//	    Inherited and Unrecorded: whether an event is of class 1 or 2, its shape tells
+//	16  runs of classes: nibbles, number of events of class 0 in the low one (only the first may be 0), number of events
+//	    of other classes after them in the high one (only the last may be 0). Class 0 is Alloc, Fail and Map, class 1 is
+//	    Free, class 2 is Unmatched, Inherited and Unrecorded. The shape tells whether an event is of class 1 or 2
 //	39  for each nibble of column 16 that is 15: varint the rest
 //
 // Class 0, for each event:
@@ -190,14 +199,14 @@
 //	17, 18, 19  local stack: lowest byte; next byte; the rest (lazy)
 //	20  size: varint; 0 is the size that the block last had at this stack (in this column or 29; 0 at first), else size
 //	    plus 1. A size of 2^64-1 is stored as 0 here and in the sparse column.
-//	21  shape (gaps): 0 is the shape that this stack last had in this column; at the stack's appearance, the shape that
-//	    this column gave last, to whichever stack
+//	21  shape (gaps): 0 is the shape that this stack last had in this column; where the stack appears, it is the shape
+//	    that this column last gave to any stack
 //	23  slack (gaps), if the shape's flags have HasUsable: see below
 //	36  Alloc with addresses: a code, see below
 //	38  count, of the functions calloc and reallocarray: entries of varint number of such events since the entry before
 //	    whose count is predicted, varint count. The prediction is the size divided by the unit of the stack if that comes
-//	    out even, else 0; the unit is the size divided by the count of the last such event of any thread at this stack in
-//	    the block, 0 if that did not come out even, if the count was 0, or if there was none.
+//	    out even, else 0. The unit is the size divided by the count of the last such event of any thread at this stack in
+//	    the block; it is 0 if that did not come out even, if the count was 0, or if there was no such event.
 //
 // Classes 1 and 2:
 //
@@ -207,9 +216,10 @@
 //
 // Class 1:
 //
-//	25  reference: a byte, 0 to 63: the latest Alloc before this event, of any thread, that many Allocs back; 64: column 40
-//	40  zigzag difference to the number of the allocation that was this thread's last one in this column (before the first: the
-//	    block's first allocation number)
+//	25  reference: a byte, 0 to 63: how many Allocs lie between this event and the one it refers to, counting those of
+//	    all threads: 0 is the latest Alloc before this event; 64: see column 40
+//	40  zigzag difference to the number of the allocation that was this thread's last one in this column (before the
+//	    first: the block's first allocation number)
 //
 // If that allocation is in this block and before this event, stack, size, usable size (if HasUsable), time and thread
 // of birth and address are the allocation's. Otherwise the Free is far and has:
@@ -217,11 +227,12 @@
 //	26, 27, 28  local stack, as 17 to 19
 //	29  size, as 20
 //	30  slack (gaps), if the shape's flags have HasUsable
-//	31  time of birth: zigzag difference to that of the thread's far Free before (before the first: the block's first time)
+//	31  time of birth: zigzag difference to that of the thread's far Free before (before the first: the block's first
+//	    time)
 //	32  thread of birth: varint; 0 is the same thread, else index plus 1
 //	37  with addresses: zigzag difference to the thread's far Free before
 //
-// A nibble is four bits, a number from 0 to 14, or 15: 15 and the rest, which is elsewhere.
+// A nibble is four bits, a number from 0 to 14. 15 stands for 15 plus the rest, which is elsewhere.
 //
 // Lazy columns have a byte for each event and leave out the zeros at the end of each thread's part. Columns of gaps
 // have an entry for each byte that is not 0: varint number of zeros since the entry before, and the byte.
@@ -249,80 +260,83 @@
 //
 // # Samples
 //
-// An Alloc with flag 32 was chosen at random; the Free that ends its block has the flag, too. It counts, in all that
-// follows and in the live bytes and blocks of heads, not as one block of its size, but as an estimate of those that it
-// stands for: integers, which are the same for the Free. The process has Sampling, {"Bytes": mean, "Seed": number} or
-// {"Calls": mean, "Seed": number}, from which comes the probability p with which it was chosen: 1 - exp(-max(size, 1) /
-// mean), or 1 / mean; 1 if there is neither. If p is 1 it counts as 1 block of its size. Else blocks are 1/p and bytes
-// size/p, in double precision, rounded up if the fraction is larger than r, else down; 2^62 at most. With n = 2 *
-// number of the allocation for blocks, and one more for bytes, xor Seed (0 if there is none), modulo 2^64:
+// An Alloc with flag 32 was chosen at random; the Free that ends its block has the flag, too. In all that follows, and
+// in the live bytes and blocks of heads, it does not count as one block of its size, but as an estimate of the blocks
+// and bytes that it stands for. Both are integers, and the same for the Free. The process has Sampling, {"Bytes": mean,
+// "Seed": number} or {"Calls": mean, "Seed": number}. From it comes the probability p with which the Alloc was chosen:
+// 1 - exp(-max(size, 1) / mean), or 1 / mean; 1 if there is neither. If p is 1, it counts as 1 block of its size. Else
+// blocks are 1/p and bytes size/p, in double precision, rounded up if the fraction is larger than r, else down; 2^62 at
+// most. r is computed modulo 2^64 from n, which is 2 * number of the allocation for blocks, and one more for bytes, xor
+// Seed (0 if there is none):
 //
 //	n = (n + 1) * 9e3779b97f4a7c15
 //	n = (n xor n >> 30) * bf58476d1ce4e5b9
 //	n = (n xor n >> 27) * 94d049bb133111eb
 //	r = ((n xor n >> 31) >> 11) / 2^53
 //
-// Slack and lifetimes of such a block count as often as the blocks.
+// Slack and lifetimes of such a block count as often as its estimated blocks.
 //
 // # Changes and summaries
 //
-// What a stretch of events changes is told by call stack, so that questions about a range of time need not decode its
-// events. Deallocations count at the stack of the allocation that they end. Columns, each with a number for each stack:
+// Changes say what a run of events changed at each call stack, so that questions about a range of time need not decode
+// its events. Deallocations count at the stack of the allocation that they end. Columns, each with a number for each
+// stack:
 //
 //	8   varint allocations
 //	9   zigzag allocations minus deallocations
 //	10  varint bytes, requested by the allocations
 //	11  zigzag bytes minus freed bytes, minus mean times (allocations minus deallocations)
-//	12  zigzag top minus its guess; top is the largest value of bytes minus freed bytes after any of the stretch's events, at
-//	    least 0: what was live before plus top is the stack's own peak within the stretch. The guess is the larger one of mean and
-//	    bytes minus freed bytes; 0 if there are no allocations
+//	12  zigzag top minus its guess; top is the largest value of bytes minus freed bytes after any event of the run, at
+//	    least 0: what was live before plus top is the stack's own peak within the run. The guess is the larger one of
+//	    mean and of bytes minus freed bytes; 0 if there are no allocations
 //	13  varint deallocations of temporary allocations
 //
 // Mean is bytes divided by allocations, rounded down; 0 if there are none.
 //
-// Stretches in a row combine: numbers add up, and the top of both is the larger one of the first's top, and of the
-// first's bytes minus freed bytes plus the second's top.
+// The changes of two runs, one after the other, combine: the numbers add up, and the top of both is the larger one of
+// the first's top, and of the first's bytes minus freed bytes plus the second's top.
 //
-// A block of events has them for the stacks of its column 4, in that order, unless it has fewer than three events a
-// stack. A summary has them for a run of blocks of events. Its head:
+// A block of events has changes for the stacks of its column 4, in that order, unless it has fewer than three events a
+// stack. A summary has the changes of several blocks of events in a row. Its head:
 //
-//	level; number of the first block of events, counting those of the file from 0; number of the blocks; stacks; number of
-//	the first event; events; time of the first event; time of the last minus that; zigzag bytes live before; zigzag blocks
-//	live before; zigzag largest number of live bytes after any of the events, or before the first
+//	level; number of the first block of events, counting those of the file from 0; number of the blocks; stacks; number
+//	of the first event; events; time of the first event; time of the last minus that; zigzag bytes live before; zigzag
+//	blocks live before; zigzag largest number of live bytes after any of the events, or before the first
 //
 // Its columns are 1, the stack ids, rising, as zigzag differences (the first: to 0), and 8 to 13. A stack at which
 // nothing was allocated or freed is left out. A summary of level 1 comes after every sixteenth block of events and
-// tells of these sixteen, one of level n + 1 after every sixteenth one of level n; there are six levels. Columns 8 to
-// 13 of a block unpack to no more than 4 MiB and 64 times the file's length.
+// sums up these sixteen; one of level n + 1 comes after every sixteenth one of level n, and sums up these. There are
+// six levels. Columns 8 to 13 of a block unpack to no more than 4 MiB and 64 times the file's length.
 //
-// A file without summaries, or with some of them missing, gives the same answers, later.
+// Without summaries, or with some of them missing, a file gives the same answers, only more slowly.
 //
 // # Merged recordings
 //
-// A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Process and ending tell
-// what these have in common; the start is the first one's. Threads are told by their names and have no ids. Modules
-// have no addresses of their own; they lie one behind the other. A file with one input that has a Format was imported
-// from another tool's file, which tells sums only. If the statistics are more than one block, the later ones have only
-// further stacks. Times of peaks are 0. Further blocks, in this order:
+// A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Its process and ending
+// hold what these have in common; the start is the first one's. Threads are known by their names and have no ids.
+// Modules have no addresses of their own; they lie one after another. A file with one input that has a Format was
+// imported from another tool's file, which has sums only. If the statistics are in more than one block, the later ones
+// have only further stacks. Times of peaks are 0. Further blocks, in this order:
 //
 //	inputs    Head: number of inputs. Column 2: JSON, a list of objects, Input with its Go names.
 //	timeline  Head: 1 if times are those of the wall clock since 1970, 0 if they are those since each process's start.
 //	          Column 2: JSON, Timeline with its Go names.
 //	spreads   A table: 1 zigzag stack id, as difference; 2 varint number of inputs that have the stack; 3 and 4, for each
-//	          of live at the peak, bytes, allocations, leaked bytes, two varints each: least and most of an input that has the
-//	          stack; the numbers of these inputs, from 0.
+//	          of live at the peak, bytes, allocations, leaked bytes, two varints each: in 3 the least and the most of
+//	          an input that has the stack, in 4 the numbers of these two inputs, from 0.
 //
 // # Folded blocks
 //
 // A folded block says that older blocks were given up, to bound a long recording's size. It has no columns. Its head:
 //
-//	type of the blocks; level, if they are summaries, else 0; number below which all such blocks are folded; why: events were
-//	to be kept for so many ns, 0 for no such bound; the file was to take so many bytes on disk, 0 for no such bound
+//	type of the blocks; level, if they are summaries, else 0; number below which all such blocks are folded; then why:
+//	for how many ns events were to be kept, 0 for no such bound; how many bytes the file was to take on disk at most, 0
+//	for no such bound
 //
-// Of a block that is folded, its header and its payload's head are what they were; the rest reads as zeros, or, if the
-// recorder ended in between, as it was. Only events and summaries that a summary of the next level tells of are folded,
-// and tallies that are followed by another. Before a folded block of events comes a tally block of what all events up
-// to there sum up to; as long as there is no ending, events that follow are to be added to it.
+// A folded block keeps its header and its payload's head. The rest reads as zeros or, if the recorder ended in between,
+// as it was. Only events and summaries that are part of a summary of the next level are folded, and tallies that are
+// followed by another. Before a folded block of events comes a tally block with the statistics of all events up to
+// there. As long as there is no ending, a reader adds the events that follow to it.
 //
 // # Index
 //
@@ -389,8 +403,8 @@
 //	01c8  04                                    14: 400 ns later
 //	01c9  02                                    4: stack 1
 //	01ca  00 01 02 01 12 00                     5: Alloc by malloc, HasUsable; Free by free
-//	01d0  02 02 c8 01 00 c8 01 00               8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more than
-//	                                            freed, as guessed; top 200, 100 more than guessed; none temporary
+//	01d0  02 02 c8 01 00 c8 01 00               8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more
+//	                                            than freed, as guessed; top 200, 100 more than guessed; none temporary
 //	01d8  12                                    16: 2 events of class 0, then 1 other
 //	01d9  00 00 00 00                           17, 18: local stack 0, twice
 //	01dd  65 00                                 20: size 100; the same

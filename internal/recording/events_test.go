@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"fmt"
@@ -6,17 +6,18 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // write makes a recording of events, in batches of changing length.
-func write(t testing.TB, path string, events []event.Event, opts Options) {
+func write(t testing.TB, path string, events []event.Event, opts recording.Options) {
 	t.Helper()
 	writeOf(t, path, event.Process{PID: 1}, events, opts)
 }
 
-func writeOf(t testing.TB, path string, p event.Process, events []event.Event, opts Options) {
+func writeOf(t testing.TB, path string, p event.Process, events []event.Event, opts recording.Options) {
 	t.Helper()
-	w, err := Create(path, p, opts)
+	w, err := recording.Create(path, p, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,14 +28,14 @@ func writeOf(t testing.TB, path string, p event.Process, events []event.Event, o
 		}
 		events = events[n:]
 	}
-	if err := w.Finish(Ending{}); err != nil {
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func read(t testing.TB, path string) []event.Event {
 	t.Helper()
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +67,11 @@ func TestEventsRoundTrip(t *testing.T) {
 				t.Parallel()
 				n := 60_000
 				if !addresses && name == "many stacks" || name == "cc1plus" && !testing.Short() {
-					n = BlockEvents + 20_000
+					n = recording.BlockEvents + 20_000
 				}
 				want := p.run(1, n)
 				path := filepath.Join(t.TempDir(), "a.htap")
-				write(t, path, want, Options{Addresses: addresses})
+				write(t, path, want, recording.Options{Addresses: addresses})
 				got := read(t, path)
 				if len(got) != len(want) {
 					t.Fatalf("%d events became %d", len(want), len(got))

@@ -1,18 +1,78 @@
 package recording
 
-import "github.com/heaptap/heaptap/internal/event"
+import "slices"
 
-// ProgramEvents makes n events of a program with threads, reallocs and blocks that threads free for one another.
-func ProgramEvents(seed uint64, n int) []event.Event {
-	return program{threads: 3, stacks: 9, window: 25, burst: 4, foreign: seed%2 == 0, lifo: .5, realloc: .15, long: .1,
-		tick: 100}.run(seed, n)
+// What the tests need to make damaged and forged files.
+
+type BlockType = blockType
+
+const (
+	BlockProcess      = blockProcess
+	BlockNodes        = blockNodes
+	EventsBlock       = blockEvents
+	BlockSummary      = blockSummary
+	BlockVariables    = blockVariables
+	BlockDataSections = blockDataSections
+	BlockResidency    = blockResidency
+
+	FileHeaderLength = fileHeaderLength
+	HeaderLength     = headerLength
+)
+
+var Checksum = checksum
+
+// FileHeader is the header of a file of that version, with flags.
+func FileHeader(major uint16, flags uint32) []byte {
+	return fileHeader{major: major, quantum: Quantum, flags: flags}.encode()
 }
 
-// OddEvents makes n events among which is everything that is rare.
-func OddEvents(seed uint64, n int) []event.Event {
-	return program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,
-		allFrees: true}.run(seed, n)
+// AppendBlockHeader appends the header of a block with that payload to a file.
+func AppendBlockHeader(file []byte, typ BlockType, number uint32, payload []byte) []byte {
+	return header{typ: typ, seq: number, length: uint32(len(payload)), checksum: checksum(payload)}.encode(file)
 }
 
-// SomeCounts are counts of several threads.
-var SomeCounts = someCounts
+// AppendBlock writes a block of a type that the format need not have.
+func (w *Writer) AppendBlock(typ BlockType, payload []byte) error { return w.app.block(typ, payload) }
+
+// What the tests of writing need.
+
+const (
+	ChunkEvents  = chunkEvents
+	MaxChunks    = maxChunks
+	TableRows    = tableRows
+	VariableRows = variableRows
+)
+
+var NewWriter = newWriter
+
+// Wait returns when the blocks that were begun are in the file.
+func (w *Writer) Wait() { w.wait() }
+
+// ToTheByte folds as if the file system gave back every byte.
+func (f Fold) ToTheByte() Fold {
+	f.grain = 1
+	return f
+}
+
+// What the tests of reading need.
+
+// Grows lets Refresh learn the file's length, as Open does.
+func (r *Reader) Grows(length func() (int64, error)) { r.measure = length }
+
+// WithoutEventBlock leaves a block of events out, as if it were damaged.
+func (r *Reader) WithoutEventBlock(i int) { r.events.list = slices.Delete(r.events.list, i, i+1) }
+
+// TrustPayload makes a block of events pass whatever its checksum says, if its payload is p.
+func (r *Reader) TrustPayload(i int, p []byte) { r.events.list[i].checksum = checksum(p) }
+
+var (
+	DataSectionTable = &dataSectionTable
+	VariableTable    = &variableTable
+	ResidencyTable   = &residencyTable
+	MarkTable        = &markTable
+	PoolTable        = &poolTable
+	RangeTable       = &rangeTable
+	RegionTable      = &regionTable
+	EncodeCounts     = encodeCounts
+	DecodeCounts     = decodeCounts
+)

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestFields: whatever fields are asked for, these and those that always are there are what they are if all are asked
@@ -22,18 +23,18 @@ func TestFields(t *testing.T) {
 			t.Run(fmt.Sprint(name, addresses), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "a.htap")
 				writeOf(t, path, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}, p.run(4, 20000),
-					Options{Addresses: addresses})
-				r, err := Open(path)
+					recording.Options{Addresses: addresses})
+				r, err := recording.Open(path)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer r.Close()
 				_, last := r.Cuts()
-				want, err := scanned(r, 0, last, AllFields)
+				want, err := scanned(r, 0, last, recording.AllFields)
 				if err != nil || len(want) < 20000 {
 					t.Fatal(len(want), err)
 				}
-				for f := range AllFields {
+				for f := range recording.AllFields {
 					got, err := scanned(r, 0, last, f)
 					if err != nil || len(got) != len(want) {
 						t.Fatalf("fields %#x: %d of %d events, %v", f, len(got), len(want), err)
@@ -50,25 +51,25 @@ func TestFields(t *testing.T) {
 }
 
 // only is an event without what was not asked for.
-func only(s seen, f Fields) seen {
+func only(s seen, f recording.Fields) seen {
 	blocks, bytes := s.Weight()
 	e := event.Event{Kind: s.Kind, Func: s.Func, Thread: s.Thread, Stack: s.Stack, FreeStack: s.FreeStack,
 		Flags: s.Flags, Ref: s.Ref, BornBy: s.BornBy,
 		Align: s.Align, OldAddr: s.OldAddr, OldSize: s.OldSize}
-	if f&Times != 0 {
+	if f&recording.Times != 0 {
 		e.Time, e.Born = s.Time, s.Born
 	}
-	if f&Sizes != 0 {
+	if f&recording.Sizes != 0 {
 		e.Size = s.Size
 		e.OldSize ^= blocks<<32 ^ bytes // its weight
 	}
-	if f&Usable != 0 {
+	if f&recording.Usable != 0 {
 		e.Usable = s.Usable
 	}
-	if f&Counts != 0 {
+	if f&recording.Counts != 0 {
 		e.Count = s.Count
 	}
-	if f&Addresses != 0 {
+	if f&recording.Addresses != 0 {
 		e.Addr = s.Addr
 	}
 	return seen{s.n, s.ref, e}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -89,7 +91,7 @@ func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return in
 // then there are answers at the cuts that the refusal names.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	some, coarse, refused, levels := 0, 0, 0, uint64(0)
+	some, coarse, refused, levels := 0, 0, 0, 0
 	for seed := range uint64(8 + 24/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		n := 200 + rng.IntN(5000)
@@ -98,7 +100,7 @@ func TestFold(t *testing.T) {
 			lifo:    .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150))}
 		events := model(p.run(seed, n))
 		f := newSieve()
-		fold := Fold{grain: 1, Notice: func(s string) {
+		fold := recording.Fold{Notice: func(s string) {
 			if !strings.Contains(s, "more than the") {
 				t.Error(s)
 			}
@@ -109,7 +111,8 @@ func TestFold(t *testing.T) {
 		if seed%3 != 1 {
 			fold.MaxSize = int64(1000 + rng.IntN(20*n))
 		}
-		w, err := newWriter(f, "a.htap", event.Process{}, Options{Addresses: true, Fold: fold})
+		w, err := recording.NewWriter(f, "a.htap", event.Process{},
+			recording.Options{Addresses: true, Fold: fold.ToTheByte()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,14 +133,14 @@ func TestFold(t *testing.T) {
 				}
 			}
 			if rng.IntN(500) == 0 {
-				w.wait()
+				w.Wait()
 				if _, err := follower.Refresh(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		if seed%2 == 0 {
-			err = w.Finish(Ending{})
+			err = w.Finish(recording.Ending{})
 		} else if err = w.Flush(); err == nil {
 			err = w.Abort()
 		}
@@ -147,7 +150,7 @@ func TestFold(t *testing.T) {
 		if _, err := follower.Refresh(); err != nil {
 			t.Fatal(err)
 		}
-		for i, r := range []*Reader{openSieve(t, f), follower} {
+		for i, r := range []*recording.Reader{openSieve(t, f), follower} {
 			x := &inquiry{t, rng, events, r, seed*10 + uint64(i)}
 			c, u := x.ask(t.Context())
 			coarse += c
@@ -160,8 +163,10 @@ func TestFold(t *testing.T) {
 		if last := events[n-1].Time; fold.MaxSize == 0 && cut > 0 && at+int64(fold.Keep) > last {
 			t.Fatalf("seed %d: folded up to %d, of %d, although %d are to be kept", seed, at, last, fold.Keep)
 		}
-		for l := range follower.folds {
-			levels = max(levels, l.level)
+		for _, b := range follower.Blocks() {
+			if b.Folded {
+				levels = max(levels, b.Level)
+			}
 		}
 	}
 	if some < 20/thinner || coarse < 100/thinner || refused < 100/thinner || levels < 1 {
@@ -171,13 +176,13 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func openSieve(t *testing.T, f *sieve) *Reader {
+func openSieve(t *testing.T, f *sieve) *recording.Reader {
 	size, _ := f.measure()
-	r, err := NewReader(f, size, "a.htap")
+	r, err := recording.NewReader(f, size, "a.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.measure = f.measure
+	r.Grows(f.measure)
 	return r
 }
 
@@ -186,14 +191,15 @@ type inquiry struct {
 	t      *testing.T
 	rng    *rand.Rand
 	events model
-	r      *Reader
+	r      *recording.Reader
 	seed   uint64
 }
 
 func (x *inquiry) ask(ctx context.Context) (coarse, refused int) {
 	t, r, events := x.t, x.r, x.events
 	n := uint64(len(events))
-	if d := slices.DeleteFunc(r.Damage(), func(s string) bool { return strings.HasPrefix(s, "the ending is missing") }); len(d) > 0 {
+	d := slices.DeleteFunc(r.Damage(), func(s string) bool { return strings.HasPrefix(s, "the ending is missing") })
+	if len(d) > 0 {
 		t.Fatalf("seed %d: damage: %q", x.seed, d)
 	}
 	if first, last := r.Cuts(); first != 0 || last != n {
@@ -225,12 +231,10 @@ func (x *inquiry) ask(ctx context.Context) (coarse, refused int) {
 	if x.refusal(err, detail > 0, "all events"); i != n {
 		t.Fatalf("seed %d: %d events, want %d", x.seed, i-detail, n-detail)
 	}
-	for _, list := range r.sums {
-		for _, s := range list {
-			end := s.sum.FirstEvent + s.sum.Events
-			if before, _ := r.Around(end); before != end && !r.folded(s) {
-				t.Fatalf("seed %d: no answers at %d, where a summary of level %d ends", x.seed, end, s.sum.Level)
-			}
+	for _, b := range r.Blocks() {
+		end := b.FirstEvent + b.Events
+		if before, _ := r.Around(end); before != end && b.Type == "summary" && !b.Folded {
+			t.Fatalf("seed %d: no answers at %d, where a summary of level %d ends", x.seed, end, b.Level)
 		}
 	}
 	x.peak(ctx, &sum.Totals.Peak)
@@ -262,7 +266,7 @@ func (x *inquiry) cut() uint64 {
 
 func (x *inquiry) refusal(err error, want bool, what string) {
 	x.t.Helper()
-	var f *FoldedError
+	var f *recording.FoldedError
 	if err != nil && !errors.As(err, &f) || want != (err != nil) {
 		x.t.Fatalf("seed %d: %s: %v, want a refusal: %t", x.seed, what, err, want)
 	}
@@ -271,14 +275,14 @@ func (x *inquiry) refusal(err error, want bool, what string) {
 // range_ asks about what is between two cuts, and reports whether there are answers.
 func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	t, r, events := x.t, x.r, x.events
-	got, err := r.Changes(ctx, a, b)
-	var folded *FoldedError
+	got, err := timetravel.Changes(ctx, r, a, b)
+	var folded *recording.FoldedError
 	if errors.As(err, &folded) {
 		if folded.Before >= folded.After || folded.Cut == 0 ||
 			!(folded.Before < a && a < folded.After || folded.Before < b && b < folded.After) {
 			t.Fatalf("seed %d: changes %d to %d: %+v", x.seed, a, b, folded)
 		}
-		if _, err := r.Changes(ctx, folded.Before, folded.After); err != nil {
+		if _, err := timetravel.Changes(ctx, r, folded.Before, folded.After); err != nil {
 			t.Fatalf("seed %d: no changes %d to %d either: %v", x.seed, folded.Before, folded.After, err)
 		}
 		return false
@@ -292,7 +296,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 	x.live(ctx, b)
 	detail, _ := r.DetailFrom()
 	best, at := events.highest(a, b)
-	if bytes, cut, err := r.PeakBetween(ctx, a, b); a < b {
+	if bytes, cut, err := timetravel.PeakBetween(ctx, r, a, b); a < b {
 		if errors.As(err, &folded) && at <= detail && bytes == best && cut >= at {
 			err, cut = nil, at
 		}
@@ -302,7 +306,7 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 		}
 	}
 	steps := 1 + x.rng.IntN(20)
-	levels, err := r.Levels(ctx, a, b, steps)
+	levels, err := timetravel.Levels(ctx, r, a, b, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,12 +318,12 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 		}
 		last = l.Cut
 	}
-	if end := r.blockOf(a) == r.blockOf(b); last != b && r.blockOf(last) != r.blockOf(b) && !end {
+	if end := blockOf(r, a) == blockOf(r, b); last != b && blockOf(r, last) != blockOf(r, b) && !end {
 		t.Fatalf("seed %d: levels of %d to %d end at %d", x.seed, a, b, last)
 	}
-	var all Changes
+	var all recording.Changes
 	last = 0
-	if err := r.Series(ctx, a, b, steps, func(cut uint64, list []Change) {
+	if err := timetravel.Series(ctx, r, a, b, steps, func(cut uint64, list []recording.Change) {
 		for j := range list {
 			all.Add(&list[j])
 		}
@@ -345,17 +349,17 @@ func (x *inquiry) range_(ctx context.Context, a, b uint64) bool {
 }
 
 func (x *inquiry) live(ctx context.Context, cut uint64) {
-	live, err := x.r.LiveAt(ctx, cut)
+	live, err := timetravel.LiveAt(ctx, x.r, cut)
 	if err != nil {
 		x.t.Fatalf("seed %d: live at %d: %v", x.seed, cut, err)
 	}
-	var got []Live
+	var got []timetravel.Live
 	for _, c := range x.events.changes(0, cut) {
 		if c.Allocs != c.Frees || c.Net() != 0 {
-			got = append(got, Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())})
+			got = append(got, timetravel.Live{Stack: c.Stack, Blocks: c.Allocs - c.Frees, Bytes: uint64(c.Net())})
 		}
 	}
-	slices.SortFunc(live, func(a, b Live) int { return int(a.Stack) - int(b.Stack) })
+	slices.SortFunc(live, func(a, b timetravel.Live) int { return int(a.Stack) - int(b.Stack) })
 	if !slices.Equal(got, live) {
 		x.t.Fatalf("seed %d: live at %d: %+v, want %+v", x.seed, cut, live, got)
 	}
@@ -363,7 +367,7 @@ func (x *inquiry) live(ctx context.Context, cut uint64) {
 
 // peak asks about the peak of the whole recording, which is known wherever it is.
 func (x *inquiry) peak(ctx context.Context, p *tally.Peak) {
-	bytes, cut, err := x.r.PeakBetween(ctx, 0, uint64(len(x.events)))
+	bytes, cut, err := timetravel.PeakBetween(ctx, x.r, 0, uint64(len(x.events)))
 	if err != nil || bytes != p.Bytes || cut != p.Event {
 		x.t.Fatalf("seed %d: the peak is %d at %d, want %+v: %v", x.seed, bytes, cut, *p, err)
 	}
@@ -387,7 +391,7 @@ func (x *inquiry) times(b, detail uint64) {
 	want := uint64(0)
 	ns := events[x.rng.IntN(len(events))].Time + x.rng.Int64N(300) - 150
 	for i := range events {
-		if ns >= 0 && events[i].Time/Quantum <= ns/Quantum {
+		if ns >= 0 && events[i].Time/recording.Quantum <= ns/recording.Quantum {
 			want = uint64(i) + 1
 		}
 	}
@@ -429,11 +433,11 @@ func TestFoldCrash(t *testing.T) {
 	f := newSieve()
 	steps, folded := 0, 0
 	f.after = func() {
-		if len(f.data) <= fileHeaderLength {
+		if len(f.data) <= recording.FileHeaderLength {
 			return
 		}
 		steps++
-		r, err := NewReader(bytes.NewReader(f.data), int64(len(f.data)), "a.htap")
+		r, err := recording.NewReader(bytes.NewReader(f.data), int64(len(f.data)), "a.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,7 +454,8 @@ func TestFoldCrash(t *testing.T) {
 			folded++
 		}
 	}
-	w, err := newWriter(f, "a.htap", event.Process{}, Options{Fold: Fold{MaxSize: 4000, grain: 1}})
+	w, err := recording.NewWriter(f, "a.htap", event.Process{},
+		recording.Options{Fold: recording.Fold{MaxSize: 4000}.ToTheByte()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +469,7 @@ func TestFoldCrash(t *testing.T) {
 			}
 		}
 	}
-	if err := w.Finish(Ending{}); err != nil {
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
 	if folded < 100 || folded == steps {
@@ -480,11 +485,11 @@ func TestFoldRefused(t *testing.T) {
 	for _, at := range []int{0, 500} {
 		var notices []string
 		f := newSieve()
-		fold := Fold{Keep: 1, grain: 1, Notice: func(s string) { notices = append(notices, s) }}
+		fold := recording.Fold{Keep: 1, Notice: func(s string) { notices = append(notices, s) }}
 		if at == 0 {
 			f.refuse = errors.New("operation not supported")
 		}
-		w, err := newWriter(f, "a.htap", event.Process{}, Options{Fold: fold})
+		w, err := recording.NewWriter(f, "a.htap", event.Process{}, recording.Options{Fold: fold.ToTheByte()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -503,7 +508,7 @@ func TestFoldRefused(t *testing.T) {
 				}
 			}
 		}
-		if err := w.Finish(Ending{}); err != nil {
+		if err := w.Finish(recording.Ending{}); err != nil {
 			t.Fatal(err)
 		}
 		r := openSieve(t, f)
@@ -522,7 +527,8 @@ func TestFoldRefused(t *testing.T) {
 func TestFoldPeakAgain(t *testing.T) {
 	t.Parallel()
 	f := newSieve()
-	w, err := newWriter(f, "a.htap", event.Process{}, Options{Fold: Fold{Keep: 1, grain: 1}})
+	w, err := recording.NewWriter(f, "a.htap", event.Process{},
+		recording.Options{Fold: recording.Fold{Keep: 1}.ToTheByte()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -538,17 +544,19 @@ func TestFoldPeakAgain(t *testing.T) {
 			}
 		}
 	}
-	if err := w.Finish(Ending{}); err != nil {
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
 	r := openSieve(t, f)
-	from, to := r.cuts[2], r.cuts[3]
-	bytes, cut, err := r.PeakBetween(t.Context(), from, to)
-	var folded *FoldedError
+	_, from := r.Around(1)
+	_, from = r.Around(from + 1)
+	_, to := r.Around(from + 1)
+	bytes, cut, err := timetravel.PeakBetween(t.Context(), r, from, to)
+	var folded *recording.FoldedError
 	if !errors.As(err, &folded) || bytes != 100 || cut <= from || cut > to {
 		t.Errorf("the peak between %d and %d: %d at %d, %v", from, to, bytes, cut, err)
 	}
-	if bytes, cut, err = r.PeakBetween(t.Context(), 0, to); err != nil || bytes != 100 || cut != 1 {
+	if bytes, cut, err = timetravel.PeakBetween(t.Context(), r, 0, to); err != nil || bytes != 100 || cut != 1 {
 		t.Errorf("the peak up to %d: %d at %d, %v", to, bytes, cut, err)
 	}
 }
@@ -560,8 +568,8 @@ func TestFoldSize(t *testing.T) {
 		tick: 100}.run(5, 12000)
 	const limit = 80_000
 	f := newSieve()
-	w, err := newWriter(f, "a.htap", event.Process{},
-		Options{Fold: Fold{MaxSize: limit, grain: 1, Notice: func(s string) { t.Error(s) }}})
+	w, err := recording.NewWriter(f, "a.htap", event.Process{},
+		recording.Options{Fold: recording.Fold{MaxSize: limit, Notice: func(s string) { t.Error(s) }}.ToTheByte()})
 	if err != nil {
 		t.Fatal(err)
 	}

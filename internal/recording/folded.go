@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/recording/column"
-	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // FoldedError says that a question needs events that were folded into their summaries.
@@ -38,83 +37,64 @@ type Folded struct {
 	MaxSize int64
 }
 
-// Folded tells what was folded.
+// Folded says what was folded.
 func (r *Reader) Folded() Folded {
 	cut, t := r.DetailFrom()
 	if cut == 0 {
 		return Folded{}
 	}
-	return Folded{Cut: cut, Time: t, Keep: time.Duration(r.fold.keep), MaxSize: int64(r.fold.maxSize)}
+	return Folded{Cut: cut, Time: t, Keep: time.Duration(r.events.fold.keep),
+		MaxSize: int64(r.events.fold.maxSize)}
 }
 
 // DetailFrom returns the first cut from which on all events are there, and the time of the event before it in ns: 0 and
 // 0 if nothing was folded.
-func (r *Reader) DetailFrom() (cut uint64, time int64) {
-	i := r.detail()
+func (x *EventBlocks) DetailFrom() (cut uint64, time int64) {
+	i := x.detail()
 	if i == 0 {
 		return 0, 0
 	}
-	h := &r.events[i-1].head
-	return h.FirstEvent + h.Events, int64(h.End) * int64(r.header.quantum)
+	return x.Cut(i - 1), x.End(i - 1)
 }
 
 // detail returns the first block of events that is not folded.
-func (r *Reader) detail() int {
-	return sort.Search(len(r.events), func(i int) bool { return !r.folded(&r.events[i]) })
+func (x *EventBlocks) detail() int {
+	return sort.Search(len(x.list), func(i int) bool { return !x.Folded(i) })
 }
 
 // Around returns the nearest cuts at or before and at or after a cut at which there are answers.
-func (r *Reader) Around(cut uint64) (before, after uint64) {
-	if detail, _ := r.DetailFrom(); cut >= detail || len(r.cuts) == 0 || cut < r.cuts[0] {
+func (x *EventBlocks) Around(cut uint64) (before, after uint64) {
+	if detail, _ := x.DetailFrom(); cut >= detail || len(x.cuts) == 0 || cut < x.cuts[0] {
 		return cut, cut
 	}
-	i, exact := slices.BinarySearch(r.cuts, cut)
+	i, exact := slices.BinarySearch(x.cuts, cut)
 	if exact {
 		return cut, cut
 	}
-	return r.cuts[i-1], r.cuts[i]
+	return x.cuts[i-1], x.cuts[i]
 }
 
-// answers returns a *FoldedError if there is no answer at one of the cuts.
-func (r *Reader) answers(cuts ...uint64) error {
-	if err := r.hasEvents(); err != nil {
-		return err
-	}
-	for _, c := range cuts {
-		if before, _ := r.Around(c); before != c {
-			return r.foldedError(c)
-		}
-	}
-	return nil
-}
-
-// foldedError is about a cut, or about none if that is behind all that was folded.
-func (r *Reader) foldedError(cut uint64) error {
-	e := &FoldedError{Name: r.name}
-	e.Cut, e.Time = r.DetailFrom()
-	e.Before, e.After = r.Around(min(cut, e.Cut))
-	e.BeforeTime, e.AfterTime = r.endBefore(e.Before), r.endBefore(e.After)
+// FoldedError is about a cut, or about none if that is behind all that was folded.
+func (x *EventBlocks) FoldedError(cut uint64) error {
+	e := &FoldedError{Name: x.file.name}
+	e.Cut, e.Time = x.DetailFrom()
+	e.Before, e.After = x.Around(min(cut, e.Cut))
+	e.BeforeTime, e.AfterTime = x.endBefore(e.Before), x.endBefore(e.After)
 	return e
 }
 
-// endBefore returns the time at which the block of events before a cut ends, ns.
-func (r *Reader) endBefore(cut uint64) int64 {
-	i := r.blockOf(cut)
-	if i == 0 {
-		return 0
-	}
-	return int64(r.events[i-1].head.End) * int64(r.header.quantum)
-}
+// Folded reports whether block i is folded.
+func (x *EventBlocks) Folded(i int) bool { return x.folded(&x.list[i]) }
 
-func (r *Reader) folded(e *indexEntry) bool { return uint64(e.seq) < r.folds[e.layer()] }
+func (x *EventBlocks) folded(e *indexEntry) bool { return uint64(e.seq) < x.folds[e.layer()] }
 
 // loadFolded learns what is folded.
-func (r *Reader) loadFolded(blocks []indexEntry) {
+func (x *EventBlocks) loadFolded(blocks []indexEntry) {
 	for _, b := range blocks {
 		if b.typ != blockFolded {
 			continue
 		}
-		p, err := r.payload(b.header, nil)
+		p, err := x.file.payload(b.header, nil)
 		var s column.Set
 		if err == nil {
 			err = s.Parse(p)
@@ -124,38 +104,33 @@ func (r *Reader) loadFolded(blocks []indexEntry) {
 			err = column.ErrPayload
 		}
 		if err != nil {
-			r.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
+			x.file.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
 			continue
 		}
-		if r.folds == nil {
-			r.folds = make(map[layer]uint64)
+		if x.folds == nil {
+			x.folds = make(map[layer]uint64)
 		}
-		r.folds[h.layer] = max(r.folds[h.layer], h.below)
-		r.fold = h
+		x.folds[h.layer] = max(x.folds[h.layer], h.below)
+		x.fold = h
 	}
 }
 
 // findCuts finds the cuts within what is folded at which there are answers: where the smallest summaries that are left
 // begin and end.
-func (r *Reader) findCuts() {
-	r.cuts = r.cuts[:0]
-	detail, _ := r.DetailFrom()
-	for i, n := 0, r.detail(); i < n; {
-		r.cuts = append(r.cuts, r.events[i].head.FirstEvent)
+func (x *EventBlocks) findCuts() {
+	x.cuts = x.cuts[:0]
+	detail, _ := x.DetailFrom()
+	for i, n := 0, x.detail(); i < n; {
+		x.cuts = append(x.cuts, x.list[i].head.FirstEvent)
 		step := 1 // without a summary, which only damage can take away
-		for _, s := range r.above(i, detail) {
+		for _, s := range x.summaries(i, detail) {
 			if step == 1 || int(s.sum.Blocks) < step {
 				step = int(s.sum.Blocks)
 			}
 		}
 		i += step
 	}
-	if len(r.cuts) > 0 {
-		r.cuts = append(r.cuts, detail)
+	if len(x.cuts) > 0 {
+		x.cuts = append(x.cuts, detail)
 	}
-}
-
-// peakAt returns the statistics that tell of the peak, if that is reached at the cut.
-func (r *Reader) peakAt(cut uint64) (*tally.Summary, bool) {
-	return r.stored, r.stored != nil && cut != 0 && r.stored.Totals.Peak.Event == cut
 }

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 // TestDamage flips and cuts every byte of small recordings: every question gets the same answer, or an error, or the
@@ -33,7 +35,7 @@ func TestDamage(t *testing.T) {
 }
 
 func flipAndCut(t *testing.T, good []byte, finished bool, every int) {
-	r, err := NewReader(bytes.NewReader(good), int64(len(good)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(good), int64(len(good)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,16 +133,16 @@ func TestMutations(t *testing.T) {
 // repaired repairs what can be opened; what comes of it is whole.
 func repaired(t *testing.T, b []byte) {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 	if err != nil {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "r.htap")
-	x, err := Repair(t.Context(), r, path, RepairOptions{})
+	x, err := repair.Write(t.Context(), r, path, repair.Options{})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	out, err := Open(path)
+	out, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(small(f, false), uint64(80))
 	f.Add(levels(f, 17, true), uint64(17*6))
 	f.Add(levels(f, 17, false), uint64(50))
-	f.Add(fileHeader{major: 1, quantum: 100}.encode(), uint64(0))
+	f.Add(recording.FileHeader(1, 0), uint64(0))
 	f.Fuzz(func(t *testing.T, b []byte, n uint64) {
 		// Bytes are changed behind the checksums, too.
 		bounded(t, fixChecksums(b), n)

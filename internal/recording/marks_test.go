@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 )
 
 var someMarks = []event.Mark{
@@ -20,7 +22,7 @@ var someMarks = []event.Mark{
 // TestMarks: what is written is read, by rising time; a source that is not known is left out.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	r := written(t, func(w *Writer) error {
+	r := written(t, func(w *recording.Writer) error {
 		for i := range someMarks {
 			w.Mark(someMarks[len(someMarks)-1-i])
 			w.Mark(event.Mark{Name: "of a later version", Source: event.MarkSources})
@@ -40,7 +42,7 @@ func TestMarks(t *testing.T) {
 func TestMarkCuts(t *testing.T) {
 	t.Parallel()
 	b := small(t, true)
-	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "a.htap")
+	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "a.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,12 @@ func TestMarkCuts(t *testing.T) {
 	for _, c := range []struct {
 		mark event.Mark
 		want uint64
-	}{{event.Mark{Cut: 7, Time: 1e9}, 7}, {event.Mark{Cut: 1 << 40}, last}, {event.Mark{Cut: event.NoCut, Time: 1e9}, last}, {event.Mark{Cut: event.NoCut, Time: -1}, 0}} {
+	}{
+		{event.Mark{Cut: 7, Time: 1e9}, 7},
+		{event.Mark{Cut: 1 << 40}, last},
+		{event.Mark{Cut: event.NoCut, Time: 1e9}, last},
+		{event.Mark{Cut: event.NoCut, Time: -1}, 0},
+	} {
 		if got, err := r.MarkCut(&c.mark); err != nil || got != c.want {
 			t.Errorf("%+v is at %d, %v", c.mark, got, err)
 		}
@@ -58,8 +65,8 @@ func TestMarkCuts(t *testing.T) {
 // TestForgedMarks changes every byte of the table: there is an error, or marks that questions can be asked about.
 func TestForgedMarks(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *column.Payload) { markTable.Encode(p, someMarks) }, func(at int, s *column.Set) {
-		list, err := markTable.Decode(s, nil)
+	forgeries(t, func(p *column.Payload) { recording.MarkTable.Encode(p, someMarks) }, func(at int, s *column.Set) {
+		list, err := recording.MarkTable.Decode(s, nil)
 		for _, m := range list {
 			if m.Time < 0 || m.Source >= event.MarkSources || err != nil && len(list) > 3 {
 				t.Fatalf("byte %d: %+v", at, m)
@@ -71,7 +78,7 @@ func TestForgedMarks(t *testing.T) {
 // TestRepairedMarks: where events are missing, a mark stays between those that it was between.
 func TestRepairedMarks(t *testing.T) {
 	t.Parallel()
-	r := written(t, func(w *Writer) error {
+	r := written(t, func(w *recording.Writer) error {
 		for i := range int64(30) {
 			w.Mark(event.Mark{Name: "m", Time: i * 1000, Cut: uint64(i)})
 			if err := w.Event(&event.Event{Kind: event.Alloc, Func: event.Malloc, Time: i * 1000, Size: 1,
@@ -86,12 +93,12 @@ func TestRepairedMarks(t *testing.T) {
 		}
 		return nil
 	})
-	r.events = append(r.events[:1:1], r.events[2]) // as if the second block were damaged
+	r.WithoutEventBlock(1)
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := Repair(context.Background(), r, mended, RepairOptions{}); err != nil {
+	if _, err := repair.Write(context.Background(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(mended)
+	m, err := recording.Open(mended)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,8 +152,8 @@ func (e *MergedError) Error() string {
 // Merged tells of the recordings that this one was made of; nil if it is of one process.
 func (r *Reader) Merged() *Merged { return r.merged }
 
-// hasEvents returns a *MergedError if the recording has none by nature.
-func (r *Reader) hasEvents() error {
+// NeedEvents returns a *MergedError if the recording has sums in place of events.
+func (r *Reader) NeedEvents() error {
 	if r.merged == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestPlain: the same events give the same file, whether plain ones take the short way or all go by Event.
@@ -18,7 +19,8 @@ func TestPlain(t *testing.T) {
 		{threads: 4, stacks: 70, window: 300, burst: 5, foreign: true, repeat: .5, tick: 700},
 		{threads: 3, stacks: 40, window: 100, burst: 9, foreign: true, odd: true, sampled: true, tick: 300},
 	} {
-		for _, n := range []int{1, chunkEvents, 20_000, BlockEvents, BlockEvents + 3*chunkEvents + 7} {
+		for _, n := range []int{1, recording.ChunkEvents, 20_000, recording.BlockEvents,
+			recording.BlockEvents + 3*recording.ChunkEvents + 7} {
 			t.Run(fmt.Sprint(i, " ", n), func(t *testing.T) {
 				t.Parallel()
 				events := p.run(uint64(n), n)
@@ -29,7 +31,7 @@ func TestPlain(t *testing.T) {
 					}
 				}
 				one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
-				opts := Options{Addresses: n%2 == 0}
+				opts := recording.Options{Addresses: n%2 == 0}
 				writeOf(t, one, event.Process{PID: 1}, events, opts)
 				short := writeShort(t, two, events, opts)
 				a, _ := os.ReadFile(one)
@@ -46,14 +48,14 @@ func TestPlain(t *testing.T) {
 }
 
 // writeShort writes those events by Plain that it is for, and returns their number.
-func writeShort(t *testing.T, path string, events []event.Event, opts Options) (short int) {
-	w, err := Create(path, event.Process{PID: 1}, opts)
+func writeShort(t *testing.T, path string, events []event.Event, opts recording.Options) (short int) {
+	w, err := recording.Create(path, event.Process{PID: 1}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range events {
 		e := &events[i]
-		if h, r := w.Handed(), w.Room(); h != uint64(i) || r != BlockEvents-i && r != 2*BlockEvents-i {
+		if h, r := w.Handed(), w.Room(); h != uint64(i) || r != recording.BlockEvents-i && r != 2*recording.BlockEvents-i {
 			t.Fatalf("before event %d: %d handed over, room for %d", i, h, r)
 		}
 		p := plainOf(e)
@@ -69,7 +71,7 @@ func writeShort(t *testing.T, path string, events []event.Event, opts Options) (
 	}
 	bytes, blocks := w.Live()
 	allocs := w.Allocations()
-	if err := w.Finish(Ending{}); err != nil {
+	if err := w.Finish(recording.Ending{}); err != nil {
 		t.Fatal(err)
 	}
 	c := w.Tally().Totals()
@@ -90,8 +92,8 @@ func writeShort(t *testing.T, path string, events []event.Event, opts Options) (
 
 // plainOf returns what Plain takes for an event; NotPlain: it is not one of those.
 func plainOf(e *event.Event) event.Plain {
-	p := event.Plain{Time: uint64(e.Time / Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread,
-		Func: e.Func}
+	p := event.Plain{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack,
+		Thread: e.Thread, Func: e.Func}
 	switch {
 	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 &&
 		(e.Count == 0 || e.Func == event.Calloc || e.Func == event.Reallocarray) &&
@@ -99,7 +101,7 @@ func plainOf(e *event.Event) event.Plain {
 		p.Ref, p.Born = e.Usable-e.Size, e.Count
 	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 &&
 		e.Align|e.Count|e.OldAddr == 0:
-		p.Way, p.Ref, p.Born, p.BornBy = event.PlainFree, e.Ref, uint64(e.Born/Quantum), e.BornBy
+		p.Way, p.Ref, p.Born, p.BornBy = event.PlainFree, e.Ref, uint64(e.Born/recording.Quantum), e.BornBy
 		if e.Flags&event.Temporary != 0 {
 			p.Way = event.PlainTemporary
 		}

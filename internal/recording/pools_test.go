@@ -1,10 +1,11 @@
-package recording
+package recording_test
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -17,7 +18,8 @@ var somePools = []event.Pool{
 // TestPoolsTable: what is written is read.
 func TestPoolsTable(t *testing.T) {
 	t.Parallel()
-	if r := written(t, func(w *Writer) error { return w.Pools(append([]event.Pool{}, somePools...)) }); !reflect.DeepEqual(r.Pools(), somePools) {
+	r := written(t, func(w *recording.Writer) error { return w.Pools(append([]event.Pool{}, somePools...)) })
+	if !reflect.DeepEqual(r.Pools(), somePools) {
 		t.Errorf("%+v", r.Pools())
 	}
 }
@@ -25,8 +27,8 @@ func TestPoolsTable(t *testing.T) {
 // TestForgedPools changes every byte of the table: there is an error, or pools that make sense one by one.
 func TestForgedPools(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *column.Payload) { poolTable.Encode(p, somePools) }, func(at int, s *column.Set) {
-		list, err := poolTable.Decode(s, nil)
+	forgeries(t, func(p *column.Payload) { recording.PoolTable.Encode(p, somePools) }, func(at int, s *column.Set) {
+		list, err := recording.PoolTable.Decode(s, nil)
 		for _, p := range list {
 			if p.Live > p.PeakLive || p.Backing > p.PeakBacking || err != nil && len(list) > 2 {
 				t.Fatalf("byte %d: %+v", at, p)

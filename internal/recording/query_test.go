@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"cmp"
@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // model answers questions by going through all events.
 type model []event.Event
 
-func (m model) changes(from, to uint64) []Change {
-	at := map[uint32]*Change{}
+func (m model) changes(from, to uint64) []recording.Change {
+	at := map[uint32]*recording.Change{}
 	for i := from; i < to; i++ {
 		e := &m[i]
 		if e.Kind != event.Alloc && e.Kind != event.Free {
@@ -23,7 +25,7 @@ func (m model) changes(from, to uint64) []Change {
 		}
 		c := at[e.Stack]
 		if c == nil {
-			c = &Change{Stack: e.Stack}
+			c = &recording.Change{Stack: e.Stack}
 			at[e.Stack] = c
 		}
 		if e.Kind == event.Alloc {
@@ -38,16 +40,16 @@ func (m model) changes(from, to uint64) []Change {
 			c.Temporary++
 		}
 	}
-	list := []Change{}
+	list := []recording.Change{}
 	for _, c := range at {
 		list = append(list, *c)
 	}
 	return byStack(list)
 }
 
-func byStack(list []Change) []Change {
-	list = slices.DeleteFunc(slices.Clone(list), func(c Change) bool { return c.Allocs|c.Frees == 0 })
-	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Stack, b.Stack) })
+func byStack(list []recording.Change) []recording.Change {
+	list = slices.DeleteFunc(slices.Clone(list), func(c recording.Change) bool { return c.Allocs|c.Frees == 0 })
+	slices.SortFunc(list, func(a, b recording.Change) int { return cmp.Compare(a.Stack, b.Stack) })
 	return list
 }
 
@@ -71,7 +73,7 @@ func TestQueries(t *testing.T) {
 			lifo:    .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(150)), odd: false}
 		events := model(p.run(seed, n))
 		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := Create(path, event.Process{}, Options{Addresses: true})
+		w, err := recording.Create(path, event.Process{}, recording.Options{Addresses: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +94,12 @@ func TestQueries(t *testing.T) {
 				err = w.Abort()
 			}
 		} else {
-			err = w.Finish(Ending{})
+			err = w.Finish(recording.Ending{})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(path)
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,21 +109,21 @@ func TestQueries(t *testing.T) {
 		for range 30 {
 			a, b := rng.Uint64N(uint64(n)+1), rng.Uint64N(uint64(n)+1)
 			a, b = min(a, b), max(a, b)
-			got, err := r.Changes(ctx, a, b)
+			got, err := timetravel.Changes(ctx, r, a, b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := events.changes(a, b); !slices.Equal(byStack(got.List()), want) {
 				t.Fatalf("seed %d: changes %d to %d:\n%+v\n%+v", seed, a, b, byStack(got.List()), want)
 			}
-			live, err := r.LiveAt(ctx, b)
+			live, err := timetravel.LiveAt(ctx, r, b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[uint32]Live{}
+			want := map[uint32]timetravel.Live{}
 			for _, c := range events.changes(0, b) {
 				if c.Allocs != c.Frees || c.Net() != 0 {
-					want[c.Stack] = Live{c.Stack, c.Allocs - c.Frees, uint64(c.Net())}
+					want[c.Stack] = timetravel.Live{Stack: c.Stack, Blocks: c.Allocs - c.Frees, Bytes: uint64(c.Net())}
 				}
 			}
 			for _, l := range live {
@@ -133,7 +135,7 @@ func TestQueries(t *testing.T) {
 				t.Fatalf("seed %d: live at %d: %d stacks, want %d", seed, b, len(live), len(want))
 			}
 			// The peak between two cuts, which may be one.
-			if bytes, cut, err := r.PeakBetween(ctx, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
+			if bytes, cut, err := timetravel.PeakBetween(ctx, r, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
 				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut,
 					events.live(a), err)
 			}
@@ -144,7 +146,7 @@ func TestQueries(t *testing.T) {
 				}
 			}
 			if n > 0 {
-				bytes, cut, err := r.PeakBetween(ctx, a, b)
+				bytes, cut, err := timetravel.PeakBetween(ctx, r, a, b)
 				if err != nil || a < b && (bytes != uint64(best) || cut != at) {
 					t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d at %d (%v)", seed, a, b, bytes, cut,
 						best, at, err)
@@ -156,7 +158,7 @@ func TestQueries(t *testing.T) {
 				cut, err := r.CutAt(x)
 				wantCut := uint64(0)
 				for i := range events {
-					if x >= 0 && events[i].Time/Quantum <= x/Quantum {
+					if x >= 0 && events[i].Time/recording.Quantum <= x/recording.Quantum {
 						wantCut = uint64(i) + 1
 					}
 				}
@@ -180,7 +182,7 @@ func TestQueries(t *testing.T) {
 			}
 			// Levels and series.
 			steps := 1 + rng.IntN(20)
-			levels, err := r.Levels(ctx, a, b, steps)
+			levels, err := timetravel.Levels(ctx, r, a, b, steps)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,9 +191,9 @@ func TestQueries(t *testing.T) {
 					t.Fatalf("seed %d: level at %d: %+v, want %d", seed, l.Cut, l, events.live(l.Cut))
 				}
 			}
-			var all Changes
+			var all recording.Changes
 			lastCut := uint64(0)
-			if err := r.Series(ctx, a, b, steps, func(cut uint64, list []Change) {
+			if err := timetravel.Series(ctx, r, a, b, steps, func(cut uint64, list []recording.Change) {
 				if cut < lastCut {
 					t.Fatalf("seed %d: series goes back from %d to %d", seed, lastCut, cut)
 				}
@@ -218,7 +220,7 @@ func TestQueries(t *testing.T) {
 						wantDied = uint64(j)
 					}
 				}
-				born, died, at, diedAt, err := r.History(ctx, ref)
+				born, died, at, diedAt, err := timetravel.History(ctx, r, ref)
 				if err != nil || born == nil || at != uint64(i) || diedAt != wantDied ||
 					(died != nil) != (wantDied != 0) {
 					t.Fatalf("seed %d: history of %d: %v %v %d %d %v, want %d %d", seed, ref, born, died, at, diedAt,
@@ -229,7 +231,7 @@ func TestQueries(t *testing.T) {
 		}
 		cut := rng.Uint64N(uint64(n) + 1)
 		var sum int64
-		if err := r.BlocksAt(ctx, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
+		if err := timetravel.BlocksAt(ctx, r, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
 			sum != events.live(cut) {
 			t.Fatalf("seed %d: blocks at %d have %d bytes, want %d: %v", seed, cut, sum, events.live(cut), err)
 		}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestQuestionsAtOnce: a reader may be asked by many at once, and answers each as if it were alone.
 func TestQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +46,9 @@ func TestQuestionsAtOnce(t *testing.T) {
 func TestQuestionsOddEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
-		events := model(OddEvents(seed, 500))
+		events := model(oddEvents(seed, 500))
 		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := Create(path, event.Process{}, Options{Addresses: true})
+		w, err := recording.Create(path, event.Process{}, recording.Options{Addresses: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +64,10 @@ func TestQuestionsOddEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Finish(Ending{}); err != nil {
+		if err := w.Finish(recording.Ending{}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(path)
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,11 +79,11 @@ func TestQuestionsOddEvents(t *testing.T) {
 				best, at = l, c
 			}
 		}
-		if bytes, cut, err := r.PeakBetween(t.Context(), 0, n); err != nil || bytes != uint64(best) || cut != at {
+		if bytes, cut, err := timetravel.PeakBetween(t.Context(), r, 0, n); err != nil || bytes != uint64(best) || cut != at {
 			t.Errorf("seed %d: peak %d at %d, want %d at %d (%v)", seed, bytes, cut, best, at, err)
 		}
 		for cut := uint64(0); cut <= n; cut += 61 {
-			c, err := r.Changes(t.Context(), cut/2, cut)
+			c, err := timetravel.Changes(t.Context(), r, cut/2, cut)
 			if err != nil || !slices.Equal(byStack(c.List()), events.changes(cut/2, cut)) {
 				t.Fatalf("seed %d: changes %d to %d: %v", seed, cut/2, cut, err)
 			}
@@ -102,7 +104,7 @@ func TestQuestionsOddEvents(t *testing.T) {
 					want = slices.DeleteFunc(want, func(b event.Block) bool { return b.Ref == e.Ref })
 				}
 			}
-			if err := r.BlocksAt(t.Context(), cut,
+			if err := timetravel.BlocksAt(t.Context(), r, cut,
 				func(b *event.Block) bool { got = append(got, *b); return true }); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: blocks at %d:\n%+v\nwant\n%+v (%v)", seed, cut, got, want, err)
 			}
@@ -114,21 +116,21 @@ func TestQuestionsOddEvents(t *testing.T) {
 func TestQuestionsCanceled(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
+	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "x.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, n := r.Cuts()
-	_, changes := r.Changes(ctx, 0, n)
-	_, live := r.LiveAt(ctx, n/2-1)
-	_, levels := r.Levels(ctx, 0, n, 1000)
-	series := r.Series(ctx, 0, n, 3, func(uint64, []Change) {})
+	_, changes := timetravel.Changes(ctx, r, 0, n)
+	_, live := timetravel.LiveAt(ctx, r, n/2-1)
+	_, levels := timetravel.Levels(ctx, r, 0, n, 1000)
+	series := timetravel.Series(ctx, r, 0, n, 3, func(uint64, []recording.Change) {})
 	for what, err := range map[string]error{"changes": changes, "live": live, "levels": levels, "series": series,
 		"events": r.EventsBetween(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),
 		"walk":   r.Walk(ctx, 0, n, func(_, _ uint64, _ *event.Event) bool { return true }),
-		"blocks": r.BlocksAt(ctx, n, func(*event.Block) bool { return true })} {
+		"blocks": timetravel.BlocksAt(ctx, r, n, func(*event.Block) bool { return true })} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package recording
+package recording_test
 
 const thinner = 1

@@ -1,6 +1,6 @@
 //go:build race
 
-package recording
+package recording_test
 
 // thinner is by how much tests that try very many inputs try fewer: the race detector makes each take ten times as
 // long.

@@ -1,10 +1,11 @@
-package recording
+package recording_test
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -17,7 +18,7 @@ var someRanges = []event.NamedRange{
 // TestRanges: what is written is read, in its order, across blocks.
 func TestRanges(t *testing.T) {
 	t.Parallel()
-	r := written(t, func(w *Writer) error {
+	r := written(t, func(w *recording.Writer) error {
 		for i := range someRanges {
 			w.Range(someRanges[i])
 			if i == 1 {
@@ -36,8 +37,8 @@ func TestRanges(t *testing.T) {
 // TestForgedNames changes every byte of the table: there is an error, or ranges one by one.
 func TestForgedNames(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *column.Payload) { rangeTable.Encode(p, someRanges) }, func(at int, s *column.Set) {
-		list, err := rangeTable.Decode(s, nil)
+	forgeries(t, func(p *column.Payload) { recording.RangeTable.Encode(p, someRanges) }, func(at int, s *column.Set) {
+		list, err := recording.RangeTable.Decode(s, nil)
 		for _, n := range list {
 			if n.Time < 0 || err != nil && len(list) > len(someRanges) {
 				t.Fatalf("byte %d: %+v", at, n)

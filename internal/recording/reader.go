@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -23,13 +24,12 @@ import (
 // A file that is damaged or was cut short still opens, as long as its header is whole: Complete and Damage say what is
 // missing.
 type Reader struct {
+	blockFile
 	Tables
-	name     string
-	f        io.ReaderAt
-	close    func() error
-	size     int64
-	header   fileHeader
+	blocks   []indexEntry // all that were found
+	events   EventBlocks  // those of events
 	process  event.Process
+	found    bool    // process was
 	merged   *Merged // nil: there are events
 	ending   Ending
 	ended    bool
@@ -37,24 +37,12 @@ type Reader struct {
 	// The latest statistics in the file; those of a recording that goes on tell of its events so far.
 	stored   *tally.Summary
 	tally    *tally.Summary
-	counted  bool // tally was counted here
-	events   []indexEntry
-	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
-	folds    map[layer]uint64         // all blocks of a layer below this number are folded
-	fold     foldedHead               // the latest
-	cuts     []uint64                 // within what is folded: where there are answers
-	decoders sync.Pool                // *block.Decoder
-	mu       sync.Mutex               // of damage, seen
-	counting sync.Mutex               // of tally
-	damage   []string
-	seen     map[string]bool
-	budget   int64 // bytes that tables may still unpack to
+	counted  bool       // tally was counted here
+	counting sync.Mutex // of tally
+	budget   int64      // bytes that tables may still unpack to
 
-	blocks  []indexEntry // all that were found
-	found   bool         // the description of the process
-	scanned int64        // end of the last block that was found
-	open    []string     // damage at the end, which a recorder that still writes will mend
-	measure func() (int64, error)
+	measure func() (int64, error) // the file's length now; nil: it stays
+	close   func() error
 }
 
 // Open opens the recording at path.
@@ -92,9 +80,12 @@ func Open(path string) (*Reader, error) {
 
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
-	r := &Reader{name: name, f: f, size: size, Tables: Tables{frames: make(map[uint32][]event.Frame)},
-		seen:   make(map[string]bool),
-		budget: roomOf(size)}
+	r := &Reader{
+		blockFile: blockFile{name: name, f: f, size: size, seen: make(map[string]bool)},
+		Tables:    Tables{frames: make(map[uint32][]event.Frame)},
+		budget:    roomOf(size),
+	}
+	r.events = EventBlocks{file: &r.blockFile, tables: &r.Tables, process: &r.process}
 	h := make([]byte, fileHeaderLength)
 	n, err := readFull(f, h, 0)
 	if err != nil {
@@ -117,37 +108,21 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	return r, nil
 }
 
-// roomOf is how much the tables of a file of that length may unpack to.
-func roomOf(size int64) int64 { return tableRoom + min(size, math.MaxInt64/1024)*tableRatio }
-
-// room is how much a summary may unpack to.
-func (r *Reader) room() int64 { return roomOf(r.size) }
-
-func (r *Reader) damaged(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := fmt.Sprintf(format, args...)
-	if !r.seen[s] && len(r.damage) < 1000 {
-		r.seen[s] = true
-		r.damage = append(r.damage, s)
-	}
-}
-
 // load reads all blocks but events.
 func (r *Reader) load(blocks []indexEntry) {
 	var s column.Set
 	r.blocks = append(r.blocks, blocks...)
-	r.loadFolded(blocks)
+	r.events.loadFolded(blocks)
 	for _, b := range blocks {
 		if b.typ == blockEvents {
-			r.addEvents(b)
+			r.events.add(b)
 			continue
 		}
 		if b.typ == blockSummary {
-			r.addSummary(b)
+			r.events.addSummary(b)
 			continue
 		}
-		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.folded(&b) {
+		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.events.folded(&b) {
 			continue
 		}
 		p, err := r.payload(b.header, nil)
@@ -193,36 +168,7 @@ func (r *Reader) load(blocks []indexEntry) {
 	if r.merged != nil && len(r.merged.Inputs) == 0 {
 		r.damaged("the list of the recordings that were merged is missing")
 	}
-	r.findCuts()
-}
-
-// addEvents adds a block of events, if it comes after those before it.
-func (r *Reader) addEvents(b indexEntry) {
-	h := &b.head
-	if n := len(r.events); n > 0 {
-		last := &r.events[n-1].head
-		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End ||
-			h.FirstAlloc < last.FirstAlloc+last.Allocs {
-			r.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
-			return
-		}
-	}
-	if h.Events == 0 || h.End < h.Begin || h.FirstEvent > math.MaxUint64/2 {
-		r.damaged("the block of events at offset %d: its head is invalid", b.offset)
-		return
-	}
-	r.events = append(r.events, b)
-}
-
-func (r *Reader) addSummary(b indexEntry) {
-	if !b.sum.Valid() {
-		r.damaged("the summary at offset %d: its head is invalid", b.offset)
-		return
-	}
-	if r.sums == nil {
-		r.sums = make(map[uint64][]*indexEntry)
-	}
-	r.sums[b.sum.FirstEvent] = append(r.sums[b.sum.FirstEvent], &b)
+	r.events.findCuts()
 }
 
 func (r *Reader) loadEnding(p []byte) error {
@@ -276,6 +222,16 @@ func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) =
 // Damage says in sentences what is missing.
 func (r *Reader) Damage() []string { return slices.Concat(r.damage, r.open) }
 
+// LostContents reports whether something within the file is damaged that cannot be counted anew, as statistics can.
+func (r *Reader) LostContents() bool {
+	return slices.ContainsFunc(r.damage, func(s string) bool {
+		return !strings.HasPrefix(s, "the block of "+blockTally.String())
+	})
+}
+
+// PromisedEvents is how many events the recorder wrote, as the ending says; 0 without an ending.
+func (r *Reader) PromisedEvents() uint64 { return r.promised }
+
 // Close closes the file.
 func (r *Reader) Close() error {
 	if r.close == nil {
@@ -297,6 +253,12 @@ func (e *DamageError) Error() string {
 	}
 	return s
 }
+
+// EventBlocks returns the blocks of events.
+func (r *Reader) EventBlocks() *EventBlocks { return &r.events }
+
+// StoredTally returns the latest statistics that the recorder counted; nil if the recording has none.
+func (r *Reader) StoredTally() *tally.Summary { return r.stored }
 
 // Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from
 // the recorder's latest count on, as far as the events are whole; Damage tells what is not.

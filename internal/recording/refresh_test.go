@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // growing writes a recording's bytes bit by bit.
@@ -45,8 +46,8 @@ func TestRefresh(t *testing.T) {
 	for _, step := range []int{thinner, 7 * thinner, 100, 997} {
 		whole := levels(t, 20, true)
 		g := grow(t)
-		g.upTo(whole, fileHeaderLength)
-		r, err := Open(g.path)
+		g.upTo(whole, recording.FileHeaderLength)
+		r, err := recording.Open(g.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestRefresh(t *testing.T) {
 			if g.at%13 != 0 && more == false && g.at < len(whole) {
 				continue // the same as before
 			}
-			fresh, err := NewReader(bytes.NewReader(whole[:g.at]), int64(g.at), r.Name())
+			fresh, err := recording.NewReader(bytes.NewReader(whole[:g.at]), int64(g.at), r.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,11 +102,11 @@ func TestRefresh(t *testing.T) {
 func TestRefreshStrange(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{}, Options{})
+	w, err := recording.Create(path, event.Process{}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestRefreshStrange(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	b := small(t, true)
-	m, err := NewReader(bytes.NewReader(b), int64(len(b)), "x")
+	m, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x")
 	if err != nil {
 		t.Fatal(err)
 	}

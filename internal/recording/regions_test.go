@@ -1,10 +1,11 @@
-package recording
+package recording_test
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -21,7 +22,7 @@ var someRegions = []event.RegionNote{
 // TestRegions: what is written is read, in its order, across blocks.
 func TestRegions(t *testing.T) {
 	t.Parallel()
-	r := written(t, func(w *Writer) error {
+	r := written(t, func(w *recording.Writer) error {
 		for i := range someRegions {
 			w.Region(someRegions[i])
 			if i%2 == 0 {
@@ -40,8 +41,8 @@ func TestRegions(t *testing.T) {
 // TestForgedRegions changes every byte of the table: there is an error, or notes that make sense one by one.
 func TestForgedRegions(t *testing.T) {
 	t.Parallel()
-	forgeries(t, func(p *column.Payload) { regionTable.Encode(p, someRegions) }, func(at int, s *column.Set) {
-		list, err := regionTable.Decode(s, nil)
+	forgeries(t, func(p *column.Payload) { recording.RegionTable.Encode(p, someRegions) }, func(at int, s *column.Set) {
+		list, err := recording.RegionTable.Decode(s, nil)
 		for _, n := range list {
 			if n.Time < 0 || n.Count > event.RegionIDs || n.Alloc > n.Event || n.Late > event.LateFree || n.Late != 0 &&
 				n.Leaves != 0 || err != nil && len(list) > len(someRegions) {

@@ -228,7 +228,7 @@ func renameTable[T any](n *renamer, e *indexEntry, t *column.Table[T], rename fu
 
 // copy copies a block. What was folded stays a hole.
 func (n *renamer) copy(e *indexEntry) error {
-	if !n.r.folded(e) {
+	if !n.r.events.folded(e) {
 		p, err := n.r.payload(e.header, n.buf)
 		if err != nil {
 			return err

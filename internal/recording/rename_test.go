@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // upper makes names upper case.
@@ -23,8 +24,8 @@ func TestRename(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.htap"), filepath.Join(dir, "b.htap")
-	w, err := Create(a, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "x"}, Dir: "/d", Host: "h",
-		Env: []string{"Name=v"}}, Options{Fold: Fold{Keep: 1, grain: 1}})
+	w, err := recording.Create(a, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "x"}, Dir: "/d", Host: "h",
+		Env: []string{"Name=v"}}, recording.Options{Fold: recording.Fold{Keep: 1}.ToTheByte()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +54,11 @@ func TestRename(t *testing.T) {
 		{Function: "g"}}, 2: {event.PoolFrame("events")}}
 	variables := []event.Variable{{Module: 1, Addr: 4, Size: 2, Name: "v", Linkage: "_v", File: "v.c", Line: 1}}
 	if err := errors.Join(w.Symbols(frames), w.Pools([]event.Pool{{Name: "events"}}), w.Variables(variables, nil),
-		w.Finish(Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
+		w.Finish(recording.Ending{End: 1e9, Exited: true, Health: event.Health{Notes: []string{"note"}}})); err != nil {
 		t.Fatal(err)
 	}
-	open := func(path string) *Reader {
-		r, err := Open(path)
+	open := func(path string) *recording.Reader {
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestRename(t *testing.T) {
 		return r
 	}
 	before := open(a)
-	if err := Rename(before, b, upper{}); err != nil {
+	if err := recording.Rename(before, b, upper{}); err != nil {
 		t.Fatal(err)
 	}
 	after := open(b)
@@ -79,7 +80,8 @@ func TestRename(t *testing.T) {
 		after.Modules()[0].Path, after.Marks()[0].Name, after.Marks()[1].Name,
 		after.Regions()[0].Title(), after.Ranges()[0].Name,
 		after.Pools()[0].Name, after.Frames(2)[0].Function,
-		after.Frames(1)[0].Function, after.Frames(1)[0].Linkage, after.Frames(1)[0].File, after.Frames(1)[1].Function, v.Name, v.Linkage, v.File,
+		after.Frames(1)[0].Function, after.Frames(1)[0].Linkage, after.Frames(1)[0].File,
+		after.Frames(1)[1].Function, v.Name, v.Linkage, v.File,
 		end.Health.Notes[0]}
 	want := []string{"/BIN/A", "A", "X", "/D", "H", "Name=V", "T", "/LIB/M.SO", "M", "n", "R/7", "MEMORY", "EVENTS",
 		"[pool EVENTS]", "f:F", "f:_F", "F.C", "f:G", "f:V", "f:_V", "V.C", "NOTE"}
@@ -97,7 +99,7 @@ func TestRename(t *testing.T) {
 	if len(before.Blocks()) != len(after.Blocks()) {
 		t.Errorf("%d blocks, %d", len(before.Blocks()), len(after.Blocks()))
 	}
-	if err := Rename(open(b), b, upper{}); err != nil { // in its own place
+	if err := recording.Rename(open(b), b, upper{}); err != nil { // in its own place
 		t.Error(err)
 	}
 }
@@ -106,19 +108,19 @@ func TestRename(t *testing.T) {
 func TestRenameDamaged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{}, Options{})
+	w, err := recording.Create(path, event.Process{}, recording.Options{})
 	if err == nil {
 		err = w.Flush()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := Rename(r, path+".b", upper{}); err == nil || !strings.Contains(err.Error(), "heaptap repair") {
+	if err := recording.Rename(r, path+".b", upper{}); err == nil || !strings.Contains(err.Error(), "heaptap repair") {
 		t.Error(err)
 	}
 	w.Abort()

@@ -14,12 +14,13 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
 // consistent makes events that could have happened: addresses are given out again only after they were freed.
 func consistent(seed uint64, n int) []event.Event {
-	events := recording.ProgramEvents(seed, n)
+	events := programEvents(seed, n)
 	var idle, at []uint64 // addresses
 	for i := range events {
 		e := &events[i]
@@ -182,14 +183,14 @@ type saved struct {
 }
 
 // repairOf repairs a file and has the result judged.
-func repairOf(t *testing.T, what string, file []byte) (saved, *recording.Repaired) {
+func repairOf(t *testing.T, what string, file []byte) (saved, *repair.Result) {
 	t.Helper()
 	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "a.htap")
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "b.htap")
-	x, err := recording.Repair(t.Context(), r, path, recording.RepairOptions{Version: "9.9"})
+	x, err := repair.Write(t.Context(), r, path, repair.Options{Version: "9.9"})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -219,7 +220,7 @@ func repairOf(t *testing.T, what string, file []byte) (saved, *recording.Repaire
 }
 
 // compare checks that the events are those that were kept, with what they are in their new surroundings.
-func compare(t *testing.T, what string, events []event.Event, kept []bool, got []event.Event, x *recording.Repaired) {
+func compare(t *testing.T, what string, events []event.Event, kept []bool, got []event.Event, x *repair.Result) {
 	t.Helper()
 	number := map[uint64]uint64{} // new number of an allocation that was kept, by the old one
 	var old, now, unmatched, unseen uint64
@@ -259,7 +260,8 @@ func compare(t *testing.T, what string, events []event.Event, kept []bool, got [
 				if g.Kind != event.Unmatched {
 					t.Fatalf("%s: event %d is %+v, expected unmatched", what, n, g)
 				}
-			} else if g.Kind != event.Free || g.Ref != ref || g.Size != e.Size || g.Stack != e.Stack || g.Born != e.Born || g.BornBy != e.BornBy {
+			} else if g.Kind != event.Free || g.Ref != ref || g.Size != e.Size || g.Stack != e.Stack ||
+				g.Born != e.Born || g.BornBy != e.BornBy {
 				t.Fatalf("%s: event %d is %+v, was %+v", what, n, g, e)
 			}
 		}
@@ -278,13 +280,13 @@ func TestRepairErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := recording.Repair(t.Context(), r, filepath.Join(path, "x"), recording.RepairOptions{}); err == nil {
+	if _, err := repair.Write(t.Context(), r, filepath.Join(path, "x"), repair.Options{}); err == nil {
 		t.Error("a recording in a folder that is none")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	half := filepath.Join(t.TempDir(), "half.htap")
-	if _, err := recording.Repair(ctx, r, half, recording.RepairOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := repair.Write(ctx, r, half, repair.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
 	if _, err := os.Stat(half); err == nil {
@@ -351,7 +353,7 @@ func TestRepairedRegions(t *testing.T) {
 		t.Fatal(err)
 	}
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	if _, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{}); err != nil {
+	if _, err := repair.Write(t.Context(), r, mended, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := recording.Open(mended)
@@ -428,7 +430,7 @@ func TestRepairedPools(t *testing.T) {
 	}
 	defer r.Close()
 	mended := filepath.Join(t.TempDir(), "b.htap")
-	did, err := recording.Repair(t.Context(), r, mended, recording.RepairOptions{})
+	did, err := repair.Write(t.Context(), r, mended, repair.Options{})
 	if err != nil || did.Unseen != 0 || did.Unmatched != 0 || did.Events != uint64(len(events)) {
 		t.Errorf("%v: %+v", err, did)
 	}

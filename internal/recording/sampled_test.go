@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -35,7 +37,7 @@ func TestSampledWeights(t *testing.T) {
 		if later {
 			p.Sampling = event.Sampling{}
 		}
-		w, err := Create(path, p, Options{})
+		w, err := recording.Create(path, p, recording.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +54,10 @@ func TestSampledWeights(t *testing.T) {
 				}
 			}
 		}
-		if err := w.Finish(Ending{}); err != nil {
+		if err := w.Finish(recording.Ending{}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(path)
+		r, err := recording.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +114,7 @@ func naiveWeights(events []event.Event, s event.Sampling) [][2]uint64 {
 }
 
 // weighedChanges compares what summaries, heads and decoded stretches say with sums of weights.
-func weighedChanges(t *testing.T, r *Reader, weights [][2]uint64, events []event.Event) {
+func weighedChanges(t *testing.T, r *recording.Reader, weights [][2]uint64, events []event.Event) {
 	t.Helper()
 	for from := 0; from <= len(events); from += 611 {
 		for to := from; to <= len(events); to += 397 {
@@ -127,7 +129,7 @@ func weighedChanges(t *testing.T, r *Reader, weights [][2]uint64, events []event
 					bytes -= int64(weights[k][1])
 				}
 			}
-			c, err := r.Changes(t.Context(), uint64(from), uint64(to))
+			c, err := timetravel.Changes(t.Context(), r, uint64(from), uint64(to))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +148,7 @@ func TestSampledRoundTrip(t *testing.T) {
 	t.Parallel()
 	events := sampledEvents(5, 30_000)
 	path := filepath.Join(t.TempDir(), "a.htap")
-	writeOf(t, path, event.Process{Sampling: event.Sampling{Bytes: 4096}}, events, Options{Addresses: true})
+	writeOf(t, path, event.Process{Sampling: event.Sampling{Bytes: 4096}}, events, recording.Options{Addresses: true})
 	got := read(t, path)
 	for i := range events {
 		if got[i] != events[i] { // Writer.Event has weighed them
@@ -166,7 +168,7 @@ func TestSampledDamage(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a.htap")
 	sampling := event.Sampling{Bytes: 4096}
-	w, err := Create(path, event.Process{Sampling: sampling}, Options{})
+	w, err := recording.Create(path, event.Process{Sampling: sampling}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +189,7 @@ func TestSampledDamage(t *testing.T) {
 	for range 4000 / thinner {
 		b := bytes.Clone(whole)
 		b[rng.IntN(len(b))] = byte(rng.IntN(256))
-		r, err := NewReader(bytes.NewReader(fixChecksums(b)), int64(len(b)), "a")
+		r, err := recording.NewReader(bytes.NewReader(fixChecksums(b)), int64(len(b)), "a")
 		if err != nil || r.Process().Sampling != sampling {
 			continue
 		}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bufio"
@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // exampleFile writes the recording that the example in doc.go explains.
 func exampleFile(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "example.htap")
-	w, err := Create(path, event.Process{PID: 7, Args: []string{"a"}}, Options{})
+	w, err := recording.Create(path, event.Process{PID: 7, Args: []string{"a"}}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,12 +92,12 @@ func TestBlocksAreSpecified(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"at most 262,144 events",
-		fmt.Sprintf("version %d.%d.", VersionMajor, VersionMinor)} {
+		fmt.Sprintf("version %d.%d.", recording.VersionMajor, recording.VersionMinor)} {
 		if !bytes.Contains(doc, []byte(want)) {
 			t.Errorf("doc.go does not say %q", want)
 		}
 	}
-	for typ := blockProcess; !strings.HasPrefix(typ.String(), "type "); typ++ {
+	for typ := recording.BlockProcess; !strings.HasPrefix(typ.String(), "type "); typ++ {
 		if !regexp.MustCompile(fmt.Sprintf(`(?s)Types:.*[ /]%d [a-z]+[,.; ].*# Columns`, typ)).Match(doc) {
 			t.Errorf("doc.go does not list type %d, %s", typ, typ)
 		}

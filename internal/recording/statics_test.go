@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
@@ -33,10 +34,12 @@ var somePages = []event.Residency{
 func TestStatics(t *testing.T) {
 	t.Parallel()
 	many := append([]event.Variable(nil), someVariables...)
-	for i := range 3 * variableRows {
+	for i := range 3 * recording.VariableRows {
 		many = append(many, event.Variable{Module: 1, Size: uint64(i), Name: strings.Repeat("x", 1+i%2000)})
 	}
-	r := written(t, func(w *Writer) error { return errors.Join(w.Variables(many, someSections), w.Residency(somePages)) })
+	r := written(t, func(w *recording.Writer) error {
+		return errors.Join(w.Variables(many, someSections), w.Residency(somePages))
+	})
 	if !reflect.DeepEqual(r.Variables(), many) || !reflect.DeepEqual(r.DataSections(), someSections) ||
 		!reflect.DeepEqual(r.Residency(), somePages) {
 		t.Errorf("%d variables, %+v, %+v", len(r.Variables()), r.DataSections(), r.Residency())
@@ -47,22 +50,22 @@ func TestStatics(t *testing.T) {
 // read keeps what questions rely on.
 func TestForgedStatics(t *testing.T) {
 	t.Parallel()
-	for typ, encode := range map[blockType]func(*column.Payload){
-		blockVariables:    func(p *column.Payload) { variableTable.Encode(p, someVariables) },
-		blockDataSections: func(p *column.Payload) { dataSectionTable.Encode(p, someSections) },
-		blockResidency:    func(p *column.Payload) { residencyTable.Encode(p, somePages) },
+	for typ, encode := range map[recording.BlockType]func(*column.Payload){
+		recording.BlockVariables:    func(p *column.Payload) { recording.VariableTable.Encode(p, someVariables) },
+		recording.BlockDataSections: func(p *column.Payload) { recording.DataSectionTable.Encode(p, someSections) },
+		recording.BlockResidency:    func(p *column.Payload) { recording.ResidencyTable.Encode(p, somePages) },
 	} {
 		forgeries(t, encode, func(at int, s *column.Set) {
 			var sections []event.DataSection
 			var residency []event.Residency
 			var err error
 			switch typ {
-			case blockVariables:
-				_, err = variableTable.Decode(s, nil)
-			case blockDataSections:
-				sections, err = dataSectionTable.Decode(s, nil)
-			case blockResidency:
-				residency, err = residencyTable.Decode(s, nil)
+			case recording.BlockVariables:
+				_, err = recording.VariableTable.Decode(s, nil)
+			case recording.BlockDataSections:
+				sections, err = recording.DataSectionTable.Decode(s, nil)
+			case recording.BlockResidency:
+				residency, err = recording.ResidencyTable.Decode(s, nil)
 			}
 			if err != nil {
 				return
@@ -93,11 +96,11 @@ func TestForgedRanges(t *testing.T) {
 	}
 	for name, forge := range map[string]func(p *column.Payload){
 		"back": func(p *column.Payload) {
-			residencyTable.Encode(p, list(event.AddrRange{Start: 4096, End: 8192},
+			recording.ResidencyTable.Encode(p, list(event.AddrRange{Start: 4096, End: 8192},
 				event.AddrRange{Start: 4096, End: 5000}))
 		},
 		"beyond": func(p *column.Payload) {
-			residencyTable.Encode(p, list(event.AddrRange{Start: 8192, End: 4096}))
+			recording.ResidencyTable.Encode(p, list(event.AddrRange{Start: 8192, End: 4096}))
 		},
 		"many": func(p *column.Payload) {
 			p.Uint(1)
@@ -115,7 +118,7 @@ func TestForgedRanges(t *testing.T) {
 		if err := s.Parse(p.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := residencyTable.Decode(&s, nil); err == nil || len(got) > 0 {
+		if got, err := recording.ResidencyTable.Decode(&s, nil); err == nil || len(got) > 0 {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}
 	}

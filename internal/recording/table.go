@@ -16,9 +16,9 @@ type entry[T any] struct {
 	v  T
 }
 
-// maxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or
+// MaxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or
 // forged file might not.
-const maxGap = 8
+const MaxGap = 8
 
 // add adds entries, or replaces those that were there.
 func (t *Table[T]) add(entries []entry[T]) {
@@ -29,7 +29,7 @@ func (t *Table[T]) add(entries []entry[T]) {
 	for i := range entries {
 		size = max(size, int(entries[i].id)+1)
 	}
-	if t.sparse == nil && size > maxGap*(t.count+len(entries))+4096 {
+	if t.sparse == nil && size > MaxGap*(t.count+len(entries))+4096 {
 		t.sparse = make(map[uint32]T, t.count+len(entries))
 		for i, ok := range t.filled {
 			if ok {

@@ -43,8 +43,8 @@ var nodeTable = column.Table[entry[event.Node]]{Fields: func(r *column.Row, x, b
 	r.Flagged(3, &x.v.PC, &x.v.Truncated)
 }}
 
-// sampleFields are a sample's numbers in the order of the format.
-func sampleFields(s *event.Sample) [10]*int64 {
+// SampleFields are a sample's numbers in the order of the format.
+func SampleFields(s *event.Sample) [10]*int64 {
 	return [10]*int64{&s.Time, &s.RSS, &s.Virtual, &s.Swap, &s.PSS, &s.MinorFaults, &s.MajorFaults, &s.SystemFree,
 		&s.SystemCached, &s.Threads}
 }
@@ -57,8 +57,8 @@ const (
 var sampleTable = column.Table[event.Sample]{
 	Columns: []column.ID{16, 17, 18, 19, 20, 21, 22, 23, 24, colSampleThreads},
 	Fields: func(r *column.Row, x, before *event.Sample) {
-		last := sampleFields(before)
-		for i, v := range sampleFields(x) {
+		last := SampleFields(before)
+		for i, v := range SampleFields(x) {
 			if col := colSamples + column.ID(i); r.Has(col) || col != colSampleThreads { // which was added later
 				r.Delta(col, v, *last[i])
 			}

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -6,24 +6,25 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
 // written returns a reader of a finished recording in which write has put what it wants.
-func written(t *testing.T, write func(w *Writer) error) *Reader {
+func written(t *testing.T, write func(w *recording.Writer) error) *recording.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{PID: 1}, Options{})
+	w, err := recording.Create(path, event.Process{PID: 1}, recording.Options{})
 	if err == nil {
 		err = write(w)
 	}
 	if err == nil {
-		err = w.Finish(Ending{End: 1e6})
+		err = w.Finish(recording.Ending{End: 1e6})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

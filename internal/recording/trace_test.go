@@ -1,9 +1,10 @@
-package recording
+package recording_test
 
 import (
 	"math/rand/v2"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // shape describes a synthetic program.
@@ -74,7 +75,7 @@ func (p program) run(seed uint64, n int) []event.Event {
 		if r.IntN(500) == 0 {
 			now += r.Int64N(100_000)
 		}
-		e.Time = Quantise(now)
+		e.Time = recording.Quantise(now)
 		out = append(out, e)
 	}
 	alloc := func(th int, flags event.Flags) {
@@ -128,8 +129,8 @@ func (p program) run(seed uint64, n int) []event.Event {
 			fn = event.Delete
 		}
 		e := event.Event{Kind: event.Free, Func: fn, Thread: uint32(th), Stack: was.Stack, Size: was.Size,
-			Usable: was.Usable, Flags: flags | was.Flags&(event.HasUsable|event.Sampled), Ref: b.ref, Addr: was.Addr, Born: was.Time,
-			BornBy: was.Thread}
+			Usable: was.Usable, Flags: flags | was.Flags&(event.HasUsable|event.Sampled), Ref: b.ref, Addr: was.Addr,
+			Born: was.Time, BornBy: was.Thread}
 		heap.free(was.Size, was.Addr)
 		if last[th] == b.ref && flags == 0 && e.Flags&event.Sampled == 0 {
 			e.Flags |= event.Temporary
@@ -245,4 +246,16 @@ func (p program) other(r *rand.Rand, th int) event.Event {
 		e.Kind = event.Unrecorded
 	}
 	return e
+}
+
+// programEvents makes n events of a program with threads, reallocs and blocks that threads free for one another.
+func programEvents(seed uint64, n int) []event.Event {
+	return program{threads: 3, stacks: 9, window: 25, burst: 4, foreign: seed%2 == 0, lifo: .5, realloc: .15, long: .1,
+		tick: 100}.run(seed, n)
+}
+
+// oddEvents makes n events among which is everything that is rare.
+func oddEvents(seed uint64, n int) []event.Event {
+	return program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,
+		allFrees: true}.run(seed, n)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/dump"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 var update = flag.Bool("update", false, "make the recording of this version anew; only for a version that is not "+
@@ -110,7 +111,7 @@ func summaries(t *testing.T, r *recording.Reader) {
 	}
 	for from := uint64(0); from <= last; from += 7 {
 		for to := from; to <= last; to += 11 {
-			c, err := r.Changes(t.Context(), from, to)
+			c, err := timetravel.Changes(t.Context(), r, from, to)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +149,7 @@ func makeVersion(t *testing.T, path string) {
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: 50, Virtual: 1 << 40})
 	w.StackUse(event.StackUse{Thread: 1, Time: 50, Bytes: 8192, Stack: 4})
 	w.StackUse(event.StackUse{Thread: 0, Time: 40, Measure: event.StackTouched, Bytes: 1 << 33})
-	events := recording.OddEvents(3, 200)
+	events := oddEvents(3, 200)
 	for i := range events {
 		if events[i].Kind <= event.Free {
 			events[i].Size %= 1 << 40 // what a process can have
@@ -175,7 +176,7 @@ func makeVersion(t *testing.T, path string) {
 		w.Residency([]event.Residency{{Module: 1, Time: 900, PageSize: 4096,
 			Looked:   []event.AddrRange{{Start: 4096, End: 1 << 20}},
 			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}}),
-		w.Counts(recording.SomeCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New,
+		w.Counts(someCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New,
 			Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8, FreeSize: 1 << 40},
 			{Mismatch: event.MismatchFunction, Alloc: event.NewAligned, Free: event.FreeFunc, Count: 1, Time: 600,
 				Thread: 2, Size: 1, Align: 64}})); err != nil {

@@ -24,11 +24,11 @@ func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref ui
 
 // WalkBatches is Walk for who goes through many events: it yields them in batches. None of them leaps.
 func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
-	if err := r.hasEvents(); err != nil {
+	if err := r.NeedEvents(); err != nil {
 		return err
 	}
-	d := r.decoder()
-	defer r.decoders.Put(d)
+	d := r.events.decoder()
+	defer r.events.decoders.Put(d)
 	var lost []string
 	var gone error
 	enough := false
@@ -36,15 +36,15 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 		enough = !yield(b)
 		return !enough
 	}
-	for i := r.blockOf(from); i < len(r.events) && r.events[i].head.FirstEvent < to; i++ {
+	for i := r.events.At(from); i < r.events.Len() && r.events.Head(i).FirstEvent < to; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e := &r.events[i]; r.folded(e) {
-			gone = r.foldedError(math.MaxUint64)
+		if r.events.Folded(i) {
+			gone = r.events.FoldedError(math.MaxUint64)
 			continue
 		}
-		_, err := r.decodeWith(d, i, block.Between(&r.events[i].head, from, to, each))
+		_, err := r.events.decodeWith(d, i, block.Between(r.events.Head(i), from, to, each))
 		if err != nil {
 			s := strings.TrimPrefix(err.Error(), r.name+": ")
 			r.damaged("%s", s)

@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"cmp"
@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestWhole: bounds move by less than half a step, to the end of a block of events, or stay.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{}, Options{})
+	w, err := recording.Create(path, event.Process{}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,21 +36,21 @@ func TestWhole(t *testing.T) {
 			}
 		}
 	}
-	if err := w.Finish(Ending{End: now}); err != nil {
+	if err := w.Finish(recording.Ending{End: now}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	for _, n := range []int{1, 3, 7, 13, 20, 40} {
-		var got []Bound
+		var got []timetravel.Bound
 		for i := range n + 1 {
-			got = append(got, Bound{Time: now * int64(i) / int64(n)})
+			got = append(got, timetravel.Bound{Time: now * int64(i) / int64(n)})
 		}
 		before := slices.Clone(got)
-		r.Whole(got)
+		timetravel.Align(r, got)
 		moved := 0
 		for i, b := range got {
 			if b.Cut == 0 && b.Time == before[i].Time {
@@ -58,11 +60,11 @@ func TestWhole(t *testing.T) {
 			if d := max(b.Time-before[i].Time, before[i].Time-b.Time); 2*d >= now/int64(n) || i == 0 || i == n {
 				t.Errorf("%d steps: %d moved to %d", n, before[i].Time, b.Time)
 			}
-			if b.Cut%10 != 0 || b.Time != int64(r.events[b.Cut/10-1].head.End)*Quantum {
+			if b.Cut%10 != 0 || b.Time != eventBlocks(r)[b.Cut/10-1].End {
 				t.Errorf("%d steps: %d is not the end of the block before event %d", n, b.Time, b.Cut)
 			}
 		}
-		rising := slices.IsSortedFunc(got, func(a, b Bound) int { return cmp.Compare(a.Time, b.Time) })
+		rising := slices.IsSortedFunc(got, func(a, b timetravel.Bound) int { return cmp.Compare(a.Time, b.Time) })
 		if !rising || n <= 20 && moved < n-2 {
 			t.Errorf("%d steps: %v became %v", n, before, got)
 		}
@@ -71,7 +73,7 @@ func TestWhole(t *testing.T) {
 }
 
 // tellsOfSteps: the steps of bounds have the events that they should.
-func tellsOfSteps(t *testing.T, r *Reader, bounds []Bound) {
+func tellsOfSteps(t *testing.T, r *recording.Reader, bounds []timetravel.Bound) {
 	t.Helper()
 	n := len(bounds) - 1
 	want := make([]uint64, n)
@@ -85,7 +87,7 @@ func tellsOfSteps(t *testing.T, r *Reader, bounds []Bound) {
 		return true
 	})
 	got := make([]uint64, n)
-	steps := r.Steps(t.Context(), 0, 200, bounds[1:n], func(p Piece) {
+	steps := timetravel.Steps(t.Context(), r, 0, 200, bounds[1:n], func(p timetravel.Piece) {
 		for i := range p.Changes {
 			got[p.Step] += p.Changes[i].Allocs
 		}

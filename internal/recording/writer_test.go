@@ -1,4 +1,4 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -18,7 +19,7 @@ func TestTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.htap")
 	process := event.Process{PID: 12, Parent: 3, Exe: "/bin/é", Args: []string{"x", "", "a b\xff"}, Dir: "/", Host: "h",
 		Env: []string{"A=b"}, Arch: "arm64", Started: 1 << 60, Agent: 1, Recorder: "v"}
-	w, err := Create(path, process, Options{})
+	w, err := recording.Create(path, process, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestTables(t *testing.T) {
 	for _, m := range modules {
 		w.Module(m)
 	}
-	const many = tableRows*2 + 7
+	const many = recording.TableRows*2 + 7
 	for i := range uint32(many) {
 		w.PC(i*3+1, event.PC{Addr: uint64(i) * 0x9e3779b97f4a7c15, Module: i % 5, Interrupted: i%7 == 0})
 		w.Node(i+1, event.Node{Parent: i / 2, PC: i*3 + 1, Truncated: i%11 == 0})
@@ -52,13 +53,13 @@ func TestTables(t *testing.T) {
 	if err := w.Symbols(frames); err != nil {
 		t.Fatal(err)
 	}
-	ending := Ending{End: 1 << 61, Exited: true, Code: 3, Signal: 9, Status: "killed",
+	ending := recording.Ending{End: 1 << 61, Exited: true, Code: 3, Signal: 9, Status: "killed",
 		Health: event.Health{LostEvents: 1,
 			Notes: []string{"note"}}}
 	if err := w.Finish(ending); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,23 +99,23 @@ func TestTally(t *testing.T) {
 	t.Parallel()
 	p := program{threads: 4, stacks: 50, window: 500, burst: 5, foreign: true, lifo: .5, realloc: .1, tick: 70,
 		odd: true}
-	events := p.run(5, BlockEvents+5000)
+	events := p.run(5, recording.BlockEvents+5000)
 	sum := tally.New()
 	for i := range events {
 		sum.Add(&events[i])
 	}
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := Create(path, event.Process{}, Options{})
+	w, err := recording.Create(path, event.Process{}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Events(events); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(Ending{Tally: sum}); err != nil {
+	if err := w.Finish(recording.Ending{Tally: sum}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +135,9 @@ func TestTally(t *testing.T) {
 		t.Errorf("counted again: %+v, want %+v", counted.Totals, sum.Summary().Totals)
 	}
 	// The heads tell the same story.
-	h := r.events[1].head
-	if h.FirstEvent != BlockEvents || h.Events != 5000 || h.Live <= 0 || uint64(h.Peak) > stored.Totals.Peak.Bytes {
+	h := eventBlocks(r)[1]
+	if h.FirstEvent != recording.BlockEvents || h.Events != 5000 || h.Live <= 0 ||
+		uint64(h.Peak) > stored.Totals.Peak.Bytes {
 		t.Errorf("head of the second block: %+v", h)
 	}
 }
@@ -164,7 +166,7 @@ func TestDiskFull(t *testing.T) {
 	events := programs["cc1plus"].run(9, 60_000)
 	for _, limit := range []int{60, 100_000} {
 		d := &disk{limit: limit}
-		w, err := newWriter(d, "full.htap", event.Process{PID: 1}, Options{})
+		w, err := recording.NewWriter(d, "full.htap", event.Process{PID: 1}, recording.Options{})
 		if err != nil {
 			if limit == 60 && strings.Contains(err.Error(), "cannot write the recording full.htap: no space left") {
 				continue
@@ -192,10 +194,10 @@ func TestDiskFull(t *testing.T) {
 		}
 		lost := w.LostEvents()
 		d.limit += 1 << 20 // somebody made room: the ending fits
-		if err := w.Finish(Ending{Tally: sum}); err == nil || !strings.Contains(err.Error(), "no space left") {
+		if err := w.Finish(recording.Ending{Tally: sum}); err == nil || !strings.Contains(err.Error(), "no space left") {
 			t.Errorf("finish: %v", err)
 		}
-		r, err := NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")
+		r, err := recording.NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +231,7 @@ func TestDiskStaysFull(t *testing.T) {
 	dropped := 0
 	for limit := 34_000; limit < 37_000; limit += 23 * thinner {
 		d := &disk{limit: limit}
-		w, err := newWriter(d, "full.htap", event.Process{PID: 1}, Options{})
+		w, err := recording.NewWriter(d, "full.htap", event.Process{PID: 1}, recording.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,13 +241,13 @@ func TestDiskStaysFull(t *testing.T) {
 			_ = w.Flush()
 		}
 		lost := w.LostEvents()
-		if err := w.Finish(Ending{}); err == nil {
+		if err := w.Finish(recording.Ending{}); err == nil {
 			t.Fatal("no error")
 		}
 		if w.LostEvents() != lost {
 			dropped++
 		}
-		r, err := NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")
+		r, err := recording.NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +268,7 @@ func TestDiskStaysFull(t *testing.T) {
 
 func TestInvalidEvents(t *testing.T) {
 	t.Parallel()
-	w, err := newWriter(&disk{limit: 1 << 20}, "a.htap", event.Process{}, Options{})
+	w, err := recording.NewWriter(&disk{limit: 1 << 20}, "a.htap", event.Process{}, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +282,7 @@ func TestInvalidEvents(t *testing.T) {
 func TestQuantise(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[int64]int64{0: 0, 99: 0, 100: 100, 12345: 12300, -5: 0} {
-		if got := Quantise(in); got != want {
+		if got := recording.Quantise(in); got != want {
 			t.Errorf("Quantise(%d) = %d, want %d", in, got, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // Moment is a point in time, independent of a recording. The zero value is the start.
@@ -113,7 +114,7 @@ func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 	case m.kind == atEnd || m.kind == atShare && m.share == 1:
 		return last, nil
 	case m.kind == atPeak:
-		_, cut, err := r.PeakBetween(context.Background(), first, last)
+		_, cut, err := timetravel.PeakBetween(context.Background(), r, first, last)
 		return cut, err
 	case m.kind == atMark:
 		mark, err := findMark(r, m.text)

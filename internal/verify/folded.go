@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // checkFolded compares the tally of a recording whose older events were folded with its summaries, stack by stack.
@@ -16,7 +17,7 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 		return err
 	}
 	_, last := rec.Cuts()
-	changes, err := rec.Changes(context.Background(), 0, last)
+	changes, err := timetravel.Changes(context.Background(), rec, 0, last)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func checkFolded(c *Check, rec *recording.Reader) error {
 	}
 	t := &stored.Totals
 	c.require(t.Events == last, "the statistics count %d events, but there are %d", t.Events, last)
-	levels, err := rec.Levels(context.Background(), 0, last, 1)
+	levels, err := timetravel.Levels(context.Background(), rec, 0, last, 1)
 	top := uint64(0)
 	for _, l := range levels {
 		top = max(top, l.Top)

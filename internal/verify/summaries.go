@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -28,7 +29,7 @@ type summaries struct {
 // sums is what happened at a call stack since the latest cut, and what is live there.
 type sums struct {
 	change recording.Change
-	live   recording.Live
+	live   timetravel.Live
 }
 
 func newSummaries(r *recording.Reader, c *Check) *summaries {
@@ -61,7 +62,7 @@ func (s *summaries) add(e *event.Event, number uint64) {
 }
 
 func sumsOf(stack uint32) sums {
-	return sums{change: recording.Change{Stack: stack}, live: recording.Live{Stack: stack}}
+	return sums{change: recording.Change{Stack: stack}, live: timetravel.Live{Stack: stack}}
 }
 
 func (n *sums) add(e *event.Event) {
@@ -111,11 +112,11 @@ func (s *summaries) compare(peak tally.Peak) error {
 	from := uint64(0)
 	for i, want := range s.stacks {
 		at := s.cuts[i]
-		changes, err := s.rec.Changes(ctx, from, at)
+		changes, err := timetravel.Changes(ctx, s.rec, from, at)
 		if err != nil {
 			return err
 		}
-		live, err := s.rec.LiveAt(ctx, at)
+		live, err := timetravel.LiveAt(ctx, s.rec, at)
 		if err != nil {
 			return err
 		}
@@ -128,7 +129,7 @@ func (s *summaries) compare(peak tally.Peak) error {
 	if len(s.cuts) == 0 || from != s.cuts[len(s.cuts)-1] {
 		return nil
 	}
-	bytes, at, err := s.rec.PeakBetween(ctx, 0, from)
+	bytes, at, err := timetravel.PeakBetween(ctx, s.rec, 0, from)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (s *summaries) compare(peak tally.Peak) error {
 }
 
 // same compares the answers about one part.
-func (s *summaries) same(want []sums, changes []recording.Change, live []recording.Live, from, at uint64) {
+func (s *summaries) same(want []sums, changes []recording.Change, live []timetravel.Live, from, at uint64) {
 	for i := range want {
 		*s.number.at(want[i].change.Stack) = uint32(i + 1)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/humanize"
-	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/verify"
 )
 
@@ -47,7 +47,7 @@ func Verified(w io.Writer, path string, r *verify.Result, verbose bool) error {
 }
 
 // Repaired writes what was damaged of a recording, and how much of it was kept.
-func Repaired(w io.Writer, from, to string, found *recording.Repaired) error {
+func Repaired(w io.Writer, from, to string, found *repair.Result) error {
 	var b strings.Builder
 	for _, s := range found.Damage {
 		fmt.Fprintf(&b, "%s: %s\n", clean(from), clean(s))

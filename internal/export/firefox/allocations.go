@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // row is an allocation or, if bytes is negative, a deallocation.
@@ -112,7 +113,7 @@ func allocationsBefore(ctx context.Context, in *export.Input, cut uint64) (n uin
 	if cut == 0 {
 		return 0, nil
 	}
-	changes, err := in.Reader.Changes(ctx, 0, cut)
+	changes, err := timetravel.Changes(ctx, in.Reader, 0, cut)
 	for _, c := range changes.List() {
 		n += c.Allocs
 	}

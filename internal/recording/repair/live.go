@@ -1,4 +1,4 @@
-package recording
+package repair
 
 import "github.com/heaptap/heaptap/internal/event"
 

@@ -1,16 +1,15 @@
-package recording
+package recording_test
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync/atomic"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
@@ -21,10 +20,14 @@ type seen struct {
 }
 
 // scanned gathers what Scan tells, block by block.
-func scanned(r *Reader, from, to uint64, f Fields) (list []seen, err error) {
-	err = r.Scan(context.Background(), from, to, f, func(s Stretch) (func(*Batch) bool, func()) {
+func scanned(r *recording.Reader, from, to uint64, f recording.Fields) (list []seen, err error) {
+	err = r.Scan(context.Background(), from, to, f, func(s recording.Stretch) (func(*recording.Batch) bool, func()) {
 		var part []seen
-		return block.OneByOne(func(n, ref uint64, e *event.Event) bool { part = append(part, seen{n, ref, *e}); return true }), func() {
+		each := func(n, ref uint64, e *event.Event) bool {
+			part = append(part, seen{n, ref, *e})
+			return true
+		}
+		return block.OneByOne(each), func() {
 			if len(list) > 0 && len(part) > 0 && list[len(list)-1].n >= part[0].n || len(part) > 0 &&
 				part[0].n != s.First {
 				panic("blocks are not in order")
@@ -44,24 +47,25 @@ func TestScan(t *testing.T) {
 		runtime.GOMAXPROCS([]int{1, 2, 7}[round%3])
 		rng := rand.New(rand.NewPCG(uint64(round), 1))
 		b := bytes.Clone(whole)
-		r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
+		r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 		if err != nil {
 			t.Fatal(err)
 		}
+		blocks := eventBlocks(r)
 		switch round % 4 {
 		case 1: // some blocks are damaged: their checksum tells
 			for range 1 + rng.IntN(3) {
-				e := &r.events[rng.IntN(len(r.events))]
-				b[e.offset+headerLength+rng.Int64N(int64(e.length))] ^= 1
+				p := payload(b, blocks[rng.IntN(len(blocks))])
+				p[rng.IntN(len(p))] ^= 1
 			}
 		case 2: // events cannot be decoded from somewhere on: that is found out only then
-			e := &r.events[rng.IntN(len(r.events))]
-			p := b[e.offset+headerLength:][:e.length]
+			i := rng.IntN(len(blocks))
+			p := payload(b, blocks[i])
 			p[len(p)*9/10+rng.IntN(len(p)/10)] ^= 1 << rng.IntN(8)
-			e.checksum = checksum(p)
+			r.TrustPayload(i, p)
 		case 3:
-			if r, err = NewReader(bytes.NewReader(b), int64(fileHeaderLength+rng.IntN(len(b)-fileHeaderLength)),
-				"x.htap"); err != nil {
+			size := recording.FileHeaderLength + rng.IntN(len(b)-recording.FileHeaderLength)
+			if r, err = recording.NewReader(bytes.NewReader(b), int64(size), "x.htap"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -72,9 +76,11 @@ func TestScan(t *testing.T) {
 			var want []seen
 			alloc := uint64(0)
 			start := from
-			if i := r.blockOf(from); i < len(r.events) {
-				start = min(from, r.events[i].head.FirstEvent)
-				alloc = r.events[i].head.FirstAlloc
+			if i := blockOf(r, from); i < len(eventBlocks(r)) {
+				start = min(from, eventBlocks(r)[i].FirstEvent)
+				if alloc, err = r.AllocsBefore(start); err != nil {
+					t.Fatal(err)
+				}
 			}
 			wantErr := r.EventsBetween(t.Context(), start, to, func(n, _ uint64, e *event.Event) bool {
 				s := seen{n, e.Ref, *e}
@@ -85,7 +91,7 @@ func TestScan(t *testing.T) {
 				want = append(want, s)
 				return true
 			})
-			got, err := scanned(r, from, to, AllFields)
+			got, err := scanned(r, from, to, recording.AllFields)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Fatalf("round %d, %d to %d: %v, want %v", round, from, to, err, wantErr)
 			}
@@ -101,56 +107,5 @@ func TestScan(t *testing.T) {
 				t.Fatalf("round %d: %d allocations before %d, want %d: %v", round, n, to, alloc, err)
 			}
 		}
-	}
-}
-
-// TestAhead: results come in order, no more than some tasks run ahead of them, and none runs any more in the end.
-func TestAhead(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	broken := errors.New("broken")
-	for _, bad := range []int{-1, 0, 17, 99} {
-		var running, most, now atomic.Int64
-		next := 0
-		err := ahead(t.Context(), 100, func(i int, _ *atomic.Bool) (func(), error) {
-			running.Add(1)
-			defer running.Add(-1)
-			if lead := int64(i) - now.Load(); lead > most.Load() {
-				most.Store(lead)
-			}
-			runtime.Gosched()
-			then := func() {
-				if i != next {
-					t.Errorf("%d comes, %d was expected", i, next)
-				}
-				next++
-				now.Store(int64(next))
-			}
-			if i == bad {
-				return then, broken
-			}
-			return then, nil
-		})
-		want := bad + 1
-		if bad < 0 {
-			want = 100
-		}
-		if (err != nil) != (bad >= 0) || next != want {
-			t.Errorf("%d results, want %d: %v", next, want, err)
-		}
-		if running.Load() != 0 || most.Load() > 6 {
-			t.Errorf("%d still run, up to %d were ahead", running.Load(), most.Load())
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	n := 0
-	err := ahead(ctx, 100, func(i int, _ *atomic.Bool) (func(), error) {
-		return func() {
-			if n++; n == 3 {
-				cancel()
-			}
-		}, nil
-	})
-	if !errors.Is(err, context.Canceled) || n != 3 {
-		t.Errorf("%d results after it was cancelled: %v", n, err)
 	}
 }

@@ -1,4 +1,5 @@
-package recording
+// Package repair writes a new recording of what is whole in a damaged one.
+package repair
 
 import (
 	"context"
@@ -8,52 +9,53 @@ import (
 	"os"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// Repaired tells what became of a recording that was repaired.
-type Repaired struct {
+// Result says what became of a recording that was repaired.
+type Result struct {
 	Events uint64 // that were kept
-	// That are known to be missing; events after the last whole block are only known if the ending is whole.
+	// Lost is how many events are known to be missing. Those after the last whole block are known only if the ending is
+	// whole.
 	Lost       uint64
 	Unmatched  uint64   // deallocations kept of blocks whose allocation is missing: they count as unmatched
-	Unseen     uint64   // blocks that ended where events are missing, as the next block at their address tells
+	Unseen     uint64   // blocks that ended where events are missing, as the next block at their address shows
 	Ended      bool     // the ending is whole: it is known how and when the process ended
 	Damage     []string // what was found, in sentences
 	Incomplete bool     // something was lost
 }
 
-// RepairOptions say how to repair.
-type RepairOptions struct {
+// Options say how to repair.
+type Options struct {
 	Version string // of heaptap, for the note
 	// Symbols finds the functions at the addresses of a recording whose ending, and so its symbols, are missing; nil:
 	// they are left out.
-	Symbols func(*Reader) map[uint32][]event.Frame
+	Symbols func(*recording.Reader) map[uint32][]event.Frame
 }
 
-// Repair writes to path a new recording of what is whole in r, with an index, statistics counted anew, and a note in
-// the ending that says what is missing.
+// Write writes to path a new recording of what is whole in r, with an index, statistics counted anew, and a note in the
+// ending that says what is missing.
 //
-// The new recording is right in itself: a deallocation whose allocation is missing becomes an unmatched one, what a
-// realloc did becomes an allocation where its first half is missing, and what is temporary is decided by the events
-// that are left. Blocks whose deallocation is missing stay live.
-func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repaired, error) {
-	if err := r.hasEvents(); err != nil {
+// The new recording is consistent: a deallocation whose allocation is missing becomes an unmatched one, what a realloc
+// did becomes an allocation where its first half is missing, and the events that are left decide which blocks are
+// temporary. Blocks whose deallocation is missing stay live.
+func Write(ctx context.Context, r *recording.Reader, path string, o Options) (*Result, error) {
+	if err := r.NeedEvents(); err != nil {
 		return nil, err
 	}
 	if cut, _ := r.DetailFrom(); cut > 0 {
 		return nil, fmt.Errorf("%s: a recording whose events were folded cannot be written anew: the first %d are "+
-			"known in sum only", r.name, cut)
+			"known in sum only", r.Name(), cut)
 	}
-	w, err := Create(path, r.process, Options{Addresses: r.addresses()})
+	w, err := recording.Create(path, r.Process(), recording.Options{Addresses: addresses(r)})
 	if err != nil {
 		return nil, err
 	}
 	m := &mender{w: w, threads: make(map[uint32]*mended), at: make(map[uint64]uint64), end: math.MaxInt64}
-	if r.ended {
-		m.end = r.ending.End
+	if e, ended := r.Ending(); ended {
+		m.end = e.End
 	}
 	if err := m.copy(ctx, r, o); err != nil {
 		_ = w.Abort()
@@ -65,9 +67,11 @@ func Repair(ctx context.Context, r *Reader, path string, o RepairOptions) (*Repa
 	return &m.result, nil
 }
 
-func (r *Reader) addresses() bool {
-	for i := range r.events {
-		if r.events[i].head.HasAddresses() {
+// addresses reports whether a recording has the addresses of blocks.
+func addresses(r *recording.Reader) bool {
+	blocks := r.EventBlocks()
+	for i := range blocks.Len() {
+		if blocks.Head(i).HasAddresses() {
 			return true
 		}
 	}
@@ -76,8 +80,8 @@ func (r *Reader) addresses() bool {
 
 // mender rewrites events, and what belongs to them, so that all of it agrees.
 type mender struct {
-	w       *Writer
-	result  Repaired
+	w       *recording.Writer
+	result  Result
 	kept    []keptRun
 	next    uint64 // number of the next event, by the old numbers
 	allocs  uint64 // kept
@@ -109,24 +113,24 @@ type mended struct {
 	noted  int64    // when it did so last
 }
 
-func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
+func (m *mender) copy(ctx context.Context, r *recording.Reader, o Options) error {
 	m.tables = mendTables(m.w, r)
-	m.marks, m.regions, m.ranges = r.marks, r.regions, r.ranges
-	m.child = r.process.Parent != 0
+	m.marks, m.regions, m.ranges = r.Marks(), r.Regions(), r.Ranges()
+	m.child = r.Process().Parent != 0
 	first := r.Damage()
 	var failed error
 	err := r.Walk(ctx, 0, ^uint64(0), func(n, alloc uint64, e *event.Event) bool {
 		failed = m.event(n, alloc, e)
 		return failed == nil
 	})
-	var damage *DamageError
+	var damage *recording.DamageError
 	if failed != nil || err != nil && !errors.As(err, &damage) {
 		return errors.Join(failed, err)
 	}
 	m.marksUpTo(event.NoCut)
 	m.readings(r)
 	m.tables.finish(m.w)
-	frames := r.frames
+	frames := r.Symbols()
 	if len(frames) == 0 && o.Symbols != nil {
 		frames = o.Symbols(r)
 	}
@@ -134,11 +138,11 @@ func (m *mender) copy(ctx context.Context, r *Reader, o RepairOptions) error {
 		return err
 	}
 	if err := errors.Join(m.w.Variables(r.Variables(), r.DataSections()), m.w.Residency(r.Residency()),
-		m.w.Pairs(m.mismatches(r.pairs)), m.w.Pools(r.pools)); err != nil {
+		m.w.Pairs(m.mismatches(r.Pairs())), m.w.Pools(r.Pools())); err != nil {
 		return err
 	}
-	if r.counts != nil {
-		if err := m.w.Counts(mendCounts(r.counts)); err != nil {
+	if counts := r.Counts(); counts != nil {
+		if err := m.w.Counts(mendCounts(counts)); err != nil {
 			return err
 		}
 	}
@@ -163,7 +167,7 @@ func (m *mender) thread(i uint32) *mended {
 // process gets that far.
 const maxMendedBytes = 1 << 62
 
-// event writes an event with numbers of the old recording, if that is possible as what it can be there.
+// event writes an event, whose numbers are those of the old recording, as what it can be in the new one.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	m.late = event.RegionNote{}
 	m.marksUpTo(n)
@@ -182,63 +186,15 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 		}
 		m.bytes += bytes
 	}
-	m.time = max(m.time, v.Time)
-	v.Time = m.time
-	v.Thread = m.tables.thread(v.Thread, v.Time)
-	v.Stack, v.FreeStack = m.tables.stack(v.Stack), m.tables.stack(v.FreeStack)
+	m.adapt(&v)
 	t := m.thread(v.Thread)
-	if v.Func != event.ReallocFunc && v.Func != event.Reallocarray && v.Func != event.PoolMove {
-		v.Flags &^= event.Realloc
-	}
-	if v.Kind != event.Free {
-		v.Ref = event.NoRef
-		v.Flags &^= event.Temporary
-	}
-	if v.Kind > event.Free {
-		v.Flags &^= event.Sampled
-	}
 	switch v.Kind {
 	case event.Alloc:
-		if v.Flags&event.Realloc != 0 {
-			if t.halves == 0 {
-				v.Flags &^= event.Realloc
-			} else {
-				t.halves--
-			}
-		}
-		if err := m.unseen(&v); err != nil {
+		if err := m.alloc(&v, t, alloc); err != nil {
 			return err
 		}
-		m.keep(alloc)
-		m.live.add(m.allocs, liveBlock{size: v.Size, usable: v.Usable, addr: v.Addr, born: v.Time, stack: v.Stack,
-			thread: v.Thread, flags: v.Flags & (event.HasUsable | event.Sampled)})
-		if v.Addr != 0 && !v.Func.InPool() {
-			m.at[v.Addr] = m.allocs
-		}
-		t.latest = m.allocs + 1
-		m.allocs++
 	case event.Free:
-		ref, ok := m.renumber(v.Ref)
-		var b liveBlock
-		if ok {
-			b, ok = m.live.take(ref)
-		}
-		if !ok {
-			m.result.Unmatched++
-			v = event.Event{Time: v.Time, Kind: event.Unmatched, Func: v.Func, Thread: v.Thread, FreeStack: v.FreeStack,
-				Flags: v.Flags & event.Late, Ref: event.NoRef, Addr: v.Addr}
-			break
-		}
-		v.Ref = ref
-		b.describe(&v)
-		if v.Flags&event.Realloc != 0 {
-			t.halves++
-		} else if t.latest == ref+1 && v.Flags&event.Sampled == 0 && v.Func != event.FuncUnknown && v.Func != event.PoolBacking {
-			v.Flags |= event.Temporary
-		}
-		if at, ok := m.at[v.Addr]; ok && at == ref {
-			delete(m.at, v.Addr)
-		}
+		m.free(&v, t)
 	case event.Unrecorded:
 		if v.Flags&event.Realloc != 0 {
 			t.halves++
@@ -258,6 +214,73 @@ func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	}
 	m.result.Events++
 	return m.w.Event(&v)
+}
+
+// adapt makes an event agree with the events before it and with the tables, and clears the flags that it cannot have.
+func (m *mender) adapt(v *event.Event) {
+	m.time = max(m.time, v.Time)
+	v.Time = m.time
+	v.Thread = m.tables.thread(v.Thread, v.Time)
+	v.Stack, v.FreeStack = m.tables.stack(v.Stack), m.tables.stack(v.FreeStack)
+	if v.Func != event.ReallocFunc && v.Func != event.Reallocarray && v.Func != event.PoolMove {
+		v.Flags &^= event.Realloc
+	}
+	if v.Kind != event.Free {
+		v.Ref = event.NoRef
+		v.Flags &^= event.Temporary
+	}
+	if v.Kind > event.Free {
+		v.Flags &^= event.Sampled
+	}
+}
+
+// alloc keeps an allocation, which has a number in the old recording, of a thread.
+func (m *mender) alloc(v *event.Event, t *mended, old uint64) error {
+	if v.Flags&event.Realloc != 0 {
+		if t.halves == 0 {
+			v.Flags &^= event.Realloc
+		} else {
+			t.halves--
+		}
+	}
+	if err := m.unseen(v); err != nil {
+		return err
+	}
+	m.keep(old)
+	m.live.add(m.allocs, liveBlock{size: v.Size, usable: v.Usable, addr: v.Addr, born: v.Time, stack: v.Stack,
+		thread: v.Thread, flags: v.Flags & (event.HasUsable | event.Sampled)})
+	if v.Addr != 0 && !v.Func.InPool() {
+		m.at[v.Addr] = m.allocs
+	}
+	t.latest = m.allocs + 1
+	m.allocs++
+	return nil
+}
+
+// free keeps a deallocation of a thread. If its allocation is missing, it becomes an unmatched one.
+func (m *mender) free(v *event.Event, t *mended) {
+	ref, ok := m.renumber(v.Ref)
+	var b liveBlock
+	if ok {
+		b, ok = m.live.take(ref)
+	}
+	if !ok {
+		m.result.Unmatched++
+		*v = event.Event{Time: v.Time, Kind: event.Unmatched, Func: v.Func, Thread: v.Thread, FreeStack: v.FreeStack,
+			Flags: v.Flags & event.Late, Ref: event.NoRef, Addr: v.Addr}
+		return
+	}
+	v.Ref = ref
+	b.describe(v)
+	if v.Flags&event.Realloc != 0 {
+		t.halves++
+	} else if t.latest == ref+1 && v.Flags&event.Sampled == 0 && v.Func != event.FuncUnknown &&
+		v.Func != event.PoolBacking {
+		v.Flags |= event.Temporary
+	}
+	if at, ok := m.at[v.Addr]; ok && at == ref {
+		delete(m.at, v.Addr)
+	}
 }
 
 // there reports whether something may have happened at that time, and remembers that it did.
@@ -330,11 +353,11 @@ func (m *mender) region(note event.RegionNote) {
 }
 
 // readings keeps what the recorder read beside the events, as far as it agrees.
-func (m *mender) readings(r *Reader) {
+func (m *mender) readings(r *recording.Reader) {
 	last := int64(0)
-	for _, s := range r.samples {
+	for _, s := range r.Samples() {
 		good := s.Time >= last
-		for f, v := range sampleFields(&s) {
+		for f, v := range recording.SampleFields(&s) {
 			good = good && (f == 0 || *v >= -1)
 		}
 		if good && m.there(s.Time) {
@@ -347,7 +370,7 @@ func (m *mender) readings(r *Reader) {
 		measure event.StackMeasure
 	}
 	most := make(map[part]uint64)
-	for _, u := range r.stackUse {
+	for _, u := range r.StackUse() {
 		u.Thread, u.Stack = m.tables.thread(u.Thread, math.MaxInt64), m.tables.stack(u.Stack)
 		if u.Measure != event.StackDeepest {
 			u.Stack = 0
@@ -437,20 +460,18 @@ func (m *mender) renumber(old uint64) (uint64, bool) {
 }
 
 // ending says what the old ending said, and what is missing.
-func (m *mender) ending(r *Reader, o RepairOptions) Ending {
+func (m *mender) ending(r *recording.Reader, o Options) recording.Ending {
 	x := &m.result
 	e, ended := r.Ending()
 	x.Ended = ended
 	if ended {
-		if x.Lost = 0; r.promised > x.Events {
-			x.Lost = r.promised - x.Events
+		if x.Lost = 0; r.PromisedEvents() > x.Events {
+			x.Lost = r.PromisedEvents() - x.Events
 		}
 	} else {
 		e.Status = "end not recorded"
 	}
-	x.Incomplete = !ended || x.Lost > 0 || slices.ContainsFunc(r.damage, func(s string) bool {
-		return !strings.HasPrefix(s, "the block of "+blockTally.String()) // they are counted anew
-	})
+	x.Incomplete = !ended || x.Lost > 0 || r.LostContents()
 	e.End = max(e.End, m.time, m.latest)
 	e.Tally = nil
 	e.Health.LostEvents += x.Lost

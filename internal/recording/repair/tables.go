@@ -1,4 +1,4 @@
-package recording
+package repair
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // mendedTables are the tables of a recording that is repaired. What they refer to exists; what names them is given what
@@ -24,16 +25,20 @@ type mendedTables struct {
 type span struct{ from, to int64 }
 
 // mendTables writes the tables on which events depend.
-func mendTables(w *Writer, r *Reader) *mendedTables {
-	t := &mendedTables{threads: slices.Clone(r.threads), extra: maxGap*uint32(len(r.threads)) + 4096,
+func mendTables(w *recording.Writer, r *recording.Reader) *mendedTables {
+	t := &mendedTables{
+		threads: slices.Clone(r.Threads()),
+		extra:   recording.MaxGap*uint32(len(r.Threads())) + 4096,
 		changed: make(map[uint32]bool),
-		nodes:   make(map[uint32]event.Node, r.nodes.Len()), pcs: make(map[uint32]event.PC,
-			r.pcs.Len()), modules: make(map[uint32]event.Module),
-		spans: make(map[uint32]span)}
+		nodes:   make(map[uint32]event.Node, r.Nodes().Len()),
+		pcs:     make(map[uint32]event.PC, r.PCs().Len()),
+		modules: make(map[uint32]event.Module),
+		spans:   make(map[uint32]span),
+	}
 	for i, v := range t.threads {
 		w.Thread(uint32(i), v)
 	}
-	for _, m := range apart(r.modules) {
+	for _, m := range apart(r.Modules()) {
 		t.modules[m.ID] = m
 		w.Module(m)
 	}
@@ -46,9 +51,9 @@ func mendTables(w *Writer, r *Reader) *mendedTables {
 		w.PC(id, p)
 		return true
 	}
-	r.pcs.All(pc)
-	r.nodes.All(func(id uint32, n event.Node) bool {
-		if _, ok := r.nodes.Get(n.Parent); n.Parent != 0 && !ok {
+	r.PCs().All(pc)
+	r.Nodes().All(func(id uint32, n event.Node) bool {
+		if _, ok := r.Nodes().Get(n.Parent); n.Parent != 0 && !ok {
 			n.Parent, n.Truncated = 0, true
 		}
 		if _, ok := t.pcs[n.PC]; !ok {
@@ -176,7 +181,7 @@ const clockSlack = 1_000_000
 
 // finish writes anew what the events have shown to be otherwise: threads, and addresses in modules that were not there
 // at the time.
-func (t *mendedTables) finish(w *Writer) {
+func (t *mendedTables) finish(w *recording.Writer) {
 	for i := range t.threads {
 		if t.changed[uint32(i)] {
 			w.Thread(uint32(i), t.threads[i])
@@ -212,7 +217,7 @@ func (t *mendedTables) finish(w *Writer) {
 }
 
 // there takes an address out of its module if that was not there all of the time.
-func (t *mendedTables) there(w *Writer, id uint32, s span) {
+func (t *mendedTables) there(w *recording.Writer, id uint32, s span) {
 	p := t.pcs[id]
 	m, ok := t.modules[p.Module]
 	if !ok || s.from >= m.Loaded-clockSlack && (m.Unload < 0 || s.to <= m.Unload+clockSlack) {

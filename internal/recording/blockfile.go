@@ -1,0 +1,194 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/heaptap/heaptap/internal/recording/block"
+	"github.com/heaptap/heaptap/internal/recording/column"
+)
+
+// blockFile is the file of a recording: a header, and blocks one after another, of which some may be damaged.
+type blockFile struct {
+	name    string
+	f       io.ReaderAt
+	size    int64
+	header  fileHeader
+	scanned int64      // end of the last block that was found
+	open    []string   // damage at the end, which a recorder that still writes will mend
+	mu      sync.Mutex // of damage, seen
+	damage  []string
+	seen    map[string]bool
+}
+
+// roomOf is how much the tables of a file of that length may unpack to.
+func roomOf(size int64) int64 { return tableRoom + min(size, math.MaxInt64/1024)*tableRatio }
+
+// room is how much a summary may unpack to.
+func (x *blockFile) room() int64 { return roomOf(x.size) }
+
+// ns converts a time from units to ns.
+func (x *blockFile) ns(units uint64) int64 { return int64(units) * int64(x.header.quantum) }
+
+// damaged notes that something is damaged.
+func (x *blockFile) damaged(format string, args ...any) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := fmt.Sprintf(format, args...)
+	if !x.seen[s] && len(x.damage) < 1000 {
+		x.seen[s] = true
+		x.damage = append(x.damage, s)
+	}
+}
+
+// readFull reads len(p) bytes at off; fewer only at the end of the file.
+func readFull(f io.ReaderAt, p []byte, off int64) (int, error) {
+	n, err := f.ReadAt(p, off)
+	if err == io.EOF || n == len(p) {
+		err = nil
+	}
+	return n, err
+}
+
+// findIndex returns the blocks that the index at the end of the file names, or false if there is no whole index.
+func (x *blockFile) findIndex() ([]indexEntry, bool) {
+	if x.size < fileHeaderLength+headerLength+trailerSize {
+		return nil, false
+	}
+	var t [trailerSize]byte
+	if n, err := readFull(x.f, t[:], x.size-trailerSize); err != nil || n < len(t) || string(t[8:]) != endMagic {
+		return nil, false
+	}
+	at := int64(binary.LittleEndian.Uint64(t[:]))
+	if at < fileHeaderLength || at > x.size-headerLength-trailerSize {
+		return nil, false
+	}
+	b, ok := x.blockAt(at)
+	if !ok || b.typ != blockIndex || b.end() != x.size {
+		return nil, false
+	}
+	p, err := x.payload(b, nil)
+	if err != nil {
+		return nil, false
+	}
+	list, err := decodeIndex(p, at)
+	return append(list, indexEntry{header: b}), err == nil
+}
+
+func (x *blockFile) blockAt(at int64) (header, bool) {
+	var h [headerLength]byte
+	n, err := readFull(x.f, h[:], at)
+	if err != nil || n < len(h) {
+		return header{}, false
+	}
+	return decodeBlock(h[:], at)
+}
+
+// payload reads and checks a block's payload, into buf if that is large enough.
+func (x *blockFile) payload(b header, buf []byte) ([]byte, error) {
+	if b.end() > x.size {
+		return nil, fmt.Errorf("it is cut off by the end of the file")
+	}
+	if uint64(cap(buf)) < uint64(b.length) {
+		buf = make([]byte, b.length)
+	}
+	buf = buf[:b.length]
+	n, err := readFull(x.f, buf, b.offset+headerLength)
+	switch {
+	case err != nil:
+		return nil, err
+	case n < len(buf):
+		return nil, fmt.Errorf("it is cut off by the end of the file")
+	case checksum(buf) != b.checksum:
+		return nil, fmt.Errorf("its checksum is wrong")
+	}
+	return buf, nil
+}
+
+// scan finds the blocks from x.scanned on, the first of which should have number next. It reads files without an index:
+// the recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it
+// looks for the next whole one.
+func (x *blockFile) scan(next uint32) []indexEntry {
+	var list []indexEntry
+	for x.scanned < x.size {
+		at := x.scanned
+		b, ok := x.blockAt(at)
+		if !ok {
+			found, ok := x.resync(at + 1)
+			if !ok {
+				x.open = append(x.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at,
+					x.size-at))
+				break
+			}
+			x.damaged("at offset %d: %d bytes are no block", at, found-at)
+			x.scanned = found
+			continue
+		}
+		if b.end() > x.size {
+			x.open = append(x.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at,
+				b.typ, x.size-at-headerLength, b.length))
+			break
+		}
+		if b.seq != next {
+			x.damaged("at offset %d: block %d follows, %d was expected", at, b.seq, next)
+		}
+		next = b.seq + 1
+		list = append(list, x.entry(b))
+		x.scanned = b.end()
+	}
+	return list
+}
+
+// entry returns what the index would say of a block.
+func (x *blockFile) entry(b header) indexEntry {
+	e := indexEntry{header: b}
+	if b.typ != blockEvents && b.typ != blockSummary {
+		return e
+	}
+	var buf [512]byte
+	n, err := readFull(x.f, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+headerLength)
+	if err != nil {
+		return e
+	}
+	c := column.Cursor{Data: buf[:n]}
+	c = column.Cursor{Data: c.Bytes(c.Uint())}
+	if b.typ == blockEvents {
+		c.Fields(e.head.Fields)
+	} else {
+		c.Fields(e.sum.Fields)
+	}
+	if c.Bad {
+		e.head, e.sum = block.Head{}, block.SummaryHead{}
+	}
+	return e
+}
+
+// resync returns the offset of the first whole block header at or after at.
+func (x *blockFile) resync(at int64) (int64, bool) {
+	mark := binary.LittleEndian.AppendUint32(nil, blockMagic)
+	buf := make([]byte, 64<<10)
+	for at < x.size {
+		n, err := readFull(x.f, buf, at)
+		if err != nil || n < headerLength {
+			return 0, false
+		}
+		p := buf[:n]
+		for from := 0; ; {
+			i := bytes.Index(p[from:], mark)
+			if i < 0 || from+i+headerLength > n {
+				break
+			}
+			from += i
+			if _, ok := decodeBlock(p[from:], at+int64(from)); ok {
+				return at + int64(from), true
+			}
+			from++
+		}
+		at += int64(n - headerLength + 1)
+	}
+	return 0, false
+}

@@ -1,0 +1,209 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+	"sync"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/block"
+)
+
+// EventBlocks are the blocks of a recording that hold events, in the order of time, and the summaries of several of
+// them. Each block is named by its index, from 0. A block may be folded: then only its head is left.
+type EventBlocks struct {
+	file     *blockFile
+	tables   *Tables
+	process  *event.Process
+	list     []indexEntry
+	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
+	folds    map[layer]uint64         // all blocks of a layer below this number are folded
+	fold     foldedHead               // the latest
+	cuts     []uint64                 // within what is folded: where there are answers
+	decoders sync.Pool                // *block.Decoder
+}
+
+// add adds a block of events, if it comes after those before it.
+func (x *EventBlocks) add(b indexEntry) {
+	h := &b.head
+	if n := len(x.list); n > 0 {
+		last := &x.list[n-1].head
+		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End ||
+			h.FirstAlloc < last.FirstAlloc+last.Allocs {
+			x.file.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
+			return
+		}
+	}
+	if h.Events == 0 || h.End < h.Begin || h.FirstEvent > math.MaxUint64/2 {
+		x.file.damaged("the block of events at offset %d: its head is invalid", b.offset)
+		return
+	}
+	x.list = append(x.list, b)
+}
+
+func (x *EventBlocks) addSummary(b indexEntry) {
+	if !b.sum.Valid() {
+		x.file.damaged("the summary at offset %d: its head is invalid", b.offset)
+		return
+	}
+	if x.sums == nil {
+		x.sums = make(map[uint64][]*indexEntry)
+	}
+	x.sums[b.sum.FirstEvent] = append(x.sums[b.sum.FirstEvent], &b)
+}
+
+// Len is the number of blocks.
+func (x *EventBlocks) Len() int { return len(x.list) }
+
+// Head is the head of block i. It must not be changed.
+func (x *EventBlocks) Head(i int) *block.Head { return &x.list[i].head }
+
+// Begin is the time of the first event of block i, in ns.
+func (x *EventBlocks) Begin(i int) int64 { return x.file.ns(x.list[i].head.Begin) }
+
+// End is the time of the last event of block i, in ns.
+func (x *EventBlocks) End(i int) int64 { return x.file.ns(x.list[i].head.End) }
+
+// Cut is the cut at the end of block i.
+func (x *EventBlocks) Cut(i int) uint64 { return x.list[i].head.FirstEvent + x.list[i].head.Events }
+
+// At returns the first block that ends after a cut: the cut is in it or before it. It is Len if there is none.
+func (x *EventBlocks) At(cut uint64) int {
+	return sort.Search(len(x.list), func(i int) bool { return x.Cut(i) > cut })
+}
+
+// OfAlloc returns the block of the allocation with that number; false if there is none.
+func (x *EventBlocks) OfAlloc(ref uint64) (int, bool) {
+	i := sort.Search(len(x.list), func(i int) bool { return x.list[i].head.FirstAlloc+x.list[i].head.Allocs > ref })
+	return i, i < len(x.list) && x.list[i].head.FirstAlloc <= ref
+}
+
+// endBefore returns the time at which the block before a cut ends, in ns.
+func (x *EventBlocks) endBefore(cut uint64) int64 {
+	i := x.At(cut)
+	if i == 0 {
+		return 0
+	}
+	return x.End(i - 1)
+}
+
+// Decode yields the events of block i, with those fields, until yield returns false. Each comes with its number and
+// that of the allocation that it makes or ends, as in EventsBetween.
+func (x *EventBlocks) Decode(i int, f Fields, yield func(n, ref uint64, e *event.Event) bool) error {
+	d := x.decoder()
+	defer x.decoders.Put(d)
+	d.Wanted = f
+	_, err := x.decodeWith(d, i, block.OneByOne(yield))
+	return err
+}
+
+// decodeWith returns what yield returned last.
+func (x *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (more bool, err error) {
+	more = true
+	err = x.open(d, i, func() error {
+		var err error
+		more, err = d.Decode(yield)
+		return err
+	})
+	return more || err != nil, err
+}
+
+// times yields the numbers and the times, in units, of the events of block i until yield returns false.
+func (x *EventBlocks) times(i int, yield func(n, time uint64) bool) error {
+	d := x.decoder()
+	defer x.decoders.Put(d)
+	return x.open(d, i, func() error { return d.EventTimes(yield) })
+}
+
+// open reads block i for something to be decoded from it.
+func (x *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
+	b := &x.list[i]
+	if x.folded(b) {
+		return x.FoldedError(math.MaxUint64)
+	}
+	p, err := x.file.payload(b.header, d.Buf)
+	if err == nil {
+		d.Buf = p
+		if err = d.Open(p); err == nil {
+			if d.Head != b.head {
+				err = errors.New("its head is not the one that the index has")
+			} else {
+				err = decode()
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the block of events at offset %d: %w", x.file.name, b.offset, err)
+	}
+	return nil
+}
+
+func (x *EventBlocks) decoder() *block.Decoder {
+	d, ok := x.decoders.Get().(*block.Decoder)
+	if !ok {
+		quantum := x.file.header.quantum
+		d = &block.Decoder{Quantum: int64(quantum), MaxTime: math.MaxInt64 / uint64(quantum), Known: x.tables.known}
+	}
+	d.ThreadCount, d.Sampling, d.Stopped, d.Wanted = len(x.tables.threads), x.process.Sampling, nil, AllFields
+	return d
+}
+
+// HasChanges reports whether Changes can read block i.
+func (x *EventBlocks) HasChanges(i int) bool { return x.list[i].head.HasChanges() && !x.Folded(i) }
+
+// Changes returns what block i changed at each call stack, which it stores if HasChanges.
+func (x *EventBlocks) Changes(i int) (list []Change, err error) {
+	d := x.decoder()
+	defer x.decoders.Put(d)
+	err = x.open(d, i, func() error {
+		list, err = d.Changes(x.file.room())
+		return err
+	})
+	return list, err
+}
+
+// Summary says what several blocks of events changed at each call stack.
+type Summary struct {
+	*block.SummaryHead
+	header header
+}
+
+// Summary returns the largest summary that begins with block i and ends at or before a cut; false if there is none.
+func (x *EventBlocks) Summary(i int, to uint64) (Summary, bool) {
+	var best *indexEntry
+	for _, s := range x.summaries(i, to) {
+		if best == nil || s.sum.Blocks >= best.sum.Blocks {
+			best = s
+		}
+	}
+	if best == nil {
+		return Summary{}, false
+	}
+	return Summary{&best.sum, best.header}, true
+}
+
+// summaries returns the summaries that begin with block i and end at or before a cut.
+func (x *EventBlocks) summaries(i int, to uint64) (list []*indexEntry) {
+	for _, s := range x.sums[x.list[i].head.FirstEvent] {
+		end := i + int(s.sum.Blocks)
+		cut := s.sum.FirstEvent + s.sum.Events
+		if cut <= to && end <= len(x.list) && !x.folded(s) && x.Cut(end-1) == cut {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// SummaryChanges returns the changes that a summary holds.
+func (x *EventBlocks) SummaryChanges(s Summary) ([]Change, error) {
+	p, err := x.file.payload(s.header, nil)
+	if err == nil {
+		var list []Change
+		if list, err = block.DecodeSummary(p, s.SummaryHead, x.file.room(), x.tables.known); err == nil {
+			return list, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: the summary at offset %d: %w", x.file.name, s.header.offset, err)
+}
