@@ -111,3 +111,110 @@ func TestReallocsOfPoolsAndOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestPoolsInPools: a pool gives out memory that serves another pool, and then so much else that it forgets what has
+// ended. When it is cleared, what the other pool has given out ends, too.
+func TestPoolsInPools(t *testing.T) {
+	l := ledger.New(false)
+	now := int64(0)
+	op := func(kind ledger.OpKind, f event.Func, pool, addr, size uint64) {
+		now++
+		feed(l, ledger.Op{Time: now, Kind: kind, Func: f, Pool: pool, Addr: addr, Size: size})
+	}
+	op(ledger.OpBacking, event.PoolBacking, 1, 0x100000, 0x10000)
+	op(ledger.OpAlloc, event.PoolAlloc, 1, 0x100000, 0x1000)
+	op(ledger.OpBacking, event.PoolBacking, 2, 0x100000, 0x1000)
+	op(ledger.OpAlloc, event.PoolAlloc, 2, 0x100100, 16)
+	for range 200 {
+		op(ledger.OpAlloc, event.PoolAlloc, 1, 0x102000, 32)
+		op(ledger.OpFree, event.PoolFree, 1, 0x102000, 0)
+	}
+	if blocks, bytes := l.Live(); blocks != 1 || bytes != 16 {
+		t.Fatalf("%d blocks of %d bytes are live", blocks, bytes)
+	}
+	op(ledger.OpPoolClear, event.PoolClear, 1, 0, 0)
+	if blocks, bytes := l.Live(); blocks != 0 || bytes != 0 {
+		t.Errorf("%d blocks of %d bytes are live after the outer pool was cleared", blocks, bytes)
+	}
+}
+
+// TestOddAddressAfterFork: in a forked child, a realloc of one of the parent's blocks fails. Its deallocation is still
+// the first of that block, whatever the address is a multiple of.
+func TestOddAddressAfterFork(t *testing.T) {
+	for _, addr := range []uint64{0x1000, 0x1004} {
+		l := ledger.New(true)
+		list := feed(l, begin(1, 0, addr), result(2, 0, 0, 100), free(3, 0, addr), malloc(4, 0, 0x2000, 1))
+		if n := l.Counts(); n.Inherited != 1 || n.Unmatched != 0 {
+			t.Errorf("address %#x: %+v, events %+v", addr, n, list)
+		}
+	}
+}
+
+// TestTimesNeverDecrease: a late op has a later time than an op that waited for it. What is written after it has no
+// earlier time.
+func TestTimesNeverDecrease(t *testing.T) {
+	l := ledger.New(false)
+	l.Skew = 5
+	late := malloc(5, 1, 0x1000, 3)
+	late.Late = true
+	list := feed(l, free(3, 0, 0x1000), late)
+	if len(list) != 2 || list[0].Kind != event.Alloc || list[1].Kind != event.Free {
+		t.Fatalf("events %+v", list)
+	}
+	if list[0].Time != 5 || list[1].Time != 5 || list[1].Flags&event.Late == 0 {
+		t.Errorf("events at %d and %d: %+v", list[0].Time, list[1].Time, list[1])
+	}
+}
+
+// TestReallocsCross: two threads reallocate one unknown block, and get the same address. Each end comes before the
+// birth that belongs to the same realloc.
+func TestReallocsCross(t *testing.T) {
+	l := ledger.New(false)
+	l.Skew = 5
+	list := feed(l, begin(1, 2, 0x1000), begin(1, 0, 0x1000), result(1, 0, 0x2000, 5), result(4, 2, 0x2000, 6),
+		malloc(100, 1, 0x3000, 1), malloc(200, 1, 0x4000, 1)) // nothing waits for longer than that
+	ended := map[uint32]bool{}
+	for _, e := range list {
+		switch e.Kind {
+		case event.Unmatched:
+			ended[e.Thread] = true
+		case event.Alloc:
+			if !ended[e.Thread] && e.Thread != 1 {
+				t.Errorf("thread %d has its new block before the old one's end: %+v", e.Thread, list)
+			}
+		}
+	}
+	if n := l.Counts(); n.Unmatched != 2 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// TestLargeSizes: sizes around the largest one that fits into half a word.
+func TestLargeSizes(t *testing.T) {
+	for _, size := range []uint64{1<<32 - 2, 1<<32 - 1, 1 << 32, 1<<63 + 5} {
+		l := ledger.New(false)
+		list := feed(l, malloc(1, 0, 0x1000, size), malloc(2, 0, 0x2000, 1), free(3, 0, 0x1000))
+		if _, bytes := l.Live(); len(list) != 3 || list[2].Size != size || bytes != 1 {
+			t.Errorf("size %d: %d bytes are live after %+v", size, bytes, list)
+		}
+	}
+}
+
+// TestRestoredTime: a restored ledger knows how far the one before was. What comes with an earlier time is late, and
+// may have happened before what arrived before it, however far apart their times are.
+func TestRestoredTime(t *testing.T) {
+	l := ledger.New(false)
+	l.Skew = 5
+	l.Restore(func(yield func(ledger.Block) bool) {
+		yield(ledger.Block{Addr: 0x1000, Size: 7, Func: event.Malloc, Born: 50})
+	}, 1, nil, 100, nil)
+	list := feed(l, malloc(80, 1, 0x1000, 9), free(90, 2, 0x1000))
+	if len(list) != 2 || list[0].Kind != event.Free || list[0].Size != 7 || list[1].Kind != event.Alloc {
+		t.Fatalf("%d ops wait, events %+v", l.Waiting(), list)
+	}
+	for _, e := range list {
+		if e.Time != 100 || e.Flags&event.Late == 0 {
+			t.Errorf("%v at %d, after an event at 100", e.Kind, e.Time)
+		}
+	}
+}

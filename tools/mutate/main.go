@@ -25,7 +25,7 @@ func main() {
 	only := flag.String("only", "", "take only faults whose file or title match this regular expression")
 	table := flag.String("table", "tools/mutate/faults.txt", "the file of faults")
 	root := flag.String("root", ".", "the repository to copy")
-	limit := flag.Duration("limit", 5*time.Minute, "the time limit of each command")
+	limit := flag.Duration("limit", 10*time.Minute, "the time limit of each command")
 	trust := flag.Bool("trust", false, "do not run the tests without a fault first")
 	flag.Parse()
 	if err := run(*table, *root, *only, *limit, *trust); err != nil {
@@ -86,6 +86,7 @@ type verdict string
 const (
 	found    verdict = "found"
 	survived verdict = "SURVIVED"
+	tooLong  verdict = "took too long" // it hangs, or the machine is too busy to say
 	noBuild  verdict = "does not build"
 	noText   verdict = "text not found"
 )

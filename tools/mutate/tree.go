@@ -66,6 +66,8 @@ func (t tree) try(build string, tests []string) result {
 			continue
 		case strings.Contains(output, "[build failed]"):
 			return result{noBuild, firstLine(output), output, time.Since(begin)}
+		case strings.Contains(output, timedOut) || strings.Contains(output, "panic: test timed out"):
+			return result{tooLong, finder(output), output, time.Since(begin)}
 		}
 		return result{found, finder(output), output, time.Since(begin)}
 	}
@@ -85,10 +87,12 @@ func (t tree) command(text string) (output string, ok bool) {
 	c.Stdout, c.Stderr = &b, &b
 	err := c.Run()
 	if ctx.Err() != nil {
-		fmt.Fprintf(&b, "\nFAILED: %s took longer than %v\n", text, t.limit)
+		fmt.Fprintf(&b, "\nFAILED: %s %s %v\n", text, timedOut, t.limit)
 	}
 	return b.String(), err == nil
 }
+
+const timedOut = "took longer than"
 
 // failure is what Go's tests and the agent's say of a test that has failed.
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^FAILED: (.*)|^(panic: .*)|^(fatal error: .*)`)
