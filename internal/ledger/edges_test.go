@@ -218,3 +218,21 @@ func TestRestoredTime(t *testing.T) {
 		}
 	}
 }
+
+// TestReallocFreedMeanwhile: while a realloc that frees a block is under way, one thread allocates at its address and
+// another one, whose clock was read too early, frees that. The realloc ended the block that it was given.
+func TestReallocFreedMeanwhile(t *testing.T) {
+	l := ledger.New(false)
+	l.Skew = 5
+	list := feed(l, malloc(1, 0, 0x1000, 2), begin(2, 0, 0x1000), free(3, 1, 0x1000), malloc(3, 2, 0x1000, 5),
+		result(3, 0, 0, 0))
+	by := map[uint64]uint32{}
+	for _, e := range list {
+		if e.Kind == event.Free {
+			by[e.Ref] = e.Thread
+		}
+	}
+	if len(list) != 4 || len(by) != 2 || by[0] != 0 || by[1] != 1 {
+		t.Errorf("blocks were ended by threads %v: %+v", by, list)
+	}
+}
