@@ -119,7 +119,7 @@ func TestTransientOfOneThread(t *testing.T) {
 		}
 		w.Region(event.RegionNote{Thread: 1, Name: "parse"})
 	}, at(1, alloc(0, 10)), at(1, alloc(1, 200)), stacked(free(0, 0, 10, 0, 100)), stacked(free(1, 1, 200, 1, 200)),
-		at(1, alloc(0, 3000)), stacked(free(1, 2, 3000, 0, 500)))
+		at(1, alloc(1, 3000)), stacked(free(0, 2, 3000, 1, 500)))
 	list, err := query.Transients(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
