@@ -92,6 +92,10 @@ torture-inputs: ## give damaged and forged files to every command that reads, fo
 	tools/setup.sh test
 	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v -torture -torture-time 60m $(TORTURE)
 
+.PHONY: mutate
+mutate: ## plant faults in ledger, recording, query and agent, one at a time, and list those that no test finds (an hour); MUTATE="-only REGEXP"
+	nice $(GO) run ./tools/mutate $(MUTATE)
+
 .PHONY: golden
 golden: ## compare the answers, texts and recordings of another build, BEFORE=PATH, with this one's (minutes); GOLDEN="-only sampled -keep DIR"
 	$(GO) run ./tests/golden -before $(BEFORE) $(GOLDEN)

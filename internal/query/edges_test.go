@@ -1,0 +1,134 @@
+package query_test
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// record writes a recording of events, one every 100 ns, and opens it.
+func record(t *testing.T, more func(*recording.Writer), events ...event.Event) *query.Source {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(2) {
+		w.Thread(i, event.Thread{TID: 100 + i})
+	}
+	if more != nil {
+		more(w)
+	}
+	now := int64(0)
+	for i := range events {
+		now += 100
+		events[i].Time = now
+		if err := w.Event(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(recording.Ending{End: now + 100, Exited: true}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := query.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func alloc(thread uint32, size uint64) event.Event {
+	return event.Event{Kind: event.Alloc, Func: event.Malloc, Thread: thread, Size: size, Ref: event.NoRef}
+}
+
+// free ends allocation ref, which was made by a thread at a time.
+func free(thread uint32, ref, size uint64, by uint32, born int64) event.Event {
+	return event.Event{Kind: event.Free, Func: event.FreeFunc, Thread: thread, Ref: ref, Size: size, BornBy: by,
+		Born: born}
+}
+
+// TestNeverFreedInRange: of three blocks that live on, only the one that was allocated in the range counts.
+func TestNeverFreedInRange(t *testing.T) {
+	t.Parallel()
+	s := record(t, nil, alloc(0, 1), alloc(0, 20), alloc(0, 300))
+	h, err := query.Distribute(t.Context(), s, &query.Query{Range: &query.Range{From: 1, To: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (query.Bucket{Count: 1, Bytes: 20}); h.NeverFreed != want || h.Kept[5] != want || h.Kept[9].Count != 0 {
+		t.Errorf("%+v, by size %+v", h.NeverFreed, h.Kept)
+	}
+}
+
+// twoFunctions are the call stacks 1, of a, and 2, of b.
+func twoFunctions(w *recording.Writer) {
+	w.Module(event.Module{ID: 1, Path: "/bin/app", Start: 1 << 20, Bias: 1 << 20, Unload: -1})
+	for i := uint32(1); i <= 2; i++ {
+		w.PC(i, event.PC{Addr: 1<<20 + uint64(i), Module: 1})
+		w.Node(i, event.Node{PC: i})
+	}
+	_ = w.Symbols(map[uint32][]event.Frame{1: {{Function: "a"}}, 2: {{Function: "b"}}})
+}
+
+func at(stack uint32, e event.Event) event.Event {
+	e.Stack = stack
+	return e
+}
+
+// TestOwnPeakOfSelected: what other call stacks have live when the range begins is not in the peak of those selected;
+// what the selected ones have live then is.
+func TestOwnPeakOfSelected(t *testing.T) {
+	t.Parallel()
+	s := record(t, twoFunctions, at(1, alloc(0, 1000)), at(2, alloc(0, 200)), at(2, alloc(0, 30)),
+		at(2, free(0, 2, 30, 0, 300)), at(2, alloc(0, 4)))
+	for _, metrics := range [][]query.Metric{{query.OwnPeak}, {query.OwnPeak, query.MaxLifetime},
+		{query.OwnPeak, query.Leaked, query.Time}} {
+		for from, want := range []uint64{230, 230, 230, 230, 204} {
+			q := query.Query{By: query.ByStack, Metrics: metrics, Focus: regexp.MustCompile("^b$"),
+				Range: &query.Range{From: uint64(from), To: 5}}
+			got, err := query.Flat(t.Context(), s, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Total.OwnPeak != want {
+				t.Errorf("%v from event %d on: %d bytes, want %d", metrics, from, got.Total.OwnPeak, want)
+			}
+		}
+	}
+}
+
+// TestTransientOfOneThread: a block is transient in a region if the thread that allocated it freed it there, not if
+// another one did.
+func TestTransientOfOneThread(t *testing.T) {
+	t.Parallel()
+	stacked := func(e event.Event) event.Event {
+		e.FreeStack = 1
+		return at(1, e)
+	}
+	s := record(t, func(w *recording.Writer) {
+		twoFunctions(w)
+		for thread := range uint32(2) {
+			w.Region(event.RegionNote{Thread: thread, Name: "load"})
+		}
+		w.Region(event.RegionNote{Thread: 1, Name: "parse"})
+	}, at(1, alloc(0, 10)), at(1, alloc(1, 200)), stacked(free(0, 0, 10, 0, 100)), stacked(free(1, 1, 200, 1, 200)),
+		at(1, alloc(1, 3000)), stacked(free(0, 2, 3000, 1, 500)))
+	list, err := query.Transients(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, x := range list {
+		got[x.Region+" "+x.Function.Function] = x.Bytes
+	}
+	if want := map[string]uint64{"load a": 10, "parse a": 200}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
