@@ -199,7 +199,7 @@ static void threads()
 static const struct scenario {
 	const char *name;
 	void (*run)();
-	maker *special[16];
+	maker *makers[16];
 } scenarios[] = {
 	{"exceptions", repeat, LIST(catching, catching_deep, forced)},
 	{"qsort", repeat, LIST(sorting)},
@@ -236,9 +236,9 @@ int main(int argc, char **argv)
 	for (const scenario &s : scenarios) {
 		if (strcmp(s.name, argv[1]) != 0)
 			continue;
-		special.makers = s.special;
-		while (s.special[special.count])
-			special.count++;
+		scenario_menu.makers = s.makers;
+		while (s.makers[scenario_menu.count])
+			scenario_menu.count++;
 		check_start();
 		s.run();
 		return check_report(s.name, wanted);

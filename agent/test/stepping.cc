@@ -213,7 +213,7 @@ void stepping(long wanted)
 		if (round % 2)
 			library();
 		else
-			special.makers[round / 2 % special.count](0);
+			scenario_menu.makers[round / 2 % scenario_menu.count](0);
 		STEP_OFF();
 	}
 	report_places();

@@ -41,7 +41,7 @@ void *ht_map(u64 size)
 	return calloc(1, size);
 }
 
-struct ht_thread *ht_thread_appear(u64 sp)
+struct ht_thread *ht_thread_ensure(u64 sp)
 {
 	(void)sp;
 	struct ht_thread *t = calloc(1, sizeof(*t));

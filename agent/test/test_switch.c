@@ -58,16 +58,16 @@ static void *map(u64 size)
 // A descent of `top` levels: at each of them descend calls itself by way of left or of right.
 struct descent {
 	int top;
-	int turn; // the level that is to go the other way next
+	int turn; // the level that is to go to the other side next
 	int turns; // still to come
 	int far; // turn at one of the outermost levels
 	void (*leaf)(struct descent *);
 	struct descent *outer; // the one that has this one run on another stack
 	void *other; // whatever leaf needs
 	sigjmp_buf landing; // outside of all levels
-	u8 way[LEVELS_MAX + 1];
+	u8 side[LEVELS_MAX + 1];
 	// What the judge knows:
-	u8 judged_way[LEVELS_MAX + 1];
+	u8 judged_side[LEVELS_MAX + 1];
 	int root_count; // frames outside of the levels, or -1: not known yet
 	u64 root[ENDS_MAX];
 };
@@ -76,12 +76,12 @@ struct descent {
 static struct happened {
 	struct descent *d;
 	u32 node; // of an event
-	int level; // or the level that goes the other way
+	int level; // or the level that goes to the other side
 } happened[LOG_MAX];
 static int happened_count;
 static int sampled, part; // events that libgcc has judged; at which a part of the remembered stack was compared
 
-static u64 site_in_way[2], site_of_way[2], site_of_leaf; // return addresses
+static u64 site_in_side[2], site_of_side[2], site_of_leaf; // return addresses
 
 static void note(struct descent *d, u32 node, int level)
 {
@@ -92,7 +92,7 @@ static void note(struct descent *d, u32 node, int level)
 
 static void turn_at(struct descent *d, int level)
 {
-	d->way[level] ^= 1;
+	d->side[level] ^= 1;
 	note(d, 0, level);
 }
 
@@ -118,14 +118,14 @@ NI static void descend(struct descent *d, int level);
 
 NI static void left(struct descent *d, int level)
 {
-	site_of_way[0] = (u64)__builtin_return_address(0);
+	site_of_side[0] = (u64)__builtin_return_address(0);
 	descend(d, level - 1);
 	sink++;
 }
 
 NI static void right(struct descent *d, int level)
 {
-	site_of_way[1] = (u64)__builtin_return_address(0);
+	site_of_side[1] = (u64)__builtin_return_address(0);
 	descend(d, level - 1);
 	sink--;
 }
@@ -133,13 +133,13 @@ NI static void right(struct descent *d, int level)
 NI static void descend(struct descent *d, int level)
 {
 	if (level == 0) {
-		site_in_way[d->way[1]] = (u64)__builtin_return_address(0);
+		site_in_side[d->side[1]] = (u64)__builtin_return_address(0);
 		d->leaf(d);
 		sink++;
 		return;
 	}
 	do {
-		if (d->way[level])
+		if (d->side[level])
 			right(d, level);
 		else
 			left(d, level);
@@ -163,7 +163,7 @@ static void new_descent(struct descent *d, int top, void (*leaf)(struct descent 
 {
 	*d = (struct descent){.top = top, .leaf = leaf, .root_count = -1};
 	for (int i = 1; i <= top; i++)
-		d->judged_way[i] = d->way[i] = (u8)rnd(2);
+		d->judged_side[i] = d->side[i] = (u8)rnd(2);
 	choose_turn(d);
 }
 
@@ -171,7 +171,7 @@ static void learn_sites(void)
 {
 	static struct descent d;
 	new_descent(&d, 1, learn_leaf);
-	for (d.way[1] = 0; d.way[1] < 2; d.way[1]++) {
+	for (d.side[1] = 0; d.side[1] < 2; d.side[1]++) {
 		d.turn = 0;
 		begin(&d);
 	}
@@ -239,8 +239,8 @@ static int is_known(struct descent *d, const u64 *pcs, u32 n)
 	u32 i = up_to_leaf(pcs, 0, n); // what is inside of it was libgcc's to judge
 	for (; d; d = d->outer) {
 		for (int level = 1; level <= d->top; level++, i += 2) {
-			u8 way = d->judged_way[level];
-			if (i + 2 > n || pcs[i] != site_in_way[way] || pcs[i + 1] != site_of_way[way])
+			u8 side = d->judged_side[level];
+			if (i + 2 > n || pcs[i] != site_in_side[side] || pcs[i + 1] != site_of_side[side])
 				return 0;
 		}
 		if (d->root_count < 0) {
@@ -264,7 +264,7 @@ static void judge(const char *name, int at_least)
 	for (struct happened *h = happened; h < happened + happened_count; h++) {
 		int truncated;
 		if (h->level) {
-			h->d->judged_way[h->level] ^= 1;
+			h->d->judged_side[h->level] ^= 1;
 			continue;
 		}
 		u32 n = fake_path(h->node, pcs, PCS_MAX, &truncated);
@@ -388,9 +388,9 @@ NI static void by_turns(void *stack_one, void *stack_two)
 {
 	create(&one, &first, 3000, stack_one);
 	create(&two, &second, 3000, stack_two);
-	memcpy(second.way, first.way, sizeof(first.way));
-	second.way[2990] ^= 1;
-	memcpy(second.judged_way, second.way, sizeof(second.way));
+	memcpy(second.side, first.side, sizeof(first.side));
+	second.side[2990] ^= 1;
+	memcpy(second.judged_side, second.side, sizeof(second.side));
 	first.turns = second.turns = 20;
 	while (!one.ended || !two.ended) {
 		resume(&first);

@@ -23,7 +23,7 @@ struct menu {
 	unsigned count;
 };
 
-extern menu special; // what a scenario is about
+extern menu scenario_menu; // what a scenario is about
 extern void (*leaf)(); // what happens at the end of a branch; an event, at first
 extern thread_local uint64_t seed;
 extern volatile long sink;
@@ -31,7 +31,7 @@ extern volatile long sink;
 uint64_t rnd();
 // Calls the next frame, or the leaf if depth is used up.
 void any(int depth);
-// One of the special makers, or an ordinary one if there are none.
+// One of the makers of scenario_menu, or an ordinary one if there are none.
 void one(int depth);
 
 // Ordinary frames (tree.cc).

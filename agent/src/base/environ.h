@@ -12,7 +12,7 @@ void ht_environ_init(void);
 // The value of a variable, or null if it is not there, or empty. Valid until ht_environ_done.
 const char *ht_environ_get(const char *name);
 // Is a variable set to 1 or true? What is neither that nor 0 nor false is complained of.
-int ht_environ_says(const char *name);
+int ht_environ_flag(const char *name);
 // Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated); returns the bytes used.
 u64 ht_environ_copy(char *out, u64 size);
 void ht_environ_done(void);

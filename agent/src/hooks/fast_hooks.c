@@ -22,7 +22,7 @@ struct ht_fast_hooks ht_fast_hooks;
 // ---------------------------------------------------------------------------------------------------------------------
 // The long way
 
-static HT_NOINLINE void *long_malloc(size_t size)
+static HT_NOINLINE void *slow_malloc(size_t size)
 {
 	void *p = ht_real.malloc(size);
 	p = ht_allocated(HT_K_MALLOC, p, size, HT_FRAME());
@@ -51,7 +51,7 @@ HT_INLINE void *record_calloc(void *p, u64 count, u64 size, const u64 *frame)
 	return p;
 }
 
-static HT_NOINLINE void *long_calloc(size_t count, size_t size)
+static HT_NOINLINE void *slow_calloc(size_t count, size_t size)
 {
 	return record_calloc(ht_real.calloc(count, size), count, size, HT_FRAME());
 }
@@ -61,7 +61,7 @@ static HT_NOINLINE void *end_calloc(void *p, size_t count, size_t size)
 	return record_calloc(p, count, size, HT_FRAME());
 }
 
-static HT_NOINLINE void long_free(void *p)
+static HT_NOINLINE void slow_free(void *p)
 {
 	if (p)
 		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
@@ -127,7 +127,7 @@ static HT_NOINLINE void *sampled_failed_calloc(size_t count, size_t size)
 HT_INLINE void *sampled_malloc(size_t size, int by_calls)
 {
 	if (!is_common())
-		return long_malloc(size);
+		return slow_malloc(size);
 	if (is_due(size, by_calls))
 		return due_malloc(size);
 	void *p = ht_real.malloc(size);
@@ -138,7 +138,7 @@ HT_INLINE void *sampled_calloc(size_t count, size_t size, int by_calls)
 {
 	u64 total;
 	if (!is_common() || ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
-		return long_calloc(count, size);
+		return slow_calloc(count, size);
 	if (is_due(total, by_calls))
 		return due_calloc(count, size);
 	void *p = ht_real.calloc(count, size);
@@ -175,7 +175,7 @@ HT_INLINE int has_slow_free(const void *p)
 HT_FRAMELESS static void plain_free(void *p)
 {
 	if (has_slow_free(p))
-		long_free(p);
+		slow_free(p);
 	else
 		ht_real.free(p);
 }
@@ -184,7 +184,7 @@ HT_FRAMELESS static void plain_free(void *p)
 HT_FRAMELESS static void settled_free(void *p)
 {
 	if (ht_unlikely(ht_filter_may_hold(p)))
-		long_free(p);
+		slow_free(p);
 	else
 		ht_real.free(p);
 }
@@ -211,7 +211,7 @@ HT_INLINE void *count(struct ht_counts *c, u64 kind, void *p, u64 size)
 HT_FRAMELESS static void *count_malloc(size_t size)
 {
 	if (!is_common())
-		return long_malloc(size);
+		return slow_malloc(size);
 	void *p = ht_real.malloc(size);
 	struct ht_counts *c = ht_thread_again()->counts;
 	return ht_likely(p && c) ? count(c, HT_K_MALLOC, p, size) : end_malloc(p, size);
@@ -220,7 +220,7 @@ HT_FRAMELESS static void *count_malloc(size_t size)
 HT_FRAMELESS static void *count_calloc(size_t n, size_t size)
 {
 	if (!is_common())
-		return long_calloc(n, size);
+		return slow_calloc(n, size);
 	void *p = ht_real.calloc(n, size);
 	struct ht_counts *c = ht_thread_again()->counts;
 	return ht_likely(p && c) ? count(c, HT_K_CALLOC, p, n * size) : end_calloc(p, n, size);
@@ -231,7 +231,7 @@ HT_INLINE void count_and_free(void *p, int may_be_recorded)
 	struct ht_counts *c = ht_local.thread->counts;
 	if (ht_unlikely(!p) || ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(!c) ||
 	    (may_be_recorded && has_slow_free(p))) {
-		long_free(p);
+		slow_free(p);
 		return;
 	}
 	ht_count_freed(c, HT_K_FREE, usable(p));
@@ -255,14 +255,14 @@ HT_FRAMELESS static void count_only_free(void *p)
 HT_FRAMELESS static void *off_malloc(size_t size)
 {
 	if (has_changed())
-		return long_malloc(size);
+		return slow_malloc(size);
 	return ht_real.malloc(size);
 }
 
 HT_FRAMELESS static void *off_calloc(size_t count, size_t size)
 {
 	if (has_changed())
-		return long_calloc(count, size);
+		return slow_calloc(count, size);
 	return ht_real.calloc(count, size);
 }
 
@@ -293,7 +293,7 @@ void ht_fast_hooks_choose(u64 flags)
 	else if (flags == (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE) && !ht_state->free_stacks)
 		set(ht_measured_malloc, ht_observed_calloc, ht_measured_free);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); // whoever meets such a module sees settled_free, or we see the module
-	if (ht_modules_may_go())
+	if (ht_modules_may_unload())
 		ht_fast_hooks_watch_loader();
 }
 

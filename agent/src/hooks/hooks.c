@@ -42,7 +42,7 @@ HT_EXPORT void *malloc(size_t size)
 	return ht_record_common_allocation(HT_K_MALLOC, p, kept);
 }
 
-static HT_NOINLINE void free_otherwise(void *p)
+static HT_NOINLINE void free_uncommon(void *p)
 {
 	if (ht_state->dispatch == HT_DISPATCH_EXACT) // the plain way has been tried
 		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
@@ -61,7 +61,7 @@ HT_FRAMELESS HT_EXPORT void free(void *p)
 							 (u64)__builtin_dwarf_cfa()))))
 		ht_real.free(p);
 	else
-		free_otherwise(p);
+		free_uncommon(p);
 }
 
 HT_EXPORT void cfree(void *p)

@@ -80,13 +80,13 @@ static void claim_process(u32 parent)
 
 // The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One
 // of them does what follows; the others wait for it as for the kernel: it takes no locks, and is done in microseconds.
-#define PATIENCE 100000 // times that the processor is left to others
+#define YIELDS_MAX 100000 // times that the processor is left to others
 
 static HT_COLD void after_fork(void)
 {
 	u32 none = 0, tid = (u32)ht_sys0(__NR_gettid);
 	if (!__atomic_compare_exchange_n(&ht_state->noticed_by, &none, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		for (u32 i = 0; i < PATIENCE && none != tid && !ht_load_acquire(&ht_state->generation); i++)
+		for (u32 i = 0; i < YIELDS_MAX && none != tid && !ht_load_acquire(&ht_state->generation); i++)
 			ht_sys0(__NR_sched_yield);
 		return;
 	}
@@ -121,7 +121,7 @@ static HT_COLD void start(void)
 {
 	ht_real_init();
 	ht_environ_init();
-	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
+	free_stacks = (u64)ht_environ_flag("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
 	// Under an unknown filter, nothing may be done but what the loader does, too: no mark is left either.
 	int ok = ht_filter_init() == 0 && ht_is_chosen();
@@ -138,7 +138,7 @@ static HT_COLD void start(void)
 		if (ok) {
 			start_state();
 			ht_apart_init();
-			if (ht_environ_says("HEAPTAP_TIME_CALLS"))
+			if (ht_environ_flag("HEAPTAP_TIME_CALLS"))
 				ht_timed_init();
 			ht_mode_follow();
 			ht_spool_publish();

@@ -34,7 +34,7 @@ static HT_NOINLINE void took(u64 kind, u64 begin, struct ht_caller c)
 	u64 ticks = now() - begin;
 	if (ht_load(&ht_state->slow_flags) & HT_SLOW_OFF)
 		return;
-	struct ht_counts_row *row = ht_counts_row(ht_appear(c), kind);
+	struct ht_counts_row *row = ht_counts_row(ht_thread_prepare(c), kind);
 	if (!row)
 		return;
 	row->ticks += ticks;

@@ -37,7 +37,7 @@ static u64 look_at; // ht_clock() before which the time is not up
 // ---------------------------------------------------------------------------------------------------------------------
 // The environment. `heaptap run` looks at its flags before it sets these; what is wrong here was set by hand.
 
-int ht_environ_says(const char *name)
+int ht_environ_flag(const char *name)
 {
 	// As heaptap run takes them, see Go's strconv.ParseBool; the first half says yes.
 	static const char *const words[] = {"1", "true",  "t", "True",	"TRUE",	 "T",

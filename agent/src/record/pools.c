@@ -86,9 +86,9 @@ static u32 stack_in(struct ht_thread *t, heaptap_pool_id pool, int small, struct
 // ---------------------------------------------------------------------------------------------------------------------
 // Records
 
-HT_INLINE u64 modes(int anew)
+HT_INLINE u64 modes(int is_allocation)
 {
-	return ht_has_slow_flags() ? ht_slow_modes(anew) : 0;
+	return ht_has_slow_flags() ? ht_slow_modes(is_allocation) : 0;
 }
 
 // Are not all events recorded?
@@ -139,7 +139,7 @@ static u64 *put_ending(struct ht_thread *t, u64 *w, u64 kind, heaptap_pool_id po
 
 static void count(u64 kind, const void *p, u64 size, struct ht_caller c)
 {
-	struct ht_thread *t = ht_appear(c);
+	struct ht_thread *t = ht_thread_prepare(c);
 	struct ht_counts_row *row = ht_counts_row(t, kind);
 	if (!row)
 		return;

@@ -19,7 +19,7 @@ static void timed(struct ht_thread *t, u64 begin, enum ht_counter ticks)
 	u64 end = ht_clock(), read = ht_clock() - end; // which is in it once more than in other events
 	u64 took = end - begin;
 	if (t->timed && --t->timed == 0)
-		t->short_limit = ht_glibc ? t->limit : 0;
+		t->fast_limit = ht_glibc ? t->limit : 0;
 	if (t->timed >= HT_TIMED - HT_TIMED_COLD || took < read || took > TOO_LONG)
 		return;
 	ht_count_by(ticks, took - read);
@@ -38,7 +38,7 @@ HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 	return p;
 }
 
-HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame)
+HT_NOINLINE void *ht_allocated_finish(struct ht_thread *t, void *p, const u64 *frame)
 {
 	struct ht_stacked *w = (struct ht_stacked *)t->at;
 	if (ht_unlikely(ht_in_loader(frame[1])))

@@ -184,7 +184,7 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
 // The same from where a stack is needed that is not the last one: busy is set, and of the record only the stack is
 // missing.
-HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
+HT_NOINLINE void *ht_allocated_finish(struct ht_thread *t, void *p, const u64 *frame);
 // The whole of a deallocation's event, the long way. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
 
@@ -214,7 +214,7 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	ht_store(&s->busy, sp);
 	HT_FENCE();
 	w = (struct ht_stacked *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit))
+	if (ht_unlikely((u64)w > t->fast_limit))
 		goto undo;
 	ht_clock_to(&w->time);
 	ht_will_write(w + HT_AHEAD);
@@ -228,7 +228,7 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	w->size = (u32)size;
 	const struct ht_frame *leaf = ht_memo_same(&t->memo, HT_FRAME()[1], sp, HT_FRAME()[0]);
 	if (ht_unlikely(!leaf)) {
-		p = ht_allocated_elsewhere(t, p, HT_FRAME());
+		p = ht_allocated_finish(t, p, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
@@ -278,7 +278,7 @@ HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 
 	ht_store(&s->busy, sp);
 	HT_FENCE();
 	w = (u64 *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit)) {
+	if (ht_unlikely((u64)w > t->fast_limit)) {
 		ht_store(&s->busy, 0);
 		return 0;
 	}

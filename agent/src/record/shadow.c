@@ -48,10 +48,10 @@ static __thread struct ht_shadow *own __attribute__((tls_model("initial-exec")))
 
 void ht_shadow_init(void)
 {
-	const char *way = ht_environ_get("HEAPTAP_STACK");
-	ht_enter_exit = way && ht_streq(way, "enter-exit");
-	if (way && !ht_enter_exit && !ht_streq(way, "unwind"))
-		ht_complain("HEAPTAP_STACK", way, "unwind or enter-exit");
+	const char *method = ht_environ_get("HEAPTAP_STACK");
+	ht_enter_exit = method && ht_streq(method, "enter-exit");
+	if (method && !ht_enter_exit && !ht_streq(method, "unwind"))
+		ht_complain("HEAPTAP_STACK", method, "unwind or enter-exit");
 }
 
 static HT_COLD struct ht_shadow *shadow_of_thread(void)
@@ -185,7 +185,7 @@ static u32 add_above(struct ht_memo *memo, const struct entry *below, u32 n, u64
 }
 
 // Adds the frames of entry i. 0, or -1: the entry's function has ended, or there is no memory.
-static int lay(struct ht_shadow *s, struct ht_memo *memo, u32 i)
+static int add_entry(struct ht_shadow *s, struct ht_memo *memo, u32 i)
 {
 	struct entry *e = &s->entries[i], *below = i ? e - 1 : 0;
 	u64 rule = ht_rule_get(memo, e->pc);
@@ -224,7 +224,7 @@ u32 ht_shadow_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		return 0;
 	}
 	for (u32 i = s->built; i < s->n;) {
-		if (lay(s, memo, i) < 0) {
+		if (add_entry(s, memo, i) < 0) {
 			__builtin_memmove(&s->entries[i], &s->entries[i + 1], (s->n - i - 1) * sizeof(struct entry));
 			s->n--;
 			continue;

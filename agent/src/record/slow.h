@@ -53,10 +53,10 @@ HT_NOINLINE void ht_slow_result(u64 kind, const void *old, const void *p, u64 si
 HT_COLD int ht_slow_failure(u64 kind, u64 size);
 // The calling thread's state; it gets one if it has none, so that its next event finds the short way. ht_no_thread if
 // there is no room.
-struct ht_thread *ht_appear(struct ht_caller c);
-// What holds for an event of which nothing else is asked here; `anew`: it is an allocation, which the thread may have
+struct ht_thread *ht_thread_prepare(struct ht_caller c);
+// What holds for an event of which nothing else is asked here; `is_allocation`: it is an allocation, which the thread may have
 // paused.
-HT_COLD u64 ht_slow_modes(int anew);
+HT_COLD u64 ht_slow_modes(int is_allocation);
 // The stack that stands for those of all small allocations.
 u32 ht_small_stack(void);
 // Are mapping changes recorded?

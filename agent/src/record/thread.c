@@ -103,7 +103,7 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	t->at = (u64)c + HT_CHUNK_HEADER;
 	t->limit = ht_chunk_limit(c);
 	t->timed = HT_TIMED;
-	t->short_limit = 0;
+	t->fast_limit = 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
 }
 
@@ -115,8 +115,8 @@ void ht_thread_next_chunk(struct ht_thread *t)
 
 	if (ht_chunk_more(c) == 0) {
 		t->limit = ht_chunk_limit(c);
-		if (t->short_limit)
-			t->short_limit = t->limit;
+		if (t->fast_limit)
+			t->fast_limit = t->limit;
 		return;
 	}
 	u32 fill = (u32)(t->at - (u64)c);
@@ -358,7 +358,7 @@ static struct ht_thread *lose_event(void)
 	return 0;
 }
 
-struct ht_thread *ht_thread_appear(u64 sp)
+struct ht_thread *ht_thread_ensure(u64 sp)
 {
 	struct ht_thread *t = ht_thread_enter(ht_local.thread, sp);
 	if (!t)

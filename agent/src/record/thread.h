@@ -20,7 +20,7 @@ struct ht_thread {
 	struct ht_stream *stream; // never null
 	u64 at; // where the next record goes
 	u64 limit; // beyond it, an event may not fit into the current chunk
-	u64 short_limit; // the same for the short way of record.h; 0 where that is closed
+	u64 fast_limit; // the same for the short way of record.h; 0 where that is closed
 	u64 pos_base; // ht_stream.pos is pos_base + at
 	u8 *chunk; // where the current chunk lies
 	struct ht_memo memo;
@@ -53,13 +53,13 @@ extern struct ht_thread ht_no_thread;
 // first call at all. Returns null if the event cannot be recorded (counted).
 HT_COLD struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp);
 // The calling thread's state, which it gets if it has none; null if that cannot be.
-HT_COLD struct ht_thread *ht_thread_appear(u64 sp);
+HT_COLD struct ht_thread *ht_thread_ensure(u64 sp);
 HT_INLINE struct ht_thread *ht_thread_mine(void)
 {
 	struct ht_thread *t = ht_local.thread;
 	if (ht_likely(t != &ht_no_thread) && ht_likely(ht_load(&ht_state->generation) != 0))
 		return t;
-	return ht_thread_appear((u64)__builtin_frame_address(0));
+	return ht_thread_ensure((u64)__builtin_frame_address(0));
 }
 // All threads' states, signal handlers' and unused ones too; they are linked by `next`.
 struct ht_thread *ht_threads(void);

@@ -20,7 +20,7 @@
 #include "base/sys.h"
 #include "spool/spool.h"
 
-#define PATIENCE 200000000u // ns
+#define TIMEOUT 200000000u // ns
 #define LONGEST_STATUS (16u << 10)
 
 // Says /proc that no filter is in force? Only calls that the agent makes anyway, unlike prctl, which a filter may kill
@@ -128,7 +128,7 @@ static long receive(long socket, char name[HT_SPOOL_NAME], u64 deadline)
 
 long ht_admit(const char *run, char name[HT_SPOOL_NAME])
 {
-	u64 deadline = ht_now_ns(CLOCK_MONOTONIC) + PATIENCE;
+	u64 deadline = ht_now_ns(CLOCK_MONOTONIC) + TIMEOUT;
 	long socket = no_filter() ? reach(run, deadline) : -1, fd = -1;
 	if (socket >= 0) {
 		fd = receive(socket, name, deadline);

@@ -548,7 +548,7 @@ static u8 *map_file(u8 *where, u64 length, long fd, u64 place)
 // Arrays are mapped far from where the kernel maps what the target asks for, and far enough from each other, so that
 // each can become longer where it is. META, which never does, lies above all others, see is_long. Wishes that the
 // kernel does not grant cost a second mapping later.
-#define AWAY (256ull << 30)
+#define DISTANCE (256ull << 30)
 
 static int map_arrays(long fd)
 {
@@ -556,7 +556,7 @@ static int map_arrays(long fd)
 	if (!ht_header)
 		return -1;
 	u64 near = (u64)ht_header & ~((1ull << 30) - 1);
-	u64 at = near > 2 * AWAY ? near - AWAY : near + AWAY, place = HT_HEADER_SIZE;
+	u64 at = near > 2 * DISTANCE ? near - DISTANCE : near + DISTANCE, place = HT_HEADER_SIZE;
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		if (type != HT_SEG_META)
 			at -= (most(type) + (4ull << 20)) & ~((2ull << 20) - 1);

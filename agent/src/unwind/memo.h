@@ -155,7 +155,7 @@ void ht_settle(struct ht_memo *memo, u32 base, const struct ht_frame *new, u32 n
 HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag);
 // Lays the loose frames down up to and including `innermost`, one of them, and drops the others. 0, or -1: they are
 // dropped, too, since the stack is a deep one (deep.h); or there is no memory, and nothing is remembered.
-HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost);
+HT_NOINLINE int ht_settle_loose(struct ht_memo *memo, const struct ht_frame *innermost);
 
 // If the leaf is not the same: a walk, until it meets what is remembered.
 HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);

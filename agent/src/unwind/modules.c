@@ -429,7 +429,7 @@ static int is_still_there(const struct ht_loaded *l)
 	return describe_image(&d, l->start) == 0 && d.mark == l->mark;
 }
 
-int ht_modules_may_go(void)
+int ht_modules_may_unload(void)
 {
 	return ht_load(&transient) != 0;
 }

@@ -59,7 +59,7 @@ int ht_modules_init(void);
 // them, drops their rules and raises ht_state.generation so that every memo is dropped too. Takes no lock.
 void ht_modules_check(void);
 // Is any module known that may be unloaded? While there is none, ht_modules_check has nothing to do.
-int ht_modules_may_go(void);
+int ht_modules_may_unload(void);
 // When a module was logged at last, by the clock: an event through it must not bear an earlier time.
 extern u64 ht_module_met;
 // In a forked child, before its first event: module ids and tables stay valid, whatever the parent's other threads were

@@ -118,7 +118,7 @@ HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag)
 	return parent;
 }
 
-HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost)
+HT_NOINLINE int ht_settle_loose(struct ht_memo *memo, const struct ht_frame *innermost)
 {
 	const struct ht_frame *new = memo->loose_end - memo->loose;
 	u32 n = (u32)(innermost + 1 - new), base = memo->depth;

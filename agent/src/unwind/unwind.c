@@ -59,7 +59,7 @@ struct walk {
 	struct ht_full full;
 };
 
-enum { GO_ON, END, CUT, BEYOND };
+enum { CONTINUE, END, CUT, BEYOND };
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Checks
@@ -108,7 +108,7 @@ static int switch_stack(struct walk *w)
 {
 	if (++w->switches > SWITCHES_MAX || ht_bounds_find(w->memo, w->sp, &w->bounds) < 0)
 		return CUT;
-	return GO_ON;
+	return CONTINUE;
 }
 
 // By frame pointer: a guess, but one that holds in all code that keeps them, as compilers at run time do.
@@ -123,7 +123,7 @@ static int step_by_chain(struct walk *w, u64 rule)
 	w->sp = w->fp + 16;
 	w->fp = frame[0];
 	w->pc = frame[1];
-	return w->pc ? GO_ON : END;
+	return w->pc ? CONTINUE : END;
 }
 
 static int step_from_signal(struct walk *w)
@@ -136,7 +136,7 @@ static int step_from_signal(struct walk *w)
 	w->fp = *(const u64 *)(u + HT_UCONTEXT_FP);
 	if (++w->switches > SWITCHES_MAX || ht_bounds_find_interrupted(w->memo, w->sp, &w->bounds) < 0)
 		return CUT;
-	return GO_ON;
+	return CONTINUE;
 }
 
 static int step_fully(struct walk *w)
@@ -166,7 +166,7 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 	}
 	u64 from = w->sp;
 	w->sp = cfa - 8;
-	if (switch_stack(w) != GO_ON || !readable(w, cfa - 8, 8) ||
+	if (switch_stack(w) != CONTINUE || !readable(w, cfa - 8, 8) ||
 	    (w->bounds.own && cfa <= from && w->foreign != w->n))
 		return CUT;
 	if (where == HT_FP_AT_CFA) {
@@ -180,7 +180,7 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 	w->fp = fp;
 	if (!w->bounds.own)
 		w->foreign = w->n; // its cells
-	return w->pc ? GO_ON : END;
+	return w->pc ? CONTINUE : END;
 }
 
 static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
@@ -317,7 +317,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (!w->bounds.own)
 				w->foreign = n;
 			r = step_uncommon(w, rule);
-			if (r != GO_ON)
+			if (r != CONTINUE)
 				return r;
 			goto elsewhere;
 		}
@@ -326,7 +326,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (!w->bounds.own)
 				w->foreign = n;
 			r = step_across(w, rule, cfa);
-			if (r != GO_ON)
+			if (r != CONTINUE)
 				return r;
 			goto elsewhere;
 		}
@@ -386,7 +386,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	struct walk *w = (struct walk *)ht_walk_room(memo);
 	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, ~0u, memo->frame_capacity, {pc, sp, 0, 0}};
 	if (memo->loose)
-		ht_lay_down(memo, memo->loose_end - 1);
+		ht_settle_loose(memo, memo->loose_end - 1);
 	depth = memo->depth;
 	ht_memo_forget(memo);
 	ht_complex_begin(memo);

@@ -53,7 +53,7 @@ static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_
 		return node;
 	}
 	// A stack that there was not before; or the long way must be gone.
-	if (ht_lay_down(memo, end - 1) < 0)
+	if (ht_settle_loose(memo, end - 1) < 0)
 		return 0;
 	node = ht_make_path(memo->frames, memo->depth - 1, 0);
 	memo->top = &memo->frames[memo->depth - 1];
@@ -161,7 +161,7 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		while (g.sp < begin) {
 			f = pass_below(f, g.sp);
 			if (stands_at(f, g.pc, g.sp)) {
-				if (ht_lay_down(memo, f) < 0)
+				if (ht_settle_loose(memo, f) < 0)
 					goto uncommon;
 				break;
 			}
