@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fast_hooks.c: what fast_hooks.h says.
+// fast_hooks.c: implements fast_hooks.h.
 //
-// A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that
-// keep a frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
+// A change of ht_header.control is noticed by the next malloc or calloc. Uncommon cases are left to functions with a
+// frame of their own, which take the slow path of record.h. The hooks jump to them, so that the hook's caller is
+// directly above that frame.
 
 #include "hooks/fast_hooks.h"
 #include "base/arch_amd64.h"
@@ -20,7 +21,7 @@
 struct ht_fast_hooks ht_fast_hooks;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The long way
+// The slow path
 
 static HT_NOINLINE void *slow_malloc(size_t size)
 {
@@ -30,7 +31,7 @@ static HT_NOINLINE void *slow_malloc(size_t size)
 	return p;
 }
 
-// What the real function has returned already.
+// The real function has already returned this.
 static HT_NOINLINE void *end_malloc(void *p, size_t size)
 {
 	p = ht_allocated(HT_K_MALLOC, p, size, HT_FRAME());
@@ -68,21 +69,21 @@ static HT_NOINLINE void slow_free(void *p)
 	ht_real.free(p);
 }
 
-// A change of mode that is to be noticed. (Not by ht_load: so that the compiler compares words where they lie.)
+// Whether the mode has changed. (Without ht_load, so that the compiler compares the words in memory.)
 HT_INLINE int has_changed(void)
 {
 	return ht_unlikely(ht_header->control != ht_state->control);
 }
 
-// Nor is an operator running whose event a call may be part of.
+// Whether the mode is unchanged and no operator is running whose event this call may be part of.
 HT_INLINE int is_common(void)
 {
 	return !has_changed() && ht_likely(ht_local.operator.sp == 0);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Sampled: see sampled.c. A budget is used up before it is known whether the call will fail, and then given back: as it
-// is where the sample is due, for the long way asks again.
+// Sampled: see sampled.c. The budget is charged before it is known whether the call will fail, and refunded if it does.
+// It is also refunded if the sample is due, because the slow path charges it again.
 
 HT_INLINE int is_due(u64 size, int by_calls)
 {
@@ -165,8 +166,8 @@ HT_FRAMELESS static void *calls_calloc(size_t count, size_t size)
 	return sampled_calloc(count, size, 1);
 }
 
-// Must the deallocation take the slow path? If the block was recorded: what a running operator frees itself is not
-// among these any more. And if the loader frees, since a module may be gone.
+// Whether the deallocation must take the slow path: if the block was recorded (blocks that a running operator frees
+// itself no longer count), or if the loader frees, since a module may have been unloaded.
 HT_INLINE int has_slow_free(const void *p)
 {
 	return ht_unlikely(ht_filter_may_hold(p)) || ht_unlikely(ht_in_loader((u64)__builtin_return_address(0)));
@@ -180,7 +181,7 @@ HT_FRAMELESS static void plain_free(void *p)
 		ht_real.free(p);
 }
 
-// The same as long as no module is known that may be unloaded.
+// The same while no module is known that may be unloaded.
 HT_FRAMELESS static void settled_free(void *p)
 {
 	if (ht_unlikely(ht_filter_may_hold(p)))
@@ -190,7 +191,7 @@ HT_FRAMELESS static void settled_free(void *p)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Count: see counts.c. Blocks are glibc's: none has more than 2^47 bytes.
+// Count: see counts.c. The blocks are glibc's, so none has more than 2^47 bytes.
 
 HT_INLINE u64 usable(const void *p)
 {
@@ -243,7 +244,7 @@ HT_FRAMELESS static void count_free(void *p)
 	count_and_free(p, 1);
 }
 
-// Where nothing has ever been recorded.
+// If nothing has ever been recorded.
 HT_FRAMELESS static void count_only_free(void *p)
 {
 	count_and_free(p, 0);
@@ -278,7 +279,7 @@ static void set(void *(*malloc)(size_t), void *(*calloc)(size_t, size_t), void (
 
 void ht_fast_hooks_choose(u64 flags)
 {
-	if (ht_is_timed()) // the clocks around the real functions look for the hook's frame
+	if (ht_is_timed()) // the clocks around the real functions need the hook's frame
 		return;
 	if (flags == HT_SLOW_SAMPLED && ht_state->size_mask)
 		set(bytes_malloc, bytes_calloc, settled_free);
@@ -292,7 +293,8 @@ void ht_fast_hooks_choose(u64 flags)
 		set(ht_monitored_malloc, ht_observed_calloc, ht_monitored_free);
 	else if (flags == (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE) && !ht_state->free_stacks)
 		set(ht_measured_malloc, ht_observed_calloc, ht_measured_free);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); // whoever meets such a module sees settled_free, or we see the module
+	// either the thread that finds such a module sees settled_free, or we see the module
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (ht_modules_may_unload())
 		ht_fast_hooks_watch_loader();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// observe.c: what observe.h says.
+// observe.c: implements observe.h.
 //
-// Measures are no part of what the thread hides from its signal handlers: what these do in between counts, too.
+// A thread does not hide its measures from its signal handlers: what these allocate in between counts, too.
 
 #include "observe/observe.h"
 #include "base/arch_amd64.h"
@@ -27,8 +27,8 @@ void ht_observe_allocation(u64 flags, u64 size, u64 usable, const void *p)
 		ht_monitor_allocation(size, usable, p);
 }
 
-// Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may
-// get this one as soon as it is free.
+// Whether a realloc succeeds is known only afterwards. But monitors track blocks by address, and another thread may get
+// this address as soon as it is free.
 void ht_observe_deallocation(u64 flags, u64 kind, u64 usable, const void *p)
 {
 	if (ht_local.hidden)
@@ -60,10 +60,10 @@ void ht_observe_result(u64 flags, const void *old, u64 old_usable, u64 size, con
 #define MONITORS (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MONITOR)
 #define MEASURES (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE)
 
-// Records an allocation as ht_record_common_allocation does, or what of it can be done here.
+// Records an allocation as ht_record_common_allocation does, as far as that is possible here.
 enum recorded {
-	SLOW_PATH, // nothing
-	STACK_MISSING, // what ht_allocated_finish leaves to the hook
+	SLOW_PATH, // nothing is recorded: take the slow path
+	STACK_MISSING, // ht_allocated_finish must find the call stack
 	RECORDED,
 };
 HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p, u64 size, struct ht_caller c)
@@ -97,7 +97,7 @@ undo:
 	return SLOW_PATH;
 }
 
-// Of a block that was recorded and is not a mapping of its own. `what` is ht_state.slow_flags.
+// Observes a block that was recorded and is not a mapping of its own. `what` is ht_state.slow_flags.
 HT_INLINE void observe_block(u64 what, struct ht_thread *t, u64 size, const void *p)
 {
 	u64 usable = (((const u64 *)p)[-1] & ~7ull) - 8;
@@ -181,7 +181,7 @@ HT_INLINE void *observed_malloc(u64 what, size_t size)
 	if (ht_unlikely(r == STACK_MISSING)) {
 		ht_allocated_finish(t, p, HT_FRAME());
 		t = ht_thread_again();
-		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and had no event
+		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and has had no event
 			return p;
 	}
 	observe_block(what, t, kept, p);
@@ -198,7 +198,7 @@ void *ht_measured_malloc(size_t size)
 	return observed_malloc(MEASURES, size);
 }
 
-// Uncommon, or null.
+// Uncommon cases, and null.
 static HT_NOINLINE void free_uncommon(void *p)
 {
 	if (p)
