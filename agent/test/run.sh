@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests of the unwinder, outside of the agent, and of the agent from inside. Prints a line for each; exits 1 if one fails. Needs gcc; uses clang if it
-# is there. Two minutes on two cores. EVENTS=100000 makes 100,000 events of every kind with every compiler's flags, instead of
-# with all of them together.
+# Tests the unwinder outside of the agent, and the agent from inside. Prints a line for each test; exits 1 if one fails.
+# Needs gcc; uses clang if it is installed. Takes two minutes on two cores. EVENTS=100000 makes 100,000 events of every
+# kind with every compiler's flags, instead of with all of them together.
 set -eu
 cd "$(dirname "$0")"
 out=$(mktemp -d)
@@ -11,8 +11,9 @@ trap 'rm -rf "$out"' EXIT
 failed=0
 
 warn=(-Wall -Wextra -Werror -g -I../src)
-pure=(../src/spool/sum.c ../src/unwind/frames.c ../src/unwind/cfi_find.c ../src/unwind/cfi.c ../src/unwind/cfi_step.c ../src/unwind/maps.c ../src/unwind/modules.c ../src/unwind/cct.c)
-all=(spool/sum unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind})
+pure=(../src/spool/sum.c ../src/unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,cct}.c)
+all=(spool/sum
+	unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind})
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }
@@ -33,24 +34,26 @@ try "$out/test_bpf" cases
 try "$out/test_bpf" fuzz "${FUZZ_SECONDS:-4}"
 try "$out/judge_bpf" judge 2000
 
-# Sampling, against the probabilities that it promises.
+# Sampling, against the documented probabilities.
 gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
 try "$out/sampled"
 
-# The whole agent, and what it does inside.
-gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-omit-frame-pointer -fno-plt \
-	-fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk ../src/*/*.c probe.c -o "$out/probe.so"
+# The whole agent, with a probe inside.
+gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
+	-fno-omit-frame-pointer -fno-plt -fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk \
+	../src/*/*.c probe.c -o "$out/probe.so"
 gcc "${warn[@]}" -D_GNU_SOURCE -O2 -fno-omit-frame-pointer inside.c -o "$out/inside" -pthread
 try env LD_PRELOAD="$out/probe.so" HEAPTAP_DIR="$out" "$out/inside"
 # Measures and monitors in many threads, under ThreadSanitizer.
-gcc "${warn[@]}" -O1 -fsanitize=thread test_observe.c ../src/observe/measure.c ../src/observe/monitor.c -o "$out/observe" -pthread
+gcc "${warn[@]}" -O1 -fsanitize=thread test_observe.c ../src/observe/{measure,monitor}.c -o "$out/observe" -pthread
 try "$out/observe"
 
-# The rest, as the agent has it.
+# The unwinder, compiled as in the agent.
 objects=()
 for f in "${all[@]}"; do
-	gcc "${warn[@]}" -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$out/$(basename "$f").o"
-	objects+=("$out/$(basename "$f").o")
+	object=$out/$(basename "$f").o
+	gcc "${warn[@]}" -O2 -fPIC -fvisibility=hidden -fasynchronous-unwind-tables -c "../src/$f.c" -o "$object"
+	objects+=("$object")
 done
 gcc "${warn[@]}" -O2 -c fake.c -o "$out/fake.o"
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -c check.c -o "$out/check.o"
@@ -75,7 +78,8 @@ gcc "${warn[@]}" -O2 -DOLD_LIBC -c fake.c -o "$out/fake_old.o"
 old=("${objects[@]/$out\/fake.o/$out/fake_old.o}")
 gcc "${warn[@]}" -O2 -fno-omit-frame-pointer -rdynamic test_unload.c "${old[@]}" -o "$out/unload-old" -ldl
 try "$out/unload-old" "$out/plugin_a.so" "$out/plugin_b.so" "$out/plugin_c.so"
-g++ -O2 -g -I../src scenarios.cc tree.cc nonlocal_exits.cc generated.cc stepping.cc "$out/check.o" "${old[@]}" -o "$out/old" -pthread -ldl
+g++ -O2 -g -I../src {scenarios,tree,nonlocal_exits,generated,stepping}.cc "$out/check.o" "${old[@]}" -o "$out/old" \
+	-pthread -ldl
 try "$out/old" threads 20000
 
 # Stacks against libgcc's, from code compiled in many ways.

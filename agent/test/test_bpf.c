@@ -3,8 +3,9 @@
 // test_bpf.c: the evaluator of seccomp filters (src/bpf.c).
 //
 //   test_bpf cases          programs whose answer is known
-//   test_bpf fuzz SECONDS   random bytes: nothing outside of the program is read, and it comes to an end; to be built with sanitizers
-//   test_bpf judge N        N random programs, each installed in a forked child: the kernel must answer as the evaluator does
+//   test_bpf fuzz SECONDS   random bytes: nothing outside of the program is read, and evaluation ends; build it with
+//                           sanitizers
+//   test_bpf judge N        N random programs, each installed in a forked child: kernel and evaluator must agree
 //
 // A program of the judge's ends with what is left in the accumulator as an error number, or with an action. The child
 // calls getppid, which takes no arguments, with arguments that the program reads.

@@ -3,7 +3,8 @@
 // verify.c: a library to preload into real programs: takes the stack of every allocation and compares one in
 // VERIFY_EVERY (100) with libgcc's. At exit it appends a line to the file VERIFY_LOG. glibc's allocator only.
 //
-//   gcc -O2 -I../src -fPIC -shared -fno-omit-frame-pointer verify.c fake.c ../src/unwind/{cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind}.c -o verify.so
+//   gcc -O2 -I../src -fPIC -shared -fno-omit-frame-pointer verify.c fake.c ../src/spool/sum.c ../src/unwind/*.c \
+//     -o verify.so
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
