@@ -80,8 +80,8 @@ check)
 		exit 1
 	fi
 	if ! command -v "$CC" >/dev/null || [ "$(noted compiler)" != "$(compiler)" ]; then
-		echo "agent: the hash of the sources is right; the bytes are not compared, because another compiler made" \
-			"them: $(noted compiler)"
+		echo "agent: the hash of the sources is right; the bytes are not compared, because they were made by" \
+			"$(noted compiler)"
 		exit 0
 	fi
 	temp=$(mktemp -d)

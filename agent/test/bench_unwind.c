@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_unwind.c: nanoseconds per ht_capture on the shapes of stack that the project's numbers are given for.
+// bench_unwind.c: measures nanoseconds per ht_capture on the shapes of stacks for which the project reports numbers.
 //
 //   gcc -O2 -I../src bench_unwind.c fake.c ../src/spool/sum.c ../src/unwind/*.c -o bench && ./bench
 //

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compares stacks with libgcc's, in code compiled with many flags: every scenario of scenarios.cc, at least EVENTS
-# events of each, with each compiler and set of flags. Prints a table; exits 1 if a stack differs. run.sh passes the objects.
+# events of each, with each compiler and set of flags. Prints a table; exits 1 if a stack differs. run.sh passes the
+# objects.
 #
 #   stacks.sh FOLDER EVENTS OBJECT...
 set -eu
